@@ -1,0 +1,39 @@
+# What klab stands on. Required libraries fail with the package to install; peers to race are optional.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Threads REQUIRED)
+find_package(benchmark REQUIRED)      # libbenchmark-dev
+find_package(CLI11 REQUIRED)          # libcli11-dev
+find_package(fmt REQUIRED)            # libfmt-dev
+find_package(nlohmann_json REQUIRED)  # nlohmann-json3-dev
+find_package(hwy REQUIRED)            # libhwy-dev
+find_package(PNG REQUIRED)            # libpng-dev
+find_package(JPEG REQUIRED)           # libjpeg-dev
+find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser REQUIRED)  # libfccp-dev
+find_package(OpenBLAS CONFIG QUIET)  # libopenblas-dev, optional
+# libdnnl-dev, optional. By header and library: Debian's dnnl-config.cmake is an error without OpenCL's headers,
+# which oneDNN's own headers do not include.
+find_path(DNNL_INCLUDE_DIR dnnl.hpp)
+find_library(DNNL_LIBRARY dnnl)
+
+# What kernels may use. A peer that is missing leaves its variant registered and skipped, with the reason.
+add_library(klab_kernel_dependencies INTERFACE)
+target_link_libraries(klab_kernel_dependencies INTERFACE OpenMP::OpenMP_CXX hwy::hwy)
+if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
+  target_include_directories(klab_kernel_dependencies SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+  target_link_libraries(klab_kernel_dependencies INTERFACE ${DNNL_LIBRARY})
+  target_compile_definitions(klab_kernel_dependencies INTERFACE KLAB_HAVE_ONEDNN=1)
+endif()
+if(OpenBLAS_FOUND)
+  target_include_directories(klab_kernel_dependencies SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
+  target_link_libraries(klab_kernel_dependencies INTERFACE ${OpenBLAS_LIBRARIES})
+  target_compile_definitions(klab_kernel_dependencies INTERFACE KLAB_HAVE_OPENBLAS=1)
+endif()
+
+add_library(klab_harness_dependencies INTERFACE)
+target_include_directories(klab_harness_dependencies SYSTEM INTERFACE ${FCCP_INCLUDE_DIR})
+target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark CLI11::CLI11 fmt::fmt
+                      nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX hwy::hwy Threads::Threads)
+
+# Labs read and write images.
+add_library(klab_lab_dependencies INTERFACE)
+target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG)

@@ -1,0 +1,27 @@
+# Compiler flags, said once. Link klab_flags to get them.
+option(KLAB_TESTS "Build the tests" ON)
+option(KLAB_WERROR "Treat warnings in klab's own code as errors" ON)
+option(KLAB_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(klab_flags INTERFACE)
+target_include_directories(klab_flags INTERFACE ${CMAKE_SOURCE_DIR})
+# No contraction and no fast-math: the reference must round as written. Kernels ask for a fused multiply-add by name.
+target_compile_options(klab_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
+                                            -ffp-contract=off -fno-math-errno)
+if(KLAB_WERROR)
+  target_compile_options(klab_flags INTERFACE -Werror)
+endif()
+if(KLAB_ASAN)
+  target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                              -fno-omit-frame-pointer -g1)
+  target_link_options(klab_flags INTERFACE -fsanitize=address,undefined)
+endif()

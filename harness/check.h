@@ -1,0 +1,67 @@
+// Does a variant compute what its contract says? Values here; gradients in gradcheck.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/lab.h"
+#include "harness/registry.h"
+
+namespace klab {
+
+/// What went wrong, by the check that saw it.
+enum class Fault {
+  wrong_value,       // |out - ref| above its bound
+  non_finite,        // NaN or infinity where the reference is finite: wrong arithmetic, or never written
+  out_of_bounds,     // a fence around a tensor was written
+  input_changed,     // an input differs after the run
+  stale,             // right at first, wrong when the same buffers hold other inputs
+  nondeterministic,  // two runs differ though the variant declares that they do not, or by more than its bound
+  reference_gradient,  // the double backward disagrees with differences of the double forward
+  gradient,            // relative L2, cosine or signed bias against the double backward
+  own_forward,         // the backward disagrees with differences of the variant's own forward
+  threw,               // an exception left the variant
+};
+const char* name_of(Fault fault);
+
+struct Failure {
+  Fault fault = Fault::wrong_value;
+  std::string tensor;    // "c", or empty
+  std::string index;     // "[3,17]", or empty
+  std::string expected;  // as text, enough digits to tell apart
+  std::string got;
+  std::string bound;   // what was allowed
+  std::string inputs;  // "m=17 n=33 k=1, cancelling inputs, 4 bytes off alignment"
+  std::string note;    // anything more: how many elements are wrong, which pattern they form
+};
+
+struct CheckResult {
+  std::string variant;
+  std::string skipped;  // reason, when the variant could not run at any shape
+  int cases = 0;        // runs compared
+  int skipped_cases = 0;
+  double worst = 0;  // largest error over its bound, of the passing comparisons
+  std::vector<Failure> failures;
+  bool passed() const { return failures.empty() && skipped.empty() && cases > 0; }
+};
+
+struct CheckOptions {
+  uint64_t seed = 1;
+  int max_failures = 3;            // per variant; the check of a variant stops there
+  std::vector<int64_t> shape;      // only this shape, when given
+  bool quick = false;              // random inputs only, no misalignment
+  std::function<void(const CheckResult&)> done;  // called as each variant is finished
+};
+
+/// Checks variants of one op, values and, for a backward op, gradients. The reference is computed once a case
+/// for all of them.
+std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants,
+                               const CheckOptions& options = {});
+
+/// What this process may run.
+Host this_host();
+
+}  // namespace klab

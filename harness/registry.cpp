@@ -1,0 +1,70 @@
+#include "harness/registry.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <tuple>
+
+namespace klab {
+namespace {
+
+// A function's static, so that it exists before the first registrar, in whatever order files are initialized.
+std::vector<Variant>& storage() {
+  static std::vector<Variant> list;
+  return list;
+}
+
+}  // namespace
+
+void name_from_path(Variant& v, const std::string& path) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t i = 0; i <= path.size(); ++i) {
+    if (i < path.size() && path[i] != '/') continue;
+    if (i > begin) parts.push_back(path.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  const size_t n = parts.size();
+  if (n < 3) throw std::invalid_argument("variant path '" + path + "' is not <op>/<backend>/<rung>.<ext>");
+  v.op = parts[n - 3];
+  v.backend = parts[n - 2];
+  v.rung = parts[n - 1].substr(0, parts[n - 1].find('.'));
+  v.id = v.op + "." + v.backend + "." + v.rung;
+}
+
+void register_variant(Variant variant) {
+  auto& list = storage();
+  const auto key = [](const Variant& v) { return std::tie(v.op, v.backend, v.rung); };
+  const auto at = std::lower_bound(list.begin(), list.end(), variant,
+                                   [&](const Variant& a, const Variant& b) { return key(a) < key(b); });
+  if (at != list.end() && at->id == variant.id) {
+    std::fprintf(stderr, "klab: two variants are called %s:\n  %s:%d\n  %s:%d\nRename one of the files.\n",
+                 variant.id.c_str(), at->file.c_str(), at->line, variant.file.c_str(), variant.line);
+    std::exit(2);
+  }
+  list.insert(at, std::move(variant));
+}
+
+const std::vector<Variant>& variants() { return storage(); }
+
+const Variant* find_variant(const std::string& id) {
+  for (const Variant& v : variants())
+    if (v.id == id) return &v;
+  return nullptr;
+}
+
+std::vector<const Variant*> variants_of(const std::string& op, const std::string& backend) {
+  std::vector<const Variant*> found;
+  for (const Variant& v : variants())
+    if (v.op == op && (backend.empty() || v.backend == backend)) found.push_back(&v);
+  return found;
+}
+
+const Variant* naive_of(const Variant& variant) {
+  for (const Variant& v : variants())
+    if (v.op == variant.op && v.backend == variant.backend && !v.peer) return &v;
+  return &variant;
+}
+
+}  // namespace klab

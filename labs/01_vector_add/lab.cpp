@@ -1,0 +1,23 @@
+// Lab 01: sizes at which vector_add is checked and timed.
+#include "harness/lab.h"
+#include "reference/vector_add/vector_add.h"
+
+namespace klab {
+namespace {
+
+KLAB_LAB({
+    .title = "Vector addition: lanes, alignment, threads",
+    .question = "How fast can a loop with one addition in it run?",
+    .ops = {{
+        .op = make_op<VectorAdd>(),
+        .bench = {{.name = "in L1", .shape = {2048}, .cache = Cache::hot},
+                  {.name = "in L2", .shape = {65536}, .cache = Cache::hot},
+                  {.name = "beyond the caches", .shape = {1 << 25}, .cache = Cache::cold, .tour = true}},
+        .check = {{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 1000, 4099, 100003}},
+        .limit = "copy",
+        .huge = 1e37,
+    }},
+});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,67 @@
+// The words every contract is written in.
+//
+// A contract is a struct that says what one operation computes, for whom every variant of it is
+// interchangeable. It has no code of any variant and needs nothing but the standard library:
+//
+//   struct Matmul {
+//     static constexpr std::string_view name = "matmul";
+//     static constexpr std::array dims = {"m", "n", "k"};         // names of Shape's fields, in order
+//     struct Shape { int64_t m, n, k; };                          // int64_t fields only
+//     template <class T> struct Args { Shape shape; const T* a; const T* b; T* c; };
+//     static void tensors(auto& args, auto&& visit);              // one visit() a pointer: the only list of them
+//     static Cost cost(const Shape&);                             // compulsory traffic and arithmetic
+//     static double terms(const Shape&);                          // roundings behind one output; 0: bit-exact
+//     static void reference(const Args<double>& x, const Args<double>& magnitude);
+//   };
+//
+// Variants are called with Args<float>; the reference with Args<double> holding the same values.
+// Pointers whose element is not T (indices, half-precision tables) keep their type in both.
+//
+// Optional members:
+//   using Forward = Matmul;         this is the backward of that op. Tensors keep the forward's names, and the
+//                                   gradient of the loss with respect to tensor "x" is named "d_x". From the
+//                                   names alone the gradient check knows what to differentiate.
+//   static bool valid(const Shape&) which shapes are legal (default: every dimension >= 0).
+//   static void arrange(const Args<float>&, std::mt19937_64&)
+//                                   rewrites drawn inputs that must obey a rule (sorted, in range, off a kink).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+namespace klab {
+
+/// How a tensor is used. Outputs are poisoned before a run; accumulated ones start at random values.
+enum class Role {
+  input,       // read; a variant that changes it is wrong
+  output,      // written: out = f(inputs), whatever was there before
+  accumulate,  // added to: out += f(inputs)
+};
+
+/// How test inputs are drawn.
+enum class Draw {
+  real,      // any finite value; patterns (constant, huge, denormal, cancelling) apply
+  unit,      // in [0, 1), e.g. normalized positions
+  arranged,  // zeroed; the contract's arrange() fills it
+};
+
+/// What the operation must at least move and compute, whatever the variant. Decimal bytes.
+struct Cost {
+  double bytes = 0;  // every input read once, every output written once (accumulated: read and written)
+  double flops = 0;  // multiply and add count one each
+};
+
+/// Dimensions of one tensor, slowest first.
+using Dims = std::vector<int64_t>;
+
+/// Number of elements of a tensor.
+inline int64_t volume(const Dims& dims) {
+  int64_t n = 1;
+  for (const int64_t d : dims) n *= d;
+  return n;
+}
+
+}  // namespace klab

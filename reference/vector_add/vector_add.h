@@ -1,0 +1,41 @@
+// Contract of vector_add: c = a + b.
+#pragma once
+
+#include "reference/contract.h"
+
+namespace klab {
+
+struct VectorAdd {
+  static constexpr std::string_view name = "vector_add";
+  static constexpr std::array dims = {"n"};
+
+  struct Shape {
+    int64_t n;
+  };
+
+  template <class T>
+  struct Args {
+    Shape shape;
+    const T* a;  // [n] f32, input
+    const T* b;  // [n] f32, input
+    T* c;        // [n] f32, written (=)
+  };
+
+  static void tensors(auto& args, auto&& visit) {
+    const int64_t n = args.shape.n;
+    visit("a", args.a, Role::input, Draw::real, {n});
+    visit("b", args.b, Role::input, Draw::real, {n});
+    visit("c", args.c, Role::output, Draw::real, {n});
+  }
+
+  /// Two reads and one write of 4 bytes, one addition an element.
+  static Cost cost(const Shape& s) { return {12.0 * double(s.n), double(s.n)}; }
+
+  /// One rounding: the sum of two floats is correctly rounded, so |error| <= u·|a + b| <= u·(|a| + |b|).
+  static double terms(const Shape&) { return 1; }
+
+  /// magnitude.c = |a| + |b|.
+  static void reference(const Args<double>& x, const Args<double>& magnitude);
+};
+
+}  // namespace klab
