@@ -12,7 +12,8 @@
 namespace klab {
 namespace {
 
-// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and either.
+// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
+// either.
 constexpr double kTryEverythingBelow = 2e4;
 
 // Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
@@ -76,21 +77,21 @@ class ShapeCheck {
       if (auto failure = run(trial, given, progress)) return failure;
       if (&given == &givens_.front()) first = trial.outputs();
     }
-    if (auto failure = run(trial, givens_.front(), progress)) return failure;
+    if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     return trial.repeats(first, givens_.front());
   }
 
-  std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress) {
+  std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
     if (outcome.failure) return std::move(outcome.failure);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
     if (op_.op.forward.empty() || is_hard(given.pattern)) return std::nullopt;
-    return judge_gradients(outcome, given, progress);
+    return judge_gradients(outcome, given, progress, again);
   }
 
   std::optional<Failure> judge_gradients(const Trial::Outcome& outcome, const Given& given,
-                                         Progress& progress) {
+                                         Progress& progress, bool again) {
     const double terms = op_.op.terms(shape_);
     size_t output = 0;
     for (const TensorSpec& spec : specs_) {
@@ -98,7 +99,8 @@ class ShapeCheck {
       const ErrorSums& sums = outcome.outputs[output].sums;
       const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
       if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
-      progress.bias[output++].add(sums, allowed);
+      if (!again) progress.bias[output].add(sums, allowed);  // a repetition is no independent case
+      ++output;
       if (auto failure = judge_gradient(spec.name, sums, allowed)) {
         failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
         return failure;

@@ -6,9 +6,10 @@
 namespace klab {
 namespace {
 
-// One rounding is at most u and sqrt(1/3)·u in the root mean square, so errors stay below root·u·magnitude in that
-// mean. Where each output has roundings of its own their mean over n outputs is sharp; where all share one chain
-// (a common divisor, say) it is as uncertain as a single error. Twice `root` is 3.5 times the latter's spread.
+// One rounding is at most u and sqrt(1/3)·u in the root mean square, so errors stay below root·u·magnitude in
+// that mean. Where each output has roundings of its own their mean over n outputs is sharp; where all share
+// one chain (a common divisor, say) it is as uncertain as a single error. Twice `root` is 3.5 times the
+// latter's spread.
 double l2_limit(const ErrorSums& s, const Tolerance& t) {
   const double n = double(s.count);
   const double factor = std::min(t.factor, t.root * (2 + 2 / std::sqrt(n)));
@@ -54,20 +55,19 @@ std::optional<Failure> judge_gradient(const std::string& tensor, const ErrorSums
 }
 
 void BiasTally::add(const ErrorSums& s, const Tolerance& t) {
-  const double scale = t.unit * t.root * s.magnitude;
+  const double scale = t.unit * s.magnitude;
   if (t.exact || !(scale > 0)) return;
   sum += s.error / scale;
-  allowed += std::min(2 / t.root, 1.0);
+  variance += t.root * t.root;
   ++cases;
 }
 
 std::optional<Failure> BiasTally::judge() const {
   if (cases == 0) return std::nullopt;
-  // Each case's quotient has mean zero and root mean square at most 1.
-  const double n = cases, limit = 4 / std::sqrt(n) + allowed / n, mean = sum / n;
+  const double n = cases, mean = sum / n, limit = 2 + 4 * std::sqrt(variance) / n;
   if (std::abs(mean) <= limit) return std::nullopt;
   Failure failure =
-      failed(tensor, "signed bias over all cases, in units of one case's rounding error", 0, mean, limit);
+      failed(tensor, "signed bias over all cases: mean error in roundoffs of the magnitude", 0, mean, limit);
   failure.inputs = std::to_string(cases) + " cases of random inputs";
   return failure;
 }

@@ -34,14 +34,15 @@ void check_gradients(const LabOp& backward, std::span<const Variant* const> vari
 std::optional<Failure> judge_gradient(const std::string& tensor, const ErrorSums& sums,
                                       const Tolerance& tolerance);
 
-/// Signed bias over many cases. Within one case all outputs may share one chain of roundings, so a mean error
-/// of root·u·magnitude is nothing unusual; over independent cases such errors cancel, and a lean that stays
-/// is a bias. Gradients that lean one way add up over training steps, which is why they are held to more than
-/// their bound.
+/// Signed bias over many cases. Within one case all outputs may share one chain of roundings, so their mean
+/// error may be as large as a single one. Over n independent cases such errors cancel, down to 4·sqrt(sum of
+/// variances)/n, and a lean that stays is a bias; up to 2 roundoffs are granted, one each to a function that
+/// is approximated and to its argument. Gradients that lean one way add up over training steps, hence more
+/// than the elementwise bound.
 struct BiasTally {
   std::string tensor;
-  double sum = 0;      // of mean error / (root·u·mean magnitude)
-  double allowed = 0;  // of 2 / root: two operations may lean, e.g. a polynomial and its argument reduction
+  double sum = 0;       // of each case's mean error, in units of unit roundoff times mean magnitude
+  double variance = 0;  // of that sum, at most
   int cases = 0;
 
   void add(const ErrorSums& sums, const Tolerance& tolerance);

@@ -105,8 +105,9 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     failure.note += "; a second run of the same differs";
     return;
   }
+  // The old buffers live on, and these begin further in, so no address was seen before; alignment stays.
   std::vector<int64_t> elsewhere = offsets_;
-  for (int64_t& offset : elsewhere) offset = (offset + 5) % 16;
+  for (int64_t& offset : elsewhere) offset += 64;
   Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
   if (fresh.execute(given) || fresh.judge(given).failure) return;
   failure.fault = Fault::stale;
