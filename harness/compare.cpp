@@ -34,7 +34,9 @@ Verdict judge(double got, double want, double bound, double most) {
 }  // namespace
 
 double Tolerance::bound(double magnitude, double reference) const {
-  return exact ? 0 : unit * factor * magnitude + underflow + stored * std::abs(reference);
+  if (exact) return 0;
+  const double arithmetic = unit * factor * magnitude + underflow;
+  return stored > 0 ? arithmetic + stored * std::abs(reference) : arithmetic;  // the reference may be infinite
 }
 
 double unit_roundoff(Unit unit) {

@@ -43,6 +43,7 @@ uint16_t double_to_half(double value) {
   const auto sign = uint16_t(std::signbit(value) ? 0x8000 : 0);
   if (std::isnan(value)) return 0x7E00;
   const double size = std::abs(value);
+  if (size == 0) return sign;
   if (size >= 65520.0) return uint16_t(sign | 0x7C00);
   int exponent = 0;
   std::frexp(size, &exponent);                                  // size = f·2^exponent, f in [1/2, 1)

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/cases.h"
+#include "harness/gradcheck_parts.h"
+
 namespace klab {
 namespace {
 
@@ -31,6 +34,32 @@ Failure failed(const std::string& tensor, const char* what, double expected, dou
           .got = digits(got),
           .bound = digits(bound),
           .note = what};
+}
+
+// Every difference runs the forward again, in double: small shapes, some of moderate size, none that is
+// empty.
+std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOptions& options) {
+  constexpr double kMost = 2e7, kSmall = 2e4, kModerate = 1e6;
+  const auto cost = [&](const std::vector<int64_t>& shape) { return work(op.op, shape); };
+  if (!options.shape.empty()) {
+    if (cost(options.shape) > kMost) return {};
+    return {options.shape};
+  }
+  auto all = check_shapes(op, {}, options.seed);
+  std::erase_if(all, [](const auto& shape) { return std::ranges::find(shape, 0) != shape.end(); });
+  std::ranges::stable_sort(all, {}, cost);
+  std::vector<std::vector<int64_t>> picked;
+  const auto spread = [&](double from, double to, size_t count) {
+    std::vector<std::vector<int64_t>> range;
+    for (const auto& shape : all)
+      if (cost(shape) >= from && cost(shape) < to) range.push_back(shape);
+    for (size_t i = 0; i < std::min(count, range.size()); ++i)
+      picked.push_back(range[(2 * i + 1) * range.size() / (2 * std::min(count, range.size()))]);
+  };
+  spread(0, kSmall, 5);
+  spread(kSmall, kModerate, 2);
+  if (picked.empty() && !all.empty()) picked.push_back(all.front());
+  return picked;
 }
 
 }  // namespace
@@ -72,7 +101,12 @@ std::optional<Failure> BiasTally::judge() const {
   return failure;
 }
 
-void check_gradients(const LabOp&, std::span<const Variant* const>, const CheckOptions&, CrashGuard&,
-                     std::vector<CheckResult>&) {}
+void check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
+                     const CheckOptions& options, CrashGuard& guard, std::vector<CheckResult>& results) {
+  const auto shapes = gradient_shapes(backward, options);
+  check_own_forward(backward, variants, shapes, options, guard, results);
+  results.push_back(check_reference_gradient(backward, shapes, options, guard));
+  if (shapes.empty()) results.back().skipped = "too large for finite differences";
+}
 
 }  // namespace klab
