@@ -21,7 +21,11 @@ if(KLAB_WERROR)
   target_compile_options(klab_flags INTERFACE -Werror)
 endif()
 if(KLAB_ASAN)
+  # Light optimization and two of Highway's targets: instrumented code takes long to compile, and overruns show at
+  # any vector length.
+  string(REPLACE "-O3" "-O1" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                               -fno-omit-frame-pointer -g1)
+  target_compile_definitions(klab_flags INTERFACE HWY_DISABLED_TARGETS=\(HWY_SSSE3|HWY_SSE4|HWY_AVX3\))
   target_link_options(klab_flags INTERFACE -fsanitize=address,undefined)
 endif()
