@@ -1,4 +1,8 @@
 // Times a ladder: every variant of it in one process, interleaved in random order, round after round.
+//
+// Each round yields the time of every variant and of the ceiling, so that ratios can be taken within a round:
+// what the machine does to one it does to all. Google Benchmark runs the timing loop; how many iterations a
+// sample has is decided here, once a variant, under a cap on real time.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +18,22 @@ namespace klab {
 
 struct BenchOptions {
   int rounds = 15;
-  double sample_seconds = 0.02;  // each sample runs the variant for about this long, at least once
+  double sample_seconds = 0.02;   // each sample runs the variant for about this long, at least once
   double call_cap_seconds = 2.0;  // a variant whose single call takes longer is skipped, with that reason
-  int threads = 0;                // 0: all
+  double ladder_seconds = 60;  // fewer rounds, but at least 5 of those asked for, when all would take longer
+  int threads = 0;             // 0: all
   uint64_t seed = 1;
   bool check = true;  // before and after timing; a variant that fails is not timed
   std::function<void(const std::string& what, int round, int rounds)> progress;
+  std::function<bool()> stop;  // asked between samples; true ends the ladder after the last full round
 };
 
 /// What was measured of one variant at one shape.
 struct Series {
   std::string variant;
   std::string skipped;          // reason; then `seconds` is empty
-  std::vector<double> seconds;  // a call, one entry a round; round i of all series ran within the same minute
+  std::string wrong;            // the check it failed, before or after timing; then `seconds` is empty
+  std::vector<double> seconds;  // a call, one entry a round; entry i of all series ran in the same round
   int64_t iterations = 0;       // calls a sample
 };
 
@@ -36,8 +43,16 @@ struct Ladder {
   BenchShape shape;
   Cost cost;
   std::vector<Series> series;  // in ladder order
+  int threads = 0;
+  std::string cache;                       // what was done: "hot", or "cold, 5 copies of 28 MB"
+  std::string ceiling;                     // "copy memory"; empty when the op names no limit
+  std::string ceiling_method;              // "streaming stores"
+  std::vector<double> ceiling_per_second;  // one entry a round, as for the series
+  double ceiling_work = 0;                 // FLOP or bytes of one call, the unit of the ceiling
+  bool complete = true;                    // false when stopped
 };
 
+/// Throws std::invalid_argument when the shape is not legal for the op or its tensors exceed the free memory.
 Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
              const BenchOptions& options);
 

@@ -1,0 +1,82 @@
+// What this machine can do at most, measured in the process that measures the kernels.
+//
+// Three kinds of ceiling: arithmetic (fused multiply-adds), moving bytes in order (read, copy, and 2:1, which
+// is two reads for each write), and random reads of a table (gather). Each by where the data are and by
+// number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/bench.h"
+#include "harness/machine.h"
+
+namespace klab {
+
+enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, gather4, gather8 };
+
+/// One measured ceiling.
+struct Ceiling {
+  CeilingKind kind = CeilingKind::fma_f32;
+  int level = 0;            // 1..3: fits that cache; 4: memory; 0: registers only
+  int64_t working_set = 0;  // bytes, all threads together
+  int threads = 1;
+  double per_second =
+      0;  // FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples
+  std::string method;  // what reached it: "plain stores", "streaming stores", "gather", "scalar loads"
+};
+
+/// "fma f32", "copy L2", "gather 8 B memory".
+std::string name_of(const Ceiling& ceiling);
+std::string level_name(int level);
+
+struct CeilingOptions {
+  bool quick = true;  // about 3 s: threads 1 and all; else every number of threads and longer samples
+};
+
+struct Ceilings {
+  std::vector<Ceiling> list;
+  std::vector<std::string> not_measured;  // "bf16 dot: ...", with the reason
+  /// Null when that one was not measured.
+  const Ceiling* find(CeilingKind kind, int level, int threads) const;
+};
+
+/// Measured at the first call of the process; a full measurement replaces a quick one.
+const Ceilings& ceilings(const CeilingOptions& options = {});
+nlohmann::json to_json(const Ceilings& ceilings);
+
+/// The level at which an op works: the smallest cache that holds its footprint when hot; memory when cold.
+int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads);
+
+/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write and cache
+/// state. `work` is what one call does in the ceiling's unit.
+struct Roof {
+  Ceiling ceiling;  // per_second not yet filled
+  double work = 0;  // FLOP or bytes a call
+  bool flops = false;
+};
+Roof roof_of(const LabOp& op, const BenchShape& shape, int threads);
+
+/// Measures one ceiling again and again, so that it can be sampled in the same rounds as the kernels.
+class CeilingSampler {
+ public:
+  explicit CeilingSampler(const Ceiling& which);
+  ~CeilingSampler();
+  CeilingSampler(const CeilingSampler&) = delete;
+  CeilingSampler& operator=(const CeilingSampler&) = delete;
+  /// Units per second over about that long.
+  double sample(double seconds);
+  const std::string& method() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The roofline (Williams, Waterman, Patterson 2009): FLOP/s that `intensity` FLOP/byte can reach.
+double attainable(double flops_peak, double intensity, double bytes_per_second);
+
+}  // namespace klab

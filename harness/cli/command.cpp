@@ -1,0 +1,134 @@
+// Collects the commands, parses, runs one.
+#include "harness/cli/command.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+
+#include "harness/select.h"
+#include "harness/table.h"
+
+namespace klab {
+namespace {
+
+std::vector<Command>& storage() {
+  static std::vector<Command> list;
+  return list;
+}
+
+Settings& mutable_settings() {
+  static Settings s;
+  return s;
+}
+
+int complain(const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "klab: %s\n", text.c_str());
+  return exit_usage;
+}
+
+void add_settings(CLI::App& app) {
+  Settings& s = mutable_settings();
+  app.add_option("--threads", s.threads, "threads to use (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->group("Everywhere");
+  app.add_option("--seed", s.seed, "seed of every random number (default: 1)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Everywhere");
+}
+
+/// Extras are told from typing errors here rather than by CLI11, so that the nearest names can be given.
+int complain_of_extras(const CLI::App& root, const CLI::App* command,
+                       const std::vector<std::string>& extras) {
+  const std::string& first = extras.front();
+  if (first.starts_with("-") && first.size() > 1) {
+    std::vector<std::string> names;
+    const std::string wrong = first.substr(0, first.find('='));
+    for (const CLI::Option* option : (command ? command : &root)->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const std::string kind = command ? "option of '" + command->get_name() + "'" : "option";
+    return complain(not_found_text(kind, wrong, names) + "\nklab " +
+                    (command ? command->get_name() + " " : "") + "--help lists the options.");
+  }
+  if (command != nullptr)
+    return complain("'" + command->get_name() + "' does not take '" + first + "' here\nklab " +
+                    command->get_name() + " --help says what it takes.");
+  std::vector<std::string> names;
+  for (const Command& c : commands()) names.push_back(c.name);
+  names.insert(names.end(), {"test", "tidy", "format"});  // the launcher's
+  return complain(not_found_text("command", first, names) + "\nklab --help lists the commands.");
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App root("klab: a kernel-optimization lab.", "klab");
+  root.allow_extras();
+  root.get_formatter()->column_width(26);
+  root.footer(
+      "\nThe launcher ./klab adds:\n"
+      "  test                    build and run every test, the sanitizer build included\n"
+      "  tidy, format            clang-tidy and clang-format over klab's own files\n\n"
+      "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input.");
+  add_settings(root);
+  std::map<const CLI::App*, std::function<int()>> runs;
+  for (const Command& command : commands()) {
+    CLI::App* app = root.add_subcommand(command.name, command.summary);
+    app->allow_extras();
+    if (!command.details.empty()) app->footer("\n" + command.details);
+    runs[app] = command.setup(*app);
+    add_settings(*app);
+  }
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return root.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain(error.what());
+  }
+  const auto chosen = root.get_subcommands();
+  const CLI::App* command = chosen.empty() ? nullptr : chosen.front();
+  if (const auto extras = root.remaining(true); !extras.empty())
+    return complain_of_extras(root, command, extras);
+  if (command == nullptr) {
+    std::fputs(root.help().c_str(), stdout);
+    return exit_ok;
+  }
+  if (settings().threads > 0) omp_set_num_threads(settings().threads);
+  const int code = runs.at(command)();
+  if (std::fflush(stdout) != 0) return complain("could not write to standard output");
+  return code;
+}
+
+}  // namespace
+
+const Settings& settings() { return mutable_settings(); }
+
+const std::vector<Command>& commands() { return storage(); }
+
+CommandRegistrar::CommandRegistrar(const char* file, Command command) {
+  command.file = file;
+  auto& list = storage();
+  const auto at = std::lower_bound(list.begin(), list.end(), command,
+                                   [](const Command& a, const Command& b) { return a.name < b.name; });
+  if (at != list.end() && at->name == command.name) {
+    std::fprintf(stderr, "klab: two commands are called %s:\n  %s\n  %s\n", command.name.c_str(),
+                 at->file.c_str(), file);
+    std::exit(exit_usage);
+  }
+  list.insert(at, std::move(command));
+}
+
+int run_command_line(int argc, const char* const* argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const std::exception& error) {
+    return complain(error.what());
+  } catch (...) {
+    return complain("an exception of unknown type left the command");
+  }
+}
+
+}  // namespace klab

@@ -1,0 +1,80 @@
+// Rows: one a variant, shape and number of threads. What is written to a file, compared and reported.
+//
+// A CSV row stands alone: it names machine and build by fingerprint, and holds the time of every round, so
+// that any statistic can be made again. Each row carries its number and the number of rows, so that a file
+// that lost its end is noticed even when it lost whole lines.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/bench.h"
+#include "harness/ceilings.h"
+#include "harness/machine.h"
+#include "harness/statistics.h"
+
+namespace klab {
+
+/// Units: seconds a call, decimal bytes, operations. Ratios say how many times faster this variant is.
+struct Row {
+  std::string fingerprint;
+  std::string commit;
+  std::string lab;
+  std::string op;
+  std::string variant;
+  std::string backend;
+  std::string instruction_set;
+  std::string size;   // the shape's name in the lab, "in L1"
+  std::string shape;  // "m=1024 n=1024 k=1024"
+  std::string cache;  // "hot" or "cold"
+  int threads = 0;
+  int64_t iterations = 0;  // calls a round
+  std::string skipped;     // reason; then nothing below is set
+  Estimate time;
+  double bytes = 0, flops = 0;  // compulsory, a call
+  std::optional<Estimate> over_naive, over_parent,
+      over_peer;                   // speedup; empty where there is nothing to compare
+  std::string peer;                // the best peer, over_peer's denominator
+  std::string ceiling;             // "copy memory"
+  double ceiling_per_second = 0;   // FLOP/s or bytes/s; 0 when there is none
+  double of_ceiling = 0;           // fraction: 0.9 is 90 %
+  std::string error;               // "above its ceiling: measurement error", or empty
+  std::optional<double> expected;  // the header's prediction over the parent, at its shape only
+  std::string verdict;             // of the prediction: "held", "not held", "undecided", or empty
+  std::vector<double> seconds;     // a call, one entry a round
+};
+
+/// Summarizes a timed ladder.
+std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& machine);
+
+/// A recorded run.
+struct Run {
+  std::vector<Row> rows;
+  bool complete = true;  // false: interrupted, and holds what was finished until then
+};
+
+/// Something is wrong with a file of rows. what() is "FILE:LINE: column NAME: what, and what would be right".
+struct RowsError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// By the extension, .csv or .json (the latter with machine and ceilings). Written beside the target and
+/// renamed into place, so that no reader ever sees half a file. Throws RowsError on another extension or when
+/// it cannot be written.
+void write_run(const std::string& path, const Run& run, const Machine& machine, const Ceilings& ceilings);
+
+/// Throws RowsError now rather than after the measurement when `path` cannot be written.
+void require_writable(const std::string& path);
+
+std::string to_csv(const Run& run);
+nlohmann::json to_json(const Run& run, const Machine& machine, const Ceilings& ceilings);
+
+/// Reads what to_csv wrote. Throws RowsError: missing file, empty, header without or with unknown columns,
+/// ragged or cut lines, text where a number belongs, times that are not positive, a row twice, fewer rows
+/// than announced, and, unless `allow_partial`, an interrupted run.
+Run read_csv(const std::string& path, bool allow_partial = false);
+
+}  // namespace klab
