@@ -85,7 +85,10 @@ std::vector<double> split_times(const std::string& text) {
 
 std::string join_times(const std::vector<double>& times) {
   std::string text;
-  for (const double t : times) text += (text.empty() ? "" : ";") + digits(t);
+  for (const double t : times) {
+    if (!text.empty()) text += ';';
+    text += digits(t);
+  }
   return text;
 }
 
