@@ -55,7 +55,8 @@ std::set<const Variant*> meant_by(const std::string& what) {
   }
   if (!found.empty() || what.empty()) return found;
   if (lab != nullptr) throw NotFound("lab " + lab->id + " has no variants");
-  throw NotFound(not_found_text("lab, op or variant", what, all_names()));
+  throw NotFound(not_found_text("lab, op or variant", what, all_names()) +
+                 "\nklab list shows what there is.");
 }
 
 }  // namespace
@@ -143,7 +144,9 @@ std::vector<const Lab*> select_labs(const std::string& what) {
     for (const LabOp& op : lab.ops) meant = meant || op.op.name == what;
     if (meant) found.push_back(&lab);
   }
-  if (found.empty()) throw NotFound(not_found_text("lab, op or variant", what, all_names()));
+  if (found.empty())
+    throw NotFound(not_found_text("lab, op or variant", what, all_names()) +
+                   "\nklab list shows what there is.");
   return found;
 }
 

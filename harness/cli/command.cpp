@@ -57,6 +57,7 @@ int complain_of_extras(const CLI::App& root, const CLI::App* command,
                     command->get_name() + " --help says what it takes.");
   std::vector<std::string> names;
   for (const Command& c : commands()) names.push_back(c.name);
+  names.insert(names.end(), {"test", "tidy", "format"});  // the launcher's
   return complain(not_found_text("command", first, names) + "\nklab --help lists the commands.");
 }
 
@@ -64,6 +65,11 @@ int parse_and_run(int argc, const char* const* argv) {
   CLI::App root("klab: a kernel-optimization lab.", "klab");
   root.allow_extras();
   root.get_formatter()->column_width(26);
+  root.footer(
+      "\nThe launcher ./klab adds:\n"
+      "  test                    build and run every test, the sanitizer build included\n"
+      "  tidy, format            clang-tidy and clang-format over klab's own files\n\n"
+      "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input.");
   add_settings(root);
   std::map<const CLI::App*, std::function<int()>> runs;
   for (const Command& command : commands()) {

@@ -1,0 +1,137 @@
+// klab list: labs, ops and variants, with the one thing each rung changes.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/check.h"
+#include "harness/cli/command.h"
+#include "harness/cli/source.h"
+#include "harness/select.h"
+#include "harness/table.h"
+
+namespace klab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> what;
+  std::string backend;
+  bool json = false;
+};
+
+/// Why this variant does not run here, at the first size its lab times; empty when it does.
+std::string why_not(const Selected& s, const Variant& v) {
+  if (s.op->bench.empty()) return "";
+  return v.supported(s.op->bench.front().shape, this_host());
+}
+
+std::map<std::string, std::string> header_of_file(const Variant& v) {
+  const auto file = source_root() / source_path(v);
+  return std::filesystem::exists(file) ? header_of(read_text(file)) : std::map<std::string, std::string>();
+}
+
+Json as_json(const Selected& s, const Variant& v) {
+  Json j = {{"id", v.id},           {"op", v.op},     {"lab", s.lab->id},
+            {"backend", v.backend}, {"rung", v.rung}, {"file", source_path(v)},
+            {"peer", v.peer}};
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  j["parent"] = or_null(v.parent);
+  j["forward"] = or_null(v.forward);
+  const std::string reason = why_not(s, v);
+  j["supported"] = reason.empty();
+  j["reason"] = or_null(reason);
+  for (const auto& [key, text] : header_of_file(v)) {
+    std::string name = key;
+    for (char& c : name) c = char(std::tolower(c));
+    j["header"][name] = text;
+  }
+  return j;
+}
+
+Json as_json(const Lab& lab) {
+  Json j = {{"id", lab.id}, {"title", lab.title}, {"question", lab.question}, {"ops", Json::array()}};
+  j["lesson"] =
+      std::filesystem::exists(source_root() / lesson_path(lab.id)) ? Json(lesson_path(lab.id)) : Json();
+  for (const LabOp& op : lab.ops) {
+    Json o = {{"name", op.op.name}, {"dims", op.op.dims}, {"limit", op.limit}, {"sizes", Json::array()}};
+    o["forward"] = op.op.forward.empty() ? Json() : Json(op.op.forward);
+    for (const BenchShape& b : op.bench)
+      o["sizes"].push_back({{"name", b.name},
+                            {"shape", b.shape},
+                            {"cache", b.cache == Cache::hot ? "hot" : "cold"},
+                            {"tour", b.tour}});
+    j["ops"].push_back(std::move(o));
+  }
+  return j;
+}
+
+int print_json(const std::vector<Selected>& selection) {
+  Json labs_json = Json::array();
+  Json variants_json = Json::array();
+  const Lab* last = nullptr;
+  for (const Selected& s : selection) {
+    if (s.lab != last) labs_json.push_back(as_json(*s.lab));
+    last = s.lab;
+    for (const Variant* v : s.variants) variants_json.push_back(as_json(s, *v));
+  }
+  fmt::print("{}\n", Json{{"labs", labs_json}, {"variants", variants_json}}.dump(2));
+  return exit_ok;
+}
+
+/// The text within `room` columns, cut at a word where it is longer.
+std::string cut(const std::string& text, int room) {
+  if (columns_of(text) <= room) return text;
+  size_t end = 0;
+  for (size_t space = text.find(' '); space != std::string::npos; space = text.find(' ', space + 1))
+    if (columns_of(text.substr(0, space)) <= room - 2) end = space;
+  return end == 0 ? text : text.substr(0, end) + " …";
+}
+
+int run(const Options& o) {
+  const auto selection = select(o.what, o.backend);
+  if (o.json) return print_json(selection);
+  const Lab* last = nullptr;
+  int width = 0;
+  for (const Selected& s : selection)
+    for (const Variant* v : s.variants) width = std::max(width, columns_of(v->id));
+  for (const Selected& s : selection) {
+    if (s.lab != last) {
+      fmt::print("{}{}  {}\n", last == nullptr ? "" : "\n", inked(s.lab->id, Ink::bold), s.lab->title);
+      if (!s.lab->question.empty()) fmt::print("  {}\n", inked(s.lab->question, Ink::dim));
+    }
+    last = s.lab;
+    std::string dims;
+    for (const std::string& d : s.op->op.dims) dims += (dims.empty() ? "" : ", ") + d;
+    fmt::print("  {}({})", inked(s.op->op.name, Ink::cyan), dims);
+    if (!s.op->op.forward.empty()) fmt::print("  backward of {}", s.op->op.forward);
+    fmt::print("\n");
+    for (const Variant* v : s.variants) {
+      const auto header = header_of_file(*v);
+      const auto change = header.find("CHANGE");
+      std::string text = change == header.end() ? "" : change->second;
+      if (v->peer) text = "peer: " + text;
+      const std::string reason = why_not(s, *v);
+      if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);
+      fmt::print("    {:<{}}  {}\n", v->id, width,
+                 reason.empty() ? text : inked("not here: " + reason, Ink::yellow));
+    }
+  }
+  return exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "list",
+     .summary = "List labs, ops and variants",
+     .details = "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
+           ->option_text("[WHAT ...]");
+       app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
+       app.add_flag("--json", o->json, "for programs: everything the registry knows");
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab

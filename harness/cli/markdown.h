@@ -1,0 +1,26 @@
+// A lesson page, set for a terminal or a pipe.
+#pragma once
+
+#include <string>
+
+#include "harness/table.h"
+
+namespace klab {
+
+struct Typesetting {
+  bool hints = false;  // show what <details> folds away
+  int width = 100;     // columns; text is filled to at most 88 of them, which is as far as an eye likes to go
+};
+
+/// The Markdown that lesson pages use: headings, paragraphs, lists, quotes, tables, fenced code, emphasis,
+/// links, pictures (named, not drawn) and <details>. What it does not know is printed as it stands.
+std::string typeset(const std::string& markdown, const Typesetting& how, const Paper& on = paper());
+
+/// The sections "## <name>..." of a page whose first word begins with `name` up to a word's end or, for a
+/// number, up to "_": section_of(page, "04") finds "## 04_cache_tile: ...". Empty when there is none.
+std::string section_of(const std::string& markdown, const std::string& name);
+
+/// The first words of all level-2 headings, without backticks and colon.
+std::vector<std::string> section_names(const std::string& markdown);
+
+}  // namespace klab
