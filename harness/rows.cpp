@@ -151,7 +151,7 @@ nlohmann::json to_json(const Row& r) {
   return j;
 }
 
-nlohmann::json to_json(const Run& run, const Machine& machine, const Ceilings& ceilings) {
+nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings) {
   nlohmann::json rows = nlohmann::json::array();
   for (const Row& r : run.rows) rows.push_back(to_json(r));
   return {{"run", run.complete ? "complete" : "interrupted"},

@@ -57,7 +57,7 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
 inline constexpr double kCeilingMargin = 1.05;
 
 /// A recorded run.
-struct Run {
+struct Recording {
   std::vector<Row> rows;
   bool complete = true;  // false: interrupted, and holds what was finished until then
 };
@@ -70,18 +70,19 @@ struct RowsError : std::runtime_error {
 /// By the extension, .csv or .json (the latter with machine and ceilings). Written beside the target and
 /// renamed into place, so that no reader ever sees half a file. Throws RowsError on another extension or when
 /// it cannot be written.
-void write_run(const std::string& path, const Run& run, const Machine& machine, const Ceilings& ceilings);
+void write_run(const std::string& path, const Recording& run, const Machine& machine,
+               const Ceilings& ceilings);
 
 /// Throws RowsError now rather than after the measurement when `path` cannot be written.
 void require_writable(const std::string& path);
 
-std::string to_csv(const Run& run);
+std::string to_csv(const Recording& run);
 nlohmann::json to_json(const Row& row);
-nlohmann::json to_json(const Run& run, const Machine& machine, const Ceilings& ceilings);
+nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings);
 
 /// Reads what to_csv wrote. Throws RowsError: missing file, empty, header without or with unknown columns,
 /// ragged or cut lines, text where a number belongs, times that are not positive, a row twice, fewer rows
 /// than announced, and, unless `allow_partial`, an interrupted run.
-Run read_csv(const std::string& path, bool allow_partial = false);
+Recording read_csv(const std::string& path, bool allow_partial = false);
 
 }  // namespace klab

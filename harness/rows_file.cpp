@@ -55,7 +55,8 @@ void require_writable(const std::string& path) {
   unlink(temporary.c_str());
 }
 
-void write_run(const std::string& path, const Run& run, const Machine& machine, const Ceilings& ceilings) {
+void write_run(const std::string& path, const Recording& run, const Machine& machine,
+               const Ceilings& ceilings) {
   require_writable(path);
   const fs::path target = target_of(path), temporary = temporary_beside(target);
   const std::string text =
