@@ -91,10 +91,13 @@ class LadderTimer {
     ladder_.threads = omp_get_max_threads();
     ladder_.cache = inputs_.text();
     ladder_.series.reserve(variants.size());
-    for (const Variant* v : variants) enter(*v);
-    if (options_.check) check_all(shape_.shape, options_.seed, "");
-    for (auto& r : runners_) calibrate(*r);
+    for (const Variant* v : variants)
+      if (!stopped()) enter(*v);
+    if (options_.check && !stopped()) check_all(shape_.shape, options_.seed, "");
+    for (auto& r : runners_)
+      if (!stopped()) calibrate(*r);
     drop_finished();
+    if (stopped()) return std::move(ladder_);
     if (!runners_.empty()) prepare_ceiling();
     if (!runners_.empty()) rounds();
     if (options_.check) check_after();
@@ -102,6 +105,11 @@ class LadderTimer {
   }
 
  private:
+  bool stopped() {
+    if (options_.stop && options_.stop()) ladder_.complete = false;
+    return !ladder_.complete;
+  }
+
   void drop_finished() {
     std::erase_if(runners_,
                   [](const auto& r) { return !r->series->skipped.empty() || !r->series->wrong.empty(); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "harness/statistics.h"
 
@@ -69,7 +70,9 @@ Ceiling make(const Machine& machine, CeilingKind kind, int level, int threads) {
 std::vector<Ceiling> plan(const Machine& machine, bool quick) {
   std::vector<Ceiling> list;
   for (int threads = 1; threads <= machine.threads; ++threads) {
-    if (quick && threads != 1 && threads != machine.threads) continue;
+    const bool landmark = threads == 1 || threads == machine.threads;
+    const bool power_of_two = (threads & (threads - 1)) == 0;
+    if (!landmark && (quick || (threads > 4 && !power_of_two))) continue;
     for (const CeilingKind kind : {CeilingKind::fma_f32, CeilingKind::fma_f64})
       list.push_back(make(machine, kind, 0, threads));
     for (int level = 1; level <= kMemory; ++level) {
@@ -84,10 +87,12 @@ std::vector<Ceiling> plan(const Machine& machine, bool quick) {
 
 Ceilings measure(bool quick) {
   Ceilings result;
+  // A processor that was idle takes a moment to reach its clock.
+  CeilingSampler(make(this_machine(), CeilingKind::fma_f32, 0, this_machine().threads)).sample(0.1);
   for (Ceiling c : plan(this_machine(), quick)) {
     CeilingSampler sampler(c);
     std::vector<double> samples;
-    for (int i = 0; i < (quick ? 5 : 15); ++i) samples.push_back(sampler.sample(quick ? 0.004 : 0.02));
+    for (int i = 0; i < (quick ? 5 : 9); ++i) samples.push_back(sampler.sample(quick ? 0.004 : 0.01));
     c.per_second = median(samples);
     c.method = sampler.method();
     if (c.per_second > 0) result.list.push_back(c);

@@ -231,9 +231,10 @@ TEST_F(Rows, EmptyLineInTheMiddle) {
   EXPECT_HAS(error_of(text_of(cells)), ":3: column");
 }
 
+// Every byte of the last row, where a cut is hardest to see, and every seventh before.
 TEST_F(Rows, CutAtAnyByte) {
   for (const std::string& whole : {to_csv(sample_run()), text_of(plain_cells())})
-    for (size_t length = 0; length < whole.size(); ++length)
+    for (size_t length = 0; length < whole.size(); length += length + 400 < whole.size() ? 7 : 1)
       EXPECT_NE(error_of(whole.substr(0, length)), "")
           << "cut after " << length << " of " << whole.size() << " bytes";
 }
