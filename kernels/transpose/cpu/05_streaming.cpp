@@ -80,13 +80,18 @@ constexpr int64_t kTileCols = 1024;   // 4 kB of each input row
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 
 void run(const Transpose::Args<float>& x) {
-  const auto [m, n] = x.shape;
+  const int64_t m = x.shape.m, n = x.shape.n;
   const int64_t bands = (m + kBand - 1) / kBand, tiles = (n + kTileCols - 1) / kTileCols;
-#pragma omp parallel for schedule(static) if (m * n >= kEnough)
-  for (int64_t t = 0; t < bands * tiles; ++t) {
+  const auto one = [&](int64_t t) {
     const int64_t i = t / tiles * kBand, j = t % tiles * kTileCols;
     HWY_DYNAMIC_DISPATCH(tile)(x, i, std::min(kBand, m - i), j, std::min(n, j + kTileCols));
+  };
+  if (m * n < kEnough) {
+    for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+    return;
   }
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < bands * tiles; ++t) one(t);
 }
 
 KLAB_VARIANT(Transpose, {.run = run,
