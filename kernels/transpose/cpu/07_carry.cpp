@@ -27,7 +27,12 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kPanel = 256;  // columns walked down together
+#ifndef PANEL
+#define PANEL 128
+#define STEP 32
+#endif
+constexpr int64_t kPanel = PANEL;  // columns walked down together
+constexpr int64_t kStep = STEP;    // rows a step
 
 // Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
 void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {
@@ -70,16 +75,6 @@ void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int6
   hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-HWY_INLINE void copy_line(const float* from, float* to) {
-  const hn::CappedTag<float, 16> d;
-  for (int64_t k = 0; k < 16; k += int64_t(hn::Lanes(d))) hn::StoreU(hn::LoadU(d, from + k), d, to + k);
-}
-
-HWY_INLINE void stream_line(const float* from, float* to) {
-  const hn::CappedTag<float, 16> d;
-  for (int64_t k = 0; k < 16; k += int64_t(hn::Lanes(d))) hn::Stream(hn::LoadU(d, from + k), d, to + k);
-}
-
 // Writes elements of one output row. `fresh` points at `count` new ones, of which the first belongs to `out`;
 // before them lie the sixteen that came last. The lines that are now complete leave:
 //
@@ -90,6 +85,8 @@ HWY_INLINE void stream_line(const float* from, float* to) {
 // At the first step nothing was carried, and at the last nothing may be left: these pieces of lines are
 // stored plainly.
 HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, bool last) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
   const int64_t past =
       int64_t(reinterpret_cast<uintptr_t>(out) / sizeof(float)) % 16;  // of this line, before `out`
   int64_t k = -past;
@@ -97,7 +94,8 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
     k += 16;
     for (int64_t e = 0; e < std::min(k, count); ++e) out[e] = fresh[e];
   }
-  for (; k + 16 <= count; k += 16) stream_line(fresh + k, out + k);
+  for (; k + 16 <= count; k += 16)
+    for (int64_t e = k; e < k + 16; e += lanes) hn::Stream(hn::LoadU(d, fresh + e), d, out + e);
   if (last)
     for (; k < count; ++k) out[k] = fresh[k];
 }
@@ -105,28 +103,26 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
 // Any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end), at most kPanel of them.
 void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin,
               int64_t j_end) {
-  constexpr int64_t kStep = 32, kCols = 16, kWindow = 16 + kStep;
+  constexpr int64_t kCols = 16, kWindow = 16 + kStep;
+  const hn::CappedTag<float, 16> d;
   const int64_t m = x.shape.m, n = x.shape.n;
-  alignas(64) float carried[kPanel * 16];
-  alignas(64) float window[kCols * kWindow];  // of each output row: sixteen carried, kStep fresh elements
+  alignas(64) float window[kPanel * kWindow];  // of each output row: sixteen carried, kStep fresh elements
   for (int64_t i = i_begin; i < i_end; i += kStep) {
     const int64_t rows = std::min(kStep, i_end - i);
     const bool first = i == i_begin, last = i + rows == i_end;
+    // All columns are turned before the first line leaves: a load that straddles two stores waits until both
+    // are in the cache, and stores get there in order, behind any streaming store before them.
     for (int64_t j = j_begin; j < j_end; j += kCols) {
-      const int64_t cols = std::min(kCols, j_end - j);
       const float* in = x.in + i * n + j;
-      if (i + 2 * kStep <= m) {
-        prefetch_block(in + kStep * n, n);
-        prefetch_block(in + (kStep + 16) * n, n);
-      }
-      transpose_block(in, n, window + 16, kWindow, rows, cols);
-      for (int64_t c = 0; c < cols; ++c) {
-        float* mine = window + c * kWindow;
-        float* kept = carried + (j - j_begin + c) * 16;
-        if (!first) copy_line(kept, mine);
-        emit(mine + 16, x.out + (j + c) * m + i, rows, first, last);
-        if (!last) copy_line(mine + rows, kept);
-      }
+      for (int64_t r = 0; r < kStep && i + 2 * kStep <= m; r += 16) prefetch_block(in + (kStep + r) * n, n);
+      transpose_block(in, n, window + (j - j_begin) * kWindow + 16, kWindow, rows,
+                      std::min(kCols, j_end - j));
+    }
+    for (int64_t j = j_begin; j < j_end; ++j) {
+      float* mine = window + (j - j_begin) * kWindow;
+      emit(mine + 16, x.out + j * m + i, rows, first, last);
+      for (int64_t k = 0; k < 16 && !last; k += int64_t(hn::Lanes(d)))
+        hn::Store(hn::Load(d, mine + kStep + k), d, mine + k);
     }
   }
   hwy::FlushStream();
@@ -149,7 +145,7 @@ struct Tiling {
   int64_t rows, cols;
 };
 constexpr Tiling kAligned{32, 1024};  // a band; 4 kB of each input row
-constexpr Tiling kAny{1024, 256};     // long enough that the cut lines at both ends do not matter
+constexpr Tiling kAny{1024, PANEL};   // long enough that the cut lines at both ends do not matter
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 
 void run(const Transpose::Args<float>& x) {
