@@ -25,73 +25,22 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
+#include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
 namespace {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
+using sgemm::whole;
 
 // A block of A, kBlockRows × kBlockDepth: 144 KB, L2. A block of B, kBlockDepth × kBlockColumns: 6 MB at
 // most, L3.
 constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kRows;
 constexpr int64_t kBlockColumns = 4096;
-
-// Round up to whole panels.
-int64_t whole(int64_t size, int64_t panel) { return (size + panel - 1) / panel * panel; }
-
-/// A[rows,depth] -> panels of kRows rows, [panel][depth][kRows]; rows beyond the last are zeros.
-void pack_a(const float* a, int64_t stride, int64_t rows, int64_t depth, float* to) {
-  for (int64_t i0 = 0; i0 < rows; i0 += kRows, a += kRows * stride) {
-    const int64_t height = std::min(kRows, rows - i0);
-    int64_t p = 0;
-#if HWY_TARGET != HWY_SCALAR
-    // Four columns of six rows at a time: pairs of rows are interleaved, then halves of pairs put in order.
-    const hn::FixedTag<float, 4> d;
-    static_assert(kRows == 6);
-    for (; height == kRows && p + 4 <= depth; p += 4, to += 4 * kRows) {
-      const auto r0 = hn::LoadU(d, a + p), r1 = hn::LoadU(d, a + stride + p);
-      const auto r2 = hn::LoadU(d, a + 2 * stride + p), r3 = hn::LoadU(d, a + 3 * stride + p);
-      const auto r4 = hn::LoadU(d, a + 4 * stride + p), r5 = hn::LoadU(d, a + 5 * stride + p);
-      const auto low01 = hn::InterleaveLower(d, r0, r1), high01 = hn::InterleaveUpper(d, r0, r1);
-      const auto low23 = hn::InterleaveLower(d, r2, r3), high23 = hn::InterleaveUpper(d, r2, r3);
-      const auto low45 = hn::InterleaveLower(d, r4, r5), high45 = hn::InterleaveUpper(d, r4, r5);
-      hn::StoreU(hn::ConcatLowerLower(d, low23, low01), d, to);
-      hn::StoreU(hn::ConcatUpperLower(d, low01, low45), d, to + 4);
-      hn::StoreU(hn::ConcatUpperUpper(d, low45, low23), d, to + 8);
-      hn::StoreU(hn::ConcatLowerLower(d, high23, high01), d, to + 12);
-      hn::StoreU(hn::ConcatUpperLower(d, high01, high45), d, to + 16);
-      hn::StoreU(hn::ConcatUpperUpper(d, high45, high23), d, to + 20);
-    }
-#endif
-    for (; p < depth; ++p)
-      for (int64_t i = 0; i < kRows; ++i) *to++ = i < height ? a[i * stride + p] : 0.0F;
-  }
-}
-
-/// B[depth,columns] -> panels of sgemm::columns() columns, [panel][depth][columns()]; columns beyond the last
-/// are zeros.
-void pack_b(const float* b, int64_t stride, int64_t columns, int64_t depth, float* to) {
-  const sgemm::Tag d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  const int64_t panel = sgemm::columns();
-  for (int64_t j0 = 0; j0 < columns; j0 += panel) {
-    const int64_t width = std::min(panel, columns - j0);
-    for (int64_t p = 0; p < depth; ++p, to += panel) {
-      const float* from = b + p * stride + j0;
-      if (width == panel) {
-        for (int64_t j = 0; j < panel; j += lanes) hn::Store(hn::LoadU(d, from + j), d, to + j);
-      } else {
-        std::copy_n(from, width, to);
-        std::fill(to + width, to + panel, 0.0F);
-      }
-    }
-  }
-}
 
 /// C[rows,columns] = or += the product of packed blocks.
 void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,
@@ -121,10 +70,10 @@ void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
     for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
       const int64_t columns = std::min(kBlockColumns, part.j1 - jc);
       const int64_t depth = std::min(kBlockDepth, k - pc);
-      pack_b(x.b + pc * n + jc, n, columns, depth, b_packed);
+      sgemm::copy_panels(x.b + pc * n + jc, n, columns, depth, sgemm::columns(), b_packed);
       for (int64_t ic = part.i0; ic < part.i1; ic += kBlockRows) {
         const int64_t rows = std::min(kBlockRows, part.i1 - ic);
-        pack_a(x.a + ic * k + pc, k, rows, depth, a_packed);
+        sgemm::transpose_panels(x.a + ic * k + pc, k, rows, depth, kRows, a_packed);
         block(rows, columns, depth, a_packed, b_packed, x.c + ic * n + jc, n, pc > 0);
       }
     }
