@@ -64,8 +64,9 @@ void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
   static thread_local Scratch a_scratch, b_scratch;
   const auto [m, n, k] = x.shape;
   const int64_t most_depth = std::min(k, kBlockDepth);
-  float* a_packed = a_scratch.floats(whole(std::min(m, kBlockRows), kRows) * most_depth);
-  float* b_packed = b_scratch.floats(whole(std::min(n, kBlockColumns), sgemm::columns()) * most_depth);
+  float* a_packed = a_scratch.floats(whole(std::min(part.i1 - part.i0, kBlockRows), kRows) * most_depth);
+  float* b_packed =
+      b_scratch.floats(whole(std::min(part.j1 - part.j0, kBlockColumns), sgemm::columns()) * most_depth);
   for (int64_t jc = part.j0; jc < part.j1; jc += kBlockColumns)
     for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
       const int64_t columns = std::min(kBlockColumns, part.j1 - jc);
