@@ -63,8 +63,8 @@ void edge(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t 
 
 void run(const Matmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-  for (int64_t j = 0; j < n; j += kColumns)
-    for (int64_t i = 0; i < m; i += kRows) {
+  for (int64_t i = 0; i < m; i += kRows)
+    for (int64_t j = 0; j < n; j += kColumns) {
       const float* a = x.a + i * k;
       const float* b = x.b + j;
       float* c = x.c + i * n + j;

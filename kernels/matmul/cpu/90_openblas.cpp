@@ -5,15 +5,13 @@
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
 // TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "harness/registrar.h"
 #include "reference/matmul/matmul.h"
 #ifdef KLAB_HAVE_OPENBLAS
-#include <cblas.h>
+#include "kernels/common/openblas_threads.h"
 #endif
 
 namespace klab {
@@ -28,7 +26,7 @@ void run(const Matmul::Args<float>& x) {
     std::fill_n(x.c, m * n, 0.0F);
     return;
   }
-  if (openblas_get_num_threads() != omp_get_max_threads()) openblas_set_num_threads(omp_get_max_threads());
+  openblas_use_harness_threads();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, blasint(m), blasint(n), blasint(k), 1.0F, x.a,
               blasint(k), x.b, blasint(n), 0.0F, x.c, blasint(n));
 }

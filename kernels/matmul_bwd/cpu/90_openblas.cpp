@@ -5,15 +5,13 @@
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
 // TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "harness/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #ifdef KLAB_HAVE_OPENBLAS
-#include <cblas.h>
+#include "kernels/common/openblas_threads.h"
 #endif
 
 namespace klab {
@@ -23,7 +21,7 @@ namespace {
 
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-  if (openblas_get_num_threads() != omp_get_max_threads()) openblas_set_num_threads(omp_get_max_threads());
+  openblas_use_harness_threads();
   const blasint rows = blasint(m), columns = blasint(n), depth = blasint(k);
   // A matrix whose rows have no length is one that cblas refuses: the sums over nothing are written here.
   if (n == 0) std::fill_n(x.d_a, m * k, 0.0F);
