@@ -49,21 +49,24 @@ HWY_INLINE int64_t columns() { return kVectors * int64_t(hn::Lanes(Tag())); }
 // The accumulators have names, not indices: vectors of a length known only at run time cannot be array
 // elements, and compilers may leave an array of accumulators in memory.
 #define KLAB_TILE_ROWS(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
-#define KLAB_TILE_ZERO(i) \
-  auto c##i##_0 = hn::Zero(d), c##i##_1 = hn::Zero(d), c##i##_2 = hn::Zero(d), c##i##_3 = hn::Zero(d);
+#define KLAB_TILE_ZERO(i)                                                                       \
+  [[maybe_unused]] auto c##i##_0 = hn::Zero(d), c##i##_1 = hn::Zero(d), c##i##_2 = hn::Zero(d), \
+                        c##i##_3 = hn::Zero(d);
 #define KLAB_TILE_STEP(i)                                                  \
-  {                                                                        \
+  if constexpr (i < kHeight) {                                             \
     const auto a_i = hn::Set(d, a[i]);                                     \
     c##i##_0 = hn::MulAdd(a_i, b_0, c##i##_0);                             \
     c##i##_1 = hn::MulAdd(a_i, b_1, c##i##_1);                             \
     if constexpr (kVectors > 2) c##i##_2 = hn::MulAdd(a_i, b_2, c##i##_2); \
     if constexpr (kVectors > 3) c##i##_3 = hn::MulAdd(a_i, b_3, c##i##_3); \
   }
-#define KLAB_TILE_PREFETCH(i)                                                           \
-  for (int64_t j = 0; j < kVectors * lanes; j += 16) hwy::Prefetch(c + i * stride + j); \
-  hwy::Prefetch(c + i * stride + kVectors * lanes - 1);
+#define KLAB_TILE_PREFETCH(i)                                                             \
+  if constexpr (i < kHeight) {                                                            \
+    for (int64_t j = 0; j < kVectors * lanes; j += 16) hwy::Prefetch(c + i * stride + j); \
+    hwy::Prefetch(c + i * stride + kVectors * lanes - 1);                                 \
+  }
 #define KLAB_TILE_STORE(i)                                                                     \
-  {                                                                                            \
+  if constexpr (i < kHeight) {                                                                 \
     float* row = c + i * stride;                                                               \
     if (add) {                                                                                 \
       c##i##_0 = hn::Add(c##i##_0, hn::LoadU(d, row));                                         \
@@ -77,28 +80,38 @@ HWY_INLINE int64_t columns() { return kVectors * int64_t(hn::Lanes(Tag())); }
     if constexpr (kVectors > 3) hn::StoreU(c##i##_3, d, row + 3 * lanes);                      \
   }
 
-/// C[kRows, columns()] = A·B, or += with `add`.
-///   a  [depth, kRows]      packed
-///   b  [depth, columns()]  packed, aligned to a vector
-///   c  rows `stride` floats apart, any alignment
-HWY_INLINE void tile(int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                     float* HWY_RESTRICT c, int64_t stride, bool add) {
+/// C[kHeight, columns()] = A·B, or += with `add`.
+///   a  [depth, kHeight]    packed
+///   b  [depth, columns()]  rows `b_stride` floats apart, any alignment
+///   c  [kHeight, columns()] rows `stride` floats apart, any alignment
+/// kAhead: so many rows of B further down are asked for; 0 leaves it to the hardware, which knows packed panels.
+template <int64_t kHeight, int64_t kAhead>
+HWY_INLINE void strided_tile(int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                             int64_t b_stride, float* HWY_RESTRICT c, int64_t stride, bool add) {
+  static_assert(kHeight <= kRows);
   const Tag d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   KLAB_TILE_ROWS(KLAB_TILE_PREFETCH)  // C is needed when the loop is over: ask for it now
   KLAB_TILE_ROWS(KLAB_TILE_ZERO)
 #pragma GCC unroll 4
   for (int64_t p = 0; p < depth; ++p) {
-    const auto b_0 = hn::Load(d, b);
-    const auto b_1 = hn::Load(d, b + lanes);
+    if constexpr (kAhead > 0)
+      for (int64_t j = 0; j < kVectors * lanes; j += 16) hwy::Prefetch(b + kAhead * b_stride + j);
+    const auto b_0 = hn::LoadU(d, b);
+    const auto b_1 = hn::LoadU(d, b + lanes);
     [[maybe_unused]] auto b_2 = hn::Zero(d), b_3 = hn::Zero(d);
-    if constexpr (kVectors > 2) b_2 = hn::Load(d, b + 2 * lanes);
-    if constexpr (kVectors > 3) b_3 = hn::Load(d, b + 3 * lanes);
+    if constexpr (kVectors > 2) b_2 = hn::LoadU(d, b + 2 * lanes);
+    if constexpr (kVectors > 3) b_3 = hn::LoadU(d, b + 3 * lanes);
     KLAB_TILE_ROWS(KLAB_TILE_STEP)
-    a += kRows;
-    b += kVectors * lanes;
+    a += kHeight;
+    b += b_stride;
   }
   KLAB_TILE_ROWS(KLAB_TILE_STORE)
+}
+
+/// C[kRows, columns()] = or += A·B of packed panels: a [depth, kRows], b [depth, columns()].
+HWY_INLINE void tile(int64_t depth, const float* a, const float* b, float* c, int64_t stride, bool add) {
+  strided_tile<kRows, 0>(depth, a, b, columns(), c, stride, add);
 }
 
 /// The same for a tile of which only height × width lie inside C; the panels are padded with zeros.

@@ -1,0 +1,219 @@
+// matmul.cpu.07_few_rows: what is used only a few times is not packed.
+//
+// CHANGE    with at most 24 rows of A, the tile reads B where it lies. The rows are shared out evenly to tiles, so that
+//           none is padded.
+// EXPECT    at 8 rows the parent moves each float of B three times (read, write, read again) for two uses; this moves
+//           it once: at least 1.5 times. Above 24 rows it is the parent.
+// NUMERICS  as the parent.
+// NEEDS     nothing more than the parent.
+// TRIED     no prefetch: each step down B is in another page, where the hardware does not look ahead.
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/registrar.h"
+#include "kernels/common/scratch.h"
+#include "reference/matmul/matmul.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/cpu/07_few_rows.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/sgemm_pack-inl.h"
+#include "kernels/common/sgemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace sgemm = klab::sgemm::HWY_NAMESPACE;
+using sgemm::kRows;
+using sgemm::whole;
+
+// A block of A, kBlockRows × kBlockDepth: 144 KB, L2. A block of B, kBlockDepth × kBlockColumns: 6 MB at
+// most, L3.
+constexpr int64_t kBlockDepth = 384;
+constexpr int64_t kBlockRows = 16 * kRows;
+constexpr int64_t kBlockColumns = 4096;
+
+// Up to so many rows of A, B is read where it lies.
+constexpr int64_t kFewRows = 24;
+
+/// C[rows,columns] = or += the product of packed blocks.
+void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,
+           bool add) {
+  for (int64_t j = 0; j < columns; j += sgemm::columns())
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t height = std::min(kRows, rows - i), width = std::min(sgemm::columns(), columns - j);
+      if (height == kRows && width == sgemm::columns())
+        sgemm::tile(depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+      else
+        sgemm::edge_tile(height, width, depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+    }
+}
+
+/// A part of C: rows [i0, i1) and columns [j0, j1).
+struct Rectangle {
+  int64_t i0, i1, j0, j1;
+};
+
+void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
+  static thread_local Scratch a_scratch, b_scratch;
+  const auto [m, n, k] = x.shape;
+  const int64_t most_depth = std::min(k, kBlockDepth);
+  float* a_packed = a_scratch.floats(whole(std::min(part.i1 - part.i0, kBlockRows), kRows) * most_depth);
+  float* b_packed =
+      b_scratch.floats(whole(std::min(part.j1 - part.j0, kBlockColumns), sgemm::columns()) * most_depth);
+  for (int64_t jc = part.j0; jc < part.j1; jc += kBlockColumns)
+    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+      const int64_t columns = std::min(kBlockColumns, part.j1 - jc);
+      const int64_t depth = std::min(kBlockDepth, k - pc);
+      sgemm::copy_panels(x.b + pc * n + jc, n, columns, depth, sgemm::columns(), b_packed);
+      for (int64_t ic = part.i0; ic < part.i1; ic += kBlockRows) {
+        const int64_t rows = std::min(kBlockRows, part.i1 - ic);
+        sgemm::transpose_panels(x.a + ic * k + pc, k, rows, depth, kRows, a_packed);
+        block(rows, columns, depth, a_packed, b_packed, x.c + ic * n + jc, n, pc > 0);
+      }
+    }
+}
+
+/// All rows of `columns` columns of C, by tiles of kHeight rows; a: their panels, one after the other.
+template <int64_t kHeight>
+void few_rows_block(const Matmul::Args<float>& x, int64_t pc, int64_t depth, int64_t j, int64_t columns,
+                    const float* a, float* scratch) {
+  const auto [m, n, k] = x.shape;
+  const float* b = x.b + pc * n + j;
+  int64_t b_stride = n;
+  if (columns < sgemm::columns()) {  // the last columns: the tile would read beyond the row
+    sgemm::copy_panels(b, n, columns, depth, sgemm::columns(), scratch);
+    b = scratch;
+    b_stride = sgemm::columns();
+  }
+  HWY_ALIGN float whole_tile[kHeight * sgemm::kMaxColumns];
+  for (int64_t i = 0; i < m; i += kHeight) {
+    const int64_t height = std::min(kHeight, m - i);
+    float* c = x.c + i * n + j;
+    if (height == kHeight && columns == sgemm::columns()) {
+      sgemm::strided_tile<kHeight, 8>(depth, a + i * depth, b, b_stride, c, n, pc > 0);
+      continue;
+    }
+    sgemm::strided_tile<kHeight, 0>(depth, a + i * depth, b, b_stride, whole_tile, sgemm::columns(), false);
+    for (int64_t r = 0; r < height; ++r)
+      for (int64_t s = 0; s < columns; ++s) {
+        const float sum = whole_tile[r * sgemm::columns() + s];
+        c[r * n + s] = pc > 0 ? c[r * n + s] + sum : sum;
+      }
+  }
+}
+
+/// Columns [j0, j1) of C.
+template <int64_t kHeight>
+void few_rows_part(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
+  static thread_local Scratch a_scratch, b_scratch;
+  const auto [m, n, k] = x.shape;
+  const int64_t most_depth = std::min(k, kBlockDepth);
+  float* a_packed = a_scratch.floats(whole(m, kHeight) * most_depth);
+  float* last_columns = b_scratch.floats(sgemm::columns() * most_depth);
+  for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+    const int64_t depth = std::min(kBlockDepth, k - pc);
+    sgemm::transpose_panels(x.a + pc, k, m, depth, kHeight, a_packed);
+    for (int64_t j = j0; j < j1; j += sgemm::columns())
+      few_rows_block<kHeight>(x, pc, depth, j, std::min(sgemm::columns(), j1 - j), a_packed, last_columns);
+  }
+}
+
+/// The lowest tile that covers m rows with as few tiles as the highest would.
+void few_rows(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
+  const int64_t m = x.shape.m;
+  const int64_t tiles = whole(m, kRows) / kRows;
+  switch ((m + tiles - 1) / tiles) {
+    case 1:
+      return few_rows_part<1>(x, j0, j1);
+    case 2:
+      return few_rows_part<2>(x, j0, j1);
+    case 3:
+      return few_rows_part<3>(x, j0, j1);
+    case 4:
+      return few_rows_part<4>(x, j0, j1);
+    case 5:
+      return few_rows_part<5>(x, j0, j1);
+    default:
+      return few_rows_part<kRows>(x, j0, j1);
+  }
+}
+
+struct Grid {
+  int64_t rows, columns;
+};
+
+/// How to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the slowest
+/// thread is the time it takes; of equals the one whose rectangle has the shortest sides, because those are
+/// packed.
+Grid choose_grid(const Matmul::Shape& s, int64_t threads) {
+  const int64_t tile_rows = whole(s.m, kRows) / kRows;
+  const int64_t tile_columns = whole(s.n, sgemm::columns()) / sgemm::columns();
+  const auto cost = [&](int64_t rows, int64_t columns) {
+    const int64_t height = (tile_rows + rows - 1) / rows, width = (tile_columns + columns - 1) / columns;
+    return std::pair(height * width, height * kRows + width * sgemm::columns());
+  };
+  Grid best{1, 1};
+  for (int64_t rows = 1; rows <= threads; ++rows)
+    if (cost(rows, threads / rows) < cost(best.rows, best.columns)) best = {rows, threads / rows};
+  return best;
+}
+
+/// The part-th of `parts` nearly equal shares of [0, size), in whole panels, begins here.
+int64_t cut(int64_t size, int64_t panel, int64_t part, int64_t parts) {
+  return std::min(size, whole(size, panel) / panel * part / parts * panel);
+}
+
+/// As many threads as there are portions of work that take several times as long as waking a thread.
+int choose_threads(const Matmul::Shape& s) {
+  constexpr double portion = 5e5;  // operations: some microseconds
+  const double portions = 2.0 * double(s.m) * double(s.n) * double(s.k) / portion;
+  return std::max(1, int(std::min(portions, double(omp_get_max_threads()))));
+}
+
+void multiply(const Matmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0) return;
+  if (k == 0) std::fill_n(x.c, m * n, 0.0F);
+  if (m <= kFewRows) {
+#pragma omp parallel num_threads(choose_threads(x.shape))
+    few_rows(x, cut(n, sgemm::columns(), omp_get_thread_num(), omp_get_num_threads()),
+             cut(n, sgemm::columns(), omp_get_thread_num() + 1, omp_get_num_threads()));
+    return;
+  }
+#pragma omp parallel num_threads(choose_threads(x.shape))
+  {
+    const auto [rows, columns] = choose_grid(x.shape, omp_get_num_threads());
+    const int64_t r = omp_get_thread_num() / columns, c = omp_get_thread_num() % columns;
+    if (r < rows)
+      multiply_part(x, {cut(m, kRows, r, rows), cut(m, kRows, r + 1, rows),
+                        cut(n, sgemm::columns(), c, columns), cut(n, sgemm::columns(), c + 1, columns)});
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(multiply);
+void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
+
+// Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks; then the most rows that are few.
+KLAB_VARIANT(Matmul, {.run = run,
+                      .parent = "06_threads",
+                      .tiles = {6, 8, 16, 32, 64, 96, 384, 4096, 12, 18, 24},
+                      .expect = {.shape = {8, 2048, 2048}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab
+#endif
