@@ -14,6 +14,7 @@ KLAB_LAB({
                 .op = make_op<Matmul>(),
                 .bench = {{.name = "256 cubed", .shape = {256, 256, 256}},
                           {.name = "512 cubed", .shape = {512, 512, 512}, .tour = true},
+                          {.name = "1000 cubed", .shape = {1000, 1000, 1000}},
                           {.name = "1024 cubed", .shape = {1024, 1024, 1024}},
                           {.name = "2048 cubed", .shape = {2048, 2048, 2048}},
                           {.name = "512x384x1000", .shape = {512, 384, 1000}},
