@@ -22,7 +22,7 @@ KLAB_LAB({
                        {.name = "beyond the caches", .shape = {4800, 4000}, .cache = Cache::cold},
                        {.name = "beyond the caches, odd", .shape = {4099, 4001}, .cache = Cache::cold}},
              .check = {{0,  1,  2,  3,  4,  5,  7,  8,  9,   12,  15,  16,
-                        17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 129, 251}},
+                        17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 129, 251, 1008, 1041}},
              .limit = "copy",
              .huge = 1e37,
          },
