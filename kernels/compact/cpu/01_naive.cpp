@@ -1,7 +1,9 @@
 // compact.cpu.01_naive: the place of every element worked out anew.
 //
-// CHANGE    one loop over the result; each index is split into three by division, as a generic tensor library
-// does. EXPECT    two 64-bit divisions an element hide whatever the memory could do. NUMERICS  copies bits.
+// CHANGE    one loop over the result; each index is split into three by division, as a generic tensor
+//           library does.
+// EXPECT    two 64-bit divisions an element hide whatever the memory could do.
+// NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/registrar.h"

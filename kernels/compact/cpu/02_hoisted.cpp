@@ -1,15 +1,12 @@
 // compact.cpu.02_hoisted: three loops, and an inner one made for its stride.
 //
 // CHANGE    loops in place of divisions; the innermost dimension is a copy where its stride is 1, a fill
-// where it is
-//           0, and a strided walk elsewhere.
-// EXPECT    slices and broadcasts several times the parent: the library's copy and the compiler's fill are as
-// wide
-//           as vectors. A transposed view still reads one element a line.
+//           where it is 0, and a strided walk elsewhere.
+// EXPECT    slices and broadcasts several times the parent: the library's copy and the compiler's fill are
+//           as wide as vectors. A transposed view still reads one element a line.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
-// TRIED     joining dimensions that lie contiguously (s0 = d1·s1): saves loop overhead only where d2 is
-// small.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

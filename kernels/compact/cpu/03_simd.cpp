@@ -1,12 +1,12 @@
 // compact.cpu.03_simd: the transposed case turned in registers.
 //
 // CHANGE    where the stride of 1 is not innermost but one of the outer dimensions, blocks are turned by
-// shuffles as in
-//           the transpose ladder; copies and fills are written as vectors.
-// EXPECT    transposed views several times the parent; copies and fills the same, they already were vectors.
+//           shuffles as in the transpose ladder; copies and fills are written as vectors.
+// EXPECT    transposed views several times the parent; copies and fills the same, they already were
+//           vectors.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
-// TRIED     gathers for the strides that remain: a gather is as many loads as it has lanes.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,9 +1,12 @@
 // compact.cpu.04_threads: pieces of the result shared among the threads.
 //
-// CHANGE    the two outer dimensions are cut into pieces of 64 rows, and every thread takes a contiguous run
-// of them. EXPECT    about the number of cores in cache; beyond it as much as one core leaves of the memory's
-// bandwidth. NUMERICS  copies bits. NEEDS     nothing. Small views stay on one thread. TRIED     cutting d0
-// only: a view with one slice then has one thread.
+// CHANGE    the two outer dimensions are cut into pieces of 64 rows, and every thread takes a contiguous
+//           run of them.
+// EXPECT    about the number of cores in cache; beyond it as much as one core leaves of the memory's
+//           bandwidth.
+// NUMERICS  copies bits.
+// NEEDS     nothing. Small views stay on one thread.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -2,8 +2,8 @@
 //
 // CHANGE    two loops in the order of the input.
 // EXPECT    reads stream; every write goes to another cache line, m·4 bytes from the last one. Once n lines
-// no
-//           longer fit in the cache each line is fetched and written back for every single element in it.
+//           no longer fit in the cache each line is fetched and written back for every single element in
+//           it.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -

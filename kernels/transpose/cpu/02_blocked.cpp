@@ -1,15 +1,11 @@
 // transpose.cpu.02_blocked: one small square after the other.
 //
 // CHANGE    the two loops run over 16x16 squares, so that a line of the output that was fetched is filled
-// before it
-//           leaves the cache. Sixteen floats are one line of 64 bytes in both directions.
+//           before it leaves the cache. Sixteen floats are one line of 64 bytes in both directions.
 // EXPECT    beyond the caches several times the parent: a line written costs one transfer and not sixteen.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
-// TRIED     32x32: at a leading dimension of 4096 all lines of a square fall into one set of a cache with 64
-// sets
-//           and 8 ways, 32 of them evict each other; 16 do so less. Squares of 8 use half of every line at a
-//           time.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,14 +1,15 @@
 // transpose.cpu.03_simd_blocks: squares turned inside the vector registers.
 //
-// CHANGE    a block is loaded as vectors, turned by shuffles and stored as vectors (kernels/common/
-//           transpose_block-inl.h): per element one quarter of a load, one of a store, half a shuffle at 16
-//           lanes.
+// CHANGE    a block is loaded as vectors, turned by shuffles and stored as vectors
+//           (kernels/common/transpose_block-inl.h): per element one quarter of a load, one of a store, half
+//           a shuffle at 16 lanes.
 // EXPECT    several times the parent while the data sit in L1 or L2, where instructions are the limit; less
-// beyond. NUMERICS  copies bits. NEEDS     nothing; vectors of 4, 8 or 16 lanes are used, whichever the
-// machine has. TRIED     loading whole rows and exchanging halves, quarters, pairs, singles in log2(L) rounds
-// of shuffles: the
-//           loads of this form (four floats of four rows into one vector) do half of that work in the load
-//           units.
+//           beyond.
+// NUMERICS  copies bits.
+// NEEDS     nothing; vectors of 4, 8 or 16 lanes are used, whichever the machine has.
+// TRIED     loading whole rows and exchanging halves, quarters, pairs, singles in log2(L) rounds of
+//           shuffles: the loads of this form (four floats of four rows into one vector) do half of that
+//           work in the load units.
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,9 +1,11 @@
 // transpose.cpu.04_threads: the bands shared among the threads.
 //
 // CHANGE    every thread takes a contiguous share of the tiles; a tile is a band of 32 rows and up to 1024
-// columns. EXPECT    about the number of cores in cache; beyond it, until the memory is busy. NUMERICS copies
-// bits. NEEDS     nothing. Small matrices stay on one thread: waking a team takes longer than they do. TRIED
-// -
+//           columns.
+// EXPECT    about the number of cores in cache; beyond it, until the memory is busy.
+// NUMERICS  copies bits.
+// NEEDS     nothing. Small matrices stay on one thread: waking a team takes longer than they do.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

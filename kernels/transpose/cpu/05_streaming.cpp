@@ -1,17 +1,17 @@
 // transpose.cpu.05_streaming: whole lines written around the caches.
 //
-// CHANGE    where all output rows begin on a line (m a multiple of 16, `out` aligned), sixteen rows at a time
-// are
-//           turned and stored with streaming stores, a whole line of 64 bytes each. Elsewhere as the parent.
+// CHANGE    where all output rows begin on a line (m a multiple of 16, `out` aligned), sixteen rows at a
+//           time are turned and stored with streaming stores, a whole line of 64 bytes each. Elsewhere as
+//           the parent.
 // EXPECT    beyond the caches up to 1.5 times: a line that is written whole need not be read first, so an
-// element
-//           costs 8 bytes of traffic and not 12. Slower in cache: the result leaves for memory at once.
+//           element costs 8 bytes of traffic and not 12. Slower in cache: the result leaves for memory at
+//           once.
 // NUMERICS  copies bits.
 // NEEDS     output rows aligned to lines for the gain; nothing to be right.
 // TRIED     half lines (8 lanes, the two halves of a line far apart in time): several times slower, the
-// buffers that
-//           gather a line are few and are flushed half full. Where a vector is shorter than a line, the block
-//           goes through a buffer in L1 so that the pieces of a line leave one after the other.
+//           buffers that gather a line are few and are flushed half full. Where a vector is shorter than a
+//           line, the block goes through a buffer in L1 so that the pieces of a line leave one after the
+//           other.
 #include <algorithm>
 
 #include "harness/registrar.h"

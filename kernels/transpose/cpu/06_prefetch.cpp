@@ -1,18 +1,15 @@
 // transpose.cpu.06_prefetch: the next lines are asked for before they are needed.
 //
-// CHANGE    while a block is turned, the lines of the block 64 columns further are prefetched into L2; at the
-// end of
-//           a band, those of the next band.
-// EXPECT    beyond the caches 1.3 times or more. A core waits for memory with the few misses its L1 can have
-// open,
-//           and the hardware prefetcher does not follow 32 rows at once. A prefetch into L2 holds none of
-//           L1's entries, so that more lines are on their way: bandwidth = lines under way · 64 bytes /
-//           latency.
+// CHANGE    while a block is turned, the lines of the block 64 columns further are prefetched into L2; at
+//           the end of a band, those of the next band.
+// EXPECT    beyond the caches 1.3 times or more. A core waits for memory with the few misses its L1 can
+//           have open, and the hardware prefetcher does not follow 32 rows at once. A prefetch into L2
+//           holds none of L1's entries, so that more lines are on their way: bandwidth = lines under way ·
+//           64 bytes / latency.
 // NUMERICS  copies bits.
 // NEEDS     nothing; the gain is for matrices beyond the caches.
-// TRIED     prefetching into L1: it occupies the same entries as a load that misses, and gains little. 32, 64
-// and 128
-//           columns ahead differ by less than the machine's noise.
+// TRIED     prefetching into L1: it occupies the same entries as a load that misses, and gains little. 32,
+//           64 and 128 columns ahead differ by less than the machine's noise.
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -2,8 +2,7 @@
 //
 // CHANGE    the naive loop; automatic vectorization is held off so that there is something to compare with.
 // EXPECT    four instructions an element: far from the copy bandwidth while the data sit in cache, near the
-// memory's
-//           pace beyond it.
+//           memory's pace beyond it.
 // NUMERICS  one correctly rounded float addition an element.
 // NEEDS     nothing.
 // TRIED     -

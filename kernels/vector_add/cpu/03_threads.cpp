@@ -1,16 +1,13 @@
 // vector_add.cpu.03_threads: every core takes one contiguous piece.
 //
-// CHANGE    the vectors are cut into one piece a thread; a piece begins at a multiple of 16 elements, so that
-// no two
-//           threads write the same cache line when `c` is aligned.
+// CHANGE    the vectors are cut into one piece a thread; a piece begins at a multiple of 16 elements, so
+//           that no two threads write the same cache line when `c` is aligned.
 // EXPECT    about the number of cores in L2; beyond the caches as much as one core leaves of the memory's
-// bandwidth:
-//           a core alone is limited by the misses it can have under way, not by the memory.
+//           bandwidth: a core alone is limited by the misses it can have under way, not by the memory.
 // NUMERICS  as the parent.
 // NEEDS     nothing. Short vectors stay on one thread: waking a team costs a few thousand additions.
 // TRIED     an `if` clause at the parallel region: a team of one still is a team, and its set-up shows at
-// small n.
-//           schedule(dynamic) in small chunks: the pieces are equal, so there is nothing to balance.
+//           small n.
 #include <omp.h>
 
 #include <algorithm>

@@ -1,10 +1,11 @@
 // vector_add.cpu.05_by_size: around the caches only when the result would not stay in them anyway.
 //
 // CHANGE    vectors that together fill less than 12 MB are stored plainly, larger ones streamed; from 2^20
-// elements on. EXPECT    the faster of its two ancestors at every size: as 03_threads in cache, as the parent
-// beyond. NUMERICS  as the parent. NEEDS     nothing. TRIED     asking the machine for its last-level cache:
-// in a virtual machine, or where the cache is shared, the
-//           answer is not what one program can use. The right threshold also depends on who reads `c` next.
+//           elements on.
+// EXPECT    the faster of its two ancestors at every size: as 03_threads in cache, as the parent beyond.
+// NUMERICS  as the parent.
+// NEEDS     nothing.
+// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -62,8 +63,7 @@ HWY_EXPORT(add_plain);
 HWY_EXPORT(add_streamed);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
-constexpr int64_t kBeyond =
-    1 << 20;  // elements from which on three vectors are taken not to fit in the caches
+constexpr int64_t kBeyond = 1 << 20;  // elements from which on they are streamed
 
 void run(const VectorAdd::Args<float>& x) {
   const int64_t n = x.shape.n;
