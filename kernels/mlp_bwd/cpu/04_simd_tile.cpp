@@ -5,9 +5,9 @@
 //           gradient of the weights sums over samples, which are the lanes: the tile of activations is
 //           transposed first, in blocks of 4x4, so that lanes are columns of d_weights and nothing is summed
 //           across lanes.
-// EXPECT    close to the arithmetic peak. Transposing 64x64 takes two shuffles an element of a 4-vector, 2048
-// in all,
-//           against 16384 multiply-adds of 16 lanes for each of the products it serves... one in three here.
+// EXPECT    close to the arithmetic peak. A 64x64 layer costs three products of 16384 multiply-adds (16
+// lanes) for a
+//           tile; transposing its inputs adds 2048 shuffles and 1024 stores of 4 lanes.
 // NUMERICS  float, multiply and add fused; a weight's gradient is one chain over all samples, added to
 // d_weights at
 //           the end.
