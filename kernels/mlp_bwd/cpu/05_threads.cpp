@@ -213,9 +213,11 @@ void logistic_gradient(const float* z, int64_t count, float* d_tile) {
   const Tag d;
   const Vector one = hn::Set(d, 1.0F), limit = hn::Set(d, 87.0F);  // exp stays finite
   for (int64_t i = 0; i < count; i += int64_t(hn::Lanes(d))) {
-    const Vector v = hn::Min(limit, hn::Max(hn::Neg(limit), hn::Load(d, z + i)));
-    const Vector e = hn::Exp(d, hn::Neg(v)), y = hn::Div(one, hn::Add(one, e));
-    hn::Store(hn::Mul(hn::Load(d, d_tile + i), hn::Mul(y, hn::Mul(e, y))), d, d_tile + i);
+    const Vector v = hn::Load(d, z + i), clamped = hn::Min(limit, hn::Max(hn::Neg(limit), v));
+    const Vector e = hn::Exp(d, hn::Neg(clamped)), y = hn::Div(one, hn::Add(one, e));
+    const Vector slope =
+        hn::IfThenElse(hn::IsNaN(v), v, hn::Mul(y, hn::Mul(e, y)));  // exp(NaN) is 0 in Highway
+    hn::Store(hn::Mul(hn::Load(d, d_tile + i), slope), d, d_tile + i);
   }
 }
 

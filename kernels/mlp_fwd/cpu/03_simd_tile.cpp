@@ -121,8 +121,10 @@ void logistic(float* z, int64_t n) {
     alignas(64) float last[16] = {};
     float* p = z + i;
     if (i + lanes > n) std::copy_n(z + i, n - i, p = last);
-    const Vector v = hn::Min(limit, hn::Max(hn::Neg(limit), hn::LoadU(d, p)));
-    hn::StoreU(hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(v)))), d, p);
+    const Vector v = hn::LoadU(d, p), clamped = hn::Min(limit, hn::Max(hn::Neg(limit), v));
+    const Vector y = hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(clamped))));
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(v), v, y), d, p);  // exp(NaN) is 0 in Highway
+
     if (p == last) std::copy_n(last, n - i, z + i);
   }
 }

@@ -152,8 +152,9 @@ void logistic(float* z, int64_t rows_in, int64_t stride) {
   const Vector one = hn::Set(d, 1.0F), limit = hn::Set(d, 87.0F);
   for (int64_t r = 0; r < rows_in; ++r)
     for (int64_t t = 0; t < kTile; t += int64_t(hn::Lanes(d))) {
-      const Vector v = hn::Min(limit, hn::Max(hn::Neg(limit), hn::LoadU(d, z + r * stride + t)));
-      hn::StoreU(hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(v)))), d, z + r * stride + t);
+      const Vector v = hn::LoadU(d, z + r * stride + t), clamped = hn::Min(limit, hn::Max(hn::Neg(limit), v));
+      const Vector y = hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(clamped))));
+      hn::StoreU(hn::IfThenElse(hn::IsNaN(v), v, y), d, z + r * stride + t);  // exp(NaN) is 0 in Highway
     }
 }
 
