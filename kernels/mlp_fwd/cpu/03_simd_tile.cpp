@@ -124,7 +124,6 @@ void logistic(float* z, int64_t n) {
     const Vector v = hn::LoadU(d, p), clamped = hn::Min(limit, hn::Max(hn::Neg(limit), v));
     const Vector y = hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(clamped))));
     hn::StoreU(hn::IfThenElse(hn::IsNaN(v), v, y), d, p);  // exp(NaN) is 0 in Highway
-
     if (p == last) std::copy_n(last, n - i, z + i);
   }
 }
