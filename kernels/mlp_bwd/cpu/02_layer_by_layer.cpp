@@ -1,8 +1,7 @@
 // mlp_bwd.cpu.02_layer_by_layer: each layer three matrix products over all samples.
 //
 // CHANGE    the loop over layers is outside, the one over samples inside, so that the compiler works on
-// several
-//           samples at a time. Activations and gradients of every layer go through memory.
+//           several samples at a time. Activations and gradients of every layer go through memory.
 // EXPECT    several times the naive loop. The gradient of the weights sums over samples, the lanes: sixteen
 //           partial sums, added up at the end of a chunk.
 // NUMERICS  float sums; d_weights in partial sums of a chunk.

@@ -1,11 +1,9 @@
 // mlp_bwd.cpu.03_fused_tile: a tile of samples goes through the network and back before the next one begins.
 //
 // CHANGE    64 samples at a time: their activations are computed again, used and forgotten, all in a few
-// tiles of
-//           16 KB. Only x, d_y and d_x touch memory.
-// EXPECT    faster where the parent waits for memory or for conflicting sets of its cache: rows are 256 bytes
-// apart
-//           now, not n floats. The arithmetic is the same.
+//           tiles of 16 KB. Only x, d_y and d_x touch memory.
+// EXPECT    faster where the parent waits for memory or for conflicting sets of its cache: rows are 256
+//           bytes apart now, not n floats. The arithmetic is the same.
 // NUMERICS  as the parent.
 // NEEDS     (hidden + 3) tiles; nothing that grows with n.
 // TRIED     -

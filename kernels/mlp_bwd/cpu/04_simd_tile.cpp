@@ -1,20 +1,17 @@
 // mlp_bwd.cpu.04_simd_tile: a register tile in all three products.
 //
 // CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16).
-// The
-//           gradient of the weights sums over samples, which are the lanes: the tile of activations is
+//           The gradient of the weights sums over samples, which are the lanes: the tile of activations is
 //           transposed first, in blocks of 4x4, so that lanes are columns of d_weights and nothing is summed
 //           across lanes.
 // EXPECT    close to the arithmetic peak. A 64x64 layer costs three products of 16384 multiply-adds (16
-// lanes) for a
-//           tile; transposing its inputs adds 2048 shuffles and 1024 stores of 4 lanes.
+//           lanes) for a tile; transposing its inputs adds 2048 shuffles and 1024 stores of 4 lanes.
 // NUMERICS  float, multiply and add fused; a weight's gradient is one chain over all samples, added to
-// d_weights at
-//           the end.
-// NEEDS     (hidden + 4) tiles, two copies of the weights and one of their gradients; nothing that grows with
-// n. TRIED     sums over lanes at the end of a tile: 24 sums of 4 steps each, as many additions across lanes
-// as
-//           multiply-adds. Sums kept as vectors in memory: 256 KB read and written for each tile.
+//           d_weights at the end.
+// NEEDS     (hidden + 4) tiles, two copies of the weights and one of their gradients; nothing that grows
+//           with n.
+// TRIED     ruled out on paper: sums over lanes at the end of a tile, as many additions across lanes as
+//           multiply-adds; sums kept as vectors in memory, 256 KB read and written for each tile.
 #include <algorithm>
 #include <vector>
 

@@ -1,10 +1,10 @@
 // mlp_bwd.cpu.06_prefetch: the next tile's samples are asked for while this one is computed.
 //
 // CHANGE    every block of rows of the layers' products first prefetches two rows: of this tile's d_x, to be
-// written,
-//           then of the next tile's x and d_y. Rows are n floats apart, so a tile begins on pages and lines
-//           that no hardware prefetcher predicts.
-// EXPECT    less than in the forward, a few percent: three times the arithmetic for not quite twice the rows.
+//           written, then of the next tile's x and d_y. Rows are n floats apart, so a tile begins on pages
+//           and lines that no hardware prefetcher predicts.
+// EXPECT    less than in the forward, a few percent: three times the arithmetic for not quite twice the
+//           rows.
 // NUMERICS  as the parent: the same sums, so the same bits.
 // NEEDS     as the parent.
 // TRIED     -

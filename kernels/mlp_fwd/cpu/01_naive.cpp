@@ -2,8 +2,7 @@
 //
 // CHANGE    the definition, written as three loops.
 // EXPECT    a few percent of the arithmetic peak at best: each unit is one chain of dependent additions, and
-// each
-//           input channel of a sample lies n floats from the next.
+//           each input channel of a sample lies n floats from the next.
 // NUMERICS  float sums in order.
 // NEEDS     nothing.
 // TRIED     -

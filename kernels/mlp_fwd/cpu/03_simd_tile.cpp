@@ -1,18 +1,16 @@
 // mlp_fwd.cpu.03_simd_tile: a register tile of units x samples.
 //
 // CHANGE    each layer's product is computed in tiles of 6 units by 4 vectors of samples (6 by 2 where there
-// are
-//           only 16 vector registers), whose sums stay in registers. Lanes are samples: a weight is
+//           are only 16 vector registers), whose sums stay in registers. Lanes are samples: a weight is
 //           broadcast, activations are loaded as they lie. Weights are copied once a call so that the six
 //           that are needed together are neighbours.
 // EXPECT    close to the arithmetic peak where the activations come from the caches, less here: rows are n
-// floats
-//           apart, for a power of two that maps all rows of a tile to the same few sets of L1.
+//           floats apart, for a power of two that maps all rows of a tile to the same few sets of L1.
 // NUMERICS  sums in the parent's order, multiply and add fused.
 // NEEDS     2·width·n floats of scratch, kept between calls.
-// TRIED     8 by 3: as many sums, but 48 samples divide no power of two. Units as lanes and samples
-// broadcast: x and
-//           y would have to be transposed, and 3 outputs would fill 3 lanes of 16.
+// TRIED     ruled out on paper: 8 by 3, as many sums, but 48 samples divide no power of two; units as lanes
+//           and samples broadcast, for which x and y would have to be transposed and 3 outputs would fill 3
+//           lanes of 16.
 #include <algorithm>
 #include <vector>
 

@@ -1,15 +1,14 @@
 // mlp_fwd.cpu.04_fused_tile: a tile of samples passes through the whole network before the next one begins.
 //
 // CHANGE    64 samples are copied into a contiguous tile [in][64], go through every layer between two such
-// tiles,
-//           and only the outputs are written. A tile of 64 units is 16 KB: activations never leave the chip,
-//           and its rows are 256 bytes apart, not n floats.
+//           tiles, and only the outputs are written. A tile of 64 units is 16 KB: activations never leave
+//           the chip, and its rows are 256 bytes apart, not n floats.
 // EXPECT    the parent's arithmetic without its traffic: 4·(in + out) bytes a sample in place of those plus
 //           8·width a hidden layer. Close to the arithmetic peak.
 // NUMERICS  as the parent: the same sums, so the same bits.
 // NEEDS     two tiles and a copy of the weights; nothing that grows with n.
-// TRIED     tiles of 32 samples, 12 rows by 2 vectors: more loads for each multiply-add. Tiles of 128: as fast, for
-//           twice the space.
+// TRIED     tiles of 32 samples, 12 rows by 2 vectors: more loads for each multiply-add. Tiles of 128: as
+//           fast, for twice the space.
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,15 +1,13 @@
 // mlp_fwd.cpu.05_bfloat16: activations and weights in 16 bits.
 //
 // CHANGE    inputs, weights and hidden activations are rounded to bfloat16, two neighbouring channels in one
-// 32-bit
-//           lane; a multiply-add takes both channels and adds up in float.
+//           32-bit lane; a multiply-add takes both channels and adds up in float.
 // EXPECT    tiles and weights half as large. Twice the peak only where the library's multiply-add is the
-// processor's
-//           pairwise instruction; where it is made of two float ones, as here, unpacking comes on top and
-//           there is nothing to gain but space: not faster than the parent.
+//           processor's pairwise instruction; where it is made of two float ones, as here, unpacking comes
+//           on top and there is nothing to gain but space: not faster than the parent.
 // NUMERICS  rounded to nearest even before every product, float accumulators: unit roundoff 2^-8 an operand.
 // NEEDS     nothing; odd numbers of channels are filled up with zeros.
-// TRIED     cutting off instead of rounding: twice the error, and always toward zero.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

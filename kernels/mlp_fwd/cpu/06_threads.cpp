@@ -2,10 +2,10 @@
 //
 // CHANGE    each thread takes one contiguous run of tiles; buffers and packed weights are its own.
 // EXPECT    close to the number of cores: tiles share nothing but the weights, and memory is far from its
-// limit. NUMERICS  as the parent: the same sums, so the same bits whatever the number of threads. NEEDS as
-// the parent, for each thread. TRIED     handing out tiles one by one: as fast on idle cores, but each
-// thread's rows are then no longer read in
-//           order.
+//           limit.
+// NUMERICS  as the parent: the same sums, so the same bits whatever the number of threads.
+// NEEDS     as the parent, for each thread.
+// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

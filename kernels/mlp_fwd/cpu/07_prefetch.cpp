@@ -1,13 +1,12 @@
 // mlp_fwd.cpu.07_prefetch: the next tile's samples are asked for while this one is computed.
 //
-// CHANGE    the first layer's blocks of rows each prefetch a share of the next tile's rows of x, and the rows
-// of y
-//           this tile is going to write. Rows are n floats apart: every tile begins on in + out pages that no
-//           hardware prefetcher predicts.
+// CHANGE    the first layer's blocks of rows each prefetch a share of the next tile's rows of x, and the
+//           rows of y this tile is going to write. Rows are n floats apart: every tile begins on in + out
+//           pages that no hardware prefetcher predicts.
 // EXPECT    a few percent, more on the density network: half the arithmetic for each sample loaded.
 // NUMERICS  as the parent: the same sums, so the same bits.
 // NEEDS     as the parent.
-// TRIED     -
+// TRIED     prefetching x alone: about half of the gain.
 #include <omp.h>
 
 #include <algorithm>

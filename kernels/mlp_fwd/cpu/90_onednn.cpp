@@ -1,9 +1,9 @@
 // mlp_fwd.cpu.90_onednn: oneDNN, layer by layer.
 //
 // CHANGE    each layer one matmul primitive with its ReLU or logistic as a fused post-operation, on the same
-// layout. EXPECT    what a general library reaches when a network is handed to it one layer at a time: good
-// products, and
-//           every activation through memory.
+//           layout.
+// EXPECT    what a general library reaches when a network is handed to it one layer at a time: good
+//           products, and every activation through memory.
 // NUMERICS  float; order of summation and the logistic are the library's.
 // NEEDS     oneDNN when built; 2·width·n floats of scratch, kept between calls.
 // TRIED     -
