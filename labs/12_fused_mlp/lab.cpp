@@ -1,0 +1,50 @@
+// Lab 12: sizes at which the network is checked and timed.
+#include "harness/lab.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+
+namespace klab {
+namespace {
+
+// n, in, width, hidden, out, logistic
+const std::vector<std::vector<int64_t>> kCheck = {
+    {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300,
+     521},  // one below, at and above every tile of samples
+    {1, 2, 3, 5, 6, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128},  //
+    {1, 3, 5, 6, 7, 16, 17, 32, 37, 63, 64, 65, 128},
+    {1, 2, 3},
+    {1, 2, 3, 5, 6, 7, 12, 13, 16, 17, 33, 64},
+    {0, 1},
+};
+
+// The two networks of the radiance field: density, and color.
+const std::vector<BenchShape> kBench = {
+    {.name = "density 32-64-16", .shape = {1 << 18, 32, 64, 1, 16, 0}},
+    {.name = "color 32-64-64-3", .shape = {1 << 18, 32, 64, 2, 3, 1}},
+    {.name = "color, a quarter of the samples", .shape = {1 << 16, 32, 64, 2, 3, 1}, .tour = true},
+};
+
+// Values grow by a factor each layer: four layers of huge inputs and weights must stay finite.
+constexpr double kHuge = 1e5;
+
+KLAB_LAB({
+    .title = "Fused network: 64 units that never leave the chip",
+    .question =
+        "How close to the arithmetic peak can a small network come, when moving its activations costs more "
+        "than computing them?",
+    .ops = {{.op = make_op<MlpFwd>(),
+             .bench = kBench,
+             .check = kCheck,
+             .check_flops = 1e7,
+             .limit = "fma",
+             .huge = kHuge},
+            {.op = make_op<MlpBwd>(),
+             .bench = kBench,
+             .check = kCheck,
+             .check_flops = 1e7,
+             .limit = "fma",
+             .huge = kHuge}},
+});
+
+}  // namespace
+}  // namespace klab
