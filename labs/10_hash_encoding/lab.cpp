@@ -9,13 +9,13 @@ namespace {
 // n, dim, levels, features, log2_table, base, finest, coherent. Small tables: all entries shared by many
 // points, levels of a few entries, coarse levels dense and fine ones hashed, a resolution of one point.
 const std::vector<std::vector<int64_t>> kCheck = {
-    {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 255, 256, 257, 511, 513, 1025},  // n
+    {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 4099},  // n
     {2, 3},
-    {1, 2, 3, 5, 16},
-    {1, 2, 4, 8},
-    {3, 4, 5, 8, 10, 13},  // log2_table
     {1, 2, 5, 16},
-    {16, 37, 512, 2048},
+    {1, 2, 4, 8},
+    {3, 4, 7, 10},  // log2_table
+    {1, 2, 16},
+    {16, 37, 2048},
     {0, 1},
 };
 

@@ -56,7 +56,7 @@ struct HashgridFwd {
     const T* table;              // [entries, features] f32, input, entries of all levels one after the other
     const uint16_t* table_half;  // [entries, features] f16 bits, input: the same table; only the rungs with
                                  // "half" in their name read it, the others may be given a null pointer
-    T* features;  // [levels*features, n] f32, written (=)
+    T* features;                 // [levels*features, n] f32, written (=)
   };
 
   static void tensors(auto& args, auto&& visit) {
