@@ -1,8 +1,11 @@
 // hashgrid_bwd.cpu.01_serial: a point at a time, through all levels, added where it belongs.
 //
 // CHANGE    the definition: for every point, every level, every corner, add weight times gradient to the
-// entry. EXPECT    bound by reads and writes all over a table that no cache holds. NUMERICS  float; an
-// entry's contributions are added one by one, in the order of the points. NEEDS     nothing. TRIED     -
+//           entry.
+// EXPECT    bound by reads and writes all over a table that no cache holds.
+// NUMERICS  float; an entry's contributions are added one by one, in the order of the points.
+// NEEDS     nothing.
+// TRIED     -
 #include <vector>
 
 #include "harness/registrar.h"

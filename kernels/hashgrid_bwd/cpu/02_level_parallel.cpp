@@ -1,15 +1,15 @@
 // hashgrid_bwd.cpu.02_level_parallel: every level has one owner.
 //
 // CHANGE    the loops over points and levels swapped, and levels handed to threads as these become free,
-// finest first. EXPECT    levels share no entry, so nothing has to be atomic; one level's part of the table
-// is used at a time and
-//           stays in a cache. At least 2 times faster than serial on one thread, and twice that on two.
+//           finest first.
+// EXPECT    levels share no entry, so nothing has to be atomic; one level's part of the table is used at a
+//           time and stays in a cache. At least 2 times faster than serial on one thread, and twice that on
+//           two.
 // NUMERICS  as the parent: an entry's contributions are added in the order of the points, by one thread, so
-// the bits
-//           do not depend on the number of threads.
+//           the bits do not depend on the number of threads.
 // NEEDS     no more threads than levels to use them all.
 // TRIED     coarsest level first: the coarse levels are cheap, and a dear one at the end leaves the other
-// threads idle.
+//           threads idle.
 #include <vector>
 
 #include "harness/registrar.h"

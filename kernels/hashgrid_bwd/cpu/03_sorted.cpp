@@ -1,13 +1,11 @@
 // hashgrid_bwd.cpu.03_sorted: contributions brought into the order of the table before they are added.
 //
-// CHANGE    a batch of points writes its contributions as records (entry, values) into bins, one bin a region
-// of the
-//           table; then bin after bin is added, each to a region that fits into L1 or L2.
+// CHANGE    a batch of points writes its contributions as records (entry, values) into bins, one bin a
+//           region of the table; then bin after bin is added, each to a region that fits into L1 or L2.
 // EXPECT    reads and writes of the table become local, for writing and reading every record once: 12 bytes
-// there and
-//           12 back for two features against one cache line that may be missed. It pays where a level is
-//           larger than every cache; where a level fits into one, as with tables of 2^19 entries, it is
-//           slower than its parent.
+//           there and 12 back for two features against one cache line that may be missed. It pays where a
+//           level is larger than every cache; where a level fits into one, as with tables of 2^19 entries,
+//           it is slower than its parent.
 // NUMERICS  as the parent, bit for bit: bins keep the order of the points.
 // NEEDS     memory for the records of a batch, for every thread.
 // TRIED     sorting within a region as well: the region is in the cache already.

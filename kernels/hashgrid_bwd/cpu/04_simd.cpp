@@ -1,11 +1,12 @@
 // hashgrid_bwd.cpu.04_simd: lanes for finding corners, then lanes for spreading over them.
 //
 // CHANGE    a block of points in two passes. Entries and fractions: lanes are points. Contributions: lanes
-// are the
-//           corners and features of one point (8 corners of 2 features are 16 lanes), so one multiply-add an
-//           axis makes all weights, and every corner is one addition of a word to the table.
-// EXPECT    what is left of a point and level are eight reads, additions and writes of a word: at least twice
-// as fast. NUMERICS  float; a weight is made as 1 - f or f, both exact, and multiplied in the order x, y, z.
+//           are the corners and features of one point (8 corners of 2 features are 16 lanes), so one
+//           multiply-add an axis makes all weights, and every corner is one addition of a word to the
+//           table.
+// EXPECT    what is left of a point and level are eight reads, additions and writes of a word: at least
+//           twice as fast.
+// NUMERICS  float; a weight is made as 1 - f or f, both exact, and multiplied in the order x, y, z.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

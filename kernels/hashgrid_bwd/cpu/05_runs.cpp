@@ -1,13 +1,11 @@
 // hashgrid_bwd.cpu.05_runs: points in one cell are added up before the table is touched.
 //
 // CHANGE    contributions stay in registers, all corners at once, while the next point is in the same cell;
-// the table
-//           is read and written once a run.
-// EXPECT    samples along a ray are closer together than the coarse levels' points: tens of them share a cell
-// of the
-//           coarsest level, one or two of the finest. At least 1.2 times faster along rays, the same on
-//           random points. It also breaks the chain of additions to one entry, each of which waits for the
-//           one before it.
+//           the table is read and written once a run.
+// EXPECT    samples along a ray are closer together than the coarse levels' points: tens of them share a
+//           cell of the coarsest level, one or two of the finest. At least 1.2 times faster along rays, the
+//           same on random points. It also breaks the chain of additions to one entry, each of which waits
+//           for the one before it.
 // NUMERICS  a run is summed before it is added to its entry: other bits than the parent, the same bound.
 // NEEDS     nothing.
 // TRIED     -

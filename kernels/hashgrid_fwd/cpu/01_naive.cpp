@@ -1,9 +1,8 @@
 // hashgrid_fwd.cpu.01_naive: a point at a time, through all levels.
 //
 // CHANGE    the definition, as one would write it down: for every point, every level, every corner.
-// EXPECT    bound by the latency of reads from the whole table, which no cache holds: a point's next read is
-// at an
-//           unrelated place of another level.
+// EXPECT    bound by the latency of reads from the whole table, which no cache holds: a point's next read
+//           is at an unrelated place of another level.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -

@@ -2,10 +2,9 @@
 //
 // CHANGE    the loops over points and levels swapped.
 // EXPECT    one level's part of the table at a time: 4 MB instead of 50, so the coarse levels come from L1
-// and L2 and the
-//           others from the last cache; positions are read once a level, in order, which costs little.
-//           Results also leave in order. At least 1.3 times faster on tables larger than the caches near the
-//           core.
+//           and L2 and the others from the last cache; positions are read once a level, in order, which
+//           costs little. Results also leave in order. At least 1.3 times faster on tables larger than the
+//           caches near the core.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -

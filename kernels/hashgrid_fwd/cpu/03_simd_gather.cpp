@@ -1,14 +1,16 @@
 // hashgrid_fwd.cpu.03_simd_gather: as many points at a time as a vector has lanes.
 //
 // CHANGE    lanes are points: cells, hashes and interpolation in vectors, corners fetched by gather
-// instructions, eight
-//           bytes (two features) a lane; interpolation axis after axis, 2^dim - 1 steps instead of 2^dim
-//           weights.
-// EXPECT    the arithmetic nearly vanishes; what is left are the reads. At least twice as fast as its parent.
+//           instructions, eight bytes (two features) a lane; interpolation axis after axis, 2^dim - 1 steps
+//           instead of 2^dim weights.
+// EXPECT    the arithmetic nearly vanishes; what is left are the reads. At least twice as fast as its
+//           parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of
-// the contract. NEEDS     nothing. TRIED     gathers of four bytes, one feature each: twice as many reads for
-// the same cache lines. a + f*(b-a): one
-//           operation less on paper, the same number in fact, and not within the bound where a and b cancel.
+//           the contract.
+// NEEDS     nothing.
+// TRIED     gathers of four bytes, one feature each: twice as many reads for the same cache lines. a +
+//           f*(b-a): one operation less on paper, the same number in fact, and not within the bound where a
+//           and b cancel.
 #include <vector>
 
 #include "harness/registrar.h"

@@ -1,19 +1,17 @@
 // hashgrid_fwd.cpu.05_prefetch: bring the next level's table in while this one is being used.
 //
 // CHANGE    while a level is worked on, the next level's part of the table is asked for, line after line, a
-// few lines a
-//           vector of points.
+//           few lines a vector of points.
 // EXPECT    whatever is in the caches when a level begins, it is not this level's table: 4 MB come from
-// memory by
-//           random reads, each a full wait. Asked for in order and ahead they come at the speed of a copy,
-//           under the gathers. At least 1.2 times faster when points are few for the table (2^16), less the
-//           more there are.
+//           memory by random reads, each a full wait. Asked for in order and ahead they come at the speed
+//           of a copy, under the gathers. At least 1.2 times faster when points are few for the table
+//           (2^16), less the more there are.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; where the points are too few to touch most lines of a level it does not prefetch.
 // TRIED     prefetching the lines of a block of points one block ahead of its gathers: within one level the
-// processor
-//           already finds enough independent reads by itself, and the extra instructions cost more than they
-//           gain. Replacing gather instructions by plain loads and stores through a buffer: the same time.
+//           processor already finds enough independent reads by itself, and the extra instructions cost
+//           more than they gain. Replacing gather instructions by plain loads and stores through a buffer:
+//           the same time.
 #include <vector>
 
 #include "harness/registrar.h"
