@@ -48,6 +48,7 @@ constexpr Element element_of() {
   else if constexpr (std::is_same_v<U, double>) return Element::f64;
   else if constexpr (std::is_same_v<U, int8_t>) return Element::i8;
   else if constexpr (std::is_same_v<U, uint8_t>) return Element::u8;
+  else if constexpr (std::is_same_v<U, uint16_t>) return Element::f16;  // half precision travels as its bits
   else if constexpr (std::is_same_v<U, int32_t>) return Element::i32;
   else if constexpr (std::is_same_v<U, uint32_t>) return Element::u32;
   else if constexpr (std::is_same_v<U, int64_t>) return Element::i64;

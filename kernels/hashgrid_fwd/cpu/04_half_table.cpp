@@ -1,0 +1,187 @@
+// hashgrid_fwd.cpu.04_half_table: two bytes a feature instead of four.
+//
+// CHANGE    reads the half-precision copy of the table: a 32-bit gather brings two features, and one
+//           instruction widens them to float. Interpolation stays in float.
+// EXPECT    half as many cache lines hold a level, so more of it is near the core: at least 1.2 times
+//           faster where a level's float table is beyond L2, nothing where it is in L1: the number of
+//           gathers is the same.
+// NUMERICS  the table's values carry half precision, which is the table's error and not this rung's;
+//           widening is exact and everything after it is float, so it is held to the float bound on the
+//           same values.
+// NEEDS     two features or more to be fast; one feature is fetched lane by lane.
+// TRIED     -
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/hashgrid_fwd/half.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/04_half_table.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/hashgrid_cell-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
+template <int kDim>
+HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
+  const HashgridF32 d;
+  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
+    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
+    count /= 2;
+    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
+  }
+}
+
+/// One feature of one lane at a time.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const uint16_t* table,
+                           float* out, int64_t out_stride) {
+  const HashgridF32 d;
+  const HashgridU32 du;
+  HWY_ALIGN uint32_t index[kHashgridLanes];
+  HWY_ALIGN float value[kHashgridLanes];
+  for (int f = 0; f < kFeatures; ++f) {
+    HashgridF v[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      hn::Store(entry[c], du, index);
+      for (size_t i = 0; i < hn::Lanes(d); ++i)
+        value[i] = half_value(table[int64_t(index[i]) * kFeatures + f]);
+      v[c] = hn::Load(d, value);
+    }
+    interpolate<kDim>(v, fraction);
+    hn::StoreU(v[0], d, out + f * out_stride);
+  }
+}
+
+/// Two features at a time: a gathered lane of 32 bits holds both of one point. Widened, `low` has both
+/// features of the first half of the points and `high` of the second. Fractions are spread the same way.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const uint16_t* table, float* out,
+                        int64_t out_stride) {
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no narrower lanes
+  const HashgridF32 d;
+  const HashgridU32 du;
+  const hn::RebindToSigned<HashgridU32> di;
+  const hn::Repartition<hwy::float16_t, HashgridU32> d16;
+  const hn::Half<decltype(d16)> d16_half;
+  const auto* words = reinterpret_cast<const int32_t*>(table);
+  // Lane i takes lane i/2, in the upper half i/2 + half the lanes.
+  const auto lower = hn::ShiftRight<1>(hn::Iota(di, 0));
+  const auto lower_index = hn::IndicesFromVec(d, lower);
+  const auto upper_index = hn::IndicesFromVec(d, hn::Add(lower, hn::Set(di, int32_t(hn::Lanes(d) / 2))));
+  HashgridF fraction_low[3];
+  HashgridF fraction_high[3];
+  for (int k = 0; k < kDim; ++k) {
+    fraction_low[k] = hn::TableLookupLanes(fraction[k], lower_index);
+    fraction_high[k] = hn::TableLookupLanes(fraction[k], upper_index);
+  }
+  for (int pair = 0; pair < kFeatures / 2; ++pair) {
+    HashgridF low[8];
+    HashgridF high[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      const auto word = hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures / 2)));
+      const auto both = hn::BitCast(d16, hn::GatherIndex(di, words + pair, word));
+      low[c] = hn::PromoteTo(d, hn::LowerHalf(d16_half, both));
+      high[c] = hn::PromoteTo(d, hn::UpperHalf(d16_half, both));
+    }
+    interpolate<kDim>(low, fraction_low);
+    interpolate<kDim>(high, fraction_high);
+    hn::StoreU(hn::ConcatEven(d, high[0], low[0]), d, out + (2 * pair) * out_stride);
+    hn::StoreU(hn::ConcatOdd(d, high[0], low[0]), d, out + (2 * pair + 1) * out_stride);
+  }
+#endif
+}
+
+/// One vector of points: positions[d*stride] to out[f*out_stride].
+template <int kDim, int kFeatures, bool kDense>
+HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64_t stride,
+                       const uint16_t* table, float* out, int64_t out_stride) {
+  HashgridAxis axis[3];
+  for (int k = 0; k < kDim; ++k) axis[k] = hashgrid_axis(positions + k * stride, level.scale);
+  if constexpr (kDim == 2) axis[2] = axis[1];
+  HashgridU entry[8];
+  hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
+
+  const HashgridF fraction[3] = {axis[0].fraction, axis[1].fraction, axis[2].fraction};
+  if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
+    by_feature<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  } else {
+    by_pair<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  }
+}
+
+template <int kDim, int kFeatures, bool kDense>
+void level_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, float* out) {
+  const int64_t lanes = int64_t(hn::Lanes(HashgridF32()));
+  const int64_t n = x.shape.n;
+  const uint16_t* table = x.table_half + level.offset * kFeatures;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    points<kDim, kFeatures, kDense>(level, x.positions + i, n, table, out + i, n);
+  if (i == n) return;
+  // The last points, in a vector filled up with points at the origin.
+  HWY_ALIGN float position[kDim * kHashgridLanes] = {};
+  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  for (int k = 0; k < kDim; ++k)
+    for (int64_t j = i; j < n; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
+  points<kDim, kFeatures, kDense>(level, position, kHashgridLanes, table, result, kHashgridLanes);
+  for (int f = 0; f < kFeatures; ++f)
+    for (int64_t j = i; j < n; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
+}
+
+template <int kDim, int kFeatures>
+void encode(const HashgridFwd::Args<float>& x) {
+  float* out = x.features;
+  for (const HashgridLevel& level : hashgrid_levels(x.shape)) {
+    if (level.dense) {
+      level_of<kDim, kFeatures, true>(level, x, out);
+    } else {
+      level_of<kDim, kFeatures, false>(level, x, out);
+    }
+    out += kFeatures * x.shape.n;
+  }
+}
+
+template <int kDim>
+void encode_dim(const HashgridFwd::Args<float>& x) {
+  switch (x.shape.features) {
+    case 1:
+      return encode<kDim, 1>(x);
+    case 2:
+      return encode<kDim, 2>(x);
+    case 4:
+      return encode<kDim, 4>(x);
+    case 8:
+      return encode<kDim, 8>(x);
+  }
+}
+
+void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode_all);
+void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
+
+KLAB_VARIANT(HashgridFwd, {.run = run,
+                           .parent = "03_simd_gather",
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

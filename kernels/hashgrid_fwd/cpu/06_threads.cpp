@@ -1,0 +1,220 @@
+// hashgrid_fwd.cpu.06_threads: all cores, on the same level at the same time.
+//
+// CHANGE    a level's points are cut into chunks that threads take as they become free, in the order of the
+//           levels; a chunk brings in its share of the next level.
+// EXPECT    twice as fast on two cores while a level fits into the cache that they share: they need the
+//           same 4 MB. With a level of its own for every thread they would need 4 MB each.
+// NUMERICS  as the parent: every point is computed by one thread with the same operations.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/06_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/hashgrid_cell-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
+template <int kDim>
+HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
+  const HashgridF32 d;
+  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
+    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
+    count /= 2;
+    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
+  }
+}
+
+/// One feature at a time, four bytes a lane.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
+                           int64_t out_stride) {
+  const HashgridF32 d;
+  const hn::RebindToSigned<HashgridF32> di;
+  const HashgridU32 du;
+  for (int f = 0; f < kFeatures; ++f) {
+    HashgridF v[8];
+    for (int c = 0; c < 1 << kDim; ++c)
+      v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures))));
+    interpolate<kDim>(v, fraction);
+    hn::StoreU(v[0], d, out + f * out_stride);
+  }
+}
+
+/// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
+/// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions and entries are spread the
+/// same way.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
+                        int64_t out_stride) {
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
+  const HashgridF32 d;
+  const HashgridU32 du;
+  const hn::RepartitionToWide<HashgridU32> du64;
+  const hn::RebindToSigned<decltype(du64)> di64;
+  const auto* words = reinterpret_cast<const uint64_t*>(table);
+  HashgridF fraction_low[3];
+  HashgridF fraction_high[3];
+  for (int k = 0; k < kDim; ++k) {
+    fraction_low[k] = hn::InterleaveLower(d, fraction[k], fraction[k]);
+    fraction_high[k] = hn::InterleaveUpper(d, fraction[k], fraction[k]);
+  }
+  for (int pair = 0; pair < kFeatures / 2; ++pair) {
+    HashgridF low[8];
+    HashgridF high[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      const auto word = hn::Mul(entry[c], hn::Set(du, kFeatures / 2));
+      const auto index_low = hn::BitCast(di64, hn::ZipLower(du64, word, hn::Zero(du)));
+      const auto index_high = hn::BitCast(di64, hn::ZipUpper(du64, word, hn::Zero(du)));
+      low[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_low));
+      high[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_high));
+    }
+    interpolate<kDim>(low, fraction_low);
+    interpolate<kDim>(high, fraction_high);
+    // A block of low: p0f0 p0f1 p1f0 p1f1, of high: p2f0 p2f1 p3f0 p3f1. Two rounds of interleaving sort
+    // them.
+    const auto a = hn::InterleaveLower(d, low[0], high[0]);  // p0f0 p2f0 p0f1 p2f1
+    const auto b = hn::InterleaveUpper(d, low[0], high[0]);  // p1f0 p3f0 p1f1 p3f1
+    hn::StoreU(hn::InterleaveLower(d, a, b), d, out + (2 * pair) * out_stride);
+    hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (2 * pair + 1) * out_stride);
+  }
+#endif
+}
+
+/// One vector of points: positions[d*stride] to out[f*out_stride].
+template <int kDim, int kFeatures, bool kDense>
+HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64_t stride, const float* table,
+                       float* out, int64_t out_stride) {
+  HashgridAxis axis[3];
+  for (int k = 0; k < kDim; ++k) axis[k] = hashgrid_axis(positions + k * stride, level.scale);
+  if constexpr (kDim == 2) axis[2] = axis[1];
+  HashgridU entry[8];
+  hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
+
+  const HashgridF fraction[3] = {axis[0].fraction, axis[1].fraction, axis[2].fraction};
+  if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
+    by_feature<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  } else {
+    by_pair<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  }
+}
+
+constexpr int64_t kChunk = 4096;  // points; a multiple of every number of lanes
+constexpr int64_t kLine = 64;     // bytes of a cache line
+
+/// Bytes to be asked for, evenly, while something else is done.
+struct Stream {
+  const char* next = nullptr;
+  const char* end = nullptr;
+  int64_t step = 0;  // bytes a time
+
+  HWY_INLINE void advance() {
+    const char* until = next + step < end ? next + step : end;
+    for (; next < until; next += kLine) __builtin_prefetch(next, 0, 2);  // into L2
+  }
+};
+
+/// Share `part` of `parts` of a level's table, spread over `times` calls of advance(); nothing when the
+/// shape's points leave most of its lines untouched.
+Stream stream_of(const HashgridLevel& level, const float* table, const HashgridShape& s, int64_t part,
+                 int64_t parts, int64_t times) {
+  const int64_t bytes = level.entries * s.features * 4;
+  if (s.n << (s.dim - 1) < bytes / kLine) return {};
+  const char* begin = reinterpret_cast<const char*>(table + level.offset * s.features);
+  const int64_t lines = bytes / kLine / parts / (times + 1) + 1;
+  return {begin + bytes * part / parts, begin + bytes * (part + 1) / parts, lines * kLine};
+}
+
+template <int kDim, int kFeatures, bool kDense>
+void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
+              Stream ahead, float* out) {
+  const int64_t lanes = int64_t(hn::Lanes(HashgridF32()));
+  const int64_t n = x.shape.n;
+  const float* table = x.table + level.offset * kFeatures;
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    ahead.advance();
+    points<kDim, kFeatures, kDense>(level, x.positions + i, n, table, out + i, n);
+  }
+  if (i == end) return;
+  // The last points, in a vector filled up with points at the origin.
+  HWY_ALIGN float position[kDim * kHashgridLanes] = {};
+  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  for (int k = 0; k < kDim; ++k)
+    for (int64_t j = i; j < end; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
+  points<kDim, kFeatures, kDense>(level, position, kHashgridLanes, table, result, kHashgridLanes);
+  for (int f = 0; f < kFeatures; ++f)
+    for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
+}
+
+template <int kDim, int kFeatures>
+void encode(const HashgridFwd::Args<float>& x) {
+  const std::vector<HashgridLevel> levels = hashgrid_levels(x.shape);
+  const int64_t vectors = kChunk / int64_t(hn::Lanes(HashgridF32()));
+  const int64_t chunks = (x.shape.n + kChunk - 1) / kChunk;
+  const int64_t tasks = chunks * x.shape.levels;
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < tasks; ++task) {
+    const int64_t l = task / chunks;
+    const int64_t chunk = task % chunks;
+    const int64_t begin = chunk * kChunk;
+    const int64_t end = std::min(begin + kChunk, x.shape.n);
+    float* out = x.features + l * kFeatures * x.shape.n;
+    Stream ahead;
+    if (l + 1 < x.shape.levels)
+      ahead = stream_of(levels[size_t(l + 1)], x.table, x.shape, chunk, chunks, vectors);
+    if (levels[size_t(l)].dense) {
+      chunk_of<kDim, kFeatures, true>(levels[size_t(l)], x, begin, end, ahead, out);
+    } else {
+      chunk_of<kDim, kFeatures, false>(levels[size_t(l)], x, begin, end, ahead, out);
+    }
+  }
+}
+
+template <int kDim>
+void encode_dim(const HashgridFwd::Args<float>& x) {
+  switch (x.shape.features) {
+    case 1:
+      return encode<kDim, 1>(x);
+    case 2:
+      return encode<kDim, 2>(x);
+    case 4:
+      return encode<kDim, 4>(x);
+    case 8:
+      return encode<kDim, 8>(x);
+  }
+}
+
+void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode_all);
+void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
+
+KLAB_VARIANT(HashgridFwd, {.run = run,
+                           .parent = "05_prefetch",
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.6}});
+
+}  // namespace
+}  // namespace klab
+#endif

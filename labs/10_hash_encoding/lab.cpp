@@ -1,0 +1,48 @@
+// Lab 10: sizes at which the hash encoding is checked and timed.
+#include "harness/lab.h"
+#include "reference/hashgrid_bwd/hashgrid_bwd.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+namespace klab {
+namespace {
+
+// n, dim, levels, features, log2_table, base, finest, coherent. Small tables: all entries shared by many
+// points, levels of a few entries, coarse levels dense and fine ones hashed, a resolution of one point.
+const std::vector<std::vector<int64_t>> kCheck = {
+    {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 4099},  // n
+    {2, 3},
+    {1, 2, 5, 16},
+    {1, 2, 4, 8},
+    {3, 4, 7, 10},  // log2_table
+    {1, 2, 16},
+    {16, 37, 2048},
+    {0, 1},
+};
+
+const std::vector<BenchShape> kBench = {
+    {.name = "16x2, T 19, 2^16 random", .shape = {1 << 16, 3, 16, 2, 19, 16, 2048, 0}, .tour = true},
+    {.name = "16x2, T 19, 2^18 random", .shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}},
+    {.name = "16x2, T 19, 2^18 along rays", .shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}},
+    {.name = "8x4, T 19, 2^18 random", .shape = {1 << 18, 3, 8, 4, 19, 16, 2048, 0}},
+};
+
+KLAB_LAB({
+    .title = "Hash encoding: random access, and hiding it",
+    .question = "How fast can a program read, and add to, memory at random?",
+    .ops = {{
+                .op = make_op<HashgridFwd>(),
+                .bench = kBench,
+                .check = kCheck,
+                .limit = "gather",
+                .huge = 6e4,  // representable in half precision
+            },
+            {
+                .op = make_op<HashgridBwd>(),
+                .bench = kBench,
+                .check = kCheck,
+                .limit = "gather",
+            }},
+});
+
+}  // namespace
+}  // namespace klab
