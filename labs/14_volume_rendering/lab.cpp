@@ -1,0 +1,22 @@
+// Lab 14: sizes at which the volume-rendering sum is checked and timed.
+#include "harness/lab.h"
+#include "reference/composite_fwd/composite_fwd.h"
+
+namespace klab {
+namespace {
+
+const std::vector<std::vector<int64_t>> kRaySizes = {{0, 1, 2, 3, 7, 16, 33, 200},
+                                                     {0, 1, 2, 5, 31, 32, 33, 64, 257, 1000, 5003}};
+const std::vector<BenchShape> kRayBench = {
+    {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18}, .cache = Cache::hot, .tour = true},
+    {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18}, .cache = Cache::hot},
+    {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
+
+KLAB_LAB({
+    .title = "Volume rendering: a recurrence made parallel",
+    .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
+    .ops = {{.op = make_op<CompositeFwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"}},
+});
+
+}  // namespace
+}  // namespace klab
