@@ -34,22 +34,55 @@ HWY_INLINE V exp_core(D d, V r) {
   return hn::Add(hn::MulAdd(p, r2, r), hn::Set(d, 1.0F));
 }
 
-/// exp without the ends of the range: results lie in [2^-125.6, 3.4e38], arguments beyond are treated as the
-/// nearest end, so the absolute error below -87 is 1.7e-38. NaN gives NaN. For what is summed with larger
-/// things.
+/// The larger of x and low, the smaller of x and high; a NaN in x stays. Min and Max of x86 return their
+/// second operand when one is NaN; elsewhere it takes a comparison and a choice.
 template <class D, class V>
-HWY_INLINE V exp_saturated(D d, V x) {
+HWY_INLINE V at_least(D d, float low, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const hn::RebindToSigned<D> di;
-  // Compare and choose instead of Min and Max, which lose a NaN on some machines.
-  x = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.72F)), hn::Set(d, 88.72F), x);
-  x = hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.0F)), hn::Set(d, -87.0F), x);
-  const V k = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896F)));
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Max(hn::Set(d, low), x);
+#else
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, low)), hn::Set(d, low), x);
+#endif
+}
+template <class D, class V>
+HWY_INLINE V at_most(D d, float high, V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Min(hn::Set(d, high), x);
+#else
+  return hn::IfThenElse(hn::Gt(x, hn::Set(d, high)), hn::Set(d, high), x);
+#endif
+}
+
+/// exp for -87 <= x <= 88.3, or NaN, which gives NaN. Adding 1.5·2^23 + 127 leaves no bits behind the binary
+/// point in the sum, and k + 127, the exponent field of 2^k, in its lowest bits: rounding and conversion in
+/// one addition.
+template <class D, class V>
+HWY_INLINE V exp_in_range(D d, V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RebindToUnsigned<D> du;
+  const V shift = hn::Set(d, 12582912.0F + 127.0F);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896F), shift);
+  const V k = hn::Sub(shifted, shift);
   V r = hn::NegMulAdd(k, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4F), r);
-  // e^r is in [0.7, 1.42]; adding k to its exponent field multiplies by 2^k.
-  const auto bits = hn::Add(hn::BitCast(di, exp_core(d, r)), hn::ShiftLeft<23>(hn::ConvertTo(di, k)));
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::BitCast(d, bits));
+  const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+  return hn::Mul(exp_core(d, r), scale);
+}
+
+/// exp without the ends of the range: arguments beyond [-87, 88.3] are treated as the nearest end. So the
+/// absolute error below -87 is 1.7e-38, and large results end at 2.2e38. NaN gives NaN. For what is summed
+/// with larger things.
+template <class D, class V>
+HWY_INLINE V exp_saturated(D d, V x) {
+  return exp_in_range(d, at_least(d, -87.0F, at_most(d, 88.3F, x)));
+}
+
+/// exp(-x) for x >= 0 (or NaN), with an absolute error of 1.7e-38 above 87.
+template <class D, class V>
+HWY_INLINE V exp_minus(D d, V x) {
+  return exp_in_range(d, at_least(d, -87.0F, hwy::HWY_NAMESPACE::Neg(x)));
 }
 
 /// exp over the whole range: denormal results are correct to the last denormal bit or one beside it, overflow

@@ -1,5 +1,6 @@
 // Lab 14: sizes at which the volume-rendering sum is checked and timed.
 #include "harness/lab.h"
+#include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
 namespace klab {
@@ -15,7 +16,8 @@ const std::vector<BenchShape> kRayBench = {
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
     .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
-    .ops = {{.op = make_op<CompositeFwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"}},
+    .ops = {{.op = make_op<CompositeFwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "read"},
+            {.op = make_op<CompositeBwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"}},
 });
 
 }  // namespace

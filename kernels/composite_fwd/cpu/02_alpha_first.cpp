@@ -40,7 +40,7 @@ void composite(const CompositeFwd::Args<float>& x) {
         const size_t count = size_t(std::min(lanes, n - i));
         const auto sigma = exp_saturated(d, load_first(d, x.density_raw + piece + i, count));
         const auto tau = hn::Mul(sigma, load_first(d, x.delta + piece + i, count));
-        hn::StoreU(exp_saturated(d, hn::Neg(tau)), d, through + i);
+        hn::StoreU(exp_minus(d, tau), d, through + i);
       }
       for (int64_t k = 0; k < n && transmittance >= float(CompositeFwd::stop); ++k) {
         const int64_t i = piece + k;

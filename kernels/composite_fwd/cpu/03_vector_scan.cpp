@@ -39,7 +39,7 @@ void composite(const CompositeFwd::Args<float>& x) {
       // Lanes past the end of the ray get delta = 0: nothing is absorbed there and their weight is 0.
       const auto sigma = exp_saturated(d, load_first(d, x.density_raw + i, count));
       const auto tau = hn::Mul(sigma, load_first(d, x.delta + i, count));
-      const auto through = exp_saturated(d, hn::Neg(tau));
+      const auto through = exp_minus(d, tau);
       const auto behind = hn::Mul(in_front, prefix_product(d, through));
       const auto weight = hn::Mul(shift_in(d, behind, in_front), hn::Sub(one, through));
       red = hn::MulAdd(weight, load_first(d, x.rgb + i, count), red);

@@ -37,7 +37,7 @@ void composite(const CompositeFwd::Args<float>& x) {
       const auto sigma = exp_saturated(d, load_first(d, x.density_raw + i, count));
       const auto tau = hn::Mul(sigma, load_first(d, x.delta + i, count));
       const auto sum = hn::Add(optical_depth, prefix_sum(d, tau));
-      const auto behind = exp_saturated(d, hn::Neg(sum));
+      const auto behind = exp_minus(d, sum);
       const auto weight = hn::Sub(shift_in(d, behind, in_front), behind);
       red = hn::MulAdd(weight, load_first(d, x.rgb + i, count), red);
       green = hn::MulAdd(weight, load_first(d, x.rgb + samples + i, count), green);
