@@ -22,16 +22,20 @@ namespace klab {
 namespace {
 namespace HWY_NAMESPACE {
 
-/// e^r for |r| <= ln 2/2. Horner's rule split in two, to halve the chain of dependent operations.
+/// e^r - 1 for |r| <= ln 2/2. Horner's rule split in two, to halve the chain of dependent operations.
 template <class D, class V>
-HWY_INLINE V exp_core(D d, V r) {
+HWY_INLINE V exp_core_minus_one(D d, V r) {
   namespace hn = hwy::HWY_NAMESPACE;
   const V r2 = hn::Mul(r, r);
   const V low = hn::MulAdd(hn::Set(d, 0.166665203995F), r, hn::Set(d, 0.49999993432F));
   const V mid = hn::MulAdd(hn::Set(d, 0.00836874508092F), r, hn::Set(d, 0.0416683908344F));
   const V high = hn::MulAdd(hn::Set(d, 0.00138145370821F), r2, mid);
   const V p = hn::MulAdd(high, r2, low);
-  return hn::Add(hn::MulAdd(p, r2, r), hn::Set(d, 1.0F));
+  return hn::MulAdd(p, r2, r);
+}
+template <class D, class V>
+HWY_INLINE V exp_core(D d, V r) {
+  return hwy::HWY_NAMESPACE::Add(exp_core_minus_one(d, r), hwy::HWY_NAMESPACE::Set(d, 1.0F));
 }
 
 /// The larger of x and low, the smaller of x and high; a NaN in x stays. Min and Max of x86 return their
@@ -83,6 +87,22 @@ HWY_INLINE V exp_saturated(D d, V x) {
 template <class D, class V>
 HWY_INLINE V exp_minus(D d, V x) {
   return exp_in_range(d, at_least(d, -87.0F, hwy::HWY_NAMESPACE::Neg(x)));
+}
+
+/// 1 - exp(-x) for x >= 0 without cancellation near 0: with e^r - 1 = q at hand, 1 - 2^k·(1 + q) = (1 - 2^k)
+/// - 2^k·q.
+template <class D, class V>
+HWY_INLINE V one_minus_exp_minus(D d, V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::RebindToUnsigned<D> du;
+  const V y = at_least(d, -87.0F, hn::Neg(x));
+  const V shift = hn::Set(d, 12582912.0F + 127.0F);
+  const V shifted = hn::MulAdd(y, hn::Set(d, 1.44269504088896F), shift);
+  const V k = hn::Sub(shifted, shift);
+  V r = hn::NegMulAdd(k, hn::Set(d, 0.693359375F), y);
+  r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4F), r);
+  const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+  return hn::NegMulAdd(scale, exp_core_minus_one(d, r), hn::Sub(hn::Set(d, 1.0F), scale));
 }
 
 /// exp over the whole range: denormal results are correct to the last denormal bit or one beside it, overflow

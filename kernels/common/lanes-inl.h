@@ -1,5 +1,5 @@
-// Vectors of up to 16 floats: part loads and stores, prefix sums and products, four sums at once. Included by
-// kernel files inside Highway's foreach_target, once a target.
+// Vectors of up to 16 floats or integers of 4 bytes: part loads and stores, prefix sums and products, four
+// sums at once. Included by kernel files inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_LANES_INL_H_
 #undef KLAB_KERNELS_COMMON_LANES_INL_H_
@@ -16,10 +16,10 @@ namespace HWY_NAMESPACE {
 
 /// The first `count` lanes from p, zero in the others. Touches no memory beyond p + count.
 template <class D>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_first(D d, const float* p, size_t count) {
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_first(D d, const hwy::HWY_NAMESPACE::TFromD<D>* p, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float lanes[16] = {};
+  HWY_ALIGN hn::TFromD<D> lanes[16] = {};
   for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
   return hn::Load(d, lanes);
 #else
@@ -29,10 +29,10 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_first(D d, const float* p, size_t cou
 
 /// Stores the first `count` lanes; touches nothing beyond p + count, which may belong to another thread.
 template <class D, class V>
-HWY_INLINE void store_first(V v, D d, float* p, size_t count) {
+HWY_INLINE void store_first(V v, D d, hwy::HWY_NAMESPACE::TFromD<D>* p, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float lanes[16];
+  HWY_ALIGN hn::TFromD<D> lanes[16];
   hn::Store(v, d, lanes);
   for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
 #else
