@@ -65,8 +65,8 @@ HWY_INLINE V last_lane(D d, V v) {
   return hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(di, int32_t(hn::Lanes(d)) - 1)));
 }
 
-/// Inclusive prefix sum over the lanes, log2(lanes) steps (Hillis and Steele, "Data parallel algorithms",
-/// 1986):
+/// Inclusive prefix sum over the lanes, log2(lanes) steps (Hillis and Steele 1986,
+/// "Data parallel algorithms"):
 ///
 ///   a  b    c      d          step 1: add the neighbor      a  ab  bc  cd
 ///                             step 2: add two to the left   a  ab  abc abcd

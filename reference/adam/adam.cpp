@@ -23,9 +23,9 @@ void Adam::arrange(const Args<float>& x, std::mt19937_64& random) {
 }
 
 // The bound, in units of 16u. With G = |gradient| + l2·|param|, g errs by 2u·G.
-//   m      three roundings and g's: 5u of M = beta1·|m| + (1-beta1)·G. 1-beta is exact in float for beta >=
-//   0.5. v      7u of V = beta2·v + (1-beta2)·G^2, and where g^2 underflows, the smallest denormal. step   D
-//   = rate·M/(1-beta1^step)/denominator bounds the numerator's 5u. The corrections may err by 4u each,
+//   m      three roundings and g's: 5u of M = beta1·|m| + (1-beta1)·G. 1-beta is exact in float for beta >= 0.5.
+//   v      7u of V = beta2·v + (1-beta2)·G^2, and where g^2 underflows, the smallest denormal.
+//   step   D = rate·M/(1-beta1^step)/denominator bounds the numerator's 5u. The corrections may err by 4u each,
 //          two divisions, two products, a sum and a root by u each: 10u. Through the root, v's error is
 //          3.5u·V/v of sqrt(v), and of the denominator as much of it as the root is; an underflow a gives at
 //          most sqrt(a) under the root, whatever v is.

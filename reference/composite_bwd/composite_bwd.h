@@ -4,8 +4,8 @@
 //
 //   L = sum_i w_i·p_i + T_n·q,    p_i = <g, rgb_i> + z·t_i,    q = <g, background> - o,
 //
-// because opacity = 1 - T_n. From dw_i/dtau_i = T_{i+1} and, for j > i, dw_j/dtau_i = -w_j, dT_n/dtau_i =
-// -T_n:
+// because opacity = 1 - T_n. From dw_i/dtau_i = T_{i+1} and, for j > i, dw_j/dtau_i = -w_j and
+// dT_n/dtau_i = -T_n:
 //
 //   dL/dtau_i = T_{i+1}·p_i - suffix_i,    suffix_i = sum_{j>i} w_j·p_j + T_n·q
 //   dL/draw_i = exp'(raw_i)·delta_i·dL/dtau_i,    dL/drgb_i = w_i·g

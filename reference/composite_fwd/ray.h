@@ -37,8 +37,8 @@ inline Ray trace(const double* raw, const double* delta, int64_t n) {
 ///   w_i     as T_i·alpha_i: the relative error of T_i, and T_i times 5u·tau·exp(-tau) + 4u + u <= 7u.
 ///           As T_i - T_{i+1}: the relative error of T_i, and what T_{i+1} does not share with it. In a
 ///           tree-shaped prefix sum over up to 16 lanes two neighbors differ in at most 2·(4+1) additions,
-///           10u·S_{i+1}, in tau_i, 5u·tau_i, and in two exponentials: together T_{i+1}·(10u·S_{i+1} +
-///           5u·tau_i + 8u).
+///           10u·S_{i+1}, in tau_i, 5u·tau_i, and in two exponentials: together
+///           T_{i+1}·(10u·S_{i+1} + 5u·tau_i + 8u).
 ///   sums    w_i·c_i adds u for the product and n·u for the sum.
 ///
 /// So 12u·[ (n+1)·(1+S_i)·w_i + (1+S_i)·T_i + (1+S_{i+1})·T_{i+1} ] holds for either, product and sum

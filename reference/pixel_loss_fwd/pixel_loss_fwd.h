@@ -1,10 +1,8 @@
-// Contract of pixel_loss_fwd: how wrong a pixel is, as the mean over its three channels of l(e), e =
-// prediction - target.
+// Contract of pixel_loss_fwd: how wrong a pixel is, the mean over its three channels of l(prediction - target).
 //
 //   kind 0  mean squared error   l(e) = e^2
 //   kind 1  Huber, d = 0.1       l(e) = e^2/2 where |e| <= d, else d·(|e| - d/2)     (Huber 1964)
-//   kind 2  smooth L1            the same with d = 1                                 (Girshick, Fast R-CNN,
-//   2015)
+//   kind 2  smooth L1            the same with d = 1               (Girshick 2015, Fast R-CNN)
 #pragma once
 
 #include "reference/contract.h"

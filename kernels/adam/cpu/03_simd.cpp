@@ -1,7 +1,6 @@
 // adam.cpu.03_simd: as many entries at a time as there are lanes.
 //
-// CHANGE    vectors; the groups of a vector get their bias corrections together, from 1 - exp(step·ln beta)
-// without
+// CHANGE    vectors; the groups of a vector get their bias corrections together, from 1 - exp(step·ln beta) without
 //           cancellation, instead of two powers each.
 // EXPECT    many times the parent for small groups; then the memory is the limit.
 // NUMERICS  float throughout; beta^step by the exponential of kernels/common/exp-inl.h.
@@ -26,8 +25,7 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 -
-/// beta^step.
+/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>
 HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V gradient, M live, V correct1,
                      V correct2) {

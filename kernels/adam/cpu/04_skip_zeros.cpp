@@ -1,8 +1,7 @@
 // adam.cpu.04_skip_zeros: look at the gradients first, a vector at a time.
 //
 // CHANGE    a vector whose gradients are all zero is left before anything else of it is touched.
-// EXPECT    nothing for dense gradients. With nine groups of ten zero, pairs in vectors of 16 leave 0.9^8 =
-// 43 % of the
+// EXPECT    nothing for dense gradients. With nine groups of ten zero, pairs in vectors of 16 leave 0.9^8 = 43 % of the
 //           vectors untouched: their six other reads and writes are saved.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
@@ -26,8 +25,7 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 -
-/// beta^step.
+/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>
 HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V gradient, M live, V correct1,
                      V correct2) {

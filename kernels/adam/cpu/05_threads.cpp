@@ -1,7 +1,8 @@
 // adam.cpu.05_threads: entries shared out among the cores.
 //
-// CHANGE    each thread takes a run of entries that begins at a cache line; large groups are cut, small ones
-// are not. EXPECT    the bandwidth of the memory. NUMERICS  as the parent, bit for bit: entries do not meet.
+// CHANGE    each thread takes a run of entries that begins at a cache line; large groups are cut, small ones are not.
+// EXPECT    the bandwidth of the memory.
+// NUMERICS  as the parent, bit for bit: entries do not meet.
 // NEEDS     nothing.
 // TRIED     -
 #include <omp.h>
@@ -25,8 +26,7 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 -
-/// beta^step.
+/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>
 HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V gradient, M live, V correct1,
                      V correct2) {
@@ -128,8 +128,8 @@ void run(const Adam::Args<float>& x) {
     if (several_a_vector) small_groups_of(x, cut(n, k, parts), cut(n, k + 1, parts));
     for (int64_t j = 0; !several_a_vector && j < Adam::groups(x.shape); ++j) {
       const int64_t begin = j * group, size = std::min(n, begin + group) - begin;
-      // Small groups go to one thread each, in turn; large ones are cut. A large group that lives is found
-      // out at its first gradient mostly, so every thread may look.
+      // Small groups go to one thread each, in turn; large ones are cut. A large group that lives is found out
+      // at its first gradient mostly, so every thread may look.
       const bool mine = size < kWorthThreads;
       if (mine && j % parts != k) continue;
       const bool live =

@@ -1,11 +1,9 @@
 // composite_bwd.cpu.02_one_pass: the gradient is linear in the sum that is not known yet.
 //
 // CHANGE    d_raw = slope·(T·p - (total - prefix)) = slope·(T·p + prefix) - slope·total. One pass leaves the
-// first term
-//           in the output and the slope in a buffer; when the total is known a second, short loop subtracts.
+//           first term in the output and the slope in a buffer; when the total is known a short loop subtracts.
 // EXPECT    half the exponentials: twice the parent at best. exp' costs none, since clamping the density
-// between
-//           exp(-15) and exp(15) is the same as clamping its logarithm.
+//           between exp(-15) and exp(15) is the same as clamping its logarithm.
 // NUMERICS  as the parent, up to the order of one subtraction.
 // NEEDS     a buffer of the longest ray.
 // TRIED     -

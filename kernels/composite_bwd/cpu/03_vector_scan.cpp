@@ -1,11 +1,11 @@
 // composite_bwd.cpu.03_vector_scan: two scans along the ray, lanes at a time.
 //
-// CHANGE    optical depth and the running sum of weight times payload are prefix sums within a vector; T is
-// one
+// CHANGE    optical depth and the running sum of weight times payload are prefix sums within a vector; T is one
 //           exponential of the first. The terms without the total wait in a buffer.
-// EXPECT    several times the parent: the exponentials are vectors now, the chains log2(lanes) steps a
-// vector. NUMERICS  sums in tree order; weights are differences of transmittances. NEEDS     two buffers of
-// the longest ray. TRIED     -
+// EXPECT    several times the parent: the exponentials are vectors now, the chains log2(lanes) steps a vector.
+// NUMERICS  sums in tree order; weights are differences of transmittances.
+// NEEDS     two buffers of the longest ray.
+// TRIED     -
 #include <algorithm>
 #include <vector>
 

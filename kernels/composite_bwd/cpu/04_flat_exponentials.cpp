@@ -1,10 +1,8 @@
 // composite_bwd.cpu.04_flat_exponentials: exponentials over the stream of samples, only the scans over rays.
 //
-// CHANGE    rays are taken in pieces of a few hundred samples. The exponentials and their derivative, which
-// know nothing of
+// CHANGE    rays are taken in pieces of a few hundred samples. The exponentials and their derivative, which know nothing of
 //           rays, run over the whole piece; scans and gradients go ray by ray, out of buffers in L1.
-// EXPECT    no idle lanes in the exponentials and shorter chains, as in the forward ladder; less in
-// proportion, since
+// EXPECT    no idle lanes in the exponentials and shorter chains, as in the forward ladder; less in proportion, since
 //           more of the backward goes ray by ray.
 // NUMERICS  as the parent.
 // NEEDS     three buffers of a piece, or of the longest ray.

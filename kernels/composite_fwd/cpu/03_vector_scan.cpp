@@ -1,7 +1,6 @@
 // composite_fwd.cpu.03_vector_scan: the product along the ray as a scan over the lanes.
 //
-// CHANGE    the serial product becomes a prefix product within a vector, log2(lanes) steps for as many
-// samples; one
+// CHANGE    the serial product becomes a prefix product within a vector, log2(lanes) steps for as many samples; one
 //           multiplication carries it on to the next vector. (On a GPU: the scan of a warp, the "wavefront".)
 // EXPECT    the chain is as many times shorter as there are lanes; the work grows by the scan.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.

@@ -1,9 +1,10 @@
 // composite_fwd.cpu.05_four_sums: one reduction for the four sums of a ray.
 //
-// CHANGE    the lanes of red, green, blue and depth are summed together: two merges bring four vectors down
-// to one. EXPECT    gains where rays are short, since a reduction is paid once a ray and costs as much as a
-// vector of samples. NUMERICS  as the parent, the last sums in another order. NEEDS     nothing; any number
-// of lanes from 4 to 16. TRIED     -
+// CHANGE    the lanes of red, green, blue and depth are summed together: two merges bring four vectors down to one.
+// EXPECT    gains where rays are short, since a reduction is paid once a ray and costs as much as a vector of samples.
+// NUMERICS  as the parent, the last sums in another order.
+// NEEDS     nothing; any number of lanes from 4 to 16.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,11 +1,8 @@
 // composite_fwd.cpu.06_flat_exponentials: exponentials over the stream of samples, only the scan over rays.
 //
-// CHANGE    rays are taken in pieces of a few hundred samples. The exponentials, which know nothing of rays,
-// run over
-//           the whole piece; only the prefix sums and the final sums go ray by ray. Two buffers in L1 join
-//           the passes.
-// EXPECT    no idle lanes in the exponentials and no long chain exp, scan, exp, sum for each ray; most where
-// rays are
+// CHANGE    rays are taken in pieces of a few hundred samples. The exponentials, which know nothing of rays, run over
+//           the whole piece; only the prefix sums and the final sums go ray by ray. Two buffers in L1 join the passes.
+// EXPECT    no idle lanes in the exponentials and no long chain exp, scan, exp, sum for each ray; most where rays are
 //           shorter than a vector.
 // NUMERICS  as the parent.
 // NEEDS     two buffers of a piece, or of the longest ray.

@@ -1,13 +1,11 @@
 // composite_fwd.cpu.07_prefetch: the next piece is asked for while this one is computed.
 //
 // CHANGE    each pass prefetches two of the six streams, two pieces ahead, into L2.
-// EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at
-// using
+// EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at using
 //           memory and arithmetic.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
-// TRIED     prefetching into L1: fewer requests can wait there than in L2, and beyond the caches it lost what
-// it gained.
+// TRIED     prefetching into L1: fewer requests can wait there than in L2, and beyond the caches it lost what it gained.
 #include <algorithm>
 #include <vector>
 

@@ -1,8 +1,10 @@
 // composite_fwd.cpu.08_threads: rays shared out among the cores.
 //
 // CHANGE    each thread takes a run of neighboring rays with about as many samples as the others.
-// EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of
-// cores. NUMERICS  as the parent, bit for bit: a ray is never divided. NEEDS     nothing. TRIED     -
+// EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of cores.
+// NUMERICS  as the parent, bit for bit: a ray is never divided.
+// NEEDS     nothing.
+// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

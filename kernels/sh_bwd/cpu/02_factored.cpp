@@ -1,7 +1,6 @@
 // sh_bwd.cpu.02_factored: all derivatives of a direction from shared products.
 //
-// CHANGE    one pass over the directions; pairs are computed once, and functions whose derivatives share a
-// polynomial
+// CHANGE    one pass over the directions; pairs are computed once, and functions whose derivatives share a polynomial
 //           (9 with 15, 11 with 13, 10 with 14) are taken together.
 // EXPECT    several times fewer memory accesses: the gradient is written once.
 // NUMERICS  other roundings: sums of gradients times a shared polynomial.

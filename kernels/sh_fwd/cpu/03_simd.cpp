@@ -1,8 +1,10 @@
 // sh_fwd.cpu.03_simd: a direction in each lane.
 //
 // CHANGE    vectors over neighboring directions; a product and a difference are fused.
-// EXPECT    close to the number of lanes times faster while the outputs stay in cache; they are five times
-// the inputs. NUMERICS  as the parent, with fewer roundings. NEEDS     nothing. TRIED     -
+// EXPECT    close to the number of lanes times faster while the outputs stay in cache; they are five times the inputs.
+// NUMERICS  as the parent, with fewer roundings.
+// NEEDS     nothing.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"
