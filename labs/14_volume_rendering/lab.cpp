@@ -2,6 +2,10 @@
 #include "harness/lab.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
+#include "reference/distortion_bwd/distortion_bwd.h"
+#include "reference/distortion_fwd/distortion_fwd.h"
+#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
+#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
@@ -21,13 +25,30 @@ const std::vector<BenchShape> kPixelBench = {
     {.name = "Huber, a training step", .shape = {8192, 1}, .cache = Cache::hot, .tour = true},
     {.name = "Huber, beyond the caches", .shape = {1 << 22, 1}, .cache = Cache::cold}};
 
+const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 samples",
+                                              .shape = {8192, 1 << 18},
+                                              .cache = Cache::hot,
+                                              .tour = true}};
+const std::vector<BenchShape> kEntropyBench = {
+    {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
+
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
     .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
     .ops = {{.op = make_op<CompositeFwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "read"},
             {.op = make_op<CompositeBwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"},
             {.op = make_op<PixelLossFwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "read"},
-            {.op = make_op<PixelLossBwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "copy"}},
+            {.op = make_op<PixelLossBwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "copy"},
+            {.op = make_op<DistortionFwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "read"},
+            {.op = make_op<DistortionBwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "copy"},
+            {.op = make_op<OpacityEntropyFwd>(),
+             .bench = kEntropyBench,
+             .check = {{0, 1, 2, 17, 1000}},
+             .limit = "copy"},
+            {.op = make_op<OpacityEntropyBwd>(),
+             .bench = kEntropyBench,
+             .check = {{0, 1, 2, 17, 1000}},
+             .limit = "copy"}},
 });
 
 }  // namespace
