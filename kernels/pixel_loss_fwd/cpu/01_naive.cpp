@@ -20,9 +20,12 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const PixelLossFwd::Args
     float sum = 0;
     for (int64_t c = 0; c < 3; ++c) {
       const float e = std::abs(x.prediction[c * n + i] - x.target[c * n + i]);
-      if (kind == 0) sum += e * e;
-      else if (e <= d) sum += e * e / 2;
-      else sum += d * (e - d / 2);
+      if (kind == 0)
+        sum += e * e;
+      else if (e <= d)
+        sum += e * e / 2;
+      else
+        sum += d * (e - d / 2);
     }
     x.loss[i] = sum / 3;
   }

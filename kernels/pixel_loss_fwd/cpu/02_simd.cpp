@@ -53,7 +53,10 @@ namespace {
 HWY_EXPORT(loss);
 void run(const PixelLossFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(loss)(x, 0, x.shape.n); }
 
-KLAB_VARIANT(PixelLossFwd, {.run = run, .parent = "01_naive", .tiles = {16}, .expect = {.shape = {8192, 1}, .over_parent = 4}});
+KLAB_VARIANT(PixelLossFwd, {.run = run,
+                            .parent = "01_naive",
+                            .tiles = {16},
+                            .expect = {.shape = {8192, 1}, .over_parent = 4}});
 
 }  // namespace
 }  // namespace klab

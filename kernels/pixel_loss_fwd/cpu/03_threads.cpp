@@ -65,7 +65,10 @@ void run(const PixelLossFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(PixelLossFwd, {.run = run, .parent = "02_simd", .tiles = {16}, .expect = {.shape = {1 << 22, 1}, .over_parent = 1.3}});
+KLAB_VARIANT(PixelLossFwd, {.run = run,
+                            .parent = "02_simd",
+                            .tiles = {16},
+                            .expect = {.shape = {1 << 22, 1}, .over_parent = 1.3}});
 
 }  // namespace
 }  // namespace klab

@@ -46,7 +46,10 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const ShBwd::Args<float>
   }
 }
 
-KLAB_VARIANT(ShBwd, {.run = run, .parent = "01_naive", .forward = "02_factored", .expect = {.shape = {1 << 16, 4}, .over_parent = 1.5}});
+KLAB_VARIANT(ShBwd, {.run = run,
+                     .parent = "01_naive",
+                     .forward = "02_factored",
+                     .expect = {.shape = {1 << 16, 4}, .over_parent = 1.5}});
 
 }  // namespace
 }  // namespace klab

@@ -29,7 +29,8 @@ void gradient(const ShBwd::Args<float>& args, int64_t begin, int64_t end) {
   const auto c = [d](float v) HWY_ATTR { return hn::Set(d, v); };
   for (int64_t i = begin; i < end; i += lanes) {
     const size_t count = size_t(std::min(lanes, end - i));
-    const auto g = [&, step = n](int64_t k) HWY_ATTR { return load_first(d, args.d_basis + k * step + i, count); };
+    const auto g = [&, step = n](int64_t k)
+                       HWY_ATTR { return load_first(d, args.d_basis + k * step + i, count); };
     auto dx = hn::Zero(d), dy = dx, dz = dx;
     if (degree >= 2) {
       dy = hn::Mul(c(-0.48860251190291992F), g(1));
@@ -81,7 +82,11 @@ namespace {
 HWY_EXPORT(gradient);
 void run(const ShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
-KLAB_VARIANT(ShBwd, {.run = run, .parent = "02_factored", .forward = "03_simd", .tiles = {16}, .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
+KLAB_VARIANT(ShBwd, {.run = run,
+                     .parent = "02_factored",
+                     .forward = "03_simd",
+                     .tiles = {16},
+                     .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
 
 }  // namespace
 }  // namespace klab

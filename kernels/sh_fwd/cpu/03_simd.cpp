@@ -33,7 +33,8 @@ void encode(const ShFwd::Args<float>& args, int64_t begin, int64_t end) {
     const auto y = load_first(d, args.directions + n + i, count);
     const auto z = load_first(d, args.directions + 2 * n + i, count);
     float* out = args.basis + i;
-    const auto put = [&out, d, count, step = n](auto v) HWY_ATTR { store_first(v, d, out, count), out += step; };
+    const auto put = [&out, d, count, step = n](auto v)
+                         HWY_ATTR { store_first(v, d, out, count), out += step; };
     put(c(0.28209479177387814F));
     if (degree < 2) continue;
     put(hn::Mul(c(-0.48860251190291992F), y));
@@ -71,7 +72,10 @@ namespace {
 HWY_EXPORT(encode);
 void run(const ShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
 
-KLAB_VARIANT(ShFwd, {.run = run, .parent = "02_factored", .tiles = {16}, .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
+KLAB_VARIANT(ShFwd, {.run = run,
+                     .parent = "02_factored",
+                     .tiles = {16},
+                     .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
 
 }  // namespace
 }  // namespace klab

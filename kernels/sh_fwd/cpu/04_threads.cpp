@@ -35,7 +35,8 @@ void encode(const ShFwd::Args<float>& args, int64_t begin, int64_t end) {
     const auto y = load_first(d, args.directions + n + i, count);
     const auto z = load_first(d, args.directions + 2 * n + i, count);
     float* out = args.basis + i;
-    const auto put = [&out, d, count, step = n](auto v) HWY_ATTR { store_first(v, d, out, count), out += step; };
+    const auto put = [&out, d, count, step = n](auto v)
+                         HWY_ATTR { store_first(v, d, out, count), out += step; };
     put(c(0.28209479177387814F));
     if (degree < 2) continue;
     put(hn::Mul(c(-0.48860251190291992F), y));
@@ -83,7 +84,10 @@ void run(const ShFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(ShFwd, {.run = run, .parent = "03_simd", .tiles = {16}, .expect = {.shape = {1 << 18, 4}, .over_parent = 1.3}});
+KLAB_VARIANT(ShFwd, {.run = run,
+                     .parent = "03_simd",
+                     .tiles = {16},
+                     .expect = {.shape = {1 << 18, 4}, .over_parent = 1.3}});
 
 }  // namespace
 }  // namespace klab
