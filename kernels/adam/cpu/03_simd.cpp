@@ -1,0 +1,131 @@
+// adam.cpu.03_simd: as many entries at a time as there are lanes.
+//
+// CHANGE    vectors; the groups of a vector get their bias corrections together, from 1 - exp(step·ln beta) without
+//           cancellation, instead of two powers each.
+// EXPECT    many times the parent for small groups; then the memory is the limit.
+// NUMERICS  float throughout; beta^step by the exponential of kernels/common/exp-inl.h.
+// NEEDS     groups that divide the lanes for the fast path; others go one after the other.
+// TRIED     -
+#include <algorithm>
+#include <cmath>
+
+#include "harness/registrar.h"
+#include "reference/adam/adam.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/adam/cpu/03_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
+template <class D, class V, class M>
+HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V gradient, M live, V correct1,
+                     V correct2) {
+  const float* h = x.hyper;
+  const V param = load_first(d, x.param + i, count);
+  const V m = load_first(d, x.m + i, count), v = load_first(d, x.v + i, count);
+  const V g = hn::MulAdd(hn::Set(d, h[Adam::l2]), param, gradient);
+  const V new_m = hn::MulAdd(hn::Set(d, h[Adam::beta1]), m, hn::Mul(hn::Set(d, 1 - h[Adam::beta1]), g));
+  const V new_v =
+      hn::MulAdd(hn::Set(d, h[Adam::beta2]), v, hn::Mul(hn::Mul(hn::Set(d, 1 - h[Adam::beta2]), g), g));
+  const V root = hn::Sqrt(hn::Div(new_v, correct2));
+  const V denominator = hn::Mul(correct1, hn::Add(root, hn::Set(d, h[Adam::epsilon])));
+  const V change = hn::Div(hn::Mul(hn::Set(d, h[Adam::rate]), new_m), denominator);
+  store_first(hn::IfThenElse(live, hn::Sub(param, change), param), d, x.param + i, count);
+  store_first(hn::IfThenElse(live, new_m, m), d, x.m + i, count);
+  store_first(hn::IfThenElse(live, new_v, v), d, x.v + i, count);
+}
+
+/// Entries [begin, end) where several whole groups fill a vector; begin is a multiple of the lanes.
+void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const int64_t lanes = int64_t(hn::Lanes(d)), group = x.shape.group;
+  int shift = 0;  // log2(group)
+  while ((int64_t(1) << shift) < group) ++shift;
+  const auto lane = hn::Iota(di, 0);
+  const auto group_of_lane = hn::IndicesFromVec(d, hn::ShiftRightSame(lane, shift));
+  const auto lane_of_group =
+      hn::IndicesFromVec(d, hn::And(hn::ShiftLeftSame(lane, shift), hn::Set(di, int32_t(lanes) - 1)));
+  const auto rate1 = hn::Set(d, float(-std::log(double(x.hyper[Adam::beta1]))));
+  const auto rate2 = hn::Set(d, float(-std::log(double(x.hyper[Adam::beta2]))));
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    const auto gradient = load_first(d, x.gradient + i, count);
+    // A lane is live when any gradient of its group has a bit other than the sign.
+    auto bits = hn::And(hn::BitCast(di, gradient), hn::Set(di, 0x7fffffff));
+#if HWY_TARGET != HWY_SCALAR
+    if (group >= 2) bits = hn::Or(bits, hn::Reverse2(di, bits));
+    if (group >= 4) bits = hn::Or(bits, hn::Reverse4(di, bits));
+    if (group >= 8) bits = hn::Or(bits, hn::Reverse8(di, bits));
+    if (group >= 16) bits = hn::Or(bits, hn::Reverse(di, bits));
+#endif
+    const auto live = hn::Ne(bits, hn::Zero(di));
+    int32_t* counts = x.steps + (i >> shift);
+    const size_t groups = (count + size_t(group) - 1) >> shift;
+    const auto before = hn::TableLookupLanes(hn::BitCast(d, load_first(di, counts, groups)), group_of_lane);
+    const auto steps = hn::Sub(hn::BitCast(di, before), hn::VecFromMask(di, live));  // a true lane is -1
+    store_first(hn::BitCast(di, hn::TableLookupLanes(hn::BitCast(d, steps), lane_of_group)), di, counts,
+                groups);
+    const auto float_steps = hn::ConvertTo(d, steps);
+    // Lanes that are skipped may have step 0, whose correction is 0: their quotient is not used.
+    step(d, x, i, count, gradient, hn::RebindMask(d, live),
+         one_minus_exp_minus(d, hn::Mul(float_steps, rate1)),
+         one_minus_exp_minus(d, hn::Mul(float_steps, rate2)));
+  }
+}
+
+/// Entries [begin, end) of one group, whose count is `steps` by now.
+void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t steps) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto correct1 = hn::Set(d, float(1 - std::pow(double(x.hyper[Adam::beta1]), steps)));
+  const auto correct2 = hn::Set(d, float(1 - std::pow(double(x.hyper[Adam::beta2]), steps)));
+  const auto all = hn::FirstN(d, size_t(lanes));
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    step(d, x, i, count, load_first(d, x.gradient + i, count), all, correct1, correct2);
+  }
+}
+
+int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(small_groups);
+HWY_EXPORT(one_group);
+HWY_EXPORT(lanes);
+
+void run(const Adam::Args<float>& x) {
+  const auto [n, group, zero_percent] = x.shape;
+  if (HWY_DYNAMIC_DISPATCH(lanes)() % group == 0) return HWY_DYNAMIC_DISPATCH(small_groups)(x, 0, n);
+  for (int64_t j = 0; j < Adam::groups(x.shape); ++j) {
+    const int64_t begin = j * group, end = std::min(n, begin + group);
+    if (std::all_of(x.gradient + begin, x.gradient + end, [](float g) { return g == 0; })) continue;
+    HWY_DYNAMIC_DISPATCH(one_group)(x, begin, end, ++x.steps[j]);
+  }
+}
+
+KLAB_VARIANT(Adam, {.run = run,
+                    .parent = "02_fused",
+                    .tiles = {16},
+                    .expect = {.shape = {1 << 20, 2, 0}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,18 @@
+// Rays shared out among threads so that each gets about as many samples.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace klab {
+
+/// First ray of part `k` of `parts`; part k ends where part k+1 begins. ray_begin [rays+1], ascending from 0.
+/// Depends on the sample counts only, so the same number of threads gives the same parts.
+inline int64_t split_rays(const int32_t* ray_begin, int64_t rays, int64_t k, int64_t parts) {
+  if (k <= 0) return 0;
+  if (k >= parts) return rays;
+  const int64_t target = int64_t(ray_begin[rays]) * k / parts;
+  return std::lower_bound(ray_begin, ray_begin + rays, target) - ray_begin;
+}
+
+}  // namespace klab

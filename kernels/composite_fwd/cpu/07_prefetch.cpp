@@ -1,0 +1,112 @@
+// composite_fwd.cpu.07_prefetch: the next piece is asked for while this one is computed.
+//
+// CHANGE    each pass prefetches two of the six streams, two pieces ahead, into L2.
+// EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at using
+//           memory and arithmetic.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing.
+// TRIED     prefetching into L1: fewer requests can wait there than in L2, and beyond the caches it lost what it gained.
+#include <algorithm>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/composite_fwd/composite_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/07_prefetch.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void composite(const CompositeFwd::Args<float>& x) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto [rays, samples] = x.shape;
+  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  int64_t room = kPiece;
+  for (int64_t r = 0; r < rays; ++r) room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
+  std::vector<float> tau(size_t(room) + 16), behind(size_t(room) + 16);
+  for (int64_t first = 0, last; first < rays; first = last) {
+    // A piece: rays [first, last), whole ones, of samples [from, to).
+    const int64_t from = x.ray_begin[first];
+    for (last = first + 1; last < rays && x.ray_begin[last + 1] - from <= kPiece;) ++last;
+    const int64_t to = x.ray_begin[last];
+    // Into L2, two pieces ahead; asking for what lies past the end does no harm.
+    const auto ask = [](const float* p) { __builtin_prefetch(p + 2 * kPiece, 0, 2); };
+    // 1. Optical depth of every sample, whatever ray it is of.
+    for (int64_t i = from; i < to; i += lanes) {
+      const size_t count = size_t(std::min(lanes, to - i));
+      const auto sigma = exp_saturated(d, load_first(d, x.density_raw + i, count));
+      hn::StoreU(hn::Mul(sigma, load_first(d, x.delta + i, count)), d, tau.data() + (i - from));
+      ask(x.rgb + i);
+      ask(x.rgb + samples + i);
+    }
+    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    for (int64_t r = first; r < last; ++r) {
+      auto sum = hn::Zero(d);
+      for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {
+        sum = hn::Add(last_lane(d, sum), prefix_sum(d, hn::LoadU(d, tau.data() + i)));
+        hn::StoreU(sum, d, behind.data() + i);
+      }
+    }
+    // 3. Transmittance behind every sample.
+    for (int64_t i = 0; i < to - from; i += lanes) {
+      hn::StoreU(exp_minus(d, hn::LoadU(d, behind.data() + i)), d, behind.data() + i);
+      ask(x.density_raw + from + i);
+      ask(x.delta + from + i);
+    }
+    // 4. Weights and their sums, ray by ray. Colors past the end of the ray are loaded as 0.
+    for (int64_t r = first; r < last; ++r) {
+      auto red = hn::Zero(d), green = hn::Zero(d), blue = hn::Zero(d), depth = hn::Zero(d);
+      auto in_front = hn::Set(d, 1.0F);
+      const int64_t end = x.ray_begin[r + 1];
+      for (int64_t i = x.ray_begin[r]; i < end; i += lanes) {
+        const size_t count = size_t(std::min(lanes, end - i));
+        const auto after = hn::LoadU(d, behind.data() + (i - from));
+        const auto weight = hn::Sub(shift_in(d, after, in_front), after);
+        red = hn::MulAdd(weight, load_first(d, x.rgb + i, count), red);
+        green = hn::MulAdd(weight, load_first(d, x.rgb + samples + i, count), green);
+        blue = hn::MulAdd(weight, load_first(d, x.rgb + 2 * samples + i, count), blue);
+        depth = hn::MulAdd(weight, load_first(d, x.t + i, count), depth);
+        ask(x.rgb + 2 * samples + i);
+        ask(x.t + i);
+        in_front = last_lane(d, after);
+        if (hn::GetLane(in_front) < float(CompositeFwd::stop)) break;
+      }
+      const float left = end > x.ray_begin[r] ? behind[size_t(end - 1 - from)] : 1;
+      float total[4];
+      four_sums(d, red, green, blue, depth, total);
+      for (int64_t c = 0; c < 3; ++c) x.color[c * rays + r] = total[c] + left * x.background[c * rays + r];
+      x.opacity[r] = 1 - left;
+      x.depth[r] = total[3];
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(composite);
+void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
+
+KLAB_VARIANT(CompositeFwd, {.run = run,
+                            .parent = "06_flat_exponentials",
+                            .tiles = {4, 16},
+                            .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

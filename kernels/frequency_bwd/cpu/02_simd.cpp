@@ -1,0 +1,68 @@
+// frequency_bwd.cpu.02_simd: one reduction for a sine and its cosine, lanes at a time.
+//
+// CHANGE    vectors; argument and quarter turn are found once for both, and two polynomials do the rest.
+// EXPECT    many times the parent; then the traffic of the upstream gradient.
+// NUMERICS  kernels/common/sincos-inl.h, 2u.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/frequency_bwd/frequency_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/frequency_bwd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+#include "kernels/common/sincos-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void gradient(const FrequencyBwd::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto [n, dim, octaves] = x.shape;
+  for (int64_t c = 0; c < dim; ++c)
+    for (int64_t i = begin; i < end; i += lanes) {
+      const size_t count = size_t(std::min(lanes, end - i));
+      auto scaled = load_first(d, x.positions + c * n + i, count);
+      auto scale = hn::Set(d, 3.14159265F), sum = hn::Zero(d);
+      const float* in = x.d_features + c * octaves * 2 * n + i;
+      for (int64_t k = 0; k < octaves; ++k, in += 2 * n) {
+        auto sin = scaled, cos = scaled;
+        sincos_pi(d, scaled, sin, cos);
+        const auto d_cos = hn::Mul(load_first(d, in + n, count), sin);
+        sum = hn::MulAdd(scale, hn::MulSub(load_first(d, in, count), cos, d_cos), sum);
+        scaled = hn::Add(scaled, scaled);
+        scale = hn::Add(scale, scale);
+      }
+      store_first(sum, d, x.d_positions + c * n + i, count);
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradient);
+void run(const FrequencyBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
+
+KLAB_VARIANT(FrequencyBwd, {.run = run,
+                            .parent = "01_naive",
+                            .forward = "02_simd",
+                            .tiles = {16},
+                            .expect = {.shape = {1 << 11, 3, 10}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif

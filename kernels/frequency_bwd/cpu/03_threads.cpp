@@ -1,0 +1,80 @@
+// frequency_bwd.cpu.03_threads: positions shared out among the cores.
+//
+// CHANGE    each thread takes a run of positions.
+// EXPECT    the bandwidth of the memory, most of it reads.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/frequency_bwd/frequency_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/frequency_bwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+#include "kernels/common/sincos-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void gradient(const FrequencyBwd::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto [n, dim, octaves] = x.shape;
+  for (int64_t c = 0; c < dim; ++c)
+    for (int64_t i = begin; i < end; i += lanes) {
+      const size_t count = size_t(std::min(lanes, end - i));
+      auto scaled = load_first(d, x.positions + c * n + i, count);
+      auto scale = hn::Set(d, 3.14159265F), sum = hn::Zero(d);
+      const float* in = x.d_features + c * octaves * 2 * n + i;
+      for (int64_t k = 0; k < octaves; ++k, in += 2 * n) {
+        auto sin = scaled, cos = scaled;
+        sincos_pi(d, scaled, sin, cos);
+        const auto d_cos = hn::Mul(load_first(d, in + n, count), sin);
+        sum = hn::MulAdd(scale, hn::MulSub(load_first(d, in, count), cos, d_cos), sum);
+        scaled = hn::Add(scaled, scaled);
+        scale = hn::Add(scale, scale);
+      }
+      store_first(sum, d, x.d_positions + c * n + i, count);
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradient);
+void run(const FrequencyBwd::Args<float>& x) {
+  const auto part = HWY_DYNAMIC_DISPATCH(gradient);
+  const int64_t n = x.shape.n;
+  constexpr int64_t kWorthThreads = 1 << 14;  // below, waking a thread takes longer than the work
+#pragma omp parallel if (n >= kWorthThreads)
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    // Cut at multiples of a cache line of floats.
+    part(x, n / 16 * k / parts * 16, k + 1 == parts ? n : n / 16 * (k + 1) / parts * 16);
+  }
+}
+
+KLAB_VARIANT(FrequencyBwd, {.run = run,
+                            .parent = "02_simd",
+                            .forward = "03_threads",
+                            .tiles = {16},
+                            .expect = {.shape = {1 << 18, 3, 10}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif

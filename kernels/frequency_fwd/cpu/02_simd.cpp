@@ -1,0 +1,63 @@
+// frequency_fwd.cpu.02_simd: one reduction for a sine and its cosine, lanes at a time.
+//
+// CHANGE    vectors; argument and quarter turn are found once for both, and two polynomials do the rest.
+// EXPECT    many times the parent; then the outputs' traffic, twenty times the inputs' at ten octaves.
+// NUMERICS  kernels/common/sincos-inl.h, 2u. Doubling the argument is exact, so octaves do not add errors.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/frequency_fwd/frequency_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/frequency_fwd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+#include "kernels/common/sincos-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void encode(const FrequencyFwd::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto [n, dim, octaves] = x.shape;
+  for (int64_t c = 0; c < dim; ++c)
+    for (int64_t i = begin; i < end; i += lanes) {
+      const size_t count = size_t(std::min(lanes, end - i));
+      auto scaled = load_first(d, x.positions + c * n + i, count);
+      float* out = x.features + c * octaves * 2 * n + i;
+      for (int64_t k = 0; k < octaves; ++k, out += 2 * n, scaled = hn::Add(scaled, scaled)) {
+        auto sin = scaled, cos = scaled;
+        sincos_pi(d, scaled, sin, cos);
+        store_first(sin, d, out, count);
+        store_first(cos, d, out + n, count);
+      }
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode);
+void run(const FrequencyFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
+
+KLAB_VARIANT(FrequencyFwd, {.run = run,
+                            .parent = "01_naive",
+                            .tiles = {16},
+                            .expect = {.shape = {1 << 11, 3, 10}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,78 @@
+// pixel_loss_bwd.cpu.03_threads: pixels shared out among the cores.
+//
+// CHANGE    each thread takes a run of pixels.
+// EXPECT    the bandwidth of the memory; a training step's few thousand pixels stay on one core.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pixel_loss_bwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void gradient(const PixelLossBwd::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d)), n = x.shape.n;
+  const bool squares = x.shape.kind == 0;
+  const auto turn = hn::Set(d, PixelLossFwd::turn(x.shape.kind)),
+             factor = hn::Set(d, (squares ? 2.0F : 1.0F) / 3);
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    const auto g = hn::Mul(load_first(d, x.d_loss + i, count), factor);
+    for (int64_t c = 0; c < 3; ++c) {
+      auto e =
+          hn::Sub(load_first(d, x.prediction + c * n + i, count), load_first(d, x.target + c * n + i, count));
+      if (!squares) {
+        e = hn::IfThenElse(hn::Gt(e, turn), turn, e);
+        e = hn::IfThenElse(hn::Lt(e, hn::Neg(turn)), hn::Neg(turn), e);
+      }
+      store_first(hn::Mul(g, e), d, x.d_prediction + c * n + i, count);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradient);
+void run(const PixelLossBwd::Args<float>& x) {
+  const auto part = HWY_DYNAMIC_DISPATCH(gradient);
+  const int64_t n = x.shape.n;
+  constexpr int64_t kWorthThreads = 1 << 14;  // below, waking a thread takes longer than the work
+#pragma omp parallel if (n >= kWorthThreads)
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    // Cut at multiples of a cache line of floats.
+    part(x, n / 16 * k / parts * 16, k + 1 == parts ? n : n / 16 * (k + 1) / parts * 16);
+  }
+}
+
+KLAB_VARIANT(PixelLossBwd, {.run = run,
+                            .parent = "02_simd",
+                            .forward = "03_threads",
+                            .tiles = {16},
+                            .expect = {.shape = {1 << 22, 1}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,63 @@
+// pixel_loss_fwd.cpu.02_simd: both cases in one formula, a pixel in each lane.
+//
+// CHANGE    with s = min(|e|, d) both cases are s·(|e| - s/2): no branch, so lanes do not part.
+// EXPECT    many times the parent in cache; the bandwidth beyond it.
+// NUMERICS  fused multiply-adds; a third is a factor instead of a division.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pixel_loss_fwd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void loss(const PixelLossFwd::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d)), n = x.shape.n;
+  const bool squares = x.shape.kind == 0;
+  const auto turn = hn::Set(d, PixelLossFwd::turn(x.shape.kind)), half = hn::Set(d, 0.5F);
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    auto sum = hn::Zero(d);
+    for (int64_t c = 0; c < 3; ++c) {
+      const auto e = hn::Abs(hn::Sub(load_first(d, x.prediction + c * n + i, count),
+                                     load_first(d, x.target + c * n + i, count)));
+      // With s = min(e, turn): s·(e - s/2) is e^2/2 before the turn and turn·(e - turn/2) behind it.
+      const auto s = squares ? e : hn::IfThenElse(hn::Gt(e, turn), turn, e);
+      sum = hn::MulAdd(s, squares ? e : hn::NegMulAdd(half, s, e), sum);
+    }
+    store_first(hn::Mul(sum, hn::Set(d, 1.0F / 3)), d, x.loss + i, count);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(loss);
+void run(const PixelLossFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(loss)(x, 0, x.shape.n); }
+
+KLAB_VARIANT(PixelLossFwd, {.run = run,
+                            .parent = "01_naive",
+                            .tiles = {16},
+                            .expect = {.shape = {8192, 1}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,94 @@
+// sh_fwd.cpu.04_threads: directions shared out among the cores.
+//
+// CHANGE    each thread takes a run of directions.
+// EXPECT    the bandwidth of the memory, most of it writes.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/sh_fwd/sh_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sh_fwd/cpu/04_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void encode(const ShFwd::Args<float>& args, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto [n, degree] = args.shape;
+  const auto c = [d](float v) HWY_ATTR { return hn::Set(d, v); };
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    const auto x = load_first(d, args.directions + i, count);
+    const auto y = load_first(d, args.directions + n + i, count);
+    const auto z = load_first(d, args.directions + 2 * n + i, count);
+    float* out = args.basis + i;
+    const auto put = [&out, d, count, step = n](auto v)
+                         HWY_ATTR { store_first(v, d, out, count), out += step; };
+    put(c(0.28209479177387814F));
+    if (degree < 2) continue;
+    put(hn::Mul(c(-0.48860251190291992F), y));
+    put(hn::Mul(c(0.48860251190291992F), z));
+    put(hn::Mul(c(-0.48860251190291992F), x));
+    if (degree < 3) continue;
+    const auto xy = hn::Mul(x, y), yz = hn::Mul(y, z), xz = hn::Mul(x, z);
+    const auto xx = hn::Mul(x, x), yy = hn::Mul(y, y), zz = hn::Mul(z, z);
+    put(hn::Mul(c(1.0925484305920790F), xy));
+    put(hn::Mul(c(-1.0925484305920790F), yz));
+    put(hn::MulSub(c(0.94617469575755997F), zz, c(0.31539156525252001F)));
+    put(hn::Mul(c(-1.0925484305920790F), xz));
+    put(hn::Mul(c(0.54627421529603948F), hn::Sub(xx, yy)));
+    if (degree < 4) continue;
+    const auto ring = hn::NegMulAdd(c(2.2852289973223288F), zz, c(0.45704579946446577F));
+    put(hn::Mul(hn::Mul(c(0.59004358992664352F), y), hn::NegMulAdd(c(3), xx, yy)));
+    put(hn::Mul(hn::Mul(c(2.8906114426405540F), xy), z));
+    put(hn::Mul(ring, y));
+    put(hn::Mul(z, hn::MulSub(c(1.8658816629505769F), zz, c(1.1195289977703462F))));
+    put(hn::Mul(ring, x));
+    put(hn::Mul(hn::Mul(c(1.4453057213202770F), z), hn::Sub(xx, yy)));
+    put(hn::Mul(hn::Mul(c(0.59004358992664352F), x), hn::MulSub(c(3), yy, xx)));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode);
+void run(const ShFwd::Args<float>& x) {
+  const auto part = HWY_DYNAMIC_DISPATCH(encode);
+  const int64_t n = x.shape.n;
+  constexpr int64_t kWorthThreads = 1 << 14;  // below, waking a thread takes longer than the work
+#pragma omp parallel if (n >= kWorthThreads)
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    // Cut at multiples of a cache line of floats.
+    part(x, n / 16 * k / parts * 16, k + 1 == parts ? n : n / 16 * (k + 1) / parts * 16);
+  }
+}
+
+KLAB_VARIANT(ShFwd, {.run = run,
+                     .parent = "03_simd",
+                     .tiles = {16},
+                     .expect = {.shape = {1 << 18, 4}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,55 @@
+// Lab 14: sizes at which the volume-rendering sum is checked and timed.
+#include "harness/lab.h"
+#include "reference/composite_bwd/composite_bwd.h"
+#include "reference/composite_fwd/composite_fwd.h"
+#include "reference/distortion_bwd/distortion_bwd.h"
+#include "reference/distortion_fwd/distortion_fwd.h"
+#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
+#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
+
+namespace klab {
+namespace {
+
+const std::vector<std::vector<int64_t>> kRaySizes = {{0, 1, 2, 3, 7, 16, 33, 200},
+                                                     {0, 1, 2, 5, 31, 32, 33, 64, 257, 1000, 5003}};
+const std::vector<BenchShape> kRayBench = {
+    {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18}, .cache = Cache::hot, .tour = true},
+    {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18}, .cache = Cache::hot},
+    {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
+
+const std::vector<std::vector<int64_t>> kPixelSizes = {{0, 1, 2, 3, 15, 16, 17, 33, 100, 1000, 40001},
+                                                       {0, 1, 2}};
+const std::vector<BenchShape> kPixelBench = {
+    {.name = "Huber, a training step", .shape = {8192, 1}, .cache = Cache::hot, .tour = true},
+    {.name = "Huber, beyond the caches", .shape = {1 << 22, 1}, .cache = Cache::cold}};
+
+const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 samples",
+                                              .shape = {8192, 1 << 18},
+                                              .cache = Cache::hot,
+                                              .tour = true}};
+const std::vector<BenchShape> kEntropyBench = {
+    {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
+
+KLAB_LAB({
+    .title = "Volume rendering: a recurrence made parallel",
+    .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
+    .ops = {{.op = make_op<CompositeFwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "read"},
+            {.op = make_op<CompositeBwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"},
+            {.op = make_op<PixelLossFwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "read"},
+            {.op = make_op<PixelLossBwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "copy"},
+            {.op = make_op<DistortionFwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "read"},
+            {.op = make_op<DistortionBwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "copy"},
+            {.op = make_op<OpacityEntropyFwd>(),
+             .bench = kEntropyBench,
+             .check = {{0, 1, 2, 17, 1000}},
+             .limit = "copy"},
+            {.op = make_op<OpacityEntropyBwd>(),
+             .bench = kEntropyBench,
+             .check = {{0, 1, 2, 17, 1000}},
+             .limit = "copy"}},
+});
+
+}  // namespace
+}  // namespace klab

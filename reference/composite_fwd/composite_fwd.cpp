@@ -1,0 +1,73 @@
+#include "reference/composite_fwd/composite_fwd.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/composite_fwd/ray.h"
+
+namespace klab {
+
+void CompositeFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+  const auto [rays, samples] = x.shape;
+  std::uniform_real_distribution<double> unit(0, 1);
+  std::vector<double> share(size_t(rays) + 1);  // running sum of random lengths, exponentially distributed
+  for (int64_t r = 0; r < rays; ++r) {
+    const bool empty = unit(random) < 0.2 && r + 1 < rays;
+    share[size_t(r) + 1] = share[size_t(r)] + (empty ? 0 : -std::log(1 - unit(random)));
+  }
+  auto* begin = const_cast<int32_t*>(x.ray_begin);
+  auto *raw = const_cast<float*>(x.density_raw), *delta = const_cast<float*>(x.delta),
+       *t = const_cast<float*>(x.t);
+  for (int64_t r = 0; r <= rays; ++r)
+    begin[r] = r < rays ? int32_t(double(samples) * share[size_t(r)] / share.back()) : int32_t(samples);
+  for (int64_t i = 0; i < samples; ++i)
+    if (std::abs(raw[i]) > 14) raw[i] = std::remainder(raw[i], 28.F);
+  for (int64_t r = 0; r < rays; ++r) {
+    const double n = begin[r + 1] - begin[r];
+    const double depth = unit(random) < 1.0 / 32 ? 30 : 8 * unit(random);  // e^1/2 = mean of exp(normal)
+    double at = 0.1 + unit(random);
+    for (int64_t i = begin[r]; i < begin[r + 1]; ++i) {
+      delta[i] = unit(random) < 1.0 / 32 ? 0.F : float(depth / n / std::exp(0.5) * (0.5 + unit(random)));
+      t[i] = float(at + 0.5 * delta[i]);
+      at += delta[i];
+    }
+  }
+}
+
+void CompositeFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
+  const auto [rays, samples] = x.shape;
+  for (int64_t r = 0; r < rays; ++r) {
+    const int64_t first = x.ray_begin[r], n = x.ray_begin[r + 1] - first;
+    const Ray ray = trace(x.density_raw + first, x.delta + first, n);
+    const RayBound b = bound(ray, stop);
+    const double left_out =
+        b.behind / (terms(x.shape) * 0x1p-24);  // an error of b.behind, in the bound's units
+    for (int64_t c = 0; c < 3; ++c) {
+      const double* channel = x.rgb + c * samples + first;
+      const double behind = x.background[c * rays + r];
+      double sum = ray.T[size_t(n)] * behind, error = b.T[size_t(n)] * behind, brightest = behind;
+      for (int64_t i = 0; i < n; ++i) {
+        sum += ray.weight[size_t(i)] * channel[i];
+        error += b.weight[size_t(i)] * std::abs(channel[i]);
+        if (i >= b.stopped) brightest = std::max(brightest, std::abs(channel[i]));
+      }
+      x.color[c * rays + r] = sum;
+      magnitude.color[c * rays + r] = error + left_out * brightest;
+    }
+    // Opacity is a sum of weights or 1 - T_n, as the variant likes.
+    double opacity = 0, opacity_error = 1 + b.T[size_t(n)], depth = 0, depth_error = 0, farthest = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      opacity += ray.weight[size_t(i)];
+      opacity_error += b.weight[size_t(i)];
+      depth += ray.weight[size_t(i)] * x.t[first + i];
+      depth_error += b.weight[size_t(i)] * std::abs(x.t[first + i]);
+      if (i >= b.stopped) farthest = std::max(farthest, std::abs(x.t[first + i]));
+    }
+    x.opacity[r] = opacity;
+    magnitude.opacity[r] = opacity_error + left_out;
+    x.depth[r] = depth;
+    magnitude.depth[r] = depth_error + left_out * farthest;
+  }
+}
+
+}  // namespace klab

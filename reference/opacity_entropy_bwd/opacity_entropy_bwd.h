@@ -1,0 +1,38 @@
+// Contract of opacity_entropy_bwd: gradient of the opacity's entropy, -(ln o + 1)·d_loss with o = opacity + 1e-10.
+#pragma once
+
+#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
+
+namespace klab {
+
+struct OpacityEntropyBwd {
+  static constexpr std::string_view name = "opacity_entropy_bwd";
+  static constexpr std::array dims = {"rays"};
+  using Forward = OpacityEntropyFwd;
+  using Shape = OpacityEntropyFwd::Shape;
+
+  template <class T>
+  struct Args {
+    Shape shape;
+    const T* opacity;  // [rays] f32, in [0,1]
+    const T* d_loss;   // [rays] f32
+    T* d_opacity;      // [rays] f32, written (=)
+  };
+
+  static void tensors(auto& args, auto&& visit) {
+    visit("opacity", args.opacity, Role::input, Draw::unit, {args.shape.rays});
+    visit("d_loss", args.d_loss, Role::input, Draw::real, {args.shape.rays});
+    visit("d_opacity", args.d_opacity, Role::output, Draw::real, {args.shape.rays});
+  }
+
+  /// 8 bytes in and 4 out; a logarithm counts as 16 operations.
+  static Cost cost(const Shape& s) { return {12.0 * double(s.rays), 19.0 * double(s.rays)}; }
+
+  /// o errs by u, which moves ln o by u; the logarithm errs by 2u of itself, sum and product by 2u.
+  static double terms(const Shape&) { return 5; }
+
+  /// magnitude = (|ln o| + 1)·|d_loss|.
+  static void reference(const Args<double>& x, const Args<double>& magnitude);
+};
+
+}  // namespace klab
