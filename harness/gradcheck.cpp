@@ -15,7 +15,8 @@ namespace {
 // the spread of a single error, four times is what one output alone may err.
 double l2_limit(const ErrorSums& s, const Tolerance& t) {
   const double n = double(s.count);
-  const double outweighing = s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;  // 1/sqrt(n) of equals
+  const double outweighing =
+      s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;  // 1/sqrt(n) of equals
   const double factor = std::min(t.factor, t.root * (2 + 2 * outweighing));
   return t.unit * factor * std::sqrt(s.magnitude2) + t.underflow * std::sqrt(n) +
          t.stored * std::sqrt(s.reference2);
