@@ -19,7 +19,7 @@ double work(const Op& op, ShapeView shape);
 /// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
 /// only.
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
-                                               double budget = 1e8);
+                                               double budget = 6e7);
 
 /// The shapes of one check: only `asked`, when it is not empty. Throws std::invalid_argument when that has
 /// the wrong number of dimensions or is not legal for the op.

@@ -68,9 +68,10 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   const bool walk = numerics.growth == Growth::sqrt && !hard;
   t.factor = walk ? sqrt_growth(terms, t.unit) : linear_growth(terms, t.unit);
   t.root = walk ? sqrt_growth(terms, t.unit, 1) : t.factor;
-  // Half a step for each operation, and half a step for the last rounding.
+  // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
+  // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
   const Element arithmetic = numerics.unit == Unit::f16 ? Element::f16 : Element::f32;
-  t.underflow = smallest_denormal(arithmetic) * (terms + 2) / 2;
+  t.underflow = smallest_denormal(arithmetic) * (terms + 2);
   if (element != Element::f32) {
     // The reference holds such tensors in their own type: both sides were rounded to it.
     t.stored = 2 * unit_roundoff(element);
@@ -121,6 +122,7 @@ Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& refe
     s.got2 += mine * mine;
     s.dot += mine * want;
     s.magnitude2 += size * size;
+    s.magnitude4 += size * size * size * size;
     s.error += error;
     s.magnitude += size;
     ++s.count;

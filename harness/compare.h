@@ -40,9 +40,10 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
 
 /// Sums over one output tensor, from which relative L2 error, cosine and signed bias follow.
 struct ErrorSums {
-  double error2 = 0, reference2 = 0, magnitude2 = 0, got2 = 0,
-         dot = 0;                   // sums of squares, and of got·reference
-  double error = 0, magnitude = 0;  // plain sums
+  double error2 = 0, reference2 = 0, magnitude2 = 0, got2 = 0;  // of squares
+  double dot = 0;                                               // of got·reference
+  double magnitude4 = 0;                                        // of fourth powers
+  double error = 0, magnitude = 0;                              // plain
   int64_t count = 0;
 };
 

@@ -9,13 +9,15 @@
 namespace klab {
 namespace {
 
-// One rounding is at most u and sqrt(1/3)·u in the root mean square, so errors stay below root·u·magnitude in
-// that mean. Where each output has roundings of its own their mean over n outputs is sharp; where all share
-// one chain (a common divisor, say) it is as uncertain as a single error. Twice `root` is 3.5 times the
-// latter's spread.
+// One rounding is at most u and sqrt(1/3)·u in the root mean square, so errors stay below root·u·magnitude in that
+// mean. Where each of n outputs has roundings of its own, their mean is sharp; where all share one chain (a common
+// divisor, say), or a few outputs outweigh the others, it is as uncertain as that of a few. Twice `root` is 3.5 times
+// the spread of a single error, four times is what one output alone may err.
 double l2_limit(const ErrorSums& s, const Tolerance& t) {
   const double n = double(s.count);
-  const double factor = std::min(t.factor, t.root * (2 + 2 / std::sqrt(n)));
+  const double outweighing =
+      s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;  // 1/sqrt(n) of equals
+  const double factor = std::min(t.factor, t.root * (2 + 2 * outweighing));
   return t.unit * factor * std::sqrt(s.magnitude2) + t.underflow * std::sqrt(n) +
          t.stored * std::sqrt(s.reference2);
 }

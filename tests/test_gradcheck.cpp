@@ -130,6 +130,7 @@ ErrorSums sums_of(const std::vector<double>& errors, double value) {
     s.got2 += (value + e) * (value + e);
     s.dot += value * (value + e);
     s.magnitude2 += 1;
+    s.magnitude4 += 1;
     s.error += e;
     s.magnitude += 1;
     ++s.count;
