@@ -251,10 +251,8 @@ class LadderTimer {
         return;
       }
       for (auto& r : runners_) {
-        if (!r->sample.threw.empty())
-          condemn(*r, "threw while it was timed: " + r->sample.threw);
-        else
-          r->series->seconds.push_back(r->sample.seconds);
+        if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
+        if (r->series->wrong.empty()) r->series->seconds.push_back(r->sample.seconds);
       }
       drop_finished();
     }

@@ -261,7 +261,7 @@ TEST(Bench, WhatWouldTakeTooLongIsForetoldAndNotTried) {
   const Variant v = variant<Only>("01_slow", OnlyRun([&](const auto& x) {
                                     largest = std::max(largest, x.shape.n);
                                     right(x);
-                                    std::this_thread::sleep_for(std::chrono::microseconds(x.shape.n / 100));
+                                    std::this_thread::sleep_for(std::chrono::microseconds(x.shape.n / 10));
                                   }));
   BenchOptions o = quick_options();
   o.call_cap_seconds = 0.02;
