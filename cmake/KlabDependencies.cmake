@@ -1,14 +1,24 @@
 # What klab stands on. Required libraries fail with the package to install; peers to race are optional.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(Threads REQUIRED)
-find_package(benchmark REQUIRED)      # libbenchmark-dev
-find_package(CLI11 REQUIRED)          # libcli11-dev
-find_package(fmt REQUIRED)            # libfmt-dev
-find_package(nlohmann_json REQUIRED)  # nlohmann-json3-dev
-find_package(hwy REQUIRED)            # libhwy-dev
-find_package(PNG REQUIRED)            # libpng-dev
-find_package(JPEG REQUIRED)           # libjpeg-dev
-find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser REQUIRED)  # libfccp-dev
+macro(klab_need package)  # klab_need(<Debian package> <arguments of find_package>)
+  find_package(${ARGN} QUIET)
+  if(NOT ${ARGV1}_FOUND)
+    message(FATAL_ERROR "klab needs ${ARGV1}: sudo apt-get install ${package}")
+  endif()
+endmacro()
+
+klab_need(g++ OpenMP COMPONENTS CXX)
+klab_need(libc6-dev Threads)
+klab_need(libbenchmark-dev benchmark)
+klab_need(libcli11-dev CLI11)
+klab_need(libfmt-dev fmt)
+klab_need(nlohmann-json3-dev nlohmann_json)
+klab_need(libhwy-dev hwy)
+klab_need(libpng-dev PNG)
+klab_need(libjpeg-dev JPEG)
+find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser)
+if(NOT FCCP_INCLUDE_DIR)
+  message(FATAL_ERROR "klab needs fast-cpp-csv-parser: sudo apt-get install libfccp-dev")
+endif()
 find_package(OpenBLAS CONFIG QUIET)  # libopenblas-dev, optional
 # libdnnl-dev, optional. By header and library: Debian's dnnl-config.cmake is an error without OpenCL's headers,
 # which oneDNN's own headers do not include.

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> what;
   std::string backend;
   bool json = false;
+  bool markdown = false;
 };
 
 /// Why this variant does not run here, at the first size its lab times; empty when it does.
@@ -79,6 +80,28 @@ int print_json(const std::vector<Selected>& selection) {
   return exit_ok;
 }
 
+/// A table of labs for a README.
+int print_markdown(const std::vector<Selected>& selection) {
+  fmt::print("| lab | the question | operations and their rungs |\n|---|---|---|\n");
+  for (size_t i = 0; i < selection.size();) {
+    const Lab* lab = selection[i].lab;
+    std::string ops;
+    for (; i < selection.size() && selection[i].lab == lab; ++i) {
+      std::map<std::string, int> rungs;  // by backend
+      int peers = 0;
+      for (const Variant* v : selection[i].variants) ++(v->peer ? peers : rungs[v->backend]);
+      std::string counts;
+      for (const auto& [backend, count] : rungs)
+        counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, backend);
+      if (peers > 0) counts += fmt::format(", {} {}", peers, peers == 1 ? "peer" : "peers");
+      ops += fmt::format("{}`{}` ({})", ops.empty() ? "" : ", ", selection[i].op->op.name, counts);
+    }
+    fmt::print("| [{}](labs/{}) {} | {} | {} |\n", lab->id.substr(0, 2), lab->id, lab->title, lab->question,
+               ops);
+  }
+  return exit_ok;
+}
+
 /// The text within `room` columns, cut at a word where it is longer.
 std::string cut(const std::string& text, int room) {
   if (columns_of(text) <= room) return text;
@@ -91,6 +114,7 @@ std::string cut(const std::string& text, int room) {
 int run(const Options& o) {
   const auto selection = select(o.what, o.backend);
   if (o.json) return print_json(selection);
+  if (o.markdown) return print_markdown(selection);
   const Lab* last = nullptr;
   int width = 0;
   for (const Selected& s : selection)
@@ -130,6 +154,7 @@ KLAB_COMMAND(
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        app.add_flag("--json", o->json, "for programs: everything the registry knows");
+       app.add_flag("--markdown", o->markdown, "a table of the labs, for a page");
        return [o] { return run(*o); };
      }});
 

@@ -36,7 +36,9 @@ void add_settings(CLI::App& app) {
   app.add_option("--threads", s.threads, "threads to use (default: all)")
       ->check(CLI::Range(1, 4096))
       ->group("Everywhere");
-  app.add_option("--seed", s.seed, "seed of every random number (default: 1)")->group("Everywhere");
+  app.add_option("--seed", s.seed, "seed of every random number (default: 1)")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Everywhere");
 }
 
 /// Extras are told from typing errors here rather than by CLI11, so that the nearest names can be given.

@@ -234,6 +234,7 @@ class Typesetter {
     static const std::regex tags("<[^>]*>");
     const size_t end = summary.find("</summary>");
     summary = trimmed(std::regex_replace(summary.substr(0, end), tags, ""));
+    if (at_ >= lines_.size()) return void(out_ += summary + "\n");  // never closed
     if (hints_) {
       out_ += inked(summary + ":", Ink::bold, on_) + "\n";
       if (const size_t close = first.find("</details>"); close != std::string::npos) {

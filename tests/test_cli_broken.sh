@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# ctest: slow
+# A variant is a file: a copy of the first matmul rung with one index wrong is picked up by a rebuild alone and fails
+# the check by name. Done in a small copy of the tree (this op only, unoptimized), so that the checkout stays as it is.
+set -euo pipefail
+shopt -s extglob
+source_dir=$2
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+fail() { echo "FAILED: $*"; exit 1; }
+
+op=matmul
+[[ -d $source_dir/kernels/$op/cpu ]] || op=vector_add
+lab=$(basename "$(grep -l "make_op<.*>" "$source_dir"/labs/*_"$op"/lab.cpp | xargs dirname)")
+cp -r "$source_dir"/{CMakeLists.txt,CMakePresets.json,cmake,harness} "$copy"
+mkdir -p "$copy"/{kernels/$op/cpu,labs,reference}
+cp "$source_dir"/reference/*.h "$copy/reference"
+cp -r "$source_dir"/reference/${op}* "$copy/reference"
+cp -r "$source_dir/labs/$lab" "$copy/labs"
+# The first rung of each of the lab's ops: no more is needed, and peers need libraries.
+for dir in "$source_dir"/kernels/${op}*/cpu; do
+  mkdir -p "$copy/kernels/$(basename "$(dirname "$dir")")/cpu"
+  cp "$(ls "$dir"/*.cpp | head -n 1)" "$copy/kernels/$(basename "$(dirname "$dir")")/cpu"
+done
+[[ -d $source_dir/kernels/common ]] && cp -r "$source_dir/kernels/common" "$copy/kernels"
+for file in "$copy"/harness/cli/*.cpp; do
+  [[ $file == */cli/@(main|command|cmd_check).cpp ]] || rm "$file"
+done
+
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$3/CMakeCache.txt")
+launcher=$(sed -n 's/^CMAKE_CXX_COMPILER_LAUNCHER:[A-Z]*=//p' "$3/CMakeCache.txt")
+cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DKLAB_TESTS=OFF \
+  -DCMAKE_CXX_COMPILER="$compiler" ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"} >"$copy/configure.log" ||
+  { cat "$copy/configure.log"; fail "configure"; }
+ninja -C "$copy/build" klab >"$copy/build.log" || { tail -n 40 "$copy/build.log"; fail "build"; }
+klab=$copy/build/klab
+"$klab" check "$op.cpu" --quick >"$copy/before.txt" || { cat "$copy/before.txt"; fail "the unbroken rung fails"; }
+
+# One index wrong: a is read one element too far back.
+rung=$(ls "$copy/kernels/$op/cpu"/*.cpp | head -n 1)
+broken=$copy/kernels/$op/cpu/99_broken.cpp
+sed -E '/^ *\/\//!s/(x\.)?(\ba)\[([^]]+)\]/\1\2[(\3) > 0 ? (\3) - 1 : 0]/' "$rung" >"$broken"
+cmp -s "$rung" "$broken" && fail "the copy of $rung was not broken"
+
+ninja -C "$copy/build" klab >"$copy/build.log" || { tail -n 40 "$copy/build.log"; fail "rebuild"; }
+code=0
+"$klab" check "$op.cpu.99_broken" --quick >"$copy/after.txt" 2>&1 || code=$?
+cat "$copy/after.txt"
+[[ $code -eq 1 ]] || fail "klab check ended with $code instead of 1"
+grep -q "$op.cpu.99_broken .*FAILED" "$copy/after.txt" || fail "no line names the broken variant"
+grep -Eq "wrong value.* in [a-z]+\[[0-9,]+\]" "$copy/after.txt" || fail "no tensor and index"
+grep -q "expected" "$copy/after.txt" && grep -q "got" "$copy/after.txt" || fail "no expected and got"
+grep -q "bound" "$copy/after.txt" && grep -q "inputs" "$copy/after.txt" || fail "no bound and inputs"
+"$klab" check "$op.cpu.99_broken" --quick --json >"$copy/after.json" || true
+grep -q '"verdict": "failed"' "$copy/after.json" || fail "JSON does not say failed"
+"$klab" check "$(basename "$rung" .cpp | sed "s/^/$op.cpu./")" --quick >/dev/null || fail "the good rung fails now"

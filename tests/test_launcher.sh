@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# ctest: serial
+# The launcher, with stand-ins for the programs it starts: what it installs, when it refuses, what it says, and that
+# neither spaces, nor another folder, nor a second call at the same time disturb it. At the end, for real, that a call
+# with nothing to do starts in under a second.
+set -uo pipefail
+source_dir=$2
+build_dir=$3
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# A checkout in a folder with spaces, and a PATH that has nothing but what is put there.
+root="$tmp/my check out"
+mkdir -p "$root"/{cmake,reference,kernels,harness,labs,tests} "$tmp/bin"
+cp "$source_dir/klab" "$root"
+touch "$root"/{CMakeLists.txt,CMakePresets.json}
+for tool in bash env find readlink dirname mkdir rm mv cat awk nproc flock grep sleep touch; do
+  ln -s "$(command -v $tool)" "$tmp/bin/$tool"
+done
+log=$tmp/log
+stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$tmp/bin/$1"; chmod +x "$tmp/bin/$1"; }
+stand_in id 'echo ${FAKE_UID:-0}'
+stand_in dpkg-query 'p=${@: -1}; [[ -e $FAKE_DIR/installed_all || -e $FAKE_DIR/installed_$p ]] && printf installed || exit 1'
+stand_in apt-cache '[[ $2 != "${FAKE_UNKNOWN:-}" ]]'
+stand_in apt-get 'echo "apt-get $*" >>"$FAKE_DIR/log"; [[ $* == *install* ]] || exit 0
+[[ -z ${FAKE_APT_FAILS:-} ]] || exit 100
+for p in "$@"; do touch "$FAKE_DIR/installed_$p"; done'
+stand_in cmake '[[ -z ${FAKE_CMAKE_FAILS:-} ]] || { echo "CMake Error: no such thing"; exit 1; }
+while [[ $# -gt 0 ]]; do [[ $1 == -B ]] && dir=$2; shift; done; touch "$dir/build.ninja"; echo "cmake $dir" >>"$FAKE_DIR/log"'
+stand_in ninja '[[ -z ${FAKE_NINJA_FAILS:-} ]] || { echo "x.cpp:1: error: expected ;"; exit 1; }
+mkdir "$PWD/busy" 2>/dev/null || { echo "two builds at once" >>"$FAKE_DIR/log"; exit 1; }
+sleep ${FAKE_NINJA_SECONDS:-0}; rm -r "$PWD/busy"; echo "[1/1] compiled"; echo "ninja $*" >>"$FAKE_DIR/log"
+printf "#!/usr/bin/env bash\nprintf \"<%%s>\" \"\$@\"\nexit \${FAKE_EXIT:-0}\n" >klab; chmod +x klab'
+ln -s "$(command -v chmod)" "$tmp/bin/chmod"
+stand_in ctest 'printf "ctest"; printf " <%s>" "$@"; printf " in %s\n" "$PWD"'
+
+code=0 out="" err=""
+call() {  # [VAR=value...] -- arguments: runs the launcher, sets code, out and err
+  local vars=()
+  while [[ $1 != -- ]]; do vars+=("$1"); shift; done
+  shift
+  out=$(cd "$tmp" && env -i HOME="$tmp" PATH="$tmp/bin" FAKE_DIR="$tmp" "${vars[@]}" "$root/klab" "$@" 2>"$tmp/err" </dev/null)
+  code=$?
+  err=$(cat "$tmp/err")
+}
+fresh() { rm -rf "$root/build" "$tmp"/installed_* "$log"; : >"$log"; }
+expect() { [[ $2 == *"$3"* ]] || fail "$1: '$3' is not in: $2"; }
+expect_not() { [[ $2 != *"$3"* ]] || fail "$1: '$3' is in: $2"; }
+expect_code() { [[ $code -eq $2 ]] || fail "$1: exit code $code, not $2 ($err)"; }
+
+fresh  # a bare system, as root
+call -- run "two words" '*'
+expect_code "bare system" 0
+expect "bare system" "$out" '<run><two words><*>'
+expect_not "standard output is the program's alone" "$out" compiled
+expect "says what it installs" "$err" "missing packages: g++ cmake ninja-build"
+expect "installs" "$(cat "$log")" "install --no-install-recommends g++"
+expect "peers too" "$(cat "$log")" libopenblas-dev
+expect "shows the build" "$err" "[1/1] compiled"
+expect_not "no sudo for root" "$err" sudo
+
+: >"$log"  # again
+call FAKE_EXIT=1 -- check
+expect_code "the program's exit code" 1
+[[ -z $err ]] || fail "a call with nothing to do says: $err"
+expect_not "installs again" "$(cat "$log")" apt-get
+expect_not "configures again" "$(cat "$log")" cmake
+
+sleep 0.05
+touch "$root/kernels/new.cpp"  # something changed
+call -- list
+expect "a change is built visibly" "$err" compiled
+
+fresh
+call KLAB_NO_INSTALL=1 -- list
+expect_code "told not to install" 2
+expect "says why" "$err" KLAB_NO_INSTALL
+expect "the command to type" "$err" "sudo apt-get update && sudo apt-get install --no-install-recommends g++ cmake"
+[[ -z $out ]] || fail "refusing prints on standard output: $out"
+expect_not "installs though told not to" "$(cat "$log")" install
+
+fresh
+call FAKE_UID=1000 -- list
+expect_code "no root, no sudo" 2
+expect "no root, no sudo" "$err" "there is no sudo"
+
+stand_in sudo '[[ -z ${FAKE_SUDO_ASKS:-} ]] || exit 1; [[ $1 == -n ]] && shift; echo "sudo $*" >>"$FAKE_DIR/log"; "$@"'
+fresh
+call FAKE_UID=1000 -- list
+expect_code "sudo without a password" 0
+expect "through sudo" "$(cat "$log")" "sudo env DEBIAN_FRONTEND=noninteractive apt-get"
+fresh
+call FAKE_UID=1000 FAKE_SUDO_ASKS=1 -- list
+expect_code "sudo that asks, without a terminal" 2
+expect "sudo that asks" "$err" "password"
+fresh
+: >"$tmp/installed_all"
+call FAKE_UID=1000 FAKE_SUDO_ASKS=1 -- list
+expect_code "nothing missing, so no sudo" 0
+expect_not "nothing missing" "$(cat "$log")" sudo
+rm "$tmp/bin/sudo"
+
+fresh  # a peer that this system has no package for
+call FAKE_UNKNOWN=libdnnl-dev -- list
+expect_code "a peer without a package" 0
+expect "a peer without a package" "$err" "no package libdnnl-dev"
+expect_not "a peer without a package" "$(grep install "$log")" libdnnl-dev
+
+fresh  # only peers missing and not allowed to install: go on
+for p in g++ cmake ninja-build libbenchmark-dev libcli11-dev libfmt-dev nlohmann-json3-dev libhwy-dev libpng-dev \
+  libjpeg-dev libfccp-dev libgtest-dev; do : >"$tmp/installed_$p"; done
+call KLAB_NO_INSTALL=1 -- list
+expect_code "peers missing" 0
+expect "peers missing" "$err" "going on without"
+
+fresh
+call FAKE_APT_FAILS=1 -- list
+expect_code "apt-get fails" 2
+expect "apt-get fails" "$err" "could not install"
+
+fresh
+call FAKE_CMAKE_FAILS=1 -- list
+expect_code "cmake fails" 2
+expect "cmake's message" "$err" "CMake Error: no such thing"
+call -- list
+expect_code "and again, mended" 0
+
+fresh
+call FAKE_NINJA_FAILS=1 -- list
+expect_code "the build fails" 2
+expect "the compiler's message" "$err" "x.cpp:1: error: expected ;"
+[[ -z $out ]] || fail "something ran after a failed build: $out"
+call -- list
+expect_code "mended" 0
+
+fresh  # two at once
+: >"$tmp/installed_all"
+(cd "$tmp" && env -i PATH="$tmp/bin" FAKE_DIR="$tmp" FAKE_NINJA_SECONDS=0.5 "$root/klab" one >"$tmp/one" 2>&1) &
+sleep 0.2
+call FAKE_NINJA_SECONDS=0.1 -- two
+wait
+expect_code "second of two at once" 0
+expect "second of two at once" "$err" "waiting for another klab"
+expect "first of two at once" "$(cat "$tmp/one")" "<one>"
+expect_not "two at once" "$(cat "$log")" "two builds at once"
+
+fresh
+: >"$tmp/installed_all"
+call KLAB_BUILD_DIR=/proc/nowhere -- list
+expect_code "nowhere to write" 2
+expect "nowhere to write" "$err" "cannot write to /proc/nowhere"
+expect "nowhere to write" "$err" KLAB_BUILD_DIR
+call KLAB_BUILD_DIR=else\ where -- list
+expect_code "a relative build folder" 0
+[[ -x "$tmp/else where/release/klab" ]] || fail "KLAB_BUILD_DIR is not from the current folder"
+
+call -- test -R 'a b'
+expect "test" "$out" "<--output-on-failure>"
+expect "test's arguments" "$out" "<-R> <a b>"
+expect "test's folder" "$out" "in $root/build/release"
+
+mv "$tmp/bin/dpkg-query" "$tmp/bin/cmake" "$tmp"  # not Debian, and nothing there
+fresh
+call -- list
+expect_code "another system" 2
+expect "names what CMake calls them" "$err" nlohmann_json
+mv "$tmp/cmake" "$tmp/bin"
+call -- list
+expect_code "another system with cmake and ninja" 0
+
+ln -s "$root/klab" "$tmp/link"
+out=$(cd / && env -i PATH="$tmp/bin" FAKE_DIR="$tmp" "$tmp/link" linked 2>/dev/null)
+expect "through a link" "$out" "<linked>"
+
+if [[ $(basename "$build_dir") == release ]]; then  # for real
+  export KLAB_BUILD_DIR=${build_dir%/release}
+  (cd / && "$source_dir/klab" list >/dev/null 2>&1) || fail "klab list"
+  best=999999
+  for _ in 1 2 3; do
+    begin=$(date +%s%N)
+    (cd / && "$source_dir/klab" list >"$tmp/list" 2>"$tmp/err") || fail "klab list"
+    took=$((($(date +%s%N) - begin) / 1000000))
+    ((took < best)) && best=$took
+  done
+  [[ -s $tmp/err ]] && fail "an idle call says: $(cat "$tmp/err")"
+  ((best < 1000)) || fail "a call with nothing to do takes $best ms"
+  echo "a call with nothing to do: $best ms"
+fi
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
