@@ -177,14 +177,14 @@ class LadderTimer {
             fmt::format("one call takes {:.2g} s; the cap is {:.2g} s", r.once, options_.call_cap_seconds);
         return;
       }
-      // The first call pays for page faults and for waking threads; short ones are timed again, in growing
-      // batches.
-      for (int64_t batch = 1; r.once * double(batch) < options_.sample_seconds; batch *= 4) {
+      // The first call pays for page faults and for waking threads, and any call may be held up: the rest is
+      // counted from the fastest of several batches.
+      for (int64_t batch = 1; batch == 1 ? r.once < 0.25 : double(batch) * r.once < options_.sample_seconds;
+           batch *= 4) {
         const double t = seconds_of([&] {
           for (int64_t i = 0; i < batch; ++i) next_call(r);
         });
-        r.once = t / double(batch);
-        if (t > options_.sample_seconds / 4) break;
+        r.once = std::min(r.once, t / double(batch));
       }
     } catch (const std::exception& error) {
       condemn(r, fmt::format("threw: {}", error.what()));
@@ -251,10 +251,8 @@ class LadderTimer {
         return;
       }
       for (auto& r : runners_) {
-        if (!r->sample.threw.empty())
-          condemn(*r, "threw while it was timed: " + r->sample.threw);
-        else
-          r->series->seconds.push_back(r->sample.seconds);
+        if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
+        if (r->series->wrong.empty()) r->series->seconds.push_back(r->sample.seconds);
       }
       drop_finished();
     }

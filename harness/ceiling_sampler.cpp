@@ -75,15 +75,22 @@ struct CeilingSampler::State {
     return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), work};
   }
 
-  /// Repeats that take about that long. Never fewer than one: at memory size one pass may take longer.
+  /// Repeats that take about that long; at memory size one pass may take longer. Found on one thread, where
+  /// no barrier hides a short loop, and from the fastest of several tries: a thread that was held up once
+  /// must not make all later samples too short to mean anything.
   int64_t calibrate(CeilingLoop loop, double seconds) {
+    double fastest = HUGE_VAL;
     int64_t count = 1;
-    for (;;) {
-      const Measured m = once(loop, count);
-      if (m.seconds >= seconds / 4 || count > (int64_t(1) << 40))
-        return std::max<int64_t>(1, std::llround(double(count) * seconds / m.seconds));
-      count *= m.seconds > 0 ? std::clamp<int64_t>(int64_t(seconds / 2 / m.seconds), 2, 64) : 64;
+    for (int attempt = 0; attempt < 40; ++attempt) {
+      const auto begin = std::chrono::steady_clock::now();
+      run_ceiling_loop(loop, memory.as<std::byte>(), chunk(), count, random.data());
+      const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      fastest = std::min(fastest, taken / double(count));
+      const int64_t wanted = std::max<int64_t>(1, std::llround(seconds / std::max(fastest, 1e-12)));
+      if (attempt >= 2 && wanted <= 2 * count) return wanted;
+      count = std::min(wanted, 64 * count);
     }
+    return count;
   }
 };
 

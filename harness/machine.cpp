@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "harness/build_info.h"
 
@@ -195,6 +197,22 @@ int64_t free_memory() {
     available = std::min(
         available, std::max<int64_t>(0, limit - size_text(first_line("/sys/fs/cgroup/memory.current"))));
   return available;
+}
+
+double busy_elsewhere(double seconds) {
+  const auto ticks = [] {
+    std::ifstream in("/proc/stat");
+    std::string name;
+    int64_t busy = 0, value = 0;
+    in >> name;
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    for (int field = 0; field < 8 && in >> value; ++field)
+      if (field != 3 && field != 4) busy += value;
+    return busy;
+  };
+  const int64_t before = ticks();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return double(ticks() - before) / double(sysconf(_SC_CLK_TCK)) / seconds;
 }
 
 std::string fingerprint(const Machine& m) {

@@ -49,6 +49,10 @@ int64_t last_level_bytes(const Machine& machine);
 /// Memory that can be used now without swapping, in bytes.
 int64_t free_memory();
 
+/// How many hardware threads are busy with something else, watched for that long while this process sleeps. A
+/// measurement beside other work is worth little; 0 where the system does not tell.
+double busy_elsewhere(double seconds = 0.1);
+
 /// 16 hexadecimal digits over what decides how fast a binary runs and stays the same over reboots and
 /// commits: processor, instruction set, cores, caches, memory (to the GiB), huge pages, compiler, flags, GPU.
 /// Kernel version, clocks, commit and load stay out.

@@ -97,6 +97,7 @@ int run(const Options& o) {
   const auto tasks = tasks_of(select(o.what, o.backend), o);
   if (!o.out.empty()) require_writable(o.out);
   watch_interrupt();
+  if (!o.json) fmt::print("{}", noise_text());
   Progress progress;
   progress.show("measuring what this machine can do at most");
   const Machine& machine = this_machine();

@@ -84,6 +84,7 @@ int run(const std::string& what) {
   if (!tour) names.push_back(what);
   const auto selection = select(names);
   watch_interrupt();
+  fmt::print("{}", noise_text());
   Progress progress;
   bool failed = false;
   const Lab* before = nullptr;

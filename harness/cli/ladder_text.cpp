@@ -69,6 +69,14 @@ std::string ceilings_text(const Ceilings& c, int threads) {
   return text;
 }
 
+std::string noise_text() {
+  const double busy = busy_elsewhere();
+  if (busy < 0.2) return "";
+  return inked(fmt::format("other work keeps {:.1f} of {} hardware threads busy: expect wide intervals\n",
+                           busy, this_machine().threads),
+               Ink::yellow);
+}
+
 bool any_wrong(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.wrong.empty(); });
 }

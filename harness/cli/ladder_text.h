@@ -14,6 +14,9 @@ namespace klab {
 /// What this machine can do at most, in a few lines.
 std::string ceilings_text(const Ceilings& ceilings, int threads);
 
+/// One line of warning when other work keeps the machine busy, else nothing.
+std::string noise_text();
+
 /// Heading, ceiling, table, and what was skipped, failed or looks like an error, each with its reason.
 std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector<Row>& rows);
 
