@@ -94,11 +94,15 @@ int run(const Options& o) {
   Progress progress;
   const auto begin = Clock::now();
   for (const Selected& s : selection) {
-    if (!o.json) fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold), inked(s.lab->id, Ink::dim));
+    const auto start = Clock::now();
     progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
     const auto results =
         check(*s.op, s.variants, {.seed = settings().seed, .shape = o.shape, .quick = o.quick, .done = {}});
     progress.clear();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!o.json)
+      fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
+                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
     for (const CheckResult& r : results) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
       if (o.json)
