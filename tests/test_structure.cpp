@@ -200,7 +200,8 @@ TEST(Structure, LabsAreFoldersThatRegisterThemselves) {
 TEST(Structure, EveryLessonHasASectionForEveryRung) {
   for (const Lab& lab : labs()) {
     const fs::path page = root / lesson_path(lab.id);
-    ASSERT_TRUE(fs::exists(page)) << "missing " << lesson_path(lab.id);
+    EXPECT_TRUE(fs::exists(page)) << "missing " << lesson_path(lab.id);
+    if (!fs::exists(page)) continue;
     const std::string text = read_text(page);
     EXPECT_NE(text.find("## Tasks"), std::string::npos) << lesson_path(lab.id) << " sets no tasks";
     for (const LabOp& op : lab.ops)
@@ -321,6 +322,7 @@ TEST(Structure, FilesCanBeReadInOneSitting) {
 }
 
 TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // libraries to race against start threads early
   ASSERT_FALSE(variants().empty());
   const Variant& first = variants().front();
   Variant again = first;
@@ -334,6 +336,7 @@ TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
 }
 
 TEST(StructureDeathTest, ASecondLabForOneOpEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   ASSERT_FALSE(labs().empty());
   Lab again = labs().front();
   EXPECT_EXIT(LabRegistrar("labs/99_again/lab.cpp", again), testing::ExitedWithCode(2), "teach");
