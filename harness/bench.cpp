@@ -1,57 +1,305 @@
 #include "harness/bench.h"
 
-#include <benchmark/benchmark.h>
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <memory>
 #include <random>
+#include <stdexcept>
 
-#include "harness/buffers.h"
+#include "harness/bench_inputs.h"
+#include "harness/bench_loop.h"
+#include "harness/ceilings.h"
 #include "harness/check.h"
 
 namespace klab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_of(const std::function<void()>& call) {
+  const auto begin = Clock::now();
+  call();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// OpenMP's number of threads for a while.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~ThreadScope() { omp_set_num_threads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+std::string shape_text(const Op& op, ShapeView shape) {
+  std::string text;
+  for (size_t d = 0; d < shape.size(); ++d)
+    text += fmt::format("{}{}={}", d ? " " : "", op.dims[d], shape[d]);
+  return text;
+}
+
+/// Work in arbitrary units: what time is assumed to be proportional to.
+double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
+
+/// The largest legal shape of at most that much work, made by halving the largest dimension again and again;
+/// the shape itself when it is small enough or when no smaller one is legal.
+std::vector<int64_t> shrunk(const LabOp& op, const std::vector<int64_t>& shape, double work) {
+  std::vector<int64_t> s = shape;
+  while (work_of(op.op.cost(s)) > work) {
+    auto halved = s;
+    *std::max_element(halved.begin(), halved.end()) /= 2;
+    if (halved == s || !op.op.valid(halved) || !(work_of(op.op.cost(halved)) > 0)) return s;
+    s = halved;
+  }
+  return s;
+}
+
+std::string failure_text(const CheckResult& r) {
+  const Failure& f = r.failures.front();
+  std::string text = name_of(f.fault);
+  if (!f.tensor.empty()) text += " in " + f.tensor + f.index;
+  if (!f.expected.empty()) text += ", expected " + f.expected + ", got " + f.got;
+  if (!f.note.empty()) text += ", " + f.note;
+  return text + " (" + f.inputs + ")";
+}
+
+struct Runner {
+  const Variant* variant;
+  Series* series;
+  std::vector<std::function<void()>> calls;  // one a copy of the operands
+  size_t next = 0;
+  double once = 0;    // seconds
+  uint64_t hash = 0;  // of the outputs of one call
+  Sample sample;
+};
+
+class LadderTimer {
+ public:
+  LadderTimer(const LabOp& op, const BenchShape& shape, const BenchOptions& options)
+      : op_(op), shape_(shape), options_(options), inputs_(op, shape.shape, shape.cache, options.seed) {}
+
+  Ladder run(std::span<const Variant* const> variants) {
+    ladder_ = {op_.op.name, shape_, op_.op.cost(shape_.shape), {}};
+    ladder_.threads = omp_get_max_threads();
+    ladder_.cache = inputs_.text();
+    ladder_.series.reserve(variants.size());
+    for (const Variant* v : variants)
+      if (!stopped()) enter(*v);
+    if (options_.check && !stopped()) check_all(shape_.shape, options_.seed, "");
+    for (auto& r : runners_)
+      if (!stopped()) calibrate(*r);
+    drop_finished();
+    if (stopped()) return std::move(ladder_);
+    if (!runners_.empty()) prepare_ceiling();
+    if (!runners_.empty()) rounds();
+    if (options_.check) check_after();
+    return std::move(ladder_);
+  }
+
+ private:
+  bool stopped() {
+    if (options_.stop && options_.stop()) ladder_.complete = false;
+    return !ladder_.complete;
+  }
+
+  void drop_finished() {
+    std::erase_if(runners_,
+                  [](const auto& r) { return !r->series->skipped.empty() || !r->series->wrong.empty(); });
+  }
+
+  /// Asks whether the variant can run here, and in a reasonable time: what a small shape takes foretells the
+  /// rest, so that nobody waits a minute to learn that a rung is too slow.
+  void enter(const Variant& v) {
+    ladder_.series.push_back({.variant = v.id});
+    Series& series = ladder_.series.back();
+    series.skipped = v.supported(shape_.shape, this_host());
+    if (!series.skipped.empty()) return;
+    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
+    constexpr double kSlow = 2e8;  // work a second that any rung reaches
+    if (work / kSlow > cap) {
+      const auto small = shrunk(op_, shape_.shape, work / 64);
+      if (small != shape_.shape && v.supported(small, this_host()).empty()) {
+        BenchInputs few(op_, small, Cache::hot, options_.seed);
+        const auto call = v.bind(small, few.pointers(0));
+        call();
+        const double estimate = seconds_of(call) * work / work_of(op_.op.cost(small));
+        if (estimate > cap) {
+          series.skipped =
+              fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s",
+                          estimate, shape_text(op_.op, small), cap);
+          return;
+        }
+      }
+    }
+    auto r = std::make_unique<Runner>();
+    r->variant = &v;
+    r->series = &series;
+    runners_.push_back(std::move(r));
+  }
+
+  /// The reference is computed once for all variants.
+  void check_all(const std::vector<int64_t>& shape, uint64_t seed, const std::string& when) {
+    std::vector<const Variant*> list;
+    for (const auto& r : runners_) list.push_back(r->variant);
+    if (list.empty()) return;
+    const auto begin = Clock::now();
+    const auto results =
+        check(op_, list, {.seed = seed, .max_failures = 1, .shape = shape, .quick = true, .done = {}});
+    check_seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!results[i].failures.empty()) condemn(*runners_[i], when + failure_text(results[i]));
+    }
+    drop_finished();
+  }
+
+  static void condemn(Runner& r, const std::string& why) {
+    r.series->wrong = why;
+    r.series->seconds.clear();
+  }
+
+  void calibrate(Runner& r) {
+    for (int64_t c = 0; c < inputs_.copies(); ++c)
+      r.calls.push_back(r.variant->bind(shape_.shape, inputs_.pointers(c)));
+    try {
+      inputs_.reset(0);
+      r.once = seconds_of(r.calls[0]);
+      r.hash = inputs_.hash_of_outputs(0);
+      if (r.once > options_.call_cap_seconds) {
+        r.series->skipped =
+            fmt::format("one call takes {:.2g} s; the cap is {:.2g} s", r.once, options_.call_cap_seconds);
+        return;
+      }
+      // The first call pays for page faults and for waking threads; short ones are timed again, in growing
+      // batches.
+      for (int64_t batch = 1; r.once * double(batch) < options_.sample_seconds; batch *= 4) {
+        const double t = seconds_of([&] {
+          for (int64_t i = 0; i < batch; ++i) next_call(r);
+        });
+        r.once = t / double(batch);
+        if (t > options_.sample_seconds / 4) break;
+      }
+    } catch (const std::exception& error) {
+      condemn(r, fmt::format("threw: {}", error.what()));
+      return;
+    }
+    r.series->iterations = std::max<int64_t>(1, int64_t(options_.sample_seconds / std::max(r.once, 1e-9)));
+    r.sample.iterations = r.series->iterations;
+    r.sample.call = [&r] { next_call(r); };
+    // Whoever ran before left its own data in the caches.
+    if (shape_.cache == Cache::hot && r.once < options_.sample_seconds)
+      r.sample.before = [&r] { next_call(r); };
+  }
+
+  static void next_call(Runner& r) {
+    r.calls[r.next]();
+    if (++r.next == r.calls.size()) r.next = 0;
+  }
+
+  void prepare_ceiling() {
+    if (op_.limit.empty()) return;
+    const Roof roof = roof_of(op_, shape_, ladder_.threads);
+    if (!(roof.work > 0)) return;
+    sampler_ = std::make_unique<CeilingSampler>(roof.ceiling);
+    ladder_.ceiling = name_of(roof.ceiling);
+    ladder_.ceiling_method = sampler_->method();
+    ladder_.ceiling_work = roof.work;
+    ceiling_.call = [this] {
+      ladder_.ceiling_per_second.push_back(sampler_->sample(options_.sample_seconds));
+    };
+  }
+
+  int affordable_rounds() const {
+    double round = options_.sample_seconds;
+    for (const auto& r : runners_)
+      round += r->once * double(r->sample.iterations + (r->sample.before ? 1 : 0));
+    const int least = std::min(5, options_.rounds);
+    return std::clamp(int(options_.ladder_seconds / round), least, std::max(least, options_.rounds));
+  }
+
+  /// Run after the last sample of a variant, when its outputs still lie there: what the timed calls wrote
+  /// must be what the first call wrote. Accumulated outputs have grown and are left to check_after().
+  void compare_timed(Runner& r) {
+    if (!options_.check || inputs_.accumulates() || !r.variant->numerics.deterministic) return;
+    const size_t last = (r.next + r.calls.size() - 1) % r.calls.size();
+    if (inputs_.hash_of_outputs(int64_t(last)) != r.hash)
+      condemn(r, "after timing: the timed calls wrote other outputs than the first call");
+  }
+
+  void rounds() {
+    std::mt19937_64 random(options_.seed);
+    const int count = affordable_rounds();
+    for (int round = 0; round < count; ++round) {
+      if (options_.progress) options_.progress(op_.op.name + ", " + shape_.name, round, count);
+      std::shuffle(runners_.begin(), runners_.end(), random);
+      std::vector<Sample*> order;
+      for (auto& r : runners_) {
+        if (round + 1 == count) r->sample.after = [this, &r = *r] { compare_timed(r); };
+        order.push_back(&r->sample);
+      }
+      if (sampler_) order.insert(order.begin() + std::ptrdiff_t(random() % (order.size() + 1)), &ceiling_);
+      if (!time_round(order, options_.stop)) {
+        ladder_.complete = false;
+        ladder_.ceiling_per_second.resize(std::min(ladder_.ceiling_per_second.size(), size_t(round)));
+        return;
+      }
+      for (auto& r : runners_) {
+        if (!r->sample.threw.empty())
+          condemn(*r, "threw while it was timed: " + r->sample.threw);
+        else
+          r->series->seconds.push_back(r->sample.seconds);
+      }
+      drop_finished();
+    }
+  }
+
+  /// A variant that was right at first may have learned to cheat: what it writes now, into poisoned outputs,
+  /// must be what it wrote then, and it must still pass the check on inputs it has not seen.
+  void check_after() {
+    for (auto& r : runners_) {
+      const int64_t copy = int64_t(r->next);
+      inputs_.reset(copy);
+      next_call(*r);
+      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash)
+        condemn(*r, "after timing: other outputs than at first from the same inputs");
+    }
+    drop_finished();
+    if (!ladder_.complete) return;   // somebody waits for the prompt
+    constexpr double kPatience = 2;  // seconds; beyond, a smaller shape serves
+    const double share = check_seconds_ > kPatience ? kPatience / check_seconds_ : 1;
+    check_all(shrunk(op_, shape_.shape, work_of(ladder_.cost) * share), options_.seed + 1, "after timing: ");
+  }
+
+  const LabOp& op_;
+  const BenchShape& shape_;
+  const BenchOptions& options_;
+  BenchInputs inputs_;
+  Ladder ladder_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::unique_ptr<CeilingSampler> sampler_;
+  Sample ceiling_;
+  double check_seconds_ = 0;
+};
+
+}  // namespace
 
 Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
              const BenchOptions& options) {
-  using Clock = std::chrono::steady_clock;
-  Ladder ladder{op.op.name, shape, op.op.cost(shape.shape), {}};
-  const auto specs = op.op.tensors(shape.shape);
-  std::mt19937_64 g(options.seed);
-  Tensors tensors(specs, Tensors::View::variant);
-  for (size_t k = 0; k < specs.size(); ++k) {
-    if (specs[k].element != Element::f32) { std::memset(tensors[k].data(), 0, size_t(tensors[k].bytes())); continue; }
-    std::uniform_real_distribution<float> d(specs[k].draw == Draw::unit ? 0.F : -1.F, 1.F);
-    std::minstd_rand fast{unsigned(g())};
-    for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) tensors[k].as<float>()[i] = d(fast);
-  }
-  if (op.op.arrange) op.op.arrange(shape.shape, tensors.pointers(), g);
-  struct Runner { size_t index; std::function<void()> call; int64_t iterations; };
-  std::vector<Runner> runners;
-  for (const Variant* v : variants) {
-    ladder.series.push_back({.variant = v->id});
-    Series& s = ladder.series.back();
-    s.skipped = v->supported(shape.shape, this_host());
-    if (!s.skipped.empty()) continue;
-    auto call = v->bind(shape.shape, tensors.pointers());
-    const auto begin = Clock::now();
-    call();
-    double once = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (once > options.call_cap_seconds) { s.skipped = "one call takes longer than the cap"; continue; }
-    if (once < options.sample_seconds) { const auto again = Clock::now(); call(); once = std::chrono::duration<double>(Clock::now() - again).count(); }
-    s.iterations = std::max<int64_t>(1, int64_t(options.sample_seconds / std::max(once, 1e-7)));
-    runners.push_back({ladder.series.size() - 1, call, s.iterations});
-  }
-  for (int round = 0; round < options.rounds; ++round) {
-    std::shuffle(runners.begin(), runners.end(), g);
-    for (Runner& r : runners) {
-      const auto begin = Clock::now();
-      for (int64_t i = 0; i < r.iterations; ++i) r.call();
-      ladder.series[r.index].seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / double(r.iterations));
-    }
-  }
-  return ladder;
+  if (shape.shape.size() != op.op.dims.size() || !op.op.valid(shape.shape))
+    throw std::invalid_argument(
+        fmt::format("bench: not a legal shape of {}, which takes {} numbers", op.op.name, op.op.dims.size()));
+  if (options.rounds < 1 || !(options.sample_seconds > 0))
+    throw std::invalid_argument("bench: at least one round and a sample longer than nothing");
+  const ThreadScope scope(options.threads);
+  LadderTimer timer(op, shape, options);
+  return timer.run(variants);
 }
 
 }  // namespace klab

@@ -44,7 +44,7 @@ struct Ladder {
   Cost cost;
   std::vector<Series> series;  // in ladder order
   int threads = 0;
-  std::string cache;                       // what was done: "hot", or "cold, 5 copies of 28 MB"
+  std::string cache;                       // what was done: "hot", or "cold: 5 copies of 28 MB"
   std::string ceiling;                     // "copy memory"; empty when the op names no limit
   std::string ceiling_method;              // "streaming stores"
   std::vector<double> ceiling_per_second;  // one entry a round, as for the series

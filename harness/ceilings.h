@@ -34,7 +34,7 @@ std::string name_of(const Ceiling& ceiling);
 std::string level_name(int level);
 
 struct CeilingOptions {
-  bool quick = true;  // about 3 s: threads 1 and all; else every number of threads and longer samples
+  bool quick = true;  // about 3 s: 1 thread and all; else also 2, 3, 4, 8, 16, ... and longer samples
 };
 
 struct Ceilings {

@@ -3,190 +3,175 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <exception>
 #include <random>
 
-#include "harness/buffers.h"
+#include "harness/cases.h"
+#include "harness/gradcheck.h"
+#include "harness/run_case.h"
 
 namespace klab {
 namespace {
 
-enum class Pattern { random, constant, cancelling, denormal, huge };
-const char* name_of(Pattern p) {
-  switch (p) {
-    case Pattern::random: return "random";
-    case Pattern::constant: return "constant";
-    case Pattern::cancelling: return "cancelling";
-    case Pattern::denormal: return "denormal";
-    case Pattern::huge: return "huge";
-  }
-  return "?";
+// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
+// either.
+constexpr double kTryEverythingBelow = 2e4;
+
+// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
+std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size_t turn) {
+  if (options.quick) return {Pattern::random, Pattern::random};
+  if (cost <= kTryEverythingBelow || !options.shape.empty())
+    return {std::begin(kPatterns), std::end(kPatterns)};
+  constexpr size_t hard = std::size(kPatterns) - 1;
+  return {Pattern::random, kPatterns[1 + turn % hard]};
 }
 
-double draw_real(Pattern p, std::mt19937_64& g, int64_t i, double huge) {
-  std::normal_distribution<double> normal;
-  switch (p) {
-    case Pattern::random: return normal(g);
-    case Pattern::constant: return 0.1;
-    case Pattern::cancelling: return (i % 2 ? -1.0 : 1.0) * (1000.0 + 1e-3 * normal(g));
-    case Pattern::denormal: return 1e-39 * normal(g);
-    case Pattern::huge: return huge * std::uniform_real_distribution<double>(-1, 1)(g);
-  }
-  return 0;
+// Each tensor by another number of elements, none a multiple of any vector's lanes.
+std::vector<int64_t> offsets_for(size_t tensors, bool misaligned) {
+  std::vector<int64_t> list(tensors, 0);
+  for (size_t k = 0; k < tensors && misaligned; ++k) list[k] = int64_t(1 + 2 * k) % 16;
+  return list;
 }
 
-void fill(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Tensors& t, Pattern pattern,
-          std::mt19937_64& g) {
-  for (size_t k = 0; k < specs.size(); ++k) {
-    const int64_t n = volume(specs[k].dims);
-    if (specs[k].role == Role::output || specs[k].element != Element::f32) {
-      if (specs[k].role != Role::output) std::memset(t[k].data(), 0, size_t(t[k].bytes()));
-      continue;
+// What is kept of one variant from shape to shape.
+struct Progress {
+  const Variant* variant;
+  CheckResult result;
+  std::vector<BiasTally> bias;  // one an output; backward ops only
+  bool stopped(const CheckOptions& options) const {
+    return int(result.failures.size()) >= options.max_failures;
+  }
+};
+
+// One shape of the check, its inputs and references shared by all variants.
+class ShapeCheck {
+ public:
+  ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, CrashGuard& guard)
+      : op_(op), shape_(shape), specs_(op.op.tensors(shape)), guard_(guard) {
+    std::mt19937_64 random(options.seed * 1000003 + turn);
+    for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
+      givens_.push_back(make_given(op, shape, specs_, pattern, random));
+    const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();
+    const bool both = !options.quick && small;
+    for (const bool misaligned : {false, true})
+      if (both || misaligned == (!options.quick && turn % 2 == 1))
+        offsets_.push_back(offsets_for(specs_.size(), misaligned));
+  }
+
+  void check(Progress& progress) {
+    CheckResult& result = progress.result;
+    if (const std::string reason = progress.variant->supported(shape_, this_host()); !reason.empty()) {
+      ++result.skipped_cases;
+      if (result.cases == 0) result.skipped = reason;
+      return;
     }
-    float* p = t[k].as<float>();
-    for (int64_t i = 0; i < n; ++i) {
-      if (specs[k].draw == Draw::real) p[i] = float(draw_real(pattern, g, i, op.huge));
-      if (specs[k].draw == Draw::unit) p[i] = std::min(float(std::uniform_real_distribution<double>(0, 1)(g)), 0x1.fffffep-1F);
-      if (specs[k].draw == Draw::arranged) p[i] = 0;
+    result.skipped.clear();
+    for (const auto& offsets : offsets_)
+      if (auto failure = check_at(offsets, progress)) return result.failures.push_back(std::move(*failure));
+  }
+
+ private:
+  std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
+    std::vector<std::vector<char>> first;
+    for (const Given& given : givens_) {
+      if (auto failure = run(trial, given, progress)) return failure;
+      if (&given == &givens_.front()) first = trial.outputs();
     }
+    if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
+    return trial.repeats(first, givens_.front());
   }
-  if (op.op.arrange) op.op.arrange(shape, t.pointers(), g);
-}
 
-std::string index_text(int64_t flat, const Dims& dims) {
-  std::string text;
-  for (size_t d = dims.size(); d-- > 0;) {
-    text = std::to_string(flat % dims[d]) + (text.empty() ? "" : "," + text);
-    flat /= dims[d];
+  std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
+    Trial::Outcome outcome = trial.run(given);
+    ++progress.result.cases;
+    if (outcome.failure) return std::move(outcome.failure);
+    progress.result.worst = std::max(progress.result.worst, outcome.worst);
+    if (op_.op.forward.empty() || is_hard(given.pattern)) return std::nullopt;
+    return judge_gradients(outcome, given, progress, again);
   }
-  return "[" + text + "]";
-}
 
-double unit_roundoff(Unit unit) {
-  switch (unit) {
-    case Unit::f64: return 0x1p-53;
-    case Unit::f32: return 0x1p-24;
-    case Unit::bf16: return 0x1p-8;
-    case Unit::f16: return 0x1p-11;
+  std::optional<Failure> judge_gradients(const Trial::Outcome& outcome, const Given& given,
+                                         Progress& progress, bool again) {
+    const double terms = op_.op.terms(shape_);
+    size_t output = 0;
+    for (const TensorSpec& spec : specs_) {
+      if (spec.role == Role::input) continue;
+      const ErrorSums& sums = outcome.outputs[output].sums;
+      const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
+      if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
+      if (!again) progress.bias[output].add(sums, allowed);  // a repetition is no independent case
+      ++output;
+      if (auto failure = judge_gradient(spec.name, sums, allowed)) {
+        failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+        return failure;
+      }
+    }
+    return std::nullopt;
   }
-  return 0;
-}
 
-std::string digits(double v) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", v);
-  return text;
-}
+  const LabOp& op_;
+  ShapeView shape_;
+  std::vector<TensorSpec> specs_;
+  CrashGuard& guard_;
+  std::vector<Given> givens_;
+  std::vector<std::vector<int64_t>> offsets_;
+};
 
 }  // namespace
 
 const char* name_of(Fault fault) {
   switch (fault) {
-    case Fault::wrong_value: return "wrong value";
-    case Fault::non_finite: return "not finite";
-    case Fault::out_of_bounds: return "out of bounds";
-    case Fault::input_changed: return "input changed";
-    case Fault::stale: return "stale output";
-    case Fault::nondeterministic: return "not deterministic";
-    case Fault::reference_gradient: return "reference gradient";
-    case Fault::gradient: return "gradient";
-    case Fault::own_forward: return "gradient against own forward";
-    case Fault::threw: return "exception";
+    case Fault::wrong_value:
+      return "wrong value";
+    case Fault::non_finite:
+      return "not finite";
+    case Fault::out_of_bounds:
+      return "out of bounds";
+    case Fault::input_changed:
+      return "input changed";
+    case Fault::stale:
+      return "stale output";
+    case Fault::nondeterministic:
+      return "not deterministic";
+    case Fault::reference_gradient:
+      return "reference gradient";
+    case Fault::gradient:
+      return "gradient";
+    case Fault::own_forward:
+      return "gradient against own forward";
+    case Fault::threw:
+      return "exception";
   }
   return "?";
 }
 
 Host this_host() { return {.threads = omp_get_max_threads()}; }
 
-std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
-  std::vector<CheckResult> results(variants.size());
-  for (size_t v = 0; v < variants.size(); ++v) results[v].variant = variants[v]->id;
-  std::vector<std::vector<int64_t>> shapes;
-  std::mt19937_64 g(options.seed);
-  if (!options.shape.empty()) {
-    shapes = {options.shape};
-  } else {
-    const size_t rank = op.op.dims.size();
-    std::vector<std::vector<int64_t>> values(rank);
-    for (size_t d = 0; d < rank; ++d) {
-      values[d] = op.check[op.check.size() == 1 ? 0 : d];
-      for (const Variant* v : variants)
-        for (const int64_t t : v->tiles)
-          for (const int64_t s : {t - 1, t, t + 1}) values[d].push_back(s);
-      std::sort(values[d].begin(), values[d].end());
-      values[d].erase(std::unique(values[d].begin(), values[d].end()), values[d].end());
-    }
-    for (size_t d = 0; d < rank; ++d)
-      for (const int64_t value : values[d])
-        for (int repeat = 0; repeat < 2; ++repeat) {
-          std::vector<int64_t> shape(rank);
-          for (size_t e = 0; e < rank; ++e) shape[e] = e == d ? value : values[e][g() % values[e].size()];
-          if (op.op.valid(shape) && op.op.cost(shape).flops <= op.check_flops) shapes.push_back(shape);
-        }
+std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants,
+                               const CheckOptions& options) {
+  CrashGuard guard;
+  std::vector<Progress> progress;
+  for (const Variant* v : variants)
+    progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
+
+  const auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
+  for (size_t turn = 0; turn < shapes.size(); ++turn) {
+    if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
+    guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
+    ShapeCheck one(op, shapes[turn], options, turn, guard);
+    for (Progress& p : progress)
+      if (!p.stopped(options)) one.check(p);
   }
-  for (const auto& shape : shapes) {
-    const auto specs = op.op.tensors(shape);
-    for (const Pattern pattern : {Pattern::random, Pattern::constant, Pattern::cancelling, Pattern::denormal, Pattern::huge}) {
-      Tensors given(specs, Tensors::View::variant), ref(specs, Tensors::View::reference), mag(specs, Tensors::View::reference);
-      fill(op, shape, specs, given, pattern, g);
-      for (size_t k = 0; k < specs.size(); ++k) {
-        if (specs[k].element != Element::f32) {
-          std::memcpy(ref[k].data(), given[k].data(), size_t(given[k].bytes()));
-          continue;
-        }
-        for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) ref[k].as<double>()[i] = specs[k].role == Role::output ? 0.0 : double(given[k].as<float>()[i]);
-        std::fill_n(mag[k].as<double>(), volume(specs[k].dims), 0.0);
-      }
-      op.op.reference(shape, ref.pointers(), mag.pointers());
-      for (size_t v = 0; v < variants.size(); ++v) {
-        CheckResult& result = results[v];
-        if (int(result.failures.size()) >= options.max_failures) continue;
-        if (const std::string reason = variants[v]->supported(shape, this_host()); !reason.empty()) {
-          ++result.skipped_cases;
-          if (result.cases == 0) result.skipped = reason;
-          continue;
-        }
-        result.skipped.clear();
-        Tensors mine(specs, Tensors::View::variant, 4 * int64_t(g() % 2));
-        for (size_t k = 0; k < specs.size(); ++k) {
-          if (specs[k].role == Role::output) mine[k].poison();
-          else std::memcpy(mine[k].data(), given[k].data(), size_t(given[k].bytes()));
-        }
-        std::string inputs;
-        for (size_t d = 0; d < shape.size(); ++d) inputs += op.op.dims[d] + "=" + std::to_string(shape[d]) + " ";
-        inputs += name_of(pattern);
-        variants[v]->bind(shape, mine.pointers())();
-        ++result.cases;
-        const double u = unit_roundoff(variants[v]->numerics.unit);
-        const double terms = op.op.terms(shape);
-        const double growth = pattern == Pattern::random && variants[v]->numerics.growth == Growth::sqrt
-                                  ? std::min(terms, 4 * std::sqrt(terms) + 1) : terms;
-        for (size_t k = 0; k < specs.size(); ++k) {
-          if (std::string where; !mine[k].intact(&where)) result.failures.push_back({.fault = Fault::out_of_bounds, .tensor = specs[k].name, .inputs = inputs, .note = where});
-          if (specs[k].role == Role::input) {
-            if (std::memcmp(mine[k].data(), given[k].data(), size_t(given[k].bytes())) != 0) result.failures.push_back({.fault = Fault::input_changed, .tensor = specs[k].name, .inputs = inputs});
-            continue;
-          }
-          for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) {
-            if (specs[k].element != Element::f32) {
-              const int64_t w = size_of(specs[k].element);
-              if (std::memcmp(mine[k].as<char>() + i * w, ref[k].as<char>() + i * w, size_t(w)) == 0) continue;
-              result.failures.push_back({.fault = Fault::wrong_value, .tensor = specs[k].name, .index = index_text(i, specs[k].dims), .inputs = inputs});
-              break;
-            }
-            const double got = mine[k].as<float>()[i], want = ref[k].as<double>()[i];
-            const double bound = u * growth * mag[k].as<double>()[i] + (terms > 0 ? 0x1p-149 * (terms + 2) : 0);
-            const double error = std::abs(got - want);
-            if (error <= bound) { if (bound > 0) result.worst = std::max(result.worst, error / bound); continue; }
-            result.failures.push_back({.fault = std::isfinite(got) ? Fault::wrong_value : Fault::non_finite, .tensor = specs[k].name, .index = index_text(i, specs[k].dims), .expected = digits(want), .got = digits(got), .bound = digits(bound), .inputs = inputs});
-            break;
-          }
-        }
-      }
-    }
+
+  std::vector<CheckResult> results;
+  for (Progress& p : progress) {
+    for (const BiasTally& tally : p.bias)
+      if (auto failure = tally.judge()) p.result.failures.push_back(std::move(*failure));
+    results.push_back(std::move(p.result));
   }
+  if (!op.op.forward.empty() && options.gradients) check_gradients(op, variants, options, guard, results);
+  if (options.done)
+    for (const CheckResult& result : results) options.done(result);
   return results;
 }
 

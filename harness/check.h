@@ -14,12 +14,13 @@ namespace klab {
 
 /// What went wrong, by the check that saw it.
 enum class Fault {
-  wrong_value,       // |out - ref| above its bound
-  non_finite,        // NaN or infinity where the reference is finite: wrong arithmetic, or never written
-  out_of_bounds,     // a fence around a tensor was written
-  input_changed,     // an input differs after the run
-  stale,             // right at first, wrong when the same buffers hold other inputs
-  nondeterministic,  // two runs differ though the variant declares that they do not, or by more than its bound
+  wrong_value,         // |out - ref| above its bound
+  non_finite,          // NaN or infinity where the reference is finite: wrong arithmetic, or never written
+  out_of_bounds,       // a fence around a tensor was written
+  input_changed,       // an input differs after the run
+  stale,               // right at first, wrong when the same buffers hold other inputs
+  nondeterministic,    // two runs differ though the variant declares that they do not, or by more than its
+                       // bound
   reference_gradient,  // the double backward disagrees with differences of the double forward
   gradient,            // relative L2, cosine or signed bias against the double backward
   own_forward,         // the backward disagrees with differences of the variant's own forward
@@ -44,20 +45,25 @@ struct CheckResult {
   int cases = 0;        // runs compared
   int skipped_cases = 0;
   double worst = 0;  // largest error over its bound, of the passing comparisons
+  std::string note;  // what is worth knowing of a pass: "3 directions refused at kinks"
   std::vector<Failure> failures;
   bool passed() const { return failures.empty() && skipped.empty() && cases > 0; }
 };
 
 struct CheckOptions {
   uint64_t seed = 1;
-  int max_failures = 3;            // per variant; the check of a variant stops there
-  std::vector<int64_t> shape;      // only this shape, when given
-  bool quick = false;              // random inputs only, no misalignment
-  std::function<void(const CheckResult&)> done;  // called as each variant is finished
+  int max_failures = 3;        // per variant; the check of a variant stops there
+  std::vector<int64_t> shape;  // only this shape, when given
+  bool quick = false;          // random inputs only (two draws), no misalignment
+  bool gradients = true;       // backward ops: finite differences too, of the reference and of each forward
+  std::function<void(const CheckResult&)> done;  // called for each result at the end
 };
 
 /// Checks variants of one op, values and, for a backward op, gradients. The reference is computed once a case
-/// for all of them.
+/// for all of them. Results come in the order of `variants`; a backward op's list ends with one more,
+/// "<op>.reference", for the double backward itself. Throws std::invalid_argument for an asked shape that is
+/// not the op's. A crash of a variant ends the process by its signal, after naming variant and inputs on
+/// stderr.
 std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants,
                                const CheckOptions& options = {});
 

@@ -29,29 +29,35 @@ struct Row {
   std::string instruction_set;
   std::string size;   // the shape's name in the lab, "in L1"
   std::string shape;  // "m=1024 n=1024 k=1024"
-  std::string cache;  // "hot" or "cold"
+  std::string cache;  // "hot", or "cold: 5 copies of 28 MB"
   int threads = 0;
   int64_t iterations = 0;  // calls a round
   std::string skipped;     // reason; then nothing below is set
+  std::string wrong;       // the check it failed; then nothing below is set
   Estimate time;
   double bytes = 0, flops = 0;  // compulsory, a call
   std::optional<Estimate> over_naive, over_parent,
-      over_peer;                   // speedup; empty where there is nothing to compare
-  std::string peer;                // the best peer, over_peer's denominator
-  std::string ceiling;             // "copy memory"
-  double ceiling_per_second = 0;   // FLOP/s or bytes/s; 0 when there is none
-  double of_ceiling = 0;           // fraction: 0.9 is 90 %
-  std::string error;               // "above its ceiling: measurement error", or empty
-  std::optional<double> expected;  // the header's prediction over the parent, at its shape only
-  std::string verdict;             // of the prediction: "held", "not held", "undecided", or empty
-  std::vector<double> seconds;     // a call, one entry a round
+      over_peer;                       // speedup; empty where there is nothing to compare
+  std::string peer;                    // the best peer, over_peer's denominator
+  std::string ceiling;                 // "copy memory"
+  double ceiling_per_second = 0;       // FLOP/s or bytes/s; 0 when there is none
+  std::optional<Estimate> of_ceiling;  // fraction, taken within each round: 0.9 is 90 %
+  std::string error;                   // "above its ceiling: measurement error", or empty
+  std::optional<double> expected;      // the header's prediction over the parent, at its shape only
+  std::string verdict;                 // of the prediction: "held", "not held", "undecided", or empty
+  std::vector<double> seconds;         // a call, one entry a round
+  friend bool operator==(const Row&, const Row&) = default;
 };
 
 /// Summarizes a timed ladder.
 std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& machine);
 
+/// How far above its ceiling a median may lie before it is called an error: two loops that both reach the
+/// ceiling differ by this much.
+inline constexpr double kCeilingMargin = 1.05;
+
 /// A recorded run.
-struct Run {
+struct Recording {
   std::vector<Row> rows;
   bool complete = true;  // false: interrupted, and holds what was finished until then
 };
@@ -64,17 +70,19 @@ struct RowsError : std::runtime_error {
 /// By the extension, .csv or .json (the latter with machine and ceilings). Written beside the target and
 /// renamed into place, so that no reader ever sees half a file. Throws RowsError on another extension or when
 /// it cannot be written.
-void write_run(const std::string& path, const Run& run, const Machine& machine, const Ceilings& ceilings);
+void write_run(const std::string& path, const Recording& run, const Machine& machine,
+               const Ceilings& ceilings);
 
 /// Throws RowsError now rather than after the measurement when `path` cannot be written.
 void require_writable(const std::string& path);
 
-std::string to_csv(const Run& run);
-nlohmann::json to_json(const Run& run, const Machine& machine, const Ceilings& ceilings);
+std::string to_csv(const Recording& run);
+nlohmann::json to_json(const Row& row);
+nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings);
 
 /// Reads what to_csv wrote. Throws RowsError: missing file, empty, header without or with unknown columns,
 /// ragged or cut lines, text where a number belongs, times that are not positive, a row twice, fewer rows
 /// than announced, and, unless `allow_partial`, an interrupted run.
-Run read_csv(const std::string& path, bool allow_partial = false);
+Recording read_csv(const std::string& path, bool allow_partial = false);
 
 }  // namespace klab

@@ -1,4 +1,5 @@
 // The machine record: complete, stable where it must be, and different where machines are.
+// ctest: sanitized
 #include "harness/machine.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The statistics of a timing, on series whose truth is known.
+// ctest: sanitized
 #include "harness/statistics.h"
 
 #include <gtest/gtest.h>

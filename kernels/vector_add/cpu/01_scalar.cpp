@@ -1,17 +1,28 @@
 // vector_add.cpu.01_scalar: one addition at a time.
 //
 // CHANGE    the naive loop; automatic vectorization is held off so that there is something to compare with.
-// EXPECT    far from the copy bandwidth while the data sit in cache; memory-bound beyond it.
+// EXPECT    four instructions an element: far from the copy bandwidth while the data sit in cache, near the
+// memory's
+//           pace beyond it.
 // NUMERICS  one correctly rounded float addition an element.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/registrar.h"
 #include "reference/vector_add/vector_add.h"
 
+#if defined(__clang__)
+#define KLAB_SCALAR_FUNCTION
+#define KLAB_SCALAR_LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
+#else
+#define KLAB_SCALAR_FUNCTION __attribute__((optimize("no-tree-vectorize")))
+#define KLAB_SCALAR_LOOP
+#endif
+
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const VectorAdd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const VectorAdd::Args<float>& x) {
+  KLAB_SCALAR_LOOP
   for (int64_t i = 0; i < x.shape.n; ++i) x.c[i] = x.a[i] + x.b[i];
 }
 

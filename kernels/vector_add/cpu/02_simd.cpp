@@ -1,10 +1,13 @@
 // vector_add.cpu.02_simd: as many additions at a time as a vector register has lanes.
 //
 // CHANGE    vectors of the widest instruction set this machine has, chosen when the program runs.
-// EXPECT    close to the number of lanes times faster while the data sit in L1, little where memory is the limit.
+// EXPECT    in L1 close to the number of lanes times faster, less where the port for stores is narrower than
+// a
+//           vector; little where memory is the limit.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     nothing; on a machine without vectors Highway runs it on scalars.
-// TRIED     -
+// TRIED     one masked vector for the last n mod L elements: at sizes that fill L1 the tail is too short to
+// matter.
 #include "harness/registrar.h"
 #include "reference/vector_add/vector_add.h"
 
@@ -41,7 +44,10 @@ namespace {
 HWY_EXPORT(add);
 void run(const VectorAdd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(add)(x); }
 
-KLAB_VARIANT(VectorAdd, {.run = run, .parent = "01_scalar", .tiles = {16}, .expect = {.shape = {2048}, .over_parent = 2}});
+KLAB_VARIANT(VectorAdd, {.run = run,
+                         .parent = "01_scalar",
+                         .tiles = {16},
+                         .expect = {.shape = {2048}, .over_parent = 2}});
 
 }  // namespace
 }  // namespace klab

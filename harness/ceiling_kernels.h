@@ -1,0 +1,35 @@
+// The loops behind the ceilings: as little as possible around the one thing that is measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace klab {
+
+enum class CeilingLoop {
+  fma_f32,
+  fma_f64,
+  read,
+  read_streams,  // from four places at once
+  copy_plain,
+  copy_stream,  // stores that pass the caches by
+  add_plain,    // c = a + b: two reads for each write
+  add_stream,
+  gather4_simd,
+  gather4_scalar,
+  gather4_prefetch,
+  gather8_simd,
+  gather8_scalar,
+  gather8_prefetch,
+};
+
+/// Runs a loop `repeats` times over memory that belongs to the calling thread (copy and add split it into
+/// their arrays) or over a table that threads share (gathers: `bytes` is then a power of two). Returns the
+/// work done: FLOP, bytes read and written, or useful bytes gathered. `state` carries the random sequence
+/// from call to call.
+double run_ceiling_loop(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, uint32_t* state);
+
+/// Bytes one repeat of a gather loop asks for, 1024 entries.
+inline constexpr int64_t kGathersPerRepeat = 1024;
+
+}  // namespace klab

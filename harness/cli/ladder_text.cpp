@@ -1,0 +1,150 @@
+#include "harness/cli/ladder_text.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "harness/table.h"
+
+namespace klab {
+namespace {
+
+volatile sig_atomic_t interrupts = 0;
+
+/// Three digits: 0.123, 1.23, 12.3, 123, 1234.
+std::string three_digits(double v) {
+  return v >= 99.95   ? fmt::format("{:.0f}", v)
+         : v >= 9.995 ? fmt::format("{:.1f}", v)
+                      : fmt::format("{:.2f}", v);
+}
+
+std::string times_text(const std::optional<Estimate>& e) {
+  return e ? three_digits(e->value) + "x" : std::string();
+}
+
+/// The farther end of the interval, in percent of the median.
+std::string spread_text(const Estimate& e) {
+  if (e.n < 2) return "?";
+  return fmt::format("±{:.1f}%", 100 * std::max(e.high - e.value, e.value - e.low) / e.value);
+}
+
+std::string rung_of(const std::string& variant, const std::string& op) {
+  return variant.starts_with(op + ".") ? variant.substr(op.size() + 1) : variant;
+}
+
+Ink ink_of(const std::string& verdict) {
+  return verdict == "held" ? Ink::green : verdict == "not held" ? Ink::red : Ink::yellow;
+}
+
+/// "fma 229" or "-".
+std::string rate(const Ceilings& c, CeilingKind kind, int level, int threads) {
+  const Ceiling* found = c.find(kind, level, threads);
+  return found ? three_digits(found->per_second * 1e-9) : "-";
+}
+
+}  // namespace
+
+std::string ceilings_text(const Ceilings& c, int threads) {
+  std::string text = fmt::format("{}  {} thread{}, {}\n", inked("ceilings", Ink::bold), threads,
+                                 threads == 1 ? "" : "s", this_machine().instruction_set);
+  text += fmt::format("  multiply-add   f32 {}  f64 {} GFLOP/s\n", rate(c, CeilingKind::fma_f32, 0, threads),
+                      rate(c, CeilingKind::fma_f64, 0, threads));
+  const std::pair<CeilingKind, const char*> kinds[] = {{CeilingKind::copy, "copy"},
+                                                       {CeilingKind::copy_2_to_1, "copy 2:1"},
+                                                       {CeilingKind::read, "read"},
+                                                       {CeilingKind::gather4, "gather 4 B"},
+                                                       {CeilingKind::gather8, "gather 8 B"}};
+  for (const auto& [kind, name] : kinds) {
+    text += fmt::format("  {:<13}", name);
+    std::string method;
+    for (int level = 1; level <= 4; ++level) {
+      const Ceiling* found = c.find(kind, level, threads);
+      if (found == nullptr) continue;
+      text += fmt::format("  {} {}", level_name(level), three_digits(found->per_second * 1e-9));
+      method = found->method;
+    }
+    text += fmt::format(" GB/s  {}\n", inked(fmt::format("(memory: {})", method), Ink::dim));
+  }
+  return text;
+}
+
+bool any_wrong(const std::vector<Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.wrong.empty(); });
+}
+
+std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector<Row>& rows) {
+  size_t rounds = 0;
+  for (const Row& r : rows) rounds = std::max(rounds, r.seconds.size());
+  std::string text = fmt::format("{}, {}", inked(ladder.op, Ink::bold), ladder.shape.name);
+  if (!rows.empty())
+    text += inked(fmt::format("  {}; {}; {} thread{}; {} rounds", rows.front().shape, ladder.cache,
+                              ladder.threads, ladder.threads == 1 ? "" : "s", rounds),
+                  Ink::dim);
+  text += '\n';
+  const bool flops = op.limit == "fma", gathers = op.limit == "gather";
+  if (!ladder.ceiling.empty() && !ladder.ceiling_per_second.empty())
+    text +=
+        inked(fmt::format("  ceiling: {} ({}), {} {}\n", ladder.ceiling, ladder.ceiling_method,
+                          three_digits(median(ladder.ceiling_per_second) * 1e-9), flops ? "GFLOP/s" : "GB/s"),
+              Ink::dim);
+  bool parents = false, peers = false, expects = false, any = false;
+  for (const Row& r : rows) {
+    parents = parents || r.over_parent;
+    peers = peers || r.over_peer;
+    expects = expects || !r.verdict.empty();
+    any = any || !r.seconds.empty();
+  }
+  std::vector<Column> columns = {{"variant"},
+                                 {"time", Column::Kind::right},
+                                 {"", Column::Kind::right},
+                                 {flops ? "GFLOP/s" : "GB/s", Column::Kind::right},
+                                 {"ceiling", Column::Kind::right},
+                                 {"naive", Column::Kind::right},
+                                 {"", Column::Kind::bar, 20}};
+  if (parents) columns.push_back({"parent", Column::Kind::right});
+  if (peers) columns.push_back({"peer", Column::Kind::right});
+  if (expects) columns.push_back({"predicted"});
+  Table table(columns);
+  table.indent(2);
+  std::string notes;
+  for (const Row& r : rows) {
+    const std::string rung = rung_of(r.variant, r.op);
+    if (!r.wrong.empty()) notes += fmt::format("  {}  {}: {}\n", rung, inked("FAILED", Ink::red), r.wrong);
+    if (!r.skipped.empty())
+      notes += fmt::format("  {}  {}: {}\n", rung, inked("skipped", Ink::yellow), r.skipped);
+    if (r.seconds.empty()) continue;
+    if (!r.error.empty()) notes += fmt::format("  {}  {}\n", rung, inked(r.error, Ink::red));
+    const double work = flops ? r.flops : gathers ? ladder.ceiling_work : r.bytes;
+    const Variant* v = find_variant(r.variant);
+    const bool peer = v != nullptr && v->peer;
+    std::vector<Cell> cells = {
+        {rung, peer ? Ink::dim : Ink::plain},
+        seconds_text(r.time.value),
+        {spread_text(r.time), Ink::dim},
+        three_digits(work / r.time.value * 1e-9),
+        r.of_ceiling ? fmt::format("{:.0f}%", 100 * r.of_ceiling->value) : "",
+        times_text(r.over_naive),
+        Cell::bar(r.over_naive ? r.over_naive->value : 1, peer ? Ink::dim : Ink::cyan)};
+    if (parents) cells.emplace_back(times_text(r.over_parent));
+    if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer ? "best" : "");
+    if (expects)
+      cells.push_back(r.verdict.empty()
+                          ? Cell("")
+                          : Cell(fmt::format("{}x over parent: {}", three_digits(*r.expected), r.verdict),
+                                 ink_of(r.verdict)));
+    table.add(std::move(cells));
+  }
+  return text + (any ? table.text() : "") + notes;
+}
+
+void watch_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupts = 1; };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+bool interrupted() { return interrupts != 0; }
+
+}  // namespace klab

@@ -1,0 +1,173 @@
+#include "harness/run_case.h"
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+
+#include "harness/cases.h"
+#include "harness/element.h"
+
+namespace klab {
+
+Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
+                 std::mt19937_64& random) {
+  Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
+              Tensors(specs, Tensors::View::reference)};
+  fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
+  poison_outputs(specs, given.inputs);
+  copy_given(specs, given.inputs, given.reference);
+  poison_outputs(specs, given.reference);
+  for (size_t k = 0; k < specs.size(); ++k)
+    if (const Buffer& b = given.magnitude[k]; b.bytes() > 0) std::memset(b.data(), 0, size_t(b.bytes()));
+  op.op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
+  return given;
+}
+
+Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
+             std::vector<int64_t> offsets, CrashGuard& guard)
+    : op_(op),
+      variant_(variant),
+      shape_(shape),
+      specs_(specs),
+      offsets_(std::move(offsets)),
+      guard_(guard),
+      tensors_(specs, Tensors::View::variant, offsets_),
+      call_(variant.bind(shape, tensors_.pointers())) {}
+
+std::optional<Failure> Trial::execute(const Given& given) {
+  copy_given(specs_, given.inputs, tensors_);
+  poison_outputs(specs_, tensors_);
+  guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
+  try {
+    call_();
+  } catch (const std::exception& e) {
+    return describe({.fault = Fault::threw, .note = e.what()}, given);
+  } catch (...) {
+    return describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
+  }
+  return std::nullopt;
+}
+
+Trial::Outcome Trial::judge(const Given& given) const {
+  Outcome outcome;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    std::string where;
+    if (tensors_[k].intact(&where)) continue;
+    outcome.failure = describe(
+        {.fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = "written " + where}, given);
+    return outcome;
+  }
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const TensorSpec& spec = specs_[k];
+    if (spec.role != Role::input || spec.dims.empty() || tensors_[k].bytes() == 0) continue;
+    const int64_t width = size_of(spec.element);
+    if (std::memcmp(tensors_[k].data(), given.inputs[k].data(), size_t(tensors_[k].bytes())) == 0) continue;
+    int64_t i = 0;
+    while (std::memcmp(tensors_[k].as<char>() + i * width, given.inputs[k].as<char>() + i * width,
+                       size_t(width)) == 0)
+      ++i;
+    outcome.failure = describe({.fault = Fault::input_changed,
+                                .tensor = spec.name,
+                                .index = index_text(i, spec.dims),
+                                .expected = digits(load(spec.element, given.inputs[k].data(), i)),
+                                .got = digits(load(spec.element, tensors_[k].data(), i))},
+                               given);
+    return outcome;
+  }
+  const double terms = op_.terms(shape_);
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    outcome.outputs.push_back(
+        compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed));
+    outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);
+    if (!outcome.outputs.back().failure) continue;
+    outcome.failure = describe(*outcome.outputs.back().failure, given);
+    outcome.outputs.clear();
+    return outcome;
+  }
+  return outcome;
+}
+
+Trial::Outcome Trial::run(const Given& given) {
+  if (auto failure = execute(given)) return {.failure = std::move(failure)};
+  Outcome outcome = judge(given);
+  if (outcome.failure) diagnose(*outcome.failure, given);
+  return outcome;
+}
+
+void Trial::diagnose(Failure& failure, const Given& given) {
+  if (failure.fault != Fault::wrong_value && failure.fault != Fault::non_finite) return;
+  const auto first = outputs();
+  if (execute(given)) return;
+  if (outputs() != first) {
+    failure.fault = Fault::nondeterministic;
+    failure.note += "; a second run of the same differs";
+    return;
+  }
+  // The old buffers live on, and these begin further in, so no address was seen before; alignment stays.
+  std::vector<int64_t> elsewhere = offsets_;
+  for (int64_t& offset : elsewhere) offset += 64;
+  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
+  if (fresh.execute(given) || fresh.judge(given).failure) return;
+  failure.fault = Fault::stale;
+  failure.note += "; right in fresh buffers";
+}
+
+std::vector<std::vector<char>> Trial::outputs() const {
+  std::vector<std::vector<char>> list;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const char* begin = tensors_[k].as<char>();
+    list.emplace_back(begin, begin + tensors_[k].bytes());
+  }
+  return list;
+}
+
+std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earlier,
+                                      const Given& given) const {
+  size_t output = 0;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const TensorSpec& spec = specs_[k];
+    if (spec.role == Role::input) continue;
+    const std::vector<char>& before = earlier[output++];
+    const int64_t width = size_of(spec.element);
+    const Tolerance allowed =
+        tolerance(variant_.numerics, op_.terms(shape_), is_hard(given.pattern), spec.element);
+    const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+    for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+      if (std::memcmp(before.data() + i * width, tensors_[k].as<char>() + i * width, size_t(width)) == 0)
+        continue;
+      const double was = load(spec.element, before.data(), i), is = load(spec.element, tensors_[k].data(), i);
+      const double bound = variant_.numerics.deterministic
+                               ? 0
+                               : 2 * allowed.bound(load(wide, given.magnitude[k].data(), i),
+                                                   load(wide, given.reference[k].data(), i));
+      if (!variant_.numerics.deterministic && std::abs(is - was) <= bound) continue;
+      return describe({.fault = Fault::nondeterministic,
+                       .tensor = spec.name,
+                       .index = index_text(i, spec.dims),
+                       .expected = digits(was),
+                       .got = digits(is),
+                       .bound = digits(bound),
+                       .note = "two runs on the same inputs differ"},
+                      given);
+    }
+  }
+  return std::nullopt;
+}
+
+Failure Trial::describe(Failure failure, const Given& given) const {
+  failure.inputs = shape_text(op_, shape_) + ", " + name_of(given.pattern) + " inputs";
+  bool aligned = true;
+  std::string list;
+  for (size_t k = 0; k < offsets_.size(); ++k) {
+    aligned = aligned && offsets_[k] == 0;
+    if (k) list += ',';
+    list += std::to_string(offsets_[k]);
+  }
+  if (!aligned) failure.inputs += ", pointers " + list + " elements off alignment";
+  return failure;
+}
+
+}  // namespace klab

@@ -1,0 +1,70 @@
+// One variant, one shape: runs it on given inputs and judges what it left behind.
+#pragma once
+
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness/buffers.h"
+#include "harness/check.h"
+#include "harness/compare.h"
+#include "harness/crash_guard.h"
+#include "harness/fill.h"
+
+namespace klab {
+
+/// Inputs of one case and the reference's answer to them. Made once for all variants.
+struct Given {
+  Pattern pattern;
+  Tensors inputs;     // variants' view; outputs unused
+  Tensors reference;  // reference's view, outputs computed
+  Tensors magnitude;  // reference's view, outputs only
+};
+
+/// Draws inputs and runs the reference. Its outputs are poisoned before, so one it forgets is seen;
+/// magnitudes begin at zero.
+Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
+                 std::mt19937_64& random);
+
+/// The buffers of one variant at one shape, kept from run to run so that stale results show.
+class Trial {
+ public:
+  /// Tensor k begins `offsets[k]` elements off alignment.
+  Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
+        std::vector<int64_t> offsets, CrashGuard& guard);
+
+  struct Outcome {
+    std::optional<Failure> failure;
+    double worst = 0;
+    std::vector<Comparison> outputs;  // one a tensor that is not an input, in order; empty after a failure
+  };
+
+  /// Poisons the outputs, runs the variant on these inputs and judges: exceptions, fences, inputs, values. A
+  /// wrong value is run again, to tell a variant that is always wrong from one that is sometimes
+  /// (nondeterministic) and from one that is right in fresh buffers only (stale).
+  Outcome run(const Given& given);
+
+  /// The outputs of the last run, byte for byte.
+  std::vector<std::vector<char>> outputs() const;
+
+  /// Compares the last run with an earlier one on the same inputs.
+  std::optional<Failure> repeats(const std::vector<std::vector<char>>& earlier, const Given& given) const;
+
+ private:
+  std::optional<Failure> execute(const Given& given);
+  Outcome judge(const Given& given) const;
+  void diagnose(Failure& failure, const Given& given);
+  Failure describe(Failure failure, const Given& given) const;
+
+  const Op& op_;
+  const Variant& variant_;
+  ShapeView shape_;
+  const std::vector<TensorSpec>& specs_;
+  std::vector<int64_t> offsets_;
+  CrashGuard& guard_;
+  Tensors tensors_;
+  std::function<void()> call_;
+};
+
+}  // namespace klab

@@ -1,0 +1,148 @@
+// matmul.cpu.06_threads: one product on all cores.
+//
+// CHANGE    the threads pack a block of B together, then each computes a rectangle of C from it. Rows of
+// threads by
+//           columns of threads: the grid whose largest rectangle is smallest, chosen by the shape.
+// EXPECT    nearly as many times faster as there are cores at 1024 (at least 1.7 on two); a little at 256;
+// nothing
+//           where the product is so small that waking threads takes as long.
+// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of threads.
+// NEEDS     OpenMP. No atomics: no two threads write the same element.
+// TRIED     packing each block of B together and then sharing it: no panel is packed twice, but it takes two
+// barriers
+//           a block, and the panels that another core packed have to come out of that core's cache.
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/registrar.h"
+#include "kernels/common/scratch.h"
+#include "reference/matmul/matmul.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/cpu/06_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/sgemm_pack-inl.h"
+#include "kernels/common/sgemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace sgemm = klab::sgemm::HWY_NAMESPACE;
+using sgemm::kRows;
+using sgemm::whole;
+
+// A block of A, kBlockRows × kBlockDepth: 144 KB, L2. A block of B, kBlockDepth × kBlockColumns: 6 MB at
+// most, L3.
+constexpr int64_t kBlockDepth = 384;
+constexpr int64_t kBlockRows = 16 * kRows;
+constexpr int64_t kBlockColumns = 4096;
+
+/// C[rows,columns] = or += the product of packed blocks.
+void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,
+           bool add) {
+  for (int64_t j = 0; j < columns; j += sgemm::columns())
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t height = std::min(kRows, rows - i), width = std::min(sgemm::columns(), columns - j);
+      if (height == kRows && width == sgemm::columns())
+        sgemm::tile(depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+      else
+        sgemm::edge_tile(height, width, depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+    }
+}
+
+/// A part of C: rows [i0, i1) and columns [j0, j1).
+struct Rectangle {
+  int64_t i0, i1, j0, j1;
+};
+
+void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
+  static thread_local Scratch a_scratch, b_scratch;
+  const auto [m, n, k] = x.shape;
+  const int64_t most_depth = std::min(k, kBlockDepth);
+  float* a_packed = a_scratch.floats(whole(std::min(part.i1 - part.i0, kBlockRows), kRows) * most_depth);
+  float* b_packed =
+      b_scratch.floats(whole(std::min(part.j1 - part.j0, kBlockColumns), sgemm::columns()) * most_depth);
+  for (int64_t jc = part.j0; jc < part.j1; jc += kBlockColumns)
+    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+      const int64_t columns = std::min(kBlockColumns, part.j1 - jc);
+      const int64_t depth = std::min(kBlockDepth, k - pc);
+      sgemm::copy_panels(x.b + pc * n + jc, n, columns, depth, sgemm::columns(), b_packed);
+      for (int64_t ic = part.i0; ic < part.i1; ic += kBlockRows) {
+        const int64_t rows = std::min(kBlockRows, part.i1 - ic);
+        sgemm::transpose_panels(x.a + ic * k + pc, k, rows, depth, kRows, a_packed);
+        block(rows, columns, depth, a_packed, b_packed, x.c + ic * n + jc, n, pc > 0);
+      }
+    }
+}
+
+struct Grid {
+  int64_t rows, columns;
+};
+
+/// How to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the slowest
+/// thread is the time it takes; of equals the one whose rectangle has the shortest sides, because those are
+/// packed.
+Grid choose_grid(const Matmul::Shape& s, int64_t threads) {
+  const int64_t tile_rows = whole(s.m, kRows) / kRows;
+  const int64_t tile_columns = whole(s.n, sgemm::columns()) / sgemm::columns();
+  const auto cost = [&](int64_t rows, int64_t columns) {
+    const int64_t height = (tile_rows + rows - 1) / rows, width = (tile_columns + columns - 1) / columns;
+    return std::pair(height * width, height * kRows + width * sgemm::columns());
+  };
+  Grid best{1, 1};
+  for (int64_t rows = 1; rows <= threads; ++rows)
+    if (cost(rows, threads / rows) < cost(best.rows, best.columns)) best = {rows, threads / rows};
+  return best;
+}
+
+/// The part-th of `parts` nearly equal shares of [0, size), in whole panels, begins here.
+int64_t cut(int64_t size, int64_t panel, int64_t part, int64_t parts) {
+  return std::min(size, whole(size, panel) / panel * part / parts * panel);
+}
+
+/// As many threads as there are portions of work that take several times as long as waking a thread.
+int choose_threads(const Matmul::Shape& s) {
+  constexpr double portion = 5e5;  // operations: some microseconds
+  const double portions = 2.0 * double(s.m) * double(s.n) * double(s.k) / portion;
+  return std::max(1, int(std::min(portions, double(omp_get_max_threads()))));
+}
+
+void multiply(const Matmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (k == 0) std::fill_n(x.c, m * n, 0.0F);
+#pragma omp parallel num_threads(choose_threads(x.shape))
+  {
+    const auto [rows, columns] = choose_grid(x.shape, omp_get_num_threads());
+    const int64_t r = omp_get_thread_num() / columns, c = omp_get_thread_num() % columns;
+    if (r < rows)
+      multiply_part(x, {cut(m, kRows, r, rows), cut(m, kRows, r + 1, rows),
+                        cut(n, sgemm::columns(), c, columns), cut(n, sgemm::columns(), c + 1, columns)});
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(multiply);
+void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
+
+// Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.
+KLAB_VARIANT(Matmul, {.run = run,
+                      .parent = "05_packed_simd",
+                      .tiles = {6, 8, 16, 32, 64, 96, 384, 4096},
+                      .expect = {.shape = {1024, 1024, 1024}, .over_parent = 1.7}});
+
+}  // namespace
+}  // namespace klab
+#endif

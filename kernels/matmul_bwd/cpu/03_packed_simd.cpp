@@ -1,0 +1,122 @@
+// matmul_bwd.cpu.03_packed_simd: two products by the forward's tile; packing undoes the transpositions.
+//
+// CHANGE    both gradients are products of packed blocks. The tile reads panels and cannot tell where they
+// came from,
+//           so that Bᵀ and Aᵀ are never formed: only the copy that makes the panels differs.
+// EXPECT    the forward's speed, twice its time: the same tile, and as much to pack. At least 3 times at 512.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one a
+// block. NEEDS     nothing; scratch memory for one block of each operand. TRIED     transposing A and B into
+// memory first and calling the forward: one more pass over both.
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "kernels/common/scratch.h"
+#include "reference/matmul_bwd/matmul_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul_bwd/cpu/03_packed_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/sgemm_pack-inl.h"
+#include "kernels/common/sgemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace sgemm = klab::sgemm::HWY_NAMESPACE;
+using sgemm::kRows;
+using sgemm::whole;
+
+// As in the forward.
+constexpr int64_t kBlockDepth = 384;
+constexpr int64_t kBlockRows = 16 * kRows;
+constexpr int64_t kBlockColumns = 4096;
+
+/// An operand of a product, [rows,columns] or, transposed, [columns,rows] in memory.
+struct Operand {
+  const float* data;
+  int64_t stride;  // floats between rows in memory
+  bool transposed;
+};
+
+/// Panels of kRows rows, of the block of `left` that begins at row i and column p.
+void pack_left(const Operand& left, int64_t i, int64_t p, int64_t rows, int64_t depth, float* to) {
+  if (left.transposed)
+    sgemm::copy_panels(left.data + p * left.stride + i, left.stride, rows, depth, kRows, to);
+  else
+    sgemm::transpose_panels(left.data + i * left.stride + p, left.stride, rows, depth, kRows, to);
+}
+
+/// Panels of sgemm::columns() columns, of the block of `right` that begins at row p and column j.
+void pack_right(const Operand& right, int64_t p, int64_t j, int64_t depth, int64_t columns, float* to) {
+  if (right.transposed)
+    sgemm::transpose_panels(right.data + j * right.stride + p, right.stride, columns, depth, sgemm::columns(),
+                            to);
+  else
+    sgemm::copy_panels(right.data + p * right.stride + j, right.stride, columns, depth, sgemm::columns(), to);
+}
+
+/// C[rows,columns] = or += the product of packed blocks.
+void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,
+           bool add) {
+  for (int64_t j = 0; j < columns; j += sgemm::columns())
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t height = std::min(kRows, rows - i), width = std::min(sgemm::columns(), columns - j);
+      if (height == kRows && width == sgemm::columns())
+        sgemm::tile(depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+      else
+        sgemm::edge_tile(height, width, depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
+    }
+}
+
+/// C[m,n] = left[m,k]·right[k,n].
+void product(int64_t m, int64_t n, int64_t k, const Operand& left, const Operand& right, float* c) {
+  static thread_local Scratch left_scratch, right_scratch;
+  if (k == 0) std::fill_n(c, m * n, 0.0F);
+  const int64_t most_depth = std::min(k, kBlockDepth);
+  float* left_packed = left_scratch.floats(whole(std::min(m, kBlockRows), kRows) * most_depth);
+  float* right_packed =
+      right_scratch.floats(whole(std::min(n, kBlockColumns), sgemm::columns()) * most_depth);
+  for (int64_t jc = 0; jc < n; jc += kBlockColumns)
+    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+      const int64_t columns = std::min(kBlockColumns, n - jc);
+      const int64_t depth = std::min(kBlockDepth, k - pc);
+      pack_right(right, pc, jc, depth, columns, right_packed);
+      for (int64_t ic = 0; ic < m; ic += kBlockRows) {
+        const int64_t rows = std::min(kBlockRows, m - ic);
+        pack_left(left, ic, pc, rows, depth, left_packed);
+        block(rows, columns, depth, left_packed, right_packed, c + ic * n + jc, n, pc > 0);
+      }
+    }
+}
+
+void gradients(const MatmulBwd::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  product(m, k, n, {x.d_c, n, false}, {x.b, n, true}, x.d_a);  // d_a = d_c·Bᵀ
+  product(k, n, m, {x.a, k, true}, {x.d_c, n, false}, x.d_b);  // d_b = Aᵀ·d_c
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+void run(const MatmulBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
+
+// Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.
+KLAB_VARIANT(MatmulBwd, {.run = run,
+                         .parent = "02_loop_order",
+                         .forward = "05_packed_simd",
+                         .tiles = {6, 8, 16, 32, 64, 96, 384, 4096},
+                         .expect = {.shape = {512, 512, 512}, .over_parent = 3}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,58 @@
+// transpose.cpu.03_simd_blocks: squares turned inside the vector registers.
+//
+// CHANGE    a block is loaded as vectors, turned by shuffles and stored as vectors (kernels/common/
+//           transpose_block-inl.h): per element one quarter of a load, one of a store, half a shuffle at 16
+//           lanes.
+// EXPECT    several times the parent while the data sit in L1 or L2, where instructions are the limit; less
+// beyond. NUMERICS  copies bits. NEEDS     nothing; vectors of 4, 8 or 16 lanes are used, whichever the
+// machine has. TRIED     loading whole rows and exchanging halves, quarters, pairs, singles in log2(L) rounds
+// of shuffles: the
+//           loads of this form (four floats of four rows into one vector) do half of that work in the load
+//           units.
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/transpose/transpose.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/03_simd_blocks.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/transpose_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+// A band of 32 rows is walked 16 columns at a time: two full lines of each of 16 output rows are written
+// together.
+void transpose(const Transpose::Args<float>& x) {
+  constexpr int64_t kBand = 32, kCols = 16;
+  const auto [m, n] = x.shape;
+  for (int64_t i = 0; i < m; i += kBand)
+    for (int64_t j = 0; j < n; j += kCols)
+      transpose_block(x.in + i * n + j, n, x.out + j * m + i, m, std::min(kBand, m - i),
+                      std::min(kCols, n - j));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(transpose);
+void run(const Transpose::Args<float>& x) { HWY_DYNAMIC_DISPATCH(transpose)(x); }
+
+KLAB_VARIANT(Transpose, {.run = run,
+                         .parent = "02_blocked",
+                         .tiles = {16, 32},
+                         .expect = {.shape = {256, 256}, .over_parent = 2}});
+
+}  // namespace
+}  // namespace klab
+#endif

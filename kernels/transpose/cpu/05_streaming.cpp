@@ -1,0 +1,104 @@
+// transpose.cpu.05_streaming: whole lines written around the caches.
+//
+// CHANGE    where all output rows begin on a line (m a multiple of 16, `out` aligned), sixteen rows at a time
+// are
+//           turned and stored with streaming stores, a whole line of 64 bytes each. Elsewhere as the parent.
+// EXPECT    beyond the caches up to 1.5 times: a line that is written whole need not be read first, so an
+// element
+//           costs 8 bytes of traffic and not 12. Slower in cache: the result leaves for memory at once.
+// NUMERICS  copies bits.
+// NEEDS     output rows aligned to lines for the gain; nothing to be right.
+// TRIED     half lines (8 lanes, the two halves of a line far apart in time): several times slower, the
+// buffers that
+//           gather a line are few and are flushed half full. Where a vector is shorter than a line, the block
+//           goes through a buffer in L1 so that the pieces of a line leave one after the other.
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/transpose/transpose.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/05_streaming.cpp"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/transpose_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
+void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {
+  if (kBlockRows == 16 && cols == 16) {
+    for (int64_t c = 0; c < 16; c += 4)
+      transpose_four_columns<kBlockRows>(in + c, n, out + c * m, m, StreamStore());
+    return;
+  }
+  const hn::CappedTag<float, 16> d;
+  alignas(64) float lines[16 * 16];
+  for (int64_t i = 0; i < 16; i += kBlockRows)
+    transpose_strip<kBlockRows>(in + i * n, n, lines + i, 16, cols);
+  for (int64_t c = 0; c < cols; ++c)
+    for (int64_t i = 0; i < 16; i += int64_t(hn::Lanes(d)))
+      hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
+}
+
+// Rows [i, i + rows) and columns [j_begin, j_end).
+void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_begin, int64_t j_end) {
+  constexpr int64_t kCols = 16;
+  const auto [m, n] = x.shape;
+  const bool aligned = m % 16 == 0 && reinterpret_cast<uintptr_t>(x.out) % 64 == 0;
+  for (int64_t j = j_begin; j < j_end; j += kCols) {
+    const int64_t cols = std::min(kCols, j_end - j);
+    const float* in = x.in + i * n + j;
+    float* out = x.out + j * m + i;
+    if (aligned) {
+      for (int64_t r = 0; r < rows; r += 16) stream_block(in + r * n, n, out + r, m, cols);
+    } else {
+      transpose_block(in, n, out, m, rows, cols);
+    }
+  }
+  if (aligned) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(tile);
+
+constexpr int64_t kBand = 32;         // rows
+constexpr int64_t kTileCols = 1024;   // 4 kB of each input row
+constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
+
+void run(const Transpose::Args<float>& x) {
+  const int64_t m = x.shape.m, n = x.shape.n;
+  const int64_t bands = (m + kBand - 1) / kBand, tiles = (n + kTileCols - 1) / kTileCols;
+  const auto one = [&](int64_t t) {
+    const int64_t i = t / tiles * kBand, j = t % tiles * kTileCols;
+    HWY_DYNAMIC_DISPATCH(tile)(x, i, std::min(kBand, m - i), j, std::min(n, j + kTileCols));
+  };
+  if (m * n < kEnough) {
+    for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+}
+
+KLAB_VARIANT(Transpose, {.run = run,
+                         .parent = "04_threads",
+                         .tiles = {16, 32, 1024},
+                         .expect = {.shape = {4096, 4096}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif

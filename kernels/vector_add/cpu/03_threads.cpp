@@ -1,0 +1,72 @@
+// vector_add.cpu.03_threads: every core takes one contiguous piece.
+//
+// CHANGE    the vectors are cut into one piece a thread; a piece begins at a multiple of 16 elements, so that
+// no two
+//           threads write the same cache line when `c` is aligned.
+// EXPECT    about the number of cores in L2; beyond the caches as much as one core leaves of the memory's
+// bandwidth:
+//           a core alone is limited by the misses it can have under way, not by the memory.
+// NUMERICS  as the parent.
+// NEEDS     nothing. Short vectors stay on one thread: waking a team costs a few thousand additions.
+// TRIED     an `if` clause at the parallel region: a team of one still is a team, and its set-up shows at
+// small n.
+//           schedule(dynamic) in small chunks: the pieces are equal, so there is nothing to balance.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/vector_add/vector_add.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Elements [i, end).
+void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  for (; i + lanes <= end; i += lanes)
+    hn::StoreU(hn::Add(hn::LoadU(d, x.a + i), hn::LoadU(d, x.b + i)), d, x.c + i);
+  for (; i < end; ++i) x.c[i] = x.a[i] + x.b[i];
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(add);
+
+constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
+
+void run(const VectorAdd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+  if (n < kEnough) return HWY_DYNAMIC_DISPATCH(add)(x, 0, n);
+#pragma omp parallel
+  {
+    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
+    const int64_t piece = (n / team + 15) / 16 * 16;
+    HWY_DYNAMIC_DISPATCH(add)(x, std::min(n, me * piece), me + 1 == team ? n : std::min(n, (me + 1) * piece));
+  }
+}
+
+KLAB_VARIANT(VectorAdd, {.run = run,
+                         .parent = "02_simd",
+                         .tiles = {16, kEnough},
+                         .expect = {.shape = {65536}, .over_parent = 1.4}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,91 @@
+// vector_add.cpu.05_by_size: around the caches only when the result would not stay in them anyway.
+//
+// CHANGE    vectors that together fill less than 12 MB are stored plainly, larger ones streamed; from 2^20
+// elements on. EXPECT    the faster of its two ancestors at every size: as 03_threads in cache, as the parent
+// beyond. NUMERICS  as the parent. NEEDS     nothing. TRIED     asking the machine for its last-level cache:
+// in a virtual machine, or where the cache is shared, the
+//           answer is not what one program can use. The right threshold also depends on who reads `c` next.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "reference/vector_add/vector_add.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/05_by_size.cpp"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Elements [i, end), result in the caches.
+void add_plain(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  for (; i + lanes <= end; i += lanes)
+    hn::StoreU(hn::Add(hn::LoadU(d, x.a + i), hn::LoadU(d, x.b + i)), d, x.c + i);
+  for (; i < end; ++i) x.c[i] = x.a[i] + x.b[i];
+}
+
+// Elements [i, end), result to memory.
+void add_streamed(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
+  constexpr int64_t kLine = 16;                 // floats
+  const hn::CappedTag<float, size_t(kLine)> d;  // no longer than a line, so that lines divide into vectors
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto sum = [&](int64_t k) { return hn::Add(hn::LoadU(d, x.a + k), hn::LoadU(d, x.b + k)); };
+  // Elements up to the next line: c + i lies `past` elements behind a line's beginning.
+  const int64_t past = int64_t(reinterpret_cast<uintptr_t>(x.c + i) / sizeof(float)) % kLine;
+  const int64_t peeled = std::min(end, i + (kLine - past) % kLine);
+  for (; i < peeled; ++i) x.c[i] = x.a[i] + x.b[i];
+  for (; i + kLine <= end; i += kLine)
+    for (int64_t k = i; k < i + kLine; k += lanes) hn::Stream(sum(k), d, x.c + k);
+  for (; i < end; ++i) x.c[i] = x.a[i] + x.b[i];
+  hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(add_plain);
+HWY_EXPORT(add_streamed);
+
+constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
+constexpr int64_t kBeyond =
+    1 << 20;  // elements from which on three vectors are taken not to fit in the caches
+
+void run(const VectorAdd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+  if (n < kEnough) return HWY_DYNAMIC_DISPATCH(add_plain)(x, 0, n);
+#pragma omp parallel
+  {
+    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
+    const int64_t piece = (n / team + 15) / 16 * 16;
+    const int64_t begin = std::min(n, me * piece), end = me + 1 == team ? n : std::min(n, begin + piece);
+    if (n < kBeyond) {
+      HWY_DYNAMIC_DISPATCH(add_plain)(x, begin, end);
+    } else {
+      HWY_DYNAMIC_DISPATCH(add_streamed)(x, begin, end);
+    }
+  }
+}
+
+KLAB_VARIANT(VectorAdd, {.run = run,
+                         .parent = "04_streaming_stores",
+                         .tiles = {16, kEnough, kBeyond},
+                         .expect = {.shape = {65536}, .over_parent = 2}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,59 @@
+// Lab 03: sizes at which transpose and compact are checked and timed.
+#include "harness/lab.h"
+#include "reference/compact/compact.h"
+#include "reference/transpose/transpose.h"
+
+namespace klab {
+namespace {
+
+KLAB_LAB({
+    .title = "Transposition: strides, cache lines, sets",
+    .question = "Why does moving data in another order cost more than moving it?",
+    .ops =
+        {{
+             .op = make_op<Transpose>(),
+             .bench = {{.name = "in L1", .shape = {48, 48}, .cache = Cache::hot},
+                       {.name = "in L2", .shape = {256, 256}, .cache = Cache::hot},
+                       {.name = "in L2, odd", .shape = {251, 257}, .cache = Cache::hot},
+                       {.name = "beyond the caches, powers of two",
+                        .shape = {4096, 4096},
+                        .cache = Cache::cold,
+                        .tour = true},
+                       {.name = "beyond the caches", .shape = {4800, 4000}, .cache = Cache::cold},
+                       {.name = "beyond the caches, odd", .shape = {4099, 4001}, .cache = Cache::cold}},
+             .check = {{0,  1,  2,  3,  4,  5,  7,  8,  9,   12,  15,  16,
+                        17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 129, 251}},
+             .limit = "copy",
+             .huge = 1e37,
+         },
+         {
+             .op = make_op<Compact>(),
+             // d0 d1 d2, s0 s1 s2, offset
+             .bench =
+                 {{.name = "slice, in L2", .shape = {4, 64, 256, 32768, 512, 1, 64}, .cache = Cache::hot},
+                  {.name = "slice: every other row",
+                   .shape = {16, 512, 512, 524288, 1024, 1, 0},
+                   .cache = Cache::cold},
+                  {.name = "transposed",
+                   .shape = {16, 512, 512, 262144, 1, 512, 0},
+                   .cache = Cache::cold,
+                   .tour = true},
+                  {.name = "channels last to first",
+                   .shape = {64, 512, 512, 1, 32768, 64, 0},
+                   .cache = Cache::cold},
+                  {.name = "row broadcast", .shape = {16, 512, 512, 0, 0, 1, 0}, .cache = Cache::cold},
+                  {.name = "column broadcast", .shape = {16, 512, 512, 512, 1, 0, 0}, .cache = Cache::cold}},
+             .check = {{0, 1, 2, 3, 17, 64, 65},
+                       {0, 1, 5, 16, 33, 63, 64},
+                       {0, 1, 4, 15, 16, 17, 70},
+                       {0, 1, 70, 1100},
+                       {0, 1, 17, 71},
+                       {0, 1, 2, 16, 33},
+                       {0, 1, 5}},
+             .limit = "copy",
+             .huge = 1e37,
+         }},
+});
+
+}  // namespace
+}  // namespace klab

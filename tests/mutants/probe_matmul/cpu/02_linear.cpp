@@ -1,0 +1,21 @@
+// probe_matmul.cpu.02_linear: right: three loops, held to the proven bound everywhere.
+#include "harness/registrar.h"
+#include "tests/mutants/probe_matmul/probe_matmul.h"
+
+namespace klab {
+namespace {
+
+void run(const ProbeMatmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += x.a[i * k + p] * x.b[p * n + j];
+      x.c[i * n + j] = sum;
+    }
+}
+
+KLAB_VARIANT(ProbeMatmul, {.run = run, .numerics = {.growth = Growth::linear}});
+
+}  // namespace
+}  // namespace klab

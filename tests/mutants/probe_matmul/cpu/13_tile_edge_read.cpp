@@ -1,0 +1,22 @@
+// probe_matmul.cpu.13_tile_edge_read: sums one product too few where k is one above a tile of 40.
+// Must be caught as Fault::wrong_value.
+#include "tests/mutants/mutant.h"
+#include "tests/mutants/probe_matmul/probe_matmul.h"
+
+namespace klab {
+namespace {
+
+void run(const ProbeMatmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < k - (k % 40 == 1); ++p) sum += x.a[i * k + p] * x.b[p * n + j];
+      x.c[i * n + j] = sum;
+    }
+}
+
+KLAB_MUTANT(ProbeMatmul, Fault::wrong_value, {.run = run, .tiles = {40}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,23 @@
+// probe_matmul.cpu.30_reads_past_end: reads a product too many and gives it weight zero.
+// Must be caught as Fault::non_finite.
+#include "tests/mutants/mutant.h"
+#include "tests/mutants/probe_matmul/probe_matmul.h"
+
+namespace klab {
+namespace {
+
+void run(const ProbeMatmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += x.a[i * k + p] * x.b[p * n + j];
+      if (i + 1 == m && j + 1 == n) sum += 0.F * x.b[k * n];
+      x.c[i * n + j] = sum;
+    }
+}
+
+KLAB_MUTANT(ProbeMatmul, Fault::non_finite, {.run = run});
+
+}  // namespace
+}  // namespace klab

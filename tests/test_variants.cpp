@@ -1,0 +1,46 @@
+// Every registered variant passes its check, gradients included. Under a sanitizer, the quick one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/check.h"
+
+namespace klab {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kQuick = true;
+#else
+constexpr bool kQuick = false;
+#endif
+
+class EveryVariant : public testing::TestWithParam<const Variant*> {};
+
+TEST_P(EveryVariant, PassesItsCheck) {
+  const Variant* variant = GetParam();
+  const LabOp* op = find_op(variant->op);
+  ASSERT_NE(op, nullptr) << "no lab teaches " << variant->op;
+  for (const CheckResult& result : check(*op, {&variant, 1}, {.quick = kQuick})) {
+    for (const Failure& f : result.failures)
+      ADD_FAILURE() << result.variant << ": " << name_of(f.fault) << " " << f.tensor << f.index
+                    << " expected " << f.expected << " got " << f.got << " bound " << f.bound << " ("
+                    << f.inputs << ") " << f.note;
+    if (!result.skipped.empty()) GTEST_SKIP() << result.variant << ": " << result.skipped;
+    EXPECT_GT(result.cases, 0) << result.variant;
+  }
+}
+
+std::vector<const Variant*> all() {
+  std::vector<const Variant*> list;
+  for (const Variant& v : variants()) list.push_back(&v);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, EveryVariant, testing::ValuesIn(all()), [](const auto& which) {
+  std::string name = which.param->id;
+  std::ranges::replace(name, '.', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace klab
