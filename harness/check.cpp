@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "harness/cases.h"
@@ -159,8 +160,12 @@ std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> 
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     ShapeCheck one(op, shapes[turn], options, turn, guard);
-    for (Progress& p : progress)
-      if (!p.stopped(options)) one.check(p);
+    for (Progress& p : progress) {
+      if (p.stopped(options)) continue;
+      const auto begin = std::chrono::steady_clock::now();
+      one.check(p);
+      p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
   }
 
   std::vector<CheckResult> results;

@@ -44,8 +44,9 @@ struct CheckResult {
   std::string skipped;  // reason, when the variant could not run at any shape
   int cases = 0;        // runs compared
   int skipped_cases = 0;
-  double worst = 0;  // largest error over its bound, of the passing comparisons
-  std::string note;  // what is worth knowing of a pass: "3 directions refused at kinks"
+  double worst = 0;    // largest error over its bound, of the passing comparisons
+  double seconds = 0;  // in the variant, with comparing what it wrote
+  std::string note;    // what is worth knowing of a pass: "3 directions refused at kinks"
   std::vector<Failure> failures;
   bool passed() const { return failures.empty() && skipped.empty() && cases > 0; }
 };

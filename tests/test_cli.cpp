@@ -11,6 +11,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/source.h"
+#include "harness/lab.h"
 #include "harness/registry.h"
 
 namespace klab {
@@ -101,7 +102,8 @@ void expect_plain(const Outcome& o) {
   EXPECT_FALSE(has(o.err, "\r")) << o.err;
 }
 
-const Variant& some_variant() { return variants().front(); }
+/// The first rung of the first lab: the simplest there is.
+const Variant& some_variant() { return *variants_of(labs().front().ops.front().op.name).front(); }
 
 TEST(Cli, WithoutACommandItListsThem) {
   const Outcome o = klab_says({});

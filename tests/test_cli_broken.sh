@@ -26,6 +26,8 @@ done
 for file in "$copy"/harness/cli/*.cpp; do
   [[ $file == */cli/@(main|command|cmd_check).cpp ]] || rm "$file"
 done
+# Nor is what only times.
+rm -f "$copy"/harness/@(bench|ceiling|rows)*.cpp
 
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$3/CMakeCache.txt")
 launcher=$(sed -n 's/^CMAKE_CXX_COMPILER_LAUNCHER:[A-Z]*=//p' "$3/CMakeCache.txt")

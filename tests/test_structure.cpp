@@ -200,7 +200,8 @@ TEST(Structure, LabsAreFoldersThatRegisterThemselves) {
 TEST(Structure, EveryLessonHasASectionForEveryRung) {
   for (const Lab& lab : labs()) {
     const fs::path page = root / lesson_path(lab.id);
-    ASSERT_TRUE(fs::exists(page)) << "missing " << lesson_path(lab.id);
+    EXPECT_TRUE(fs::exists(page)) << "missing " << lesson_path(lab.id);
+    if (!fs::exists(page)) continue;
     const std::string text = read_text(page);
     EXPECT_NE(text.find("## Tasks"), std::string::npos) << lesson_path(lab.id) << " sets no tasks";
     for (const LabOp& op : lab.ops)
@@ -293,6 +294,7 @@ TEST(Structure, NoPathsOfOneMachine) {
 TEST(Structure, NoMeasuredFiguresInSources) {
   static const std::regex speed(
       R"re([0-9][0-9.,]*\s?(GB/s|MB/s|GiB/s|[GMT]FLOPS?\b|[GMT]FLOP/s|[GMT]flops?/s))re");
+  static const std::regex reasoned(R"re(https?://|\bthat is\b|[·×=])re");
   auto files = files_under({"kernels"}, {".cpp", ".h", ".cu", ".cuh"});
   for (const std::string& page : files_under({"labs"}, {".md"})) files.push_back(page);
   for (const std::string& file : files) {
@@ -301,7 +303,8 @@ TEST(Structure, NoMeasuredFiguresInSources) {
     for (std::string line; std::getline(in, line);) {
       ++number;
       std::smatch m;
-      EXPECT_FALSE(std::regex_search(line, m, speed) && line.find("http") == std::string::npos)
+      if (!std::regex_search(line, m, speed)) continue;
+      EXPECT_TRUE(std::regex_search(line, reasoned))
           << file << ":" << number << " states " << m[0] << "; measured figures belong into recorded runs";
     }
   }
@@ -321,6 +324,7 @@ TEST(Structure, FilesCanBeReadInOneSitting) {
 }
 
 TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // libraries to race against start threads early
   ASSERT_FALSE(variants().empty());
   const Variant& first = variants().front();
   Variant again = first;
@@ -334,6 +338,7 @@ TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
 }
 
 TEST(StructureDeathTest, ASecondLabForOneOpEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   ASSERT_FALSE(labs().empty());
   Lab again = labs().front();
   EXPECT_EXIT(LabRegistrar("labs/99_again/lab.cpp", again), testing::ExitedWithCode(2), "teach");

@@ -29,6 +29,7 @@ Json as_json(const CheckResult& r) {
       {"variant", r.variant}, {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
       {"cases", r.cases},     {"skipped_cases", r.skipped_cases},
       {"worst", r.worst},     {"failures", Json::array()}};
+  if (!r.note.empty()) j["note"] = r.note;
   if (!r.skipped.empty()) j["skipped"] = r.skipped;
   for (const Failure& f : r.failures)
     j["failures"].push_back({{"fault", name_of(f.fault)},
@@ -63,9 +64,10 @@ void print_result(const CheckResult& r, int width) {
     fmt::print("{}  {}  {:>5} cases\n", name, inked("FAILED ", Ink::red), r.cases);
     for (const Failure& f : r.failures) print_failure(f);
   } else if (r.passed()) {
-    fmt::print("{}  {}  {:>5} cases  worst {:5.3f} of its bound", name, inked("ok     ", Ink::green), r.cases,
-               r.worst);
-    fmt::print("{}\n", r.skipped_cases > 0 ? fmt::format("  ({} shapes skipped)", r.skipped_cases) : "");
+    fmt::print("{}  {}  {:>5} cases  worst {:5.3f} of its bound  {:>7}", name, inked("ok     ", Ink::green),
+               r.cases, r.worst, r.seconds > 0 ? seconds_text(r.seconds) : "");
+    if (r.skipped_cases > 0) fmt::print("  {} shapes skipped", r.skipped_cases);
+    fmt::print("{}{}\n", r.note.empty() ? "" : "  ", inked(r.note, Ink::dim));
   } else {
     fmt::print("{}  {}  {}\n", name, inked("skipped", Ink::yellow),
                r.skipped.empty() ? "no shape of the lab's list is legal and cheap enough" : r.skipped);
@@ -94,11 +96,15 @@ int run(const Options& o) {
   Progress progress;
   const auto begin = Clock::now();
   for (const Selected& s : selection) {
-    if (!o.json) fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold), inked(s.lab->id, Ink::dim));
+    const auto start = Clock::now();
     progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
     const auto results =
         check(*s.op, s.variants, {.seed = settings().seed, .shape = o.shape, .quick = o.quick, .done = {}});
     progress.clear();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!o.json)
+      fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
+                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
     for (const CheckResult& r : results) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
       if (o.json)
@@ -113,8 +119,8 @@ int run(const Options& o) {
         {"ok", ok}, {"failed", failed}, {"skipped", skipped}, {"seconds", seconds}, {"variants", all}};
     fmt::print("{}\n", out.dump(2));
   } else {
-    fmt::print("{} variants: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed,
-               skipped, seconds_text(seconds));
+    fmt::print("{} checked: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed, skipped,
+               seconds_text(seconds));
   }
   return failed > 0 ? exit_failed : exit_ok;
 }

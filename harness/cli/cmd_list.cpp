@@ -102,6 +102,9 @@ int print_markdown(const std::vector<Selected>& selection) {
   return exit_ok;
 }
 
+/// Up to the end of the first sentence: what follows is for whoever reads the file.
+std::string first_sentence(const std::string& text) { return text.substr(0, text.find(". ")); }
+
 /// The text within `room` columns, cut at a word where it is longer.
 std::string cut(const std::string& text, int room) {
   if (columns_of(text) <= room) return text;
@@ -133,7 +136,7 @@ int run(const Options& o) {
     for (const Variant* v : s.variants) {
       const auto header = header_of_file(*v);
       const auto change = header.find("CHANGE");
-      std::string text = change == header.end() ? "" : change->second;
+      std::string text = change == header.end() ? "" : first_sentence(change->second);
       if (v->peer) text = "peer: " + text;
       const std::string reason = why_not(s, *v);
       if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);

@@ -173,6 +173,7 @@ std::string set_table(const std::vector<std::string>& lines, const Paper& on) {
     auto cells = table_cells(lines[i]);
     cells.resize(columns.size());
     std::vector<Cell> row;
+    row.reserve(cells.size());
     for (const std::string& cell : cells) row.emplace_back(plain(cell));
     table.add(std::move(row));
   }
