@@ -1,0 +1,29 @@
+// Lab 13: sizes at which marching through the occupancy grid is checked and timed.
+#include "harness/lab.h"
+#include "reference/ray_march/ray_march.h"
+
+namespace klab {
+namespace {
+
+KLAB_LAB({
+    .title = "Ray marching: where to look, and where not to",
+    .question = "How little work can it be to find the parts of a ray that matter?",
+    .ops = {{
+        .op = make_op<RayMarch>(),
+        .bench =
+            {{.name = "8192 rays, 128^3",
+              .shape = {8192, 128, 1, 1024, 1 << 20},
+              .cache = Cache::hot,
+              .tour = true},
+             {.name = "8192 rays, 3 cascades", .shape = {8192, 128, 3, 1024, 1 << 21}, .cache = Cache::hot}},
+        .check = {{0, 1, 2, 63, 64, 65, 200, 1000},
+                  {2, 4, 16, 64, 128},
+                  {1, 2, 3},
+                  {1, 7, 64, 1024},
+                  {0, 1, 100, 5000, 100000}},
+        .limit = "copy",
+    }},
+});
+
+}  // namespace
+}  // namespace klab

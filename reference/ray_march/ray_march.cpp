@@ -1,0 +1,92 @@
+#include "reference/ray_march/ray_march.h"
+
+namespace klab {
+namespace {
+
+bool occupied(const RayMarch::Args<double>& x, const float p[3]) {
+  const float c[3] = {p[0] - 0.5F, p[1] - 0.5F, p[2] - 0.5F};
+  const float away = std::max({std::abs(c[0]), std::abs(c[1]), std::abs(c[2])});
+  const int k = RayMarch::cascade_of(away, x.shape.cascades);
+  uint32_t cell[3];
+  for (int axis = 0; axis < 3; ++axis) cell[axis] = uint32_t(RayMarch::cell_of(c[axis], k, x.shape.grid));
+  const uint32_t index = RayMarch::morton(cell[0], cell[1], cell[2]);
+  const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
+  return (x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1;
+}
+
+}  // namespace
+
+void RayMarch::reference(const Args<double>& x, const Args<double>&) {
+  const Shape& s = x.shape;
+  // The values are floats held in doubles; converting back is exact, and all arithmetic below is float's.
+  const float steps[4] = {float(x.steps[0]), float(x.steps[1]), float(x.steps[2]), float(x.steps[3])};
+  const float side = float(1 << (s.cascades - 1));
+  int64_t total = 0;
+  bool full = false;
+  for (int64_t r = 0; r < s.rays; ++r) {
+    x.ray_begin[r] = int32_t(total);
+    if (full) continue;
+    float o[3], d[3];
+    for (int axis = 0; axis < 3; ++axis) {
+      o[axis] = float(x.origins[axis * s.rays + r]);
+      d[axis] = float(x.directions[axis * s.rays + r]);
+    }
+    const Span span = box_span(o, d, steps[0], side);
+    if (!(span.enter < span.leave)) continue;
+    const float first = span.enter + float(x.jitter[r]) * step_at(span.enter, steps);
+    std::vector<float> kept;
+    float t = first;
+    for (int64_t k = 0; t < span.leave && int64_t(kept.size()) < s.max_samples;) {
+      const float p[3] = {o[0] + t * d[0], o[1] + t * d[1], o[2] + t * d[2]};
+      if (occupied(x, p)) kept.push_back(t);
+      ++k;
+      t = steps[3] == 0 ? first + float(k) * steps[1] : t + step_at(t, steps);
+    }
+    if (total + int64_t(kept.size()) > s.capacity) {
+      full = true;
+      continue;
+    }
+    for (const float kept_t : kept) {
+      x.t[total] = double(kept_t);
+      x.delta[total] = double(step_at(kept_t, steps));
+      ++total;
+    }
+  }
+  x.ray_begin[s.rays] = int32_t(total);
+}
+
+void RayMarch::arrange(const Args<float>& x, std::mt19937_64& random) {
+  const Shape& s = x.shape;
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> unit(0, 1);
+  const float side = float(1 << (s.cascades - 1));
+  for (int64_t r = 0; r < s.rays; ++r) {
+    // Rays from inside and outside the box, most of them towards it, every eighth along an axis.
+    float o[3], d[3], norm = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      o[axis] = 0.5F + side * 1.5F * (unit(random) - 0.5F);
+      d[axis] = r % 8 == 7 ? float(axis == int(r / 8 % 3)) : 0.5F + 0.3F * normal(random) - o[axis];
+      norm += d[axis] * d[axis];
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      const_cast<float*>(x.origins)[axis * s.rays + r] = o[axis];
+      const_cast<float*>(x.directions)[axis * s.rays + r] = d[axis] / std::sqrt(norm);
+    }
+  }
+  // A cone on every other shape, so that both kinds of step are tried.
+  const bool cone = random() % 2;
+  const float dt = side * 1.7320508F / 256.0F;
+  const float steps[4] = {0.05F, dt, cone ? 8 * dt : dt, cone ? 1.0F / 64.0F : 0.0F};
+  std::copy(steps, steps + 4, const_cast<float*>(x.steps));
+  // Blobs of occupied cells: whole bytes are neighbours on the Morton curve, and so are runs of bytes.
+  const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;
+  auto* bits = const_cast<uint8_t*>(x.occupancy);
+  for (int64_t b = 0; b < bytes;) {
+    const int64_t run = std::min<int64_t>(bytes - b, 1 + int64_t(random() % 64));
+    const bool solid = random() % 10 < 2;
+    for (int64_t i = 0; i < run; ++i) bits[b + i] = solid ? uint8_t(random() | random()) : uint8_t(0);
+    b += run;
+  }
+}
+
+}  // namespace klab
