@@ -1,0 +1,56 @@
+// A pinhole camera with OpenCV lens distortion, and the small vectors it needs.
+#pragma once
+
+#include <array>
+#include <cmath>
+
+namespace klab {
+
+struct Vec3 {
+  float x = 0, y = 0, z = 0;
+};
+inline Vec3 operator+(Vec3 a, Vec3 b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+inline Vec3 operator-(Vec3 a, Vec3 b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+inline Vec3 operator*(Vec3 a, Vec3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
+inline Vec3 operator*(float s, Vec3 a) { return {s * a.x, s * a.y, s * a.z}; }
+inline float dot(Vec3 a, Vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+inline Vec3 cross(Vec3 a, Vec3 b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+inline float length(Vec3 a) { return std::sqrt(dot(a, a)); }
+inline Vec3 normalized(Vec3 a) { return (1.F / length(a)) * a; }
+
+struct Ray {
+  Vec3 origin;
+  Vec3 direction;  // unit length
+};
+
+/// Pixels; (0,0) is the upper left corner of the upper left pixel, whose center is (0.5, 0.5).
+struct Camera {
+  int width = 0, height = 0;
+  float fx = 0, fy = 0, cx = 0, cy = 0;
+  float k1 = 0, k2 = 0, p1 = 0, p2 = 0;  // OpenCV radial and tangential distortion
+  /// Camera to world, rows of [R | t]. The camera looks along its -z with +y up (OpenGL, Blender,
+  /// instant-ngp).
+  std::array<float, 12> pose{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+
+  Vec3 position() const { return {pose[3], pose[7], pose[11]}; }
+  Vec3 axis(int column) const {
+    return {pose[size_t(column)], pose[size_t(4 + column)], pose[size_t(8 + column)]};
+  }
+
+  /// The ray through a point of the image, in world coordinates.
+  Ray ray(float u, float v) const;
+
+  /// Where a world point is seen: {u, v, distance along the viewing axis}; distance <= 0 is behind the
+  /// camera.
+  Vec3 project(Vec3 world) const;
+
+  /// The same camera with an image smaller by `factor` in each direction.
+  Camera downscaled(int factor) const;
+};
+
+/// A camera at `eye` looking at `target`, +z up, with a horizontal field of view in radians.
+Camera look_at(Vec3 eye, Vec3 target, int width, int height, float horizontal_fov);
+
+}  // namespace klab

@@ -1,0 +1,116 @@
+// Every number of the recipe, in one list: defaults, limits, JSON in and out.
+//
+// Sources: T. Mueller et al., "Instant Neural Graphics Primitives with a Multiresolution Hash Encoding",
+// 2022, and the details of its published implementation; variations from nerfacc and ngp_pl where a comment
+// says so.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace klab {
+
+struct Config {
+  // Hash encoding.
+  int64_t levels = 16;
+  int64_t features = 2;
+  int64_t log2_table = 19;
+  int64_t base_resolution = 16;
+  int64_t finest_resolution = 2048;  // in the unit cube; larger scenes multiply it by their side
+  // Networks.
+  int64_t density_hidden = 1;
+  int64_t color_hidden = 2;
+  int64_t width = 64;
+  int64_t geometry_features = 16;  // outputs of the density network; the first is the log-density
+  int64_t sh_degree = 4;
+  // Optimizer.
+  double learning_rate = 1e-2;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double epsilon = 1e-15;
+  double weight_decay = 1e-6;       // L2 on the matrices only
+  std::string schedule = "cosine";  // "cosine" to learning_rate·final_rate over the run (ngp_pl), or "steps"
+  double final_rate = 1.0 / 30.0;   //
+  double warmup_steps = 0;          // linear from 0 (nerfacc: 100)
+  double decay = 0.33;              // "steps": factor ...
+  int64_t decay_start = 20000;      // ... at this step ...
+  int64_t decay_every = 10000;      // ... and after every so many
+  double ema = 0.95;                // of the weights used for inference; 0: the weights themselves
+  // Batch.
+  int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
+  int64_t max_samples_per_ray = 1024;
+  int64_t first_rays = 1024;  // of the first step, before anything is measured
+  // Marching.
+  double steps_per_diagonal = 1024;  // steps in the diagonal of the unit cube
+  double cone = 1.0 / 256;           // step over distance, for scenes larger than the unit cube
+  double early_stop = 1e-4;          // transmittance
+  // Occupancy grid.
+  int64_t grid = 128;
+  double grid_decay = 0.95;
+  int64_t grid_every = 16;       // steps between updates
+  int64_t grid_warmup = 256;     // steps during which all cells are updated
+  double grid_threshold = 0.01;  // on density·step; the mean, when that is smaller
+  double grid_fraction = 0.25;   // after the warm-up: this share of the cells uniformly, and as many occupied
+  // Loss.
+  std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
+  std::string background =
+      "white";                 // training: "white" | "black" | "random"; evaluation is on white unless black
+  double opacity_entropy = 0;  // weight (ngp_pl: 1e-3)
+
+  /// Calls visit(name, reference, low, high) for numbers and visit(name, reference, allowed) for words.
+  template <class Self, class Visit>
+  static void fields(Self& c, Visit&& visit) {
+    visit("levels", c.levels, 1, 32);
+    visit("features", c.features, 1, 8);
+    visit("log2_table", c.log2_table, 4, 28);
+    visit("base_resolution", c.base_resolution, 2, 4096);
+    visit("finest_resolution", c.finest_resolution, 2, 1 << 19);
+    visit("density_hidden", c.density_hidden, 1, 8);
+    visit("color_hidden", c.color_hidden, 1, 8);
+    visit("width", c.width, 8, 256);
+    visit("geometry_features", c.geometry_features, 1, 64);
+    visit("sh_degree", c.sh_degree, 1, 4);
+    visit("learning_rate", c.learning_rate, 1e-9, 1);
+    visit("beta1", c.beta1, 0, 0.9999999);
+    visit("beta2", c.beta2, 0, 0.9999999);
+    visit("epsilon", c.epsilon, 1e-30, 1);
+    visit("weight_decay", c.weight_decay, 0, 1);
+    visit("schedule", c.schedule, "cosine steps");
+    visit("final_rate", c.final_rate, 0, 1);
+    visit("warmup_steps", c.warmup_steps, 0, 1e6);
+    visit("decay", c.decay, 1e-6, 1);
+    visit("decay_start", c.decay_start, 0, int64_t(1) << 40);
+    visit("decay_every", c.decay_every, 1, int64_t(1) << 40);
+    visit("ema", c.ema, 0, 0.99999);
+    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
+    visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096);
+    visit("first_rays", c.first_rays, 1, 1 << 22);
+    visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536);
+    visit("cone", c.cone, 0, 1);
+    visit("early_stop", c.early_stop, 0, 0.5);
+    visit("grid", c.grid, 8, 512);
+    visit("grid_decay", c.grid_decay, 0, 1);
+    visit("grid_every", c.grid_every, 1, 1 << 30);
+    visit("grid_warmup", c.grid_warmup, 0, 1 << 30);
+    visit("grid_threshold", c.grid_threshold, 0, 1e6);
+    visit("grid_fraction", c.grid_fraction, 0, 1);
+    visit("loss", c.loss, "mse huber smooth_l1");
+    visit("background", c.background, "white black random");
+    visit("opacity_entropy", c.opacity_entropy, 0, 10);
+  }
+
+  /// Throws std::invalid_argument naming the field when combinations make no sense (width not a multiple of
+  /// 8, features not 1, 2, 4 or 8, a grid that is no power of two, finest below base).
+  void validate() const;
+};
+
+/// Reads a JSON object; what it does not name keeps its default. Unknown keys, wrong types and values out of
+/// range are errors (std::runtime_error) naming file, key, what is allowed, and for an unknown key the
+/// nearest known one.
+Config read_config(const std::filesystem::path& file);
+Config config_from_json(const std::string& text, const std::string& where);
+std::string config_to_json(const Config& config);
+
+}  // namespace klab

@@ -1,0 +1,160 @@
+#include "labs/16_hash_nerf/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+namespace klab {
+namespace {
+
+constexpr int64_t kRays = 8192;        // a chunk
+constexpr int64_t kSamples = 1 << 20;  // room for its samples
+
+float eight_bits(float v) { return float(to_byte(v)) / 255.0F; }
+
+}  // namespace
+
+Renderer::Renderer(const Model& model, const Plan& plan)
+    : model_(model),
+      plan_(plan),
+      field_(model, plan_, profile_, std::max(kSamples, model.config.max_samples_per_ray)),
+      batch_(model, kRays, field_.capacity()) {}
+
+Picture Renderer::render(const Camera& camera) {
+  Picture out;
+  out.width = camera.width;
+  out.height = camera.height;
+  const int64_t pixels = int64_t(camera.width) * camera.height;
+  out.rgb.resize(size_t(3 * pixels));
+  out.opacity.resize(size_t(pixels));
+  out.depth.resize(size_t(pixels));
+  const std::array<const float*, 3> parameters = {
+      model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
+  int64_t chunk = kRays;
+  for (int64_t begin = 0; begin < pixels;) {
+    const int64_t n = batch_.rays = std::min(chunk, pixels - begin);
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < n; ++r) {
+      const int64_t pixel = begin + r;
+      const Ray ray = camera.ray(float(pixel % camera.width) + 0.5F, float(pixel / camera.width) + 0.5F);
+      const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
+      const float d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
+      for (int64_t c = 0; c < 3; ++c) {
+        batch_.origins[c * n + r] = o[c];
+        batch_.directions[c * n + r] = d[c];
+        batch_.background[c * n + r] = model_.placement.black ? 0.0F : 1.0F;
+      }
+      batch_.jitter[r] = 0.5F;
+    }
+    march(model_, plan_, profile_, batch_);
+    // Rays that did not fit come back without samples. When that may have happened, try fewer at a time.
+    if (batch_.samples + model_.config.max_samples_per_ray > batch_.max_samples && n > 1) {
+      chunk = std::max<int64_t>(1, n / 2);
+      continue;
+    }
+    shade(model_, parameters, plan_, profile_, field_, batch_);
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * (begin + r) + c)] = batch_.color[c * n + r];
+      out.opacity[size_t(begin + r)] = batch_.opacity[r];
+      out.depth[size_t(begin + r)] = batch_.depth[r];
+    }
+    begin += n;
+  }
+  return out;
+}
+
+double psnr(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double d = double(eight_bits(a[i])) - double(eight_bits(b[i]));
+    sum += d * d;
+  }
+  return -10 * std::log10(sum / double(a.size()));
+}
+
+double ssim(std::span<const float> a, std::span<const float> b, int width, int height) {
+  constexpr int kRadius = 5;
+  if (width <= 2 * kRadius || height <= 2 * kRadius)
+    throw std::invalid_argument(
+        fmt::format("ssim needs pictures of at least 11x11 pixels, got {}x{}", width, height));
+  double window[2 * kRadius + 1], norm = 0;
+  for (int i = -kRadius; i <= kRadius; ++i)
+    norm += window[i + kRadius] = std::exp(-0.5 * i * i / (1.5 * 1.5));
+  for (double& w : window) w /= norm;
+  const int inner = width - 2 * kRadius;
+  double total = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total)
+  for (int y = kRadius; y < height - kRadius; ++y) {
+    // Vertical pass for the five moments of every column, then the horizontal one.
+    std::vector<double> column(size_t(width) * 5);
+    for (int c = 0; c < 3; ++c) {
+      std::fill(column.begin(), column.end(), 0.0);
+      for (int j = -kRadius; j <= kRadius; ++j) {
+        for (int x = 0; x < width; ++x) {
+          const size_t at = (size_t(y + j) * size_t(width) + size_t(x)) * 3 + size_t(c);
+          const double p = double(eight_bits(a[at])), q = double(eight_bits(b[at])), w = window[j + kRadius];
+          double* m = column.data() + size_t(x) * 5;
+          m[0] += w * p;
+          m[1] += w * q;
+          m[2] += w * p * p;
+          m[3] += w * q * q;
+          m[4] += w * p * q;
+        }
+      }
+      for (int x = kRadius; x < width - kRadius; ++x) {
+        double m[5] = {0, 0, 0, 0, 0};
+        for (int i = -kRadius; i <= kRadius; ++i)
+          for (int k = 0; k < 5; ++k) m[k] += window[i + kRadius] * column[size_t(x + i) * 5 + size_t(k)];
+        const double va = m[2] - m[0] * m[0], vb = m[3] - m[1] * m[1], cov = m[4] - m[0] * m[1];
+        constexpr double c1 = 0.01 * 0.01, c2 = 0.03 * 0.03;
+        total +=
+            (2 * m[0] * m[1] + c1) * (2 * cov + c2) / ((m[0] * m[0] + m[1] * m[1] + c1) * (va + vb + c2));
+      }
+    }
+  }
+  return total / (3.0 * inner * (height - 2 * kRadius));
+}
+
+std::vector<float> ground_truth(const View& view, bool black) {
+  const size_t pixels = size_t(view.image.width) * size_t(view.image.height);
+  std::vector<float> out(pixels * 3);
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* p = view.image.rgba.data() + i * 4;
+    const float alpha = float(p[3]) / 255.0F;
+    for (size_t c = 0; c < 3; ++c) out[i * 3 + c] = alpha * float(p[c]) / 255.0F + (black ? 0.0F : 1 - alpha);
+  }
+  return out;
+}
+
+Score evaluate(const Model& model, const Plan& plan, std::span<const View> views,
+               const std::function<void(const View&, const Picture&, const ViewScore&)>& each) {
+  if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
+  Renderer renderer(model, plan);
+  Score score;
+  for (const View& view : views) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Picture picture = renderer.render(view.camera);
+    ViewScore s;
+    s.name = view.name;
+    s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::vector<float> truth = ground_truth(view, model.placement.black);
+    s.psnr = psnr(picture.rgb, truth);
+    s.ssim = ssim(picture.rgb, truth, picture.width, picture.height);
+    score.psnr += s.psnr / double(views.size());
+    score.ssim += s.ssim / double(views.size());
+    score.seconds += s.seconds / double(views.size());
+    if (each) each(view, picture, s);
+    score.views.push_back(std::move(s));
+  }
+  score.protocol = fmt::format(
+      "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
+      "test view was trained on",
+      views.size(), views.front().image.width, views.front().image.height,
+      model.placement.black ? "black" : "white");
+  return score;
+}
+
+}  // namespace klab

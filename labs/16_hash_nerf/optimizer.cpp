@@ -1,0 +1,51 @@
+#include "labs/16_hash_nerf/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "labs/16_hash_nerf/random.h"
+#include "reference/adam/adam.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+
+namespace klab {
+namespace {
+
+MlpFwd::Shape shape_from(const std::array<int64_t, 6>& mlp) { return shape_of<MlpFwd>(mlp); }
+
+constexpr int64_t kZeroed = 1 << 16;  // floats a thread clears at a time
+
+}  // namespace
+
+OptimizerState::OptimizerState(int64_t count, int64_t group)
+    : gradient(count), m(count), v(count), steps((count + group - 1) / group) {}
+
+void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<float>& parameters,
+               OptimizerState& state) {
+  float hyper[Adam::kHypers];
+  hyper[Adam::rate] = float(a.learning_rate);
+  hyper[Adam::beta1] = float(a.beta1);
+  hyper[Adam::beta2] = float(a.beta2);
+  hyper[Adam::epsilon] = float(a.epsilon);
+  hyper[Adam::l2] = float(a.weight_decay);
+  const std::array<int64_t, 3> shape = {parameters.size(), group, 0};
+  plan.run(
+      "adam", shape,
+      {hyper, state.gradient.data(), parameters.data(), state.m.data(), state.v.data(), state.steps.data()});
+#pragma omp parallel for schedule(static)
+  for (int64_t begin = 0; begin < state.gradient.size(); begin += kZeroed)
+    std::fill_n(state.gradient.data() + begin, std::min(kZeroed, state.gradient.size() - begin), 0.0F);
+}
+
+int64_t mlp_weights(const std::array<int64_t, 6>& mlp) { return shape_from(mlp).weights(); }
+
+void xavier_uniform(const std::array<int64_t, 6>& mlp, uint64_t seed, uint64_t purpose, float* weights) {
+  const auto s = shape_from(mlp);
+  const Draws draws(seed, 0, purpose);
+  for (int64_t layer = 0; layer < s.layers(); ++layer) {
+    const float limit = std::sqrt(6.0F / float(s.from(layer) + s.to(layer)));
+    for (int64_t i = s.weight_begin(layer); i < s.weight_begin(layer + 1); ++i)
+      weights[i] = limit * (2 * draws.unit(uint64_t(i)) - 1);
+  }
+}
+
+}  // namespace klab

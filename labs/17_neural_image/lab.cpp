@@ -1,0 +1,13 @@
+// Lab 17: one photograph. It has no op of its own: `klab fit-image` runs it.
+#include "harness/lab.h"
+
+namespace klab {
+namespace {
+
+KLAB_LAB({
+    .title = "A neural image: the pipeline in two dimensions",
+    .question = "How many numbers does a photograph need, and how fast can they be found?",
+});
+
+}  // namespace
+}  // namespace klab

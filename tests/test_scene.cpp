@@ -1,0 +1,280 @@
+// Scenes: what is read, what is left out with a word, and what is refused with which words.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "labs/16_hash_nerf/scene.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A folder with a small scene of four 16x12 pictures; a test changes what it wants and loads it.
+class Folder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path = fs::temp_directory_path() / ("klab_scene_" + std::to_string(::getpid()) + "_" +
+                                        ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(path);
+    fs::create_directories(path);
+    document = {{"camera_angle_x", 0.7}, {"frames", json::array()}};
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = "view_" + std::to_string(i);
+      picture(name + ".png", 16, 12, 4);
+      document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", pose(float(i))}});
+    }
+  }
+  void TearDown() override { fs::remove_all(path); }
+
+  static json pose(float angle) {
+    const float c = std::cos(angle), s = std::sin(angle);
+    // Looks along -z, which points away from the camera's place: towards the origin.
+    return json::array({{c, 0, s, 4 * s}, {0, 1, 0, 0}, {-s, 0, c, 4 * c}, {0, 0, 0, 1}});
+  }
+  void picture(const std::string& name, int w, int h, int channels) const {
+    std::vector<uint8_t> pixels(size_t(w * h * channels));
+    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = uint8_t(i * 37);
+    save_png(path / name, w, h, channels, pixels);
+  }
+  void write(const std::string& name = "transforms_train.json") const {
+    std::ofstream(path / name) << document.dump();
+  }
+  Scene load() const { return load_scene(path.string(), {}); }
+  // The message of the error that loading ends with, or "" when it does not.
+  std::string error() const {
+    try {
+      load();
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  fs::path path;
+  json document;
+};
+
+TEST_F(Folder, ReadsTrainAndTestApart) {
+  write();
+  json all = document;
+  document["frames"] = json::array({all["frames"][1]});
+  write("transforms_test.json");
+  document = {{"frames", json::array()}};
+  write("transforms_of_something_else.json");
+  const Scene scene = load();
+  EXPECT_EQ(scene.train.size(), 4U);
+  EXPECT_EQ(scene.test.size(), 1U);
+  EXPECT_EQ(scene.format, "Blender");
+  const Camera& c = scene.train[0].camera;
+  EXPECT_EQ(c.width, 16);
+  EXPECT_NEAR(c.fx, 8 / std::tan(0.35), 1e-4);
+  EXPECT_FLOAT_EQ(c.cx, 8);
+  // World (0,0,4) lies at a third of its distance from the middle of the unit cube.
+  EXPECT_NEAR(c.position().z, 0.5 + 4.0 / 3, 1e-5);
+  const Vec3 d = c.ray(8, 6).direction;
+  EXPECT_NEAR(d.z, -1, 1e-5);
+}
+
+TEST_F(Folder, HoldsOutEveryEighthWithoutATestSet) {
+  for (int i = 4; i < 20; ++i) document["frames"].push_back(document["frames"][size_t(i % 4)]);
+  write("transforms.json");
+  const Scene scene = load();
+  EXPECT_EQ(scene.test.size(), 3U);
+  EXPECT_EQ(scene.train.size(), 17U);
+}
+
+TEST_F(Folder, SkipsMissingPicturesWithACount) {
+  fs::remove(path / "view_2.png");
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  EXPECT_EQ(scene.train.size(), 3U);
+  ASSERT_EQ(scene.notes.size(), 1U);
+  EXPECT_NE(scene.notes[0].find("1 of 4 frames have no picture"), std::string::npos) << scene.notes[0];
+}
+
+TEST_F(Folder, AllPicturesMissingIsAnError) {
+  for (int i = 0; i < 4; ++i) fs::remove(path / ("view_" + std::to_string(i) + ".png"));
+  write();
+  EXPECT_NE(error().find("none of its 4 frames"), std::string::npos) << error();
+}
+
+TEST_F(Folder, LeavesOutPicturesOfAnotherShape) {
+  picture("view_1.png", 30, 7, 3);
+  document["w"] = 16;
+  document["h"] = 12;
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  EXPECT_EQ(scene.train.size(), 3U);
+  EXPECT_FALSE(scene.notes.empty());
+}
+
+TEST_F(Folder, ReadsEveryNumberOfChannels) {
+  picture("view_0.png", 16, 12, 1);
+  picture("view_1.png", 16, 12, 3);
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  const Image& gray = scene.train[0].image;
+  EXPECT_EQ(gray.at(3, 0)[0], gray.at(3, 0)[2]);
+  EXPECT_EQ(gray.at(3, 0)[3], 255);
+  EXPECT_FALSE(gray.has_alpha);
+  EXPECT_TRUE(scene.train[2].image.has_alpha);
+}
+
+TEST_F(Folder, TruncatedPictureIsNamed) {
+  write();
+  fs::resize_file(path / "view_3.png", fs::file_size(path / "view_3.png") / 2);
+  EXPECT_NE(error().find("view_3.png"), std::string::npos) << error();
+}
+
+TEST_F(Folder, NoImageAtAllIsNamed) {
+  write();
+  std::ofstream(path / "view_0.png") << "this is text";
+  EXPECT_NE(error().find("neither PNG nor JPEG"), std::string::npos) << error();
+  std::ofstream(path / "view_0.png", std::ios::trunc).flush();
+  EXPECT_NE(error().find("is empty"), std::string::npos) << error();
+}
+
+TEST_F(Folder, TruncatedJsonIsAnErrorAtEveryLength) {
+  const std::string whole = document.dump();
+  for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 60) {
+    std::ofstream(path / "transforms_train.json") << whole.substr(0, length);
+    EXPECT_NE(error().find("transforms_train.json"), std::string::npos) << "cut at " << length;
+  }
+}
+
+struct Wrong {
+  const char* name;
+  std::function<void(json&)> change;
+  const char* says;
+};
+
+class WrongField : public Folder, public ::testing::WithParamInterface<Wrong> {};
+
+TEST_P(WrongField, IsNamed) {
+  GetParam().change(document);
+  write();
+  const std::string message = error();
+  EXPECT_NE(message.find(GetParam().says), std::string::npos) << message;
+  EXPECT_NE(message.find("transforms_train.json"), std::string::npos) << message;
+}
+
+json& matrix(json& d) { return d["frames"][1]["transform_matrix"]; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Scenes, WrongField,
+    ::testing::Values(
+        Wrong{"rows", [](json& d) { matrix(d).erase(3); }, "does not have 4 rows"},
+        Wrong{"columns", [](json& d) { matrix(d)[1].erase(0); }, "row 1 does not have 4 numbers"},
+        Wrong{"text", [](json& d) { matrix(d)[0][0] = "one"; }, "[0][0] is not a number"},
+        Wrong{"null_is_nan", [](json& d) { matrix(d)[0][0] = std::nan(""); }, "[0][0] is not a number"},
+        Wrong{"huge", [](json& d) { matrix(d)[0][3] = 1e300; }, "[0][3] is not finite"},
+        Wrong{"scaled", [](json& d) { matrix(d)[0][0] = 5.0; }, "not rigid"},
+        Wrong{"mirrored",
+              [](json& d) {
+                for (auto& row : matrix(d)) row[1] = -row[1].get<double>();
+              },
+              "mirrors"},
+        Wrong{"last_row", [](json& d) { matrix(d)[3][0] = 1.0; }, "last row"},
+        Wrong{"no_matrix", [](json& d) { d["frames"][1].erase("transform_matrix"); }, "transform_matrix"},
+        Wrong{"no_frames", [](json& d) { d.erase("frames"); }, "\"frames\""},
+        Wrong{"frames_text", [](json& d) { d["frames"] = "all"; }, "\"frames\""},
+        Wrong{"frames_empty", [](json& d) { d["frames"] = json::array(); }, "empty"},
+        Wrong{"frame_number", [](json& d) { d["frames"][0] = 7; }, "file_path"},
+        Wrong{"zero_angle", [](json& d) { d["camera_angle_x"] = 0; }, "camera_angle_x"},
+        Wrong{"wide_angle", [](json& d) { d["camera_angle_x"] = 3.2; }, "below pi"},
+        Wrong{"angle_text", [](json& d) { d["camera_angle_x"] = "wide"; }, "camera_angle_x"},
+        Wrong{"negative_focal", [](json& d) { d["fl_x"] = -3; }, "fl_x"},
+        Wrong{"no_focal", [](json& d) { d.erase("camera_angle_x"); }, "no focal length"},
+        Wrong{"zero_width", [](json& d) { d["w"] = 0; }, "\"w\""},
+        Wrong{"aabb_scale", [](json& d) { d["aabb_scale"] = 3; }, "power of two"},
+        Wrong{"offset",
+              [](json& d) {
+                d["offset"] = json::array({1, 2});
+              },
+              "offset"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Scene, MissingOrEmptyFolder) {
+  EXPECT_THROW(load_scene("no/such/folder", {}), std::runtime_error);
+  const fs::path empty = fs::temp_directory_path() / ("klab_empty_" + std::to_string(::getpid()));
+  fs::create_directories(empty);
+  try {
+    load_scene(empty.string(), {});
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("transforms_train.json"), std::string::npos);
+  }
+  fs::remove_all(empty);
+}
+
+TEST(Scene, BuiltInHasExactDepthAndRepeats) {
+  const SceneOptions small{.downscale = 16};
+  const Scene a = built_in_scene(small), b = built_in_scene(small);
+  ASSERT_FALSE(a.test.empty());
+  EXPECT_EQ(a.train[3].image.rgba, b.train[3].image.rgba);
+  // A point at the depth of a pixel lies inside the box and projects back to the pixel's center.
+  const View& v = a.train[0];
+  int seen = 0;
+  for (int y = 0; y < v.camera.height; ++y)
+    for (int x = 0; x < v.camera.width; ++x) {
+      const float depth = v.depth[size_t(y * v.camera.width + x)];
+      if (depth == 0) continue;
+      ++seen;
+      const Ray ray = v.camera.ray(float(x) + 0.5F, float(y) + 0.5F);
+      const Vec3 p = ray.origin + depth * ray.direction;
+      for (const float c : {p.x, p.y, p.z}) EXPECT_TRUE(c > 0 && c < 1);
+      const Vec3 back = v.camera.project(p);
+      EXPECT_NEAR(back.x, x + 0.5, 1e-3);
+      EXPECT_NEAR(back.y, y + 0.5, 1e-3);
+    }
+  EXPECT_GT(seen, 20);
+}
+
+TEST(Camera, DistortionIsUndone) {
+  Camera c = look_at({3, 1, 2}, {0, 0, 0}, 200, 300, 0.8F);
+  c.k1 = 0.06F;
+  c.k2 = -0.08F;
+  c.p1 = -1e-3F;
+  c.p2 = 2e-4F;
+  for (const auto& [u, v] : {std::pair{3.F, 4.F}, {100.F, 150.F}, {199.F, 299.F}}) {
+    const Ray ray = c.ray(u, v);
+    const Vec3 back = c.project(ray.origin + 2.5F * ray.direction);
+    EXPECT_NEAR(back.x, u, 5e-3);
+    EXPECT_NEAR(back.y, v, 5e-3);
+  }
+}
+
+TEST(Image, DownscaleAveragesWithAlpha) {
+  Image image;
+  image.width = 3;  // the third column is the remainder that is cut off
+  image.height = 2;
+  image.has_alpha = true;
+  image.rgba = {200, 0, 0, 255, 0, 0, 0, 0, 9, 9, 9, 9, 100, 0, 0, 255, 0, 0, 0, 0, 9, 9, 9, 9};
+  const Image small = downscale(image, 2);
+  ASSERT_EQ(small.width, 1);
+  ASSERT_EQ(small.height, 1);
+  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels have no say in the color
+  EXPECT_EQ(small.rgba[3], 128);
+  EXPECT_THROW(downscale(image, 3), std::invalid_argument);
+}
+
+TEST(Scene, RealSetsWhereTheyAre) {
+  const fs::path data = fs::path(KLAB_SOURCE_DIR) / ".." / "shared" / "data";
+  if (!fs::exists(data / "fox")) GTEST_SKIP() << "the public sets are not beside the checkout";
+  const Scene fox = load_scene((data / "fox").string(), {.downscale = 8});
+  EXPECT_EQ(fox.format, "instant-ngp");
+  EXPECT_EQ(fox.cascades, 3);
+  EXPECT_EQ(fox.train.size() + fox.test.size(), 50U);
+  ASSERT_FALSE(fox.notes.empty());
+  EXPECT_NE(fox.notes[0].find("17 of 67"), std::string::npos) << fox.notes[0];
+}
+
+}  // namespace
+}  // namespace klab
