@@ -1,12 +1,12 @@
-// ray_march.cpu.03_threads: rays are dealt to threads in chunks.
+// ray_march.cpu.03_skip_blocks: an empty block of cells is left in one jump.
 //
-// CHANGE    threads march chunks of rays into buffers of their own; a prefix sum over the counts gives each
-// ray its
-//           place, and a second pass copies. No atomics, so the order does not depend on timing.
-// EXPECT    close to the number of threads: rays do not depend on each other, the copy is small.
-// NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
+// CHANGE    on the Morton curve 64 cells in a row are a block of 4×4×4, and 512 one of 8×8×8: one or eight words that
+//           are zero tell that the whole block is empty, and the jump goes to its far side.
+// EXPECT    up to 4 or 8 times fewer lookups in empty space, which is most of the box; nothing between surfaces.
+// NUMERICS  bit-exact by contract, as the parent.
+// NEEDS     a grid of at least 4 or 8 cells an edge for blocks of that size; smaller ones go cell by cell.
 // TRIED     -
+#include <cstring>
 #include <vector>
 #include "harness/registrar.h"
 
@@ -26,6 +26,18 @@ struct Cell {
   float exit;  // a distance at which the ray is still surely inside the cell, or has just entered it
 };
 
+// Edge of the largest aligned block around an empty cell that is known to be empty: 1, 4 or 8 cells.
+uint32_t empty_edge(const uint8_t* bits, uint32_t index, int64_t grid) {
+  uint64_t words[8];
+  if (grid < 4) return 1;
+  std::memcpy(words, bits + index / 64 * 8, 8);
+  if (words[0] != 0) return 1;
+  if (grid < 8) return 4;
+  std::memcpy(words, bits + index / 512 * 64, 64);
+  for (int i = 1; i < 8; ++i) words[0] |= words[i];
+  return words[0] == 0 ? 8 : 4;
+}
+
 Cell look_up(const March::Args<float>& x, const Ray& ray, const float inverse[3], float t) {
   float c[3];
   for (int axis = 0; axis < 3; ++axis) c[axis] = ray.o[axis] + t * ray.d[axis] - 0.5F;
@@ -35,11 +47,14 @@ Cell look_up(const March::Args<float>& x, const Ray& ray, const float inverse[3]
   for (int axis = 0; axis < 3; ++axis) cell[axis] = uint32_t(March::cell_of(c[axis], k, x.shape.grid));
   const uint32_t index = March::morton(cell[0], cell[1], cell[2]);
   const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
-  if ((x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1) return {true, t};
+  const uint8_t* bits = x.occupancy + k * bytes;
+  if ((bits[index / 8] >> (index % 8)) & 1) return {true, t};
+  const uint32_t edge = empty_edge(bits, index, x.shape.grid);  // cells along an edge of what is surely empty
+  for (uint32_t& corner : cell) corner &= ~(edge - 1);
   const float size = float(1 << k) / float(x.shape.grid);
   float exit = INFINITY;
   for (int axis = 0; axis < 3; ++axis) {
-    const float side = ray.d[axis] > 0 ? 1.0F : 0.0F;
+    const float side = ray.d[axis] > 0 ? float(edge) : 0.0F;
     const float border = (float(cell[axis]) + side) * size - 0.5F * float(1 << k);  // from the center
     const float from_center = ray.o[axis] - 0.5F;
     // Positions and border carry a few roundings of numbers of this size; divided by d they are distances.
@@ -90,50 +105,30 @@ int64_t march(const March::Args<float>& x, const Ray& ray, float jitter, float* 
   return count;
 }
 
-constexpr int64_t kChunk = 64;  // rays
-
 void run(const March::Args<float>& x) {
   const March::Shape& s = x.shape;
-  const int64_t chunks = (s.rays + kChunk - 1) / kChunk;
-  std::vector<std::vector<float>> kept(static_cast<size_t>(chunks));
-  std::vector<int32_t> counts(static_cast<size_t>(s.rays));
-#pragma omp parallel
-  {
-    std::vector<float> one(static_cast<size_t>(s.max_samples));
-#pragma omp for schedule(dynamic)
-    for (int64_t c = 0; c < chunks; ++c) {
-      auto& mine = kept[static_cast<size_t>(c)];
-      for (int64_t r = c * kChunk; r < std::min(s.rays, (c + 1) * kChunk); ++r) {
-        const Ray ray{{x.origins[r], x.origins[s.rays + r], x.origins[2 * s.rays + r]},
-                      {x.directions[r], x.directions[s.rays + r], x.directions[2 * s.rays + r]}};
-        const int64_t count = march(x, ray, x.jitter[r], one.data());
-        counts[static_cast<size_t>(r)] = int32_t(count);
-        mine.insert(mine.end(), one.begin(), one.begin() + count);
-      }
-    }
-  }
+  std::vector<float> kept(size_t(s.max_samples));
   int64_t total = 0;
   bool full = false;
   for (int64_t r = 0; r < s.rays; ++r) {
     x.ray_begin[r] = int32_t(total);
-    full = full || total + counts[static_cast<size_t>(r)] > s.capacity;
-    if (!full) total += counts[static_cast<size_t>(r)];
-  }
-  x.ray_begin[s.rays] = int32_t(total);
-#pragma omp parallel for schedule(static)
-  for (int64_t c = 0; c < chunks; ++c) {
-    // A chunk's samples are contiguous in the result too; only its last rays may have been refused.
-    const int64_t begin = x.ray_begin[c * kChunk];
-    const int64_t end = x.ray_begin[std::min(s.rays, (c + 1) * kChunk)];
-    for (int64_t i = begin; i < end; ++i) {
-      const float t = kept[static_cast<size_t>(c)][static_cast<size_t>(i - begin)];
-      x.t[i] = t;
-      x.delta[i] = March::step_at(t, x.steps);
+    if (full) continue;
+    const Ray ray{{x.origins[r], x.origins[s.rays + r], x.origins[2 * s.rays + r]},
+                  {x.directions[r], x.directions[s.rays + r], x.directions[2 * s.rays + r]}};
+    const int64_t count = march(x, ray, x.jitter[r], kept.data());
+    if (total + count > s.capacity) {
+      full = true;
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i, ++total) {
+      x.t[total] = kept[size_t(i)];
+      x.delta[total] = March::step_at(kept[size_t(i)], x.steps);
     }
   }
+  x.ray_begin[s.rays] = int32_t(total);
 }
 
-KLAB_VARIANT(RayMarch, {.run = run, .parent = "02_skip_cells", .tiles = {64}});
+KLAB_VARIANT(RayMarch, {.run = run, .parent = "02_skip_cells", .tiles = {4, 8}});
 
 }  // namespace
 }  // namespace klab
