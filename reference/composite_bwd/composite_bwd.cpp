@@ -24,7 +24,7 @@ void CompositeBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
 // where the n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the difference's
 // rounding add 7u of the terms, which RayBound's entries exceed: 24u.
 // Left-out samples, T < stop: their own gradient is at most exp'·delta·T·(P + max P), and in all others the suffix
-// lacks at most T·max P. Where products are denormal, each of five a sample loses up to 2^-149 before the slope.
+// lacks up to T·max P and may have T·Q of background in its place, of either sign. Where products are denormal, each of five a sample loses up to 2^-149 before the slope.
 void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [rays, samples] = x.shape;
   const double unit = terms(x.shape) * 0x1p-24;
@@ -60,7 +60,8 @@ void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitud
       magnitude.d_density_raw[first + i] =
           slope *
           (b.T[size_t(i) + 1] * p_size + whole +
-           (b.behind * (largest + (i >= b.stopped ? p_size : 0)) + 5 * double(n + 2) * 0x1p-149) / unit);
+           (b.behind * (largest + q_size + (i >= b.stopped ? p_size : 0)) + 5 * double(n + 2) * 0x1p-149) /
+               unit);
       for (int64_t c = 0; c < 3; ++c) {
         const double g = x.d_color[c * rays + r];
         const int64_t at = c * samples + first + i;
