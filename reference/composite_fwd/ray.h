@@ -48,7 +48,7 @@ struct RayBound {
   std::vector<double> weight;  // [n]
   std::vector<double> T;       // [n+1]
   int64_t stopped = 0;         // first sample that a variant may leave out (n: none)
-  double behind = 0;           // transmittance in front of it
+  double behind = 0;           // transmittance in front of it, and the error of a variant that goes by it
 };
 
 /// `stop` is the transmittance below which a ray may be stopped; the comparison itself is done in float, on a
@@ -62,7 +62,8 @@ inline RayBound bound(const Ray& ray, double stop) {
   for (size_t i = 0; i < n; ++i)
     b.weight[i] = double(n + 1) * (1 + depth(ray.T[i])) * ray.weight[i] + (1 + depth(ray.T[i])) * ray.T[i] +
                   (1 + depth(ray.T[i + 1])) * ray.T[i + 1] + 2 * flushed;
-  for (size_t i = n + 1; i-- > 0 && ray.T[i] < stop * 1.001;) b.stopped = int64_t(i), b.behind = ray.T[i];
+  for (size_t i = n + 1; i-- > 0 && ray.T[i] < stop * 1.001;)
+    b.stopped = int64_t(i), b.behind = ray.T[i] + 12 * 0x1p-24 * b.T[i];
   return b;
 }
 
