@@ -36,7 +36,8 @@ Verdict judge(double got, double want, double bound, double most) {
 double Tolerance::bound(double magnitude, double reference) const {
   if (exact) return 0;
   const double arithmetic = unit * factor * magnitude + underflow;
-  return stored > 0 ? arithmetic + stored * std::abs(reference) : arithmetic;  // the reference may be infinite
+  return stored > 0 ? arithmetic + stored * std::abs(reference)
+                    : arithmetic;  // the reference may be infinite
 }
 
 double unit_roundoff(Unit unit) {

@@ -17,15 +17,14 @@ void CompositeBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
   CompositeFwd::arrange(forward, random);
 }
 
-// The bound: 24u times what is derived here, which is 16u, terms(), times 3/2 of it. Weights and
-// transmittances err by 12u times RayBound's entries. p_i is a sum of four products: 4u of P_i = sum |g·rgb|
-// + |z|·t; q likewise, of Q. A suffix may be summed from the back or be taken as total - prefix; either way
-// its error is at most that of the ray's whole sum: 12u + 4u + u·n (the sum), of
+// The bound, in units of 24u. Weights and transmittances err by 12u times RayBound's entries. p_i is a sum of four
+// products: 4u of P_i = sum |g·rgb| + |z|·t; q likewise, of Q. A suffix may be summed from the back or be taken as
+// total - prefix; either way its error is at most that of the ray's whole sum: 12u + 4u + u·n (the sum), of
 //   whole = sum_j bound.weight_j·P_j + bound.T_n·Q,
-// where the n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the
-// difference's rounding add 7u of the terms, which RayBound's entries exceed: 24u. Left-out samples, T <
-// stop: their own gradient is at most exp'·delta·T·(P + max P), and in all others the suffix lacks at most
-// T·max P.
+// where the n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the difference's
+// rounding add 7u of the terms, which RayBound's entries exceed: 24u.
+// Left-out samples, T < stop: their own gradient is at most exp'·delta·T·(P + max P), and in all others the suffix
+// lacks up to T·max P and may have T·Q of background in its place, of either sign. Where products are denormal, each of five a sample loses up to 2^-149 before the slope.
 void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [rays, samples] = x.shape;
   const double unit = terms(x.shape) * 0x1p-24;
@@ -59,14 +58,16 @@ void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitud
       x.d_density_raw[first + i] = slope * (ray.T[size_t(i) + 1] * payload(i, same) - suffix);
       suffix += ray.weight[size_t(i)] * payload(i, same);
       magnitude.d_density_raw[first + i] =
-          1.5 * slope * (b.T[size_t(i) + 1] * p_size + whole) +
-          slope * b.behind * (largest + (i >= b.stopped ? p_size : 0)) / unit;
+          slope *
+          (b.T[size_t(i) + 1] * p_size + whole +
+           (b.behind * (largest + q_size + (i >= b.stopped ? p_size : 0)) + 5 * double(n + 2) * 0x1p-149) /
+               unit);
       for (int64_t c = 0; c < 3; ++c) {
         const double g = x.d_color[c * rays + r];
         const int64_t at = c * samples + first + i;
         x.d_rgb[at] = ray.weight[size_t(i)] * g;
         magnitude.d_rgb[at] =
-            (1.5 * b.weight[size_t(i)] + (i >= b.stopped ? ray.weight[size_t(i)] / unit : 0)) * std::abs(g);
+            (b.weight[size_t(i)] + (i >= b.stopped ? ray.weight[size_t(i)] / unit : 0)) * std::abs(g);
       }
     }
   }

@@ -23,11 +23,18 @@ void CompositeFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
   for (int64_t i = 0; i < samples; ++i)
     if (std::abs(raw[i]) > 14) raw[i] = std::remainder(raw[i], 28.F);
   for (int64_t r = 0; r < rays; ++r) {
+    double total = 0, largest = 0;  // optical depth at steps of mean 1; size of the logarithms
+    for (int64_t i = begin[r]; i < begin[r + 1]; ++i) {
+      delta[i] = unit(random) < 1.0 / 32 ? 0.F : float(0.5 + unit(random));
+      total += std::exp(double(raw[i])) * delta[i];
+      largest = std::max(largest, std::abs(double(raw[i])));
+    }
+    const double depth = unit(random) < 1.0 / 32 ? 14 : 8 * unit(random);
     const double n = begin[r + 1] - begin[r];
-    const double depth = unit(random) < 1.0 / 32 ? 30 : 8 * unit(random);  // e^1/2 = mean of exp(normal)
+    const double step = depth / (largest <= 5 && total > 0 ? total : n);
     double at = 0.1 + unit(random);
     for (int64_t i = begin[r]; i < begin[r + 1]; ++i) {
-      delta[i] = unit(random) < 1.0 / 32 ? 0.F : float(depth / n / std::exp(0.5) * (0.5 + unit(random)));
+      delta[i] = float(delta[i] * step);
       t[i] = float(at + 0.5 * delta[i]);
       at += delta[i];
     }

@@ -39,6 +39,7 @@ inline Ray trace(const double* raw, const double* delta, int64_t n) {
 ///           tree-shaped prefix sum over up to 16 lanes two neighbors differ in at most 2·(4+1) additions,
 ///           10u·S_{i+1}, in tau_i, 5u·tau_i, and in two exponentials: together
 ///           T_{i+1}·(10u·S_{i+1} + 5u·tau_i + 8u).
+///   ends    an exponential below 2^-125 may come out as anything from 0 to 2^-125: T_i is off by so much, w_i by two.
 ///   sums    w_i·c_i adds u for the product and n·u for the sum.
 ///
 /// So 12u·[ (n+1)·(1+S_i)·w_i + (1+S_i)·T_i + (1+S_{i+1})·T_{i+1} ] holds for either, product and sum
@@ -47,7 +48,7 @@ struct RayBound {
   std::vector<double> weight;  // [n]
   std::vector<double> T;       // [n+1]
   int64_t stopped = 0;         // first sample that a variant may leave out (n: none)
-  double behind = 0;           // transmittance in front of it
+  double behind = 0;           // transmittance in front of it, and the error of a variant that goes by it
 };
 
 /// `stop` is the transmittance below which a ray may be stopped; the comparison itself is done in float, on a
@@ -56,11 +57,13 @@ inline RayBound bound(const Ray& ray, double stop) {
   const size_t n = ray.tau.size();
   RayBound b{std::vector<double>(n), std::vector<double>(n + 1), int64_t(n), 0};
   const auto depth = [](double T) { return T > 0 ? -std::log(T) : 0; };  // T·(1+S) is 0 where T is
-  for (size_t i = 0; i <= n; ++i) b.T[i] = double(n + 1) * (1 + depth(ray.T[i])) * ray.T[i];
+  const double flushed = 0x1p-125 / (12 * 0x1p-24);
+  for (size_t i = 0; i <= n; ++i) b.T[i] = double(n + 1) * (1 + depth(ray.T[i])) * ray.T[i] + flushed;
   for (size_t i = 0; i < n; ++i)
     b.weight[i] = double(n + 1) * (1 + depth(ray.T[i])) * ray.weight[i] + (1 + depth(ray.T[i])) * ray.T[i] +
-                  (1 + depth(ray.T[i + 1])) * ray.T[i + 1];
-  for (size_t i = n + 1; i-- > 0 && ray.T[i] < stop * 1.001;) b.stopped = int64_t(i), b.behind = ray.T[i];
+                  (1 + depth(ray.T[i + 1])) * ray.T[i + 1] + 2 * flushed;
+  for (size_t i = n + 1; i-- > 0 && ray.T[i] < stop * 1.001;)
+    b.stopped = int64_t(i), b.behind = ray.T[i] + 12 * 0x1p-24 * b.T[i];
   return b;
 }
 

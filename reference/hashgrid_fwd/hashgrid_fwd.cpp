@@ -106,24 +106,31 @@ bool hashgrid_valid(const HashgridShape& s) {
 }
 
 Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
+  const auto levels = hashgrid_levels(s);
   double touched = 0;
   double largest = 0;
-  for (const HashgridLevel& level : hashgrid_levels(s)) {
+  for (const HashgridLevel& level : levels) {
     touched += double(std::min(level.entries, s.n << s.dim) * s.features);
-    largest = std::max(largest, double(level.entries * s.features));
+    largest = std::max(largest, double(level.entries));
   }
+  // Random reads are lines, of the levels as large as the largest or nearly: the coarser ones come from caches nearer
+  // to the core. Two corners along x share a line of 64 bytes but for the share that an entry has of it.
+  double large = 0;
+  for (const HashgridLevel& level : levels) large += double(level.entries) > largest / 2 ? 1 : 0;
+  const double entry_bytes = 4 * double(s.features);
+  const double lines = large * double(int64_t(1) << (s.dim - 1)) * (1 + entry_bytes / 64);
+
   const double points = double(s.n);
   const double outputs = points * double(s.levels * s.features);
-  // A position: multiply, add, subtract, one minus, an axis. An output: three operations for each of 2^dim -
-  // 1 interpolations between two values.
+  // A position: multiply, add, subtract, one minus, an axis. An output: three operations for each of 2^dim - 1
+  // interpolations between two values.
   const double flops =
       points * double(s.levels * s.dim * 4) + outputs * 3 * double((int64_t(1) << s.dim) - 1);
-  const double words = double((s.features + 1) / 2);  // of 8 bytes, in an entry
   return {.bytes = 4 * (points * double(s.dim) + outputs + table_passes * touched),
           .flops = flops,
-          .gathers = points * double(s.levels << s.dim) * words,
+          .gathers = points * lines,
           .entry_bytes = s.features == 1 ? 4.0 : 8.0,
-          .table_bytes = 4 * largest};
+          .table_bytes = entry_bytes * largest};
 }
 
 void hashgrid_march(const HashgridShape& s, float* positions, std::mt19937_64& random) {

@@ -32,9 +32,9 @@ struct HashgridShape {
 /// The shape's levels.
 std::vector<HashgridLevel> hashgrid_levels(const HashgridShape& shape);
 
-/// Compulsory traffic, arithmetic and random accesses of one direction; shared by both contracts. Every
-/// corner of every level is one random access to that level's part of the table, in words of 8 bytes (4 with
-/// one feature).
+/// Compulsory traffic, arithmetic and random reads of one direction; shared by both contracts. A random read is a cache
+/// line of a large level: corners that share a line, and levels that a nearer cache holds, are not counted, so that the
+/// ceiling of random reads is one that cannot be passed by being clever about lines.
 Cost hashgrid_cost(const HashgridShape& shape, double table_passes);
 
 bool hashgrid_valid(const HashgridShape& shape);

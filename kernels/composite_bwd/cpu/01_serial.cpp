@@ -55,7 +55,7 @@ void run(const CompositeBwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(CompositeBwd, {.run = run});
+KLAB_VARIANT(CompositeBwd, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

@@ -55,8 +55,10 @@ void run(const CompositeBwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(CompositeBwd,
-             {.run = run, .parent = "01_serial", .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.4}});
+KLAB_VARIANT(CompositeBwd, {.run = run,
+                            .parent = "01_serial",
+                            .numerics = {.growth = Growth::linear},
+                            .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.4}});
 
 }  // namespace
 }  // namespace klab

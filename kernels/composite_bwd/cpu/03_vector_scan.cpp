@@ -93,6 +93,7 @@ void run(const CompositeBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x
 KLAB_VARIANT(CompositeBwd, {.run = run,
                             .parent = "02_one_pass",
                             .forward = "05_four_sums",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 2.5}});
 

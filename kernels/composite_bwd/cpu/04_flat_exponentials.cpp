@@ -116,6 +116,7 @@ void run(const CompositeBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x
 KLAB_VARIANT(CompositeBwd, {.run = run,
                             .parent = "03_vector_scan",
                             .forward = "06_flat_exponentials",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.1}});
 

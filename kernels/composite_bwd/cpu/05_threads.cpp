@@ -126,6 +126,7 @@ void run(const CompositeBwd::Args<float>& x) {
 KLAB_VARIANT(CompositeBwd, {.run = run,
                             .parent = "04_flat_exponentials",
                             .forward = "08_threads",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.6}});
 

@@ -36,7 +36,7 @@ void run(const CompositeFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(CompositeFwd, {.run = run});
+KLAB_VARIANT(CompositeFwd, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

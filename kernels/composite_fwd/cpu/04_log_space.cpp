@@ -73,6 +73,7 @@ void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "03_vector_scan",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.1}});
 

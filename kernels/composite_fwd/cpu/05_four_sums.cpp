@@ -71,6 +71,7 @@ void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "04_log_space",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.2}});
 

@@ -104,6 +104,7 @@ void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "06_flat_exponentials",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.2}});
 

@@ -116,6 +116,7 @@ void run(const CompositeFwd::Args<float>& x) {
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "07_prefetch",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.6}});
 

@@ -71,7 +71,6 @@ void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_be
       transpose_block(in, n, out, m, rows, cols);
     }
   }
-  if (aligned) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
 }  // namespace HWY_NAMESPACE
@@ -98,10 +97,15 @@ void run(const Transpose::Args<float>& x) {
   };
   if (m * n < kEnough) {
     for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+    hwy::FlushStream();
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+#pragma omp parallel
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t t = 0; t < bands * tiles; ++t) one(t);
+    hwy::FlushStream();  // once a thread: the lines it streamed become visible to the others
+  }
 }
 
 KLAB_VARIANT(Transpose, {.run = run,

@@ -74,7 +74,6 @@ void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int6
       stream_block(in + r * n, n, out + r, m, cols);
     }
   }
-  hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
 HWY_INLINE void copy_line(const float* from, float* to) {
@@ -139,7 +138,6 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
       }
     }
   }
-  hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -183,10 +181,15 @@ void run(const Transpose::Args<float>& x) {
   };
   if (m * n < kEnough) {
     for (int64_t t = 0; t < down * across; ++t) one(t);
+    hwy::FlushStream();
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t t = 0; t < down * across; ++t) one(t);
+#pragma omp parallel
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t t = 0; t < down * across; ++t) one(t);
+    hwy::FlushStream();  // once a thread: the lines it streamed become visible to the others
+  }
 }
 
 KLAB_VARIANT(Transpose, {.run = run,
