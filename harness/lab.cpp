@@ -13,7 +13,8 @@ std::vector<Lab>& storage() {
 }
 
 [[noreturn]] void refuse(const char* what, const std::string& name, const Lab& a, const Lab& b) {
-  std::fprintf(stderr, "klab: two labs %s %s:\n  %s\n  %s\n", what, name.c_str(), a.file.c_str(), b.file.c_str());
+  std::fprintf(stderr, "klab: two labs %s %s:\n  %s\n  %s\n", what, name.c_str(), a.file.c_str(),
+               b.file.c_str());
   std::exit(2);
 }
 
@@ -31,8 +32,8 @@ LabRegistrar::LabRegistrar(const char* file, Lab lab) {
       for (const LabOp& b : lab.ops)
         if (a.op.name == b.op.name) refuse("teach", a.op.name, other, lab);
   }
-  const auto at = std::lower_bound(list.begin(), list.end(), lab,
-                                   [](const Lab& a, const Lab& b) { return a.id < b.id; });
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), lab, [](const Lab& a, const Lab& b) { return a.id < b.id; });
   list.insert(at, std::move(lab));
 }
 
@@ -55,14 +56,18 @@ const LabOp* find_op(const std::string& op) {
 int64_t size_of(Element element) {
   switch (element) {
     case Element::f64:
-    case Element::i64: return 8;
+    case Element::i64:
+      return 8;
     case Element::f32:
     case Element::i32:
-    case Element::u32: return 4;
+    case Element::u32:
+      return 4;
     case Element::f16:
-    case Element::bf16: return 2;
+    case Element::bf16:
+      return 2;
     case Element::i8:
-    case Element::u8: return 1;
+    case Element::u8:
+      return 1;
   }
   return 0;
 }

@@ -44,15 +44,24 @@ namespace detail {
 template <class T>
 constexpr Element element_of() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, float>) return Element::f32;
-  else if constexpr (std::is_same_v<U, double>) return Element::f64;
-  else if constexpr (std::is_same_v<U, int8_t>) return Element::i8;
-  else if constexpr (std::is_same_v<U, uint8_t>) return Element::u8;
-  else if constexpr (std::is_same_v<U, uint16_t>) return Element::f16;  // half precision travels as its bits
-  else if constexpr (std::is_same_v<U, int32_t>) return Element::i32;
-  else if constexpr (std::is_same_v<U, uint32_t>) return Element::u32;
-  else if constexpr (std::is_same_v<U, int64_t>) return Element::i64;
-  else static_assert(sizeof(T) == 0, "element type unknown to the harness");
+  if constexpr (std::is_same_v<U, float>)
+    return Element::f32;
+  else if constexpr (std::is_same_v<U, double>)
+    return Element::f64;
+  else if constexpr (std::is_same_v<U, int8_t>)
+    return Element::i8;
+  else if constexpr (std::is_same_v<U, uint8_t>)
+    return Element::u8;
+  else if constexpr (std::is_same_v<U, uint16_t>)
+    return Element::f16;  // half precision travels as its bits
+  else if constexpr (std::is_same_v<U, int32_t>)
+    return Element::i32;
+  else if constexpr (std::is_same_v<U, uint32_t>)
+    return Element::u32;
+  else if constexpr (std::is_same_v<U, int64_t>)
+    return Element::i64;
+  else
+    static_assert(sizeof(T) == 0, "element type unknown to the harness");
 }
 }  // namespace detail
 
@@ -76,15 +85,18 @@ Op make_op() {
     std::vector<TensorSpec> list;
     typename Contract::template Args<float> args{};
     args.shape = shape_of<Contract>(shape);
-    Contract::tensors(args, [&](std::string_view name, auto& pointer, Role role, Draw draw, const Dims& dims) {
-      using T = std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>;
-      list.push_back({std::string(name), role, draw, dims, detail::element_of<T>()});
-    });
+    Contract::tensors(args,
+                      [&](std::string_view name, auto& pointer, Role role, Draw draw, const Dims& dims) {
+                        using T = std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>;
+                        list.push_back({std::string(name), role, draw, dims, detail::element_of<T>()});
+                      });
     return list;
   };
   op.cost = [](ShapeView shape) { return Contract::cost(shape_of<Contract>(shape)); };
   op.terms = [](ShapeView shape) { return Contract::terms(shape_of<Contract>(shape)); };
-  if constexpr (requires(typename Contract::template Args<float> a, std::mt19937_64 g) { Contract::arrange(a, g); }) {
+  if constexpr (requires(typename Contract::template Args<float> a, std::mt19937_64 g) {
+                  Contract::arrange(a, g);
+                }) {
     op.arrange = [](ShapeView shape, std::span<void* const> pointers, std::mt19937_64& random) {
       Contract::arrange(args_of<Contract, float>(shape, pointers), random);
     };

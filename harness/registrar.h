@@ -59,9 +59,9 @@ struct VariantSpec {
   using Shape = typename Contract::Shape;
 
   void (*run)(const Args&) = nullptr;
-  std::string parent;          // rung this one was made from, e.g. "03_register_tile"; empty for the first
-  std::string forward;         // backward ops: rung of the forward it belongs to; empty: the forward's naive rung
-  Numerics numerics;           //
+  std::string parent;   // rung this one was made from, e.g. "03_register_tile"; empty for the first
+  std::string forward;  // backward ops: rung of the forward it belongs to; empty: the forward's naive rung
+  Numerics numerics;    //
   std::vector<int64_t> tiles;  // block sizes inside; the check adds sizes one below, at and above each
   Expect expect;
   bool peer = false;  // somebody else's library, raced but not taught
@@ -99,8 +99,9 @@ void name_from_path(Variant& variant, const std::string& path);
 template <class Contract>
 typename Contract::Shape shape_of(ShapeView view) {
   using Shape = typename Contract::Shape;
-  static_assert(sizeof(Shape) == sizeof(int64_t) * std::tuple_size_v<std::remove_cv_t<decltype(Contract::dims)>>,
-                "Shape must have one int64_t field per name in dims");
+  static_assert(
+      sizeof(Shape) == sizeof(int64_t) * std::tuple_size_v<std::remove_cv_t<decltype(Contract::dims)>>,
+      "Shape must have one int64_t field per name in dims");
   std::array<int64_t, sizeof(Shape) / sizeof(int64_t)> values{};
   for (size_t i = 0; i < values.size() && i < view.size(); ++i) values[i] = view[i];
   return std::bit_cast<Shape>(values);

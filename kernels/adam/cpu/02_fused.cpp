@@ -2,7 +2,10 @@
 //
 // CHANGE    one pass: each array is read once and written once.
 // EXPECT    beyond the caches, near twice the parent if memory were all; the powers and roots hide part of
-// it. NUMERICS  as the parent: the same operations, so the same bits. NEEDS     nothing. TRIED     -
+//           it.
+// NUMERICS  as the parent: the same operations, so the same bits.
+// NEEDS     nothing.
+// TRIED     -
 #include <algorithm>
 #include <cmath>
 
