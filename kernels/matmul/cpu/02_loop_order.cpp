@@ -1,12 +1,12 @@
 // matmul.cpu.02_loop_order: the two inner loops change places.
 //
 // CHANGE    i, p, j for i, j, p: the innermost loop walks along rows of B and C.
-// EXPECT    every byte of a cache line is used, the additions no longer wait for each other, and the compiler
-// can
-//           make vectors of them: at least 5 times at 512, more where columns of B fell out of the caches.
+// EXPECT    every byte of a cache line is used, the additions no longer wait for each other, and the
+//           compiler can make vectors of them: at least 5 times at 512, more where columns of B fell out
+//           of the caches.
 // NUMERICS  float accumulator in memory, one chain of k additions: the same bits as the parent.
 // NEEDS     nothing.
-// TRIED     p, i, j: as contiguous, but C is walked through k times instead of a row of it.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,18 +1,16 @@
 // matmul.cpu.03_register_tile: a 4×8 tile of C stays in registers while k runs.
 //
 // CHANGE    the innermost work is a tile of C, not a row of it: an element of A that was loaded serves 8
-// products,
-//           one of B serves 4, and C is written once.
-// EXPECT    for each product the parent loads an element of B, loads one of C and stores it; this loads 1/4 +
-// 1/8.
-//           At least 1.3 times at 256, where everything is in L2. Less, or a loss, at large powers of two:
-//           each step of k needs another cache line of B, 4·n bytes from the last, and those share few places
-//           of the cache.
+//           products, one of B serves 4, and C is written once.
+// EXPECT    for each product the parent loads an element of B, loads one of C and stores it; this loads
+//           1/4 + 1/8. At least 1.3 times at 256, where everything is in L2. Less, or a loss, at large
+//           powers of two: each step of k needs another cache line of B, 4·n bytes from the last, and
+//           those share few places of the cache.
 // NUMERICS  float accumulator in a register, one chain of k additions: the same bits as the parent.
 // NEEDS     nothing; rows and columns left over are computed one element at a time.
-// TRIED     a 4×16 tile: with 4 lanes a vector it asks for all 16 registers of plain x86-64 and spills. The
-// tile as
-//           float sum[4][8]: the compiler made vectors along p, and most of the loop was shuffles.
+// TRIED     the tile as float sum[4][8]: the compiler made vectors along p, and most of the loop was
+//           shuffles. j outside of i: a panel of B then stays in L2 by itself, which is a cache block
+//           already and the next rung's idea.
 #include <algorithm>
 #include <cstring>
 

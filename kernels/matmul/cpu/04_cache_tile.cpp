@@ -1,14 +1,13 @@
 // matmul.cpu.04_cache_tile: blocks of A, B and C that fit the caches, one after the other.
 //
-// CHANGE    three loops around the tiles cut k, n and m into blocks; a block of B is used for all rows of A,
-// a block
-//           of A for all columns of the block of B, before either leaves its cache.
-// EXPECT    the parent streams all of B past every 4 rows of A. Now it comes from L2 or nearer: at least 1.1 times at
-//           1000. About nothing at 256, where all of B fits L2 anyway, and little at 1024: rows 4096 bytes apart
-//           push each other out of a cache however small the block is.
+// CHANGE    three loops around the tiles cut k, n and m into blocks; a block of B is used for all rows of
+//           A, a block of A for all columns of the block of B, before either leaves its cache.
+// EXPECT    the parent streams all of B past every 4 rows of A. Now it comes from L2 or nearer: at least
+//           1.1 times at 1000. About nothing at 256, where all of B fits L2 anyway, and little at 1024:
+//           rows 4096 bytes apart push each other out of a cache however small the block is.
 // NUMERICS  float; chains of at most 256 additions, then one addition a block.
 // NEEDS     nothing.
-// TRIED     blocks of 64 in all three directions: C is read and written four times as often.
+// TRIED     -
 #include <algorithm>
 #include <cstring>
 

@@ -1,17 +1,19 @@
 // matmul.cpu.05_packed_simd: blocks are copied into the order in which a wide tile reads them.
 //
-// CHANGE    before use, blocks of A and B are packed into panels: what the tile reads next is what lies next
-//           in memory (kernels/common/sgemm_pack-inl.h). The tile is as wide as this machine's vectors allow
-//           (kernels/common/sgemm_tile-inl.h).
+// CHANGE    before use, blocks of A and B are packed into panels: what the tile reads next is what lies
+//           next in memory (kernels/common/sgemm_pack-inl.h). The tile is as wide as this machine's
+//           vectors allow (kernels/common/sgemm_tile-inl.h).
 // EXPECT    8 or 16 lanes for 4 and fused multiply-adds give 4 to 8 times; panels have no strides, so no
-//           cache lines that push each other out, and powers of two are as good as other sizes. At least 3
-//           times at 1024.
-// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one a
-//           block.
+//           cache lines that push each other out, and powers of two are as good as other sizes. At least
+//           3 times at 1024.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
+//           a block.
 // NEEDS     nothing; scratch memory for one block of A and one of B.
 // TRIED     kBlockDepth 128, which keeps a 64-column panel of B inside 32 KB of L1: C is read and written
-//           three times as often, which costs more than fetching the panel from L2. A 14×2 tile: twice the
-//           panels of B. An 8×3 tile: its 48 columns divide fewer sizes.
+//           three times as often, and fetching the panel from L2 costs less than that. Tiles of 14×2
+//           vectors (slower at every size tried) and 8×3 (slower at 1024, whose columns 48 does not
+//           divide). A prefetch of the first and last line only of a row of the tile of C: the others
+//           were waited for.
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -1,16 +1,15 @@
 // matmul.cpu.06_threads: one product on all cores.
 //
-// CHANGE    the threads pack a block of B together, then each computes a rectangle of C from it. Rows of
-// threads by
-//           columns of threads: the grid whose largest rectangle is smallest, chosen by the shape.
-// EXPECT    nearly as many times faster as there are cores at 1024 (at least 1.7 on two); a little at 256;
-// nothing
-//           where the product is so small that waking threads takes as long.
-// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of threads.
+// CHANGE    C is cut into a grid of rectangles, one a thread; each thread does what the parent did, for
+//           its own. The grid is chosen by the shape.
+// EXPECT    nearly as many times faster as there are cores at 1024 (at least 1.7 on two); a little at
+//           256; nothing where the product is so small that waking threads takes as long.
+// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
+//           threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
-// TRIED     packing each block of B together and then sharing it: no panel is packed twice, but it takes two
-// barriers
-//           a block, and the panels that another core packed have to come out of that core's cache.
+// TRIED     packing each block of B together and then sharing it: no panel is packed twice, but it takes
+//           two barriers a block, and the panels that another core packed have to come out of that core's
+//           cache.
 #include <omp.h>
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // matmul.cpu.07_few_rows: what is used only a few times is not packed.
 //
-// CHANGE    with at most 24 rows of A, the tile reads B where it lies. The rows are shared out evenly to tiles, so that
-//           none is padded.
-// EXPECT    at 8 rows the parent moves each float of B three times (read, write, read again) for two uses; this moves
-//           it once: at least 1.5 times. Above 24 rows it is the parent.
+// CHANGE    with at most 24 rows of A, the tile reads B where it lies. The rows are shared out evenly to
+//           tiles, so that none is padded.
+// EXPECT    at 8 rows the parent moves each float of B three times (read, write, read again) for two
+//           uses; this moves it once: at least 1.5 times. Above 24 rows it is the parent.
 // NUMERICS  as the parent.
 // NEEDS     nothing more than the parent.
-// TRIED     no prefetch: each step down B is in another page, where the hardware does not look ahead.
+// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

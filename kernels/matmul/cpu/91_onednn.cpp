@@ -1,11 +1,10 @@
-// matmul.cpu.91_onednn: oneDNN, Intel's library of deep-learning primitives; it writes its kernels at run
-// time.
+// matmul.cpu.91_onednn: oneDNN, a library of deep-learning primitives that writes its code when it runs.
 //
 // CHANGE    somebody else's library: dnnl_sgemm.
 // EXPECT    close to the multiply-add peak at large sizes, and good at odd ones.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN when klab is built.
-// TRIED     the matmul primitive, kept between calls: the same kernels, with more to set up a call.
+// TRIED     -
 #include <algorithm>
 #include <stdexcept>
 

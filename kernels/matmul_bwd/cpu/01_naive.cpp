@@ -1,9 +1,8 @@
 // matmul_bwd.cpu.01_naive: each gradient element is one sum, as in the derivation.
 //
 // CHANGE    the two definitions, as three loops each.
-// EXPECT    d_a walks along rows of both its operands, but waits for one addition after the other; d_b walks
-// down
-//           columns of both its operands and fetches two cache lines for each product.
+// EXPECT    d_a walks along rows of both its operands, but waits for one addition after the other; d_b
+//           walks down columns of both its operands and fetches two cache lines for each product.
 // NUMERICS  float accumulator, one chain of n (d_a) or m (d_b) additions.
 // NEEDS     nothing.
 // TRIED     -

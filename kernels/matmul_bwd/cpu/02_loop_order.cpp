@@ -1,13 +1,12 @@
 // matmul_bwd.cpu.02_loop_order: the innermost loop goes along rows, whichever operand is transposed.
 //
 // CHANGE    d_b adds a multiple of a row of d_c to a row of itself, for each element of A. d_a keeps its
-// order, whose
-//           operands both lie along j already, and takes 16 sums side by side so that they need not wait.
+//           order, whose operands both lie along j already, and takes 16 sums side by side so that they
+//           need not wait.
 // EXPECT    d_b gains as the forward's loop order does; d_a gains the lanes. At least 4 times at 512.
 // NUMERICS  float accumulators; d_a: 16 chains of n/16 additions, then their sum; d_b: one chain of m.
 // NEEDS     nothing.
-// TRIED     d_a by rows of Bᵀ, as the forward does: B would have to be transposed first, or read down its
-// columns.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

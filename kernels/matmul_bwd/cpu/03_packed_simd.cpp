@@ -1,12 +1,14 @@
 // matmul_bwd.cpu.03_packed_simd: two products by the forward's tile; packing undoes the transpositions.
 //
-// CHANGE    both gradients are products of packed blocks. The tile reads panels and cannot tell where they
-//           came from, so that Bᵀ and Aᵀ are never formed: only the copy that makes the panels differs.
-// EXPECT    the forward's speed, twice its time: the same tile, and as much to pack. At least 3 times at 512.
-// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one a
-//           block.
+// CHANGE    both gradients are products of packed blocks. The tile reads panels and cannot tell where
+//           they came from, so that Bᵀ and Aᵀ are never formed: only the copy that makes the panels
+//           differs.
+// EXPECT    the forward's speed, twice its time: the same tile, and as much to pack. At least 3 times at
+//           512.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
+//           a block.
 // NEEDS     nothing; scratch memory for one block of each operand.
-// TRIED     transposing A and B into memory first and calling the forward: one more pass over both.
+// TRIED     -
 #include <algorithm>
 
 #include "harness/registrar.h"

@@ -2,9 +2,10 @@
 //
 // CHANGE    each product is cut into a grid of rectangles, one a thread, as the threaded forward does.
 // EXPECT    nearly as many times faster as there are cores: at least 1.7 on two at 1024.
-// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of threads.
+// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
+//           threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
-// TRIED     d_b as a sum over the threads' rows of A: it needs a copy of d_b for each thread, and their sum.
+// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// matmul.cpu.91_onednn: oneDNN, Intel's library of deep-learning primitives; it writes its kernels at run
-// time.
+// matmul_bwd.cpu.91_onednn: the gradients as two calls of oneDNN.
 //
 // CHANGE    somebody else's library: dnnl_sgemm with its transposition flags.
 // EXPECT    twice the forward's time.
