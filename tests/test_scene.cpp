@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                 d["offset"] = json::array({1, 2});
               },
               "offset"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& wrong) { return wrong.param.name; });
 
 TEST(Scene, MissingOrEmptyFolder) {
   EXPECT_THROW(load_scene("no/such/folder", {}), std::runtime_error);
