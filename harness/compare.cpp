@@ -71,7 +71,9 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   t.root = walk ? sqrt_growth(terms, t.unit, 1) : t.factor;
   // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
   // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
-  const Element arithmetic = numerics.unit == Unit::f16 ? Element::f16 : Element::f32;
+  const Element arithmetic = numerics.unit == Unit::f16    ? Element::f16
+                             : numerics.unit == Unit::bf16 ? Element::bf16
+                                                           : Element::f32;
   t.underflow = smallest_denormal(arithmetic) * (terms + 2);
   if (element != Element::f32) {
     // The reference holds such tensors in their own type: both sides were rounded to it.

@@ -1,0 +1,174 @@
+// Ceilings, rooflines, and the rows that are made of a ladder's times.
+// ctest: serial
+#include "harness/ceilings.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/bench.h"
+#include "harness/machine.h"
+#include "harness/rows.h"
+
+namespace klab {
+namespace {
+
+/// One input and one output of n floats, one operation an element.
+LabOp one_in_one_out() {
+  LabOp entry;
+  entry.op.name = "one_in_one_out";
+  entry.op.dims = {"n"};
+  entry.op.cost = [](ShapeView shape) { return Cost{8.0 * double(shape[0]), double(shape[0])}; };
+  entry.op.tensors = [](ShapeView shape) {
+    return std::vector<TensorSpec>{{"x", Role::input, Draw::real, {shape[0]}, Element::f32},
+                                   {"y", Role::output, Draw::real, {shape[0]}, Element::f32}};
+  };
+  return entry;
+}
+
+TEST(Ceiling, LevelsByFootprint) {
+  Machine m;
+  m.caches = {{1, 32 << 10, 1}, {2, 1 << 20, 1}, {3, 32 << 20, 8}};
+  EXPECT_EQ(level_of(m, 20 << 10, Cache::hot, 1), 1);
+  EXPECT_EQ(level_of(m, 40 << 10, Cache::hot, 1), 2);
+  EXPECT_EQ(level_of(m, 40 << 10, Cache::hot, 2), 1) << "two threads have two first-level caches";
+  EXPECT_EQ(level_of(m, 3 << 20, Cache::hot, 2), 3);
+  EXPECT_EQ(level_of(m, 40 << 20, Cache::hot, 8), 4) << "eight threads share one third-level cache";
+  EXPECT_EQ(level_of(m, 20 << 10, Cache::cold, 1), 4);
+}
+
+TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
+  LabOp op = one_in_one_out();
+  const BenchShape far{.name = "cold", .shape = {1000}, .cache = Cache::cold};
+  op.limit = "fma";
+  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "fma f32");
+  EXPECT_EQ(roof_of(op, far, 1).work, 1000);
+  op.limit = "copy";
+  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "copy memory");
+  EXPECT_EQ(roof_of(op, far, 1).work, 8000);
+  EXPECT_EQ(name_of(roof_of(op, {.name = "hot", .shape = {1000}}, 1).ceiling), "copy L1");
+  op.limit = "read";
+  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "read memory");
+  op.limit = "wishes";
+  EXPECT_THROW(roof_of(op, far, 1), std::invalid_argument);
+  ASSERT_NE(find_op("vector_add"), nullptr);
+  EXPECT_EQ(name_of(roof_of(*find_op("vector_add"), far, 1).ceiling), "copy 2:1 memory")
+      << "two reads for each write";
+}
+
+TEST(Ceiling, RooflineIsTheLowerOfTwo) {
+  EXPECT_EQ(attainable(100, 0.25, 40), 10);
+  EXPECT_EQ(attainable(100, 1000, 40), 100);
+}
+
+TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
+  const Ceilings& c = ceilings();
+  const int all = this_machine().threads;
+  for (const int threads : {1, all}) {
+    const Ceiling* f32 = c.find(CeilingKind::fma_f32, 0, threads);
+    ASSERT_NE(f32, nullptr);
+    // No processor runs more than two 512-bit multiply-adds a cycle, nor much above 6 GHz.
+    EXPECT_LE(f32->per_second, 2 * 16 * 2 * 6.5e9 * threads);
+    EXPECT_GT(f32->per_second, 1e8);
+    for (const CeilingKind kind : {CeilingKind::read, CeilingKind::copy, CeilingKind::copy_2_to_1,
+                                   CeilingKind::gather4, CeilingKind::gather8}) {
+      const Ceiling* memory = c.find(kind, 4, threads);
+      ASSERT_NE(memory, nullptr);
+      EXPECT_GT(memory->per_second, 1e6) << name_of(*memory);
+      EXPECT_LT(memory->per_second, 1e13) << name_of(*memory);
+      EXPECT_FALSE(memory->method.empty());
+    }
+  }
+  EXPECT_EQ(&c, &ceilings()) << "measured once a process";
+  EXPECT_FALSE(c.not_measured.empty());
+}
+
+/// A ladder of the registered vector_add whose times are made up.
+struct MadeUp {
+  const Lab* lab = lab_of("vector_add");
+  Ladder ladder;
+  MadeUp() {
+    const auto list = variants_of("vector_add", "cpu");
+    ladder.op = "vector_add";
+    ladder.shape = {.name = "made up", .shape = {1000}};
+    ladder.cost = {12000, 1000};
+    ladder.threads = 2;
+    ladder.cache = "hot";
+    double seconds = 8e-6;
+    for (const Variant* v : list) {
+      Series s{.variant = v->id, .iterations = 1};
+      for (int round = 0; round < 9; ++round)
+        s.seconds.push_back(seconds * (1 + round));  // drifts, for all alike
+      ladder.series.push_back(s);
+      seconds /= 2;
+    }
+    ladder.ceiling = "copy memory";
+    ladder.ceiling_work = 12000;
+    for (int round = 0; round < 9; ++round) ladder.ceiling_per_second.push_back(12000 / (4e-6 * (1 + round)));
+  }
+};
+
+TEST(RowsOf, SpeedupsAreTakenWithinRounds) {
+  const MadeUp m;
+  const auto rows = rows_of(*m.lab, m.ladder, this_machine());
+  ASSERT_GE(rows.size(), 2U);
+  EXPECT_FALSE(rows[0].over_naive.has_value());
+  ASSERT_TRUE(rows[1].over_naive.has_value());
+  EXPECT_DOUBLE_EQ(rows[1].over_naive->low, 2);
+  EXPECT_DOUBLE_EQ(rows[1].over_naive->high, 2);
+  EXPECT_GT(rows[1].time.high / rows[1].time.low, 2);
+  EXPECT_EQ(rows[0].shape, "n=1000");
+  EXPECT_EQ(rows[0].lab, m.lab->id);
+  EXPECT_EQ(rows[0].fingerprint, fingerprint(this_machine()));
+}
+
+TEST(RowsOf, AboveTheCeilingIsAnErrorAndAtItIsNot) {
+  const MadeUp m;
+  const auto rows = rows_of(*m.lab, m.ladder, this_machine());
+  EXPECT_DOUBLE_EQ(rows[0].of_ceiling->value, 0.5);
+  EXPECT_EQ(rows[0].error, "");
+  EXPECT_DOUBLE_EQ(rows[1].of_ceiling->value, 1);
+  EXPECT_EQ(rows[1].error, "");
+  Ladder faster = m.ladder;
+  for (double& t : faster.series[1].seconds) t /= 1.2;
+  EXPECT_EQ(rows_of(*m.lab, faster, this_machine())[1].error, "above its ceiling: measurement error");
+}
+
+TEST(RowsOf, PredictionsAreJudgedByTheInterval) {
+  MadeUp m;
+  const Variant* v = find_variant("vector_add.cpu.02_simd");
+  ASSERT_NE(v, nullptr);
+  ASSERT_FALSE(v->expect.shape.empty());
+  const double asked = v->expect.over_parent;
+  const auto verdict = [&](double factor, double noise) {
+    m.ladder.shape.shape = v->expect.shape;
+    const Series* parent = nullptr;
+    for (Series& s : m.ladder.series)
+      if (s.variant == v->parent) parent = &s;
+    for (Series& s : m.ladder.series)
+      if (s.variant == v->id)
+        for (size_t i = 0; i < s.seconds.size(); ++i)
+          s.seconds[i] = parent->seconds[i] / (asked * factor * (1 + noise * (double(i) - 4)));
+    for (const Row& r : rows_of(*m.lab, m.ladder, this_machine()))
+      if (r.variant == v->id) return r.verdict;
+    return std::string("none");
+  };
+  EXPECT_EQ(verdict(1.5, 0.01), "held");
+  EXPECT_EQ(verdict(0.5, 0.01), "not held");
+  EXPECT_EQ(verdict(1.0, 0.02), "undecided");
+  m.ladder.shape.shape = {v->expect.shape[0] + 1};
+  for (const Row& r : rows_of(*m.lab, m.ladder, this_machine())) EXPECT_EQ(r.verdict, "") << "not its shape";
+}
+
+TEST(RowsOf, SkippedAndWrongKeepTheirReasons) {
+  MadeUp m;
+  m.ladder.series[0].seconds.clear();
+  m.ladder.series[0].skipped = "too slow";
+  m.ladder.series[1].seconds.clear();
+  m.ladder.series[1].wrong = "wrong value in c[7]";
+  const auto rows = rows_of(*m.lab, m.ladder, this_machine());
+  EXPECT_EQ(rows[0].skipped, "too slow");
+  EXPECT_EQ(rows[1].wrong, "wrong value in c[7]");
+  EXPECT_TRUE(rows[1].seconds.empty());
+}
+
+}  // namespace
+}  // namespace klab
