@@ -1,4 +1,3 @@
-// ctest: sanitized
 // Names, tables and pages of the command line, in process.
 #include <gtest/gtest.h>
 

@@ -15,8 +15,6 @@
 #include "harness/registrar.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/05_runs.cpp"
 #include "hwy/foreach_target.h"

@@ -13,8 +13,6 @@
 #include "harness/registrar.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)  // no arrays of vectors
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/06_threads.cpp"
 #include "hwy/foreach_target.h"

@@ -14,8 +14,6 @@
 #include "harness/registrar.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
-// Arrays of vectors need vectors of known size; such ARM machines run NEON.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/mlp_fwd/cpu/07_prefetch.cpp"
 #include "hwy/foreach_target.h"  // must come before any other of Highway

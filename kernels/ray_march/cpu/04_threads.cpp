@@ -73,8 +73,8 @@ Cell look_up(const March::Args<float>& x, const Ray& ray, const float inverse[3]
       const float near_side = ray.d[axis] > 0 ? -half : half;
       const float margin =
           1e-6F * (1.0F + std::abs(ray.o[axis]) + half + std::abs(t * ray.d[axis])) * std::abs(inverse[axis]);
-      const float at = (near_side - (ray.o[axis] - 0.5F)) * inverse[axis] - margin;
-      if (at > t) exit = std::min(exit, at);
+      const float at = (near_side - (ray.o[axis] - 0.5F)) * inverse[axis];
+      if (at + margin > t) exit = std::min(exit, at - margin);  // not surely behind: stop in front of it
     }
   }
   return {false, exit};
