@@ -6,41 +6,26 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
+
+#include "harness/select.h"
 
 namespace klab {
 namespace {
 
 using nlohmann::json;
 
-// Levenshtein distance, for "did you mean".
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest_key(const std::string& key) {
   Config any;
-  std::string best;
-  size_t smallest = 1000;
-  Config::fields(any, [&](const char* name, auto&, auto&&...) {
-    if (const size_t d = distance(key, name); d < smallest) smallest = d, best = name;
+  std::vector<std::string> names;
+  Config::fields(any, [&](const char* name, auto&, auto&&...) { names.emplace_back(name); });
+  const auto closest = std::min_element(names.begin(), names.end(), [&](const auto& x, const auto& y) {
+    return edit_distance(key, x) < edit_distance(key, y);
   });
-  return best;
+  return *closest;
 }
 
 bool is_word_of(const std::string& word, const std::string& allowed) {
