@@ -19,11 +19,27 @@ find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser)
 if(NOT FCCP_INCLUDE_DIR)
   message(FATAL_ERROR "klab needs fast-cpp-csv-parser: sudo apt-get install libfccp-dev")
 endif()
-find_package(OpenBLAS CONFIG QUIET)  # libopenblas-dev, optional
+# By header and library: the part of Boost that klab takes needs no other.
+find_path(BOOST_CONTEXT_INCLUDE_DIR boost/context/detail/fcontext.hpp)
+find_library(BOOST_CONTEXT_LIBRARY boost_context)
+if(NOT BOOST_CONTEXT_INCLUDE_DIR OR NOT BOOST_CONTEXT_LIBRARY)
+  message(FATAL_ERROR "klab needs Boost.Context: sudo apt-get install libboost-context-dev")
+endif()
+find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h)
+find_library(LIBDW_LIBRARY dw)
+if(NOT LIBDW_INCLUDE_DIR OR NOT LIBDW_LIBRARY)
+  message(FATAL_ERROR "klab needs libdw: sudo apt-get install libdw-dev")
+endif()
+option(KLAB_PEERS "Race against OpenBLAS and oneDNN where they are installed" ON)
+if(KLAB_PEERS)
+  find_package(OpenBLAS CONFIG QUIET)  # libopenblas-dev, optional
+endif()
 # libdnnl-dev, optional. By header and library: Debian's dnnl-config.cmake is an error without OpenCL's headers,
 # which oneDNN's own headers do not include.
-find_path(DNNL_INCLUDE_DIR dnnl.hpp)
-find_library(DNNL_LIBRARY dnnl)
+if(KLAB_PEERS)
+  find_path(DNNL_INCLUDE_DIR dnnl.hpp)
+  find_library(DNNL_LIBRARY dnnl)
+endif()
 
 # What kernels may use. A peer that is missing leaves its variant registered and skipped, with the reason.
 add_library(klab_kernel_dependencies INTERFACE)
@@ -40,9 +56,11 @@ if(OpenBLAS_FOUND)
 endif()
 
 add_library(klab_harness_dependencies INTERFACE)
-target_include_directories(klab_harness_dependencies SYSTEM INTERFACE ${FCCP_INCLUDE_DIR})
+target_include_directories(klab_harness_dependencies SYSTEM INTERFACE ${FCCP_INCLUDE_DIR} ${BOOST_CONTEXT_INCLUDE_DIR}
+                           ${LIBDW_INCLUDE_DIR})
 target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark CLI11::CLI11 fmt::fmt
-                      nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX hwy::hwy Threads::Threads)
+                      nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
+                      ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${CMAKE_DL_LIBS})
 
 # Labs read and write images.
 add_library(klab_lab_dependencies INTERFACE)

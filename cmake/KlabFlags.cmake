@@ -1,6 +1,7 @@
 # Compiler flags, said once. Link klab_flags to get them.
 option(KLAB_TESTS "Build the tests" ON)
 option(KLAB_WERROR "Treat warnings in klab's own code as errors" ON)
+option(KLAB_BUNDLE "Gather one folder that runs elsewhere (target bundle)" OFF)
 option(KLAB_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,13 +19,19 @@ namespace klab {
 
 struct BenchOptions {
   int rounds = 15;
+  int fewest_rounds = 5;          // of those asked for, however long they take
   double sample_seconds = 0.02;   // each sample runs the variant for about this long, at least once
   double call_cap_seconds = 2.0;  // a variant whose single call takes longer is skipped, with that reason
-  double ladder_seconds = 60;  // fewer rounds, but at least 5 of those asked for, when all would take longer
-  int threads = 0;             // 0: all
+  double ladder_seconds = 60;     // fewer rounds when all would take longer
+  int threads = 0;                // 0: all
   uint64_t seed = 1;
-  bool check = true;  // before and after timing; a variant that fails is not timed
+  bool check = true;  // values before and after timing; a variant that fails is not timed
+  double check_work =
+      1e300;  // FLOP and bytes: a larger shape is checked at a smaller one, halved until it is below
+  int cold_caches = 4;  // how many last-level caches the copies of cold operands fill together
   std::function<void(const std::string& what, int round, int rounds)> progress;
+  std::function<double()>
+      now;  // seconds of a clock that takes the place of the machine's, for tests of what follows
   std::function<bool()> stop;  // asked between samples; true ends the ladder after the last full round
 };
 
@@ -34,7 +41,9 @@ struct Series {
   std::string skipped;          // reason; then `seconds` is empty
   std::string wrong;            // the check it failed, before or after timing; then `seconds` is empty
   std::vector<double> seconds;  // a call, one entry a round; entry i of all series ran in the same round
+  std::vector<double> waited;   // share of each round that threads waited for a processor; empty: not told
   int64_t iterations = 0;       // calls a sample
+  std::optional<double> worst_error;  // of the check before timing, over its bound; empty when none was made
 };
 
 /// One op at one size.

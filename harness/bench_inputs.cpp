@@ -40,13 +40,13 @@ void draw(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs
 
 }  // namespace
 
-int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory) {
+int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory, int caches) {
   if (footprint <= 0) return 1;
-  const int64_t wanted = (4 * last_level + footprint - 1) / footprint;
+  const int64_t wanted = (caches * last_level + footprint - 1) / footprint;
   return std::clamp<int64_t>(std::min(wanted, memory / footprint), 1, 8192);
 }
 
-BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed)
+BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed, int caches)
     : specs_(op.op.tensors(shape)), text_("hot") {
   const int64_t footprint = footprint_of(specs_), memory = free_memory() / 2;
   if (footprint > memory)
@@ -54,7 +54,7 @@ BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t
         fmt::format("{}: one set of operands takes {:.1f} GB, and half of the free memory is {:.1f} GB",
                     op.op.name, double(footprint) * 1e-9, double(memory) * 1e-9));
   const int64_t last = last_level_bytes(this_machine());
-  const int64_t count = cache == Cache::cold ? copies_for_cold(footprint, last, memory) : 1;
+  const int64_t count = cache == Cache::cold ? copies_for_cold(footprint, last, memory, caches) : 1;
   for (int64_t c = 0; c < count; ++c) {
     copies_.push_back(std::make_unique<Tensors>(specs_, Tensors::View::variant));
     if (c == 0) {

@@ -14,8 +14,9 @@ namespace klab {
 
 class BenchInputs {
  public:
-  /// Draws inputs by seed. Throws std::invalid_argument when one set does not fit in half of the free memory.
-  BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed);
+  /// Draws inputs by seed; cold ones fill `caches` last-level caches. Throws std::invalid_argument when one set does
+  /// not fit in half of the free memory.
+  BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed, int caches = 4);
 
   int64_t copies() const { return int64_t(copies_.size()); }
   std::span<void* const> pointers(int64_t copy) const { return copies_[size_t(copy)]->pointers(); }
@@ -37,7 +38,7 @@ class BenchInputs {
 };
 
 /// Copies needed so that the others push a copy of `footprint` bytes out of a last-level cache between two of
-/// its turns: together four times the cache, within `memory` bytes. 1 when it pushes itself out.
-int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory);
+/// its turns: together `caches` times the cache, within `memory` bytes. 1 when it pushes itself out.
+int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory, int caches = 4);
 
 }  // namespace klab

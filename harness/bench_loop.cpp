@@ -1,8 +1,12 @@
 #include "harness/bench_loop.h"
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 
 namespace klab {
 namespace {
@@ -24,10 +28,32 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Sample*>& samples_;
 };
 
-void run_one(Sample& sample, benchmark::State& state) {
+/// Nanoseconds that the threads of this process have spent waiting for a processor since they began: the second
+/// field of Linux's schedstat. Negative where there is none.
+double waited_nanoseconds() {
+  std::error_code error;
+  double sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream in(task.path() / "schedstat");
+    double ran = 0, waited = 0;
+    if (!(in >> ran >> waited)) return -1;
+    sum += waited;
+  }
+  return error ? -1 : sum;
+}
+
+void run_one(Sample& sample, benchmark::State& state, const std::function<double()>& now) {
   try {
     if (sample.before) sample.before();
+    const double before = waited_nanoseconds();
+    const auto begin = std::chrono::steady_clock::now();
+    const double other = now ? now() : 0;
     for (auto _ : state) sample.call();
+    if (now) state.SetIterationTime(now() - other);  // once for all iterations
+    const double nanoseconds =
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+    const double after = waited_nanoseconds();
+    sample.waited = before < 0 || after < before ? -1 : (after - before) / std::max(nanoseconds, 1.0);
     if (sample.after) sample.after();
   } catch (const std::exception& error) {
     sample.threw = error.what();
@@ -40,24 +66,25 @@ void run_one(Sample& sample, benchmark::State& state) {
 
 }  // namespace
 
-bool time_round(std::vector<Sample*>& samples, const std::function<bool()>& stop) {
+bool time_round(std::vector<Sample*>& samples, const std::function<bool()>& stop,
+                const std::function<double()>& now) {
   bool stopped = false;
   benchmark::ClearRegisteredBenchmarks();
   for (size_t i = 0; i < samples.size(); ++i) {
     Sample& sample = *samples[i];
     sample.seconds = 0;
     // A fixed number of iterations: the library's own search has no cap on real time.
-    benchmark::RegisterBenchmark(std::to_string(i).c_str(),
-                                 [&sample, &stop, &stopped](benchmark::State& state) {
-                                   stopped = stopped || (stop && stop());
-                                   if (stopped) {
-                                     state.SkipWithError("stopped");
-                                     return;
-                                   }
-                                   run_one(sample, state);
-                                 })
-        ->Iterations(sample.iterations)
-        ->UseRealTime();
+    auto* const timed = benchmark::RegisterBenchmark(
+        std::to_string(i).c_str(), [&sample, &stop, &stopped, &now](benchmark::State& state) {
+          stopped = stopped || (stop && stop());
+          if (stopped) {
+            state.SkipWithError("stopped");
+            return;
+          }
+          run_one(sample, state, now);
+        });
+    timed->Iterations(sample.iterations);
+    now ? timed->UseManualTime() : timed->UseRealTime();
   }
   Collector collector(samples);
   benchmark::RunSpecifiedBenchmarks(&collector);

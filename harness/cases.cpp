@@ -137,6 +137,11 @@ double work(const Op& op, ShapeView shape) {
   return std::max(cost.flops, cost.bytes / 4);
 }
 
+double busiest_work(const LabOp& op, ShapeView shape) {
+  const double least = work(op.op, shape);
+  return op.busiest == nullptr ? least : std::max(least, op.busiest(shape));
+}
+
 std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
                                 double budget) {
   return Chooser(op, sizes(op, tiles), seed, budget).choose();
@@ -158,6 +163,14 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
   if (!op.op.valid(asked))
     throw std::invalid_argument(shape_text(op.op, asked) + " is not a legal shape of " + op.op.name);
   return {Shape(asked.begin(), asked.end())};
+}
+
+std::vector<Shape> spread_over(const std::vector<Shape>& list, size_t most) {
+  if (list.size() <= most || most == 0) return list;
+  std::vector<Shape> picked;
+  for (size_t i = 0; i < most; ++i)
+    picked.push_back(list[most == 1 ? 0 : i * (list.size() - 1) / (most - 1)]);
+  return picked;
 }
 
 std::string shape_text(const Op& op, ShapeView shape) {

@@ -7,8 +7,12 @@
 #include <random>
 
 #include "harness/cases.h"
+#include "harness/gpu/gpu.h"
 #include "harness/gradcheck.h"
 #include "harness/run_case.h"
+#include "harness/simt/gpus.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
 
 namespace klab {
 namespace {
@@ -16,6 +20,18 @@ namespace {
 // Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
 // either.
 constexpr double kTryEverythingBelow = 2e4;
+// CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
+// watched, and run at all.
+constexpr double kWatchedBelow = 2e5;
+constexpr double kCudaBelow = 4e6;
+
+bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
+
+std::string why_no_gpu() {
+  std::string why;
+  gpu(&why);
+  return why;
+}
 
 // Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
 std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size_t turn) {
@@ -39,6 +55,9 @@ struct Progress {
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
   bool stopped(const CheckOptions& options) const {
+    // What a watched run finds may end the process when it is not watched.
+    for (const Failure& f : result.failures)
+      if (f.fault == Fault::finding) return true;
     return int(result.failures.size()) >= options.max_failures;
   }
 };
@@ -47,7 +66,14 @@ struct Progress {
 class ShapeCheck {
  public:
   ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, CrashGuard& guard)
-      : op_(op), shape_(shape), specs_(op.op.tensors(shape)), guard_(guard) {
+      : op_(op),
+        options_(options),
+        shape_(shape),
+        work_(busiest_work(op, shape)),
+        turn_(turn),
+        asked_(!options.shape.empty()),
+        specs_(op.op.tensors(shape)),
+        guard_(guard) {
     std::mt19937_64 random(options.seed * 1000003 + turn);
     for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
@@ -60,7 +86,13 @@ class ShapeCheck {
 
   void check(Progress& progress) {
     CheckResult& result = progress.result;
-    if (const std::string reason = progress.variant->supported(shape_, this_host()); !reason.empty()) {
+    std::string reason = progress.variant->supported(shape_, host_of(*progress.variant));
+    if (is_cuda(*progress.variant)) {
+      if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
+      if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
+      if (!asked_ && work_ > kCudaBelow && !on_gpu()) return;
+    }
+    if (!reason.empty()) {
       ++result.skipped_cases;
       if (result.cases == 0) result.skipped = reason;
       return;
@@ -73,10 +105,17 @@ class ShapeCheck {
  private:
   std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
+    // CUDA on the host: every access is watched in the first run; the others are fast ones.
+    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow));
+    // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.
+    const bool few = is_cuda(*progress.variant) && !asked_ && &offsets != &offsets_.front();
+    const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
     std::vector<std::vector<char>> first;
     for (const Given& given : givens_) {
+      if (const auto k = size_t(&given - givens_.data()); few && k != 0 && k != hard) continue;
       if (auto failure = run(trial, given, progress)) return failure;
       if (&given == &givens_.front()) first = trial.outputs();
+      trial.watch(false);
     }
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     return trial.repeats(first, givens_.front());
@@ -111,7 +150,11 @@ class ShapeCheck {
   }
 
   const LabOp& op_;
+  const CheckOptions& options_;
   ShapeView shape_;
+  double work_;  // of the busiest rung
+  size_t turn_;
+  bool asked_;
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
@@ -142,41 +185,73 @@ const char* name_of(Fault fault) {
       return "gradient against own forward";
     case Fault::threw:
       return "exception";
+    case Fault::finding:
+      return "CUDA finding";
   }
   return "?";
 }
 
-Host this_host() { return {.threads = omp_get_max_threads()}; }
+Host this_host() {
+  const Gpu* device = gpu();
+  return {.threads = omp_get_max_threads(),
+          .gpu = device != nullptr,
+          .compute_capability = device != nullptr ? device->compute_capability : 0};
+}
 
-std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants,
-                               const CheckOptions& options) {
+Host host_of(const Variant& variant) {
+  Host host = this_host();
+  if (variant.backend == "cuda" && !on_gpu()) {
+    host.gpu = false;
+    host.compute_capability = simt::device_limits().compute_capability;
+  }
+  return host;
+}
+
+OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
+  if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
+    simt::load_traced_variants();
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 
-  const auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
-  for (size_t turn = 0; turn < shapes.size(); ++turn) {
+  auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
+  if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
+  if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
+    std::ranges::stable_partition(shapes,
+                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+  const auto stop = [&] { return options.stop && options.stop(); };
+  for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     ShapeCheck one(op, shapes[turn], options, turn, guard);
-    for (Progress& p : progress) {
-      if (p.stopped(options)) continue;
+    const auto check_one = [&](Progress& p) {
+      if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();
       one.check(p);
       p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    }
+    };
+    // CPU variants use all threads themselves; the host executor of CUDA uses one.
+    for (Progress& p : progress)
+      if (!is_cuda(*p.variant) && !stop()) check_one(p);
+#pragma omp parallel for schedule(dynamic) if (!on_gpu())
+    for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
+      if (is_cuda(*p.variant) && !stop()) check_one(p);
   }
 
-  std::vector<CheckResult> results;
+  OpCheck results;
   for (Progress& p : progress) {
     for (const BiasTally& tally : p.bias)
       if (auto failure = tally.judge()) p.result.failures.push_back(std::move(*failure));
-    results.push_back(std::move(p.result));
+    results.variants.push_back(std::move(p.result));
   }
-  if (!op.op.forward.empty() && options.gradients) check_gradients(op, variants, options, guard, results);
-  if (options.done)
-    for (const CheckResult& result : results) options.done(result);
+  if (!op.op.forward.empty() && options.gradients)
+    results.reference = check_gradients(op, variants, options, guard, results.variants);
+  if (options.done) {
+    for (const CheckResult& result : results.variants) options.done(result);
+    if (results.reference) options.done(*results.reference);
+  }
   return results;
 }
 

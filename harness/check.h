@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ enum class Fault {
   gradient,            // relative L2, cosine or signed bias against the double backward
   own_forward,         // the backward disagrees with differences of the variant's own forward
   threw,               // an exception left the variant
+  finding,             // the host executor of CUDA saw something illegal (harness/simt/finding.h)
 };
 const char* name_of(Fault fault);
 
@@ -56,19 +58,29 @@ struct CheckOptions {
   int max_failures = 3;        // per variant; the check of a variant stops there
   std::vector<int64_t> shape;  // only this shape, when given
   bool quick = false;          // random inputs only (two draws), no misalignment
+  std::string backend;         // "cuda": CUDA variants on a GPU or not at all
   bool gradients = true;       // backward ops: finite differences too, of the reference and of each forward
+  int most_shapes = 0;         // when positive: so many of the lab's shapes, spread over all of them
   std::function<void(const CheckResult&)> done;  // called for each result at the end
+  std::function<bool()> stop = {};  // asked between runs; true ends the check with what was seen until then
+};
+
+/// What a check of one op found.
+struct OpCheck {
+  std::vector<CheckResult> variants;     // as many as were given, in their order
+  std::optional<CheckResult> reference;  // "<op>.reference": a backward op's double backward itself
 };
 
 /// Checks variants of one op, values and, for a backward op, gradients. The reference is computed once a case
-/// for all of them. Results come in the order of `variants`; a backward op's list ends with one more,
-/// "<op>.reference", for the double backward itself. Throws std::invalid_argument for an asked shape that is
+/// for all of them. Throws std::invalid_argument for an asked shape that is
 /// not the op's. A crash of a variant ends the process by its signal, after naming variant and inputs on
 /// stderr.
-std::vector<CheckResult> check(const LabOp& op, std::span<const Variant* const> variants,
-                               const CheckOptions& options = {});
+OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options = {});
 
 /// What this process may run.
 Host this_host();
+/// What a variant is told: CUDA variants run on the host, which stands for the device of simt::device_limits(), except
+/// while OnGpu holds.
+Host host_of(const Variant& variant);
 
 }  // namespace klab

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "harness/simt/fault.h"
+
 namespace klab {
 namespace {
 
@@ -14,8 +16,8 @@ constexpr const char* kNames[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGA
 constexpr size_t kCount = sizeof kSignals / sizeof *kSignals;
 
 struct sigaction previous[kCount];
-char current[512];                // what is being done, newline included
-alignas(16) char stack[1 << 16];  // a stack overflow leaves none to handle it on
+thread_local char current[512];   // what this thread is doing, newline included
+alignas(16) char stack[1 << 18];  // a stack overflow leaves none to handle it on
 stack_t previous_stack;
 
 void say(const char* text) {
@@ -23,8 +25,9 @@ void say(const char* text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-// Only calls that are safe in a signal handler.
-void handle(int signal) {
+// Only calls that are safe in a signal handler, except for a fault in the middle of a kernel's own code.
+void handle(int signal, siginfo_t* info, void* context) {
+  simt::kernel_fault(signal, info, context);
   const char* name = "a signal";
   for (size_t i = 0; i < kCount; ++i) {
     if (kSignals[i] == signal) name = kNames[i];
@@ -47,8 +50,8 @@ CrashGuard::CrashGuard() {
   mine.ss_size = sizeof stack;
   sigaltstack(&mine, &previous_stack);
   struct sigaction action {};
-  action.sa_handler = handle;
-  action.sa_flags = SA_ONSTACK;
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) sigaction(kSignals[i], &action, &previous[i]);
 }

@@ -61,6 +61,8 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOp
   spread(0, kSmall, 5);
   spread(kSmall, kModerate, 2);
   if (picked.empty() && !all.empty()) picked.push_back(all.front());
+  if (options.most_shapes > 0)
+    picked = spread_over(picked, std::max<size_t>(1, size_t(options.most_shapes) / 4));
   return picked;
 }
 
@@ -103,12 +105,14 @@ std::optional<Failure> BiasTally::judge() const {
   return failure;
 }
 
-void check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
-                     const CheckOptions& options, CrashGuard& guard, std::vector<CheckResult>& results) {
+CheckResult check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
+                            const CheckOptions& options, CrashGuard& guard,
+                            std::vector<CheckResult>& results) {
   const auto shapes = gradient_shapes(backward, options);
   check_own_forward(backward, variants, shapes, options, guard, results);
-  results.push_back(check_reference_gradient(backward, shapes, options, guard));
-  if (shapes.empty()) results.back().skipped = "too large for finite differences";
+  CheckResult reference = check_reference_gradient(backward, shapes, options, guard);
+  if (shapes.empty()) reference.skipped = "too large for finite differences";
+  return reference;
 }
 
 }  // namespace klab

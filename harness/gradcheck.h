@@ -24,10 +24,11 @@
 namespace klab {
 
 /// Points 1 and 3. `results` are those of `variants`, in order; failures of point 3 are added to them, point
-/// 1 is appended as a result of its own. The forward op is found in the labs: std::invalid_argument when none
+/// 1 is returned as a result of its own. The forward op is found in the labs: std::invalid_argument when none
 /// teaches it, or when the tensors' names do not fit together.
-void check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
-                     const CheckOptions& options, CrashGuard& guard, std::vector<CheckResult>& results);
+CheckResult check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
+                            const CheckOptions& options, CrashGuard& guard,
+                            std::vector<CheckResult>& results);
 
 /// Point 2 for one output of one run on random inputs: relative L2 error, cosine, signed bias, each against a
 /// limit that follows from the tolerance. nullopt: all three hold.

@@ -3,6 +3,8 @@
 // labs/NN_name/lab.cpp ends with KLAB_LAB({...}); that is where an op meets the harness.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,25 @@ struct LabOp {
   std::string limit;         // the ceiling the op approaches: "fma" | "copy" | "read" | "gather"
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
   double huge = 1e15;
+  /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
+  /// the same units. The check of CUDA on the host goes by it.
+  double (*busiest)(ShapeView shape) = nullptr;
+};
+
+/// What somebody says one idea brings. The report puts beside it what two rungs that differ by it show here.
+struct Claim {
+  std::string text;          // "shared memory"
+  std::string by;            // who says so, and of what
+  double low = 0, high = 0;  // speedup
+  std::string variant;       // id of the rung with the idea; may be one that this build does not have
+  std::string over;          // id of the rung without
+};
+
+/// What `klab run LAB` tells a lab that has a run of its own.
+struct LabRun {
+  uint64_t seed = 1;
+  std::function<bool()> stop;  // asks whether to end early; what was measured is still printed
+  std::function<void(const std::string&)> status;  // one line, written over by the next; "" clears it
 };
 
 struct Lab {
@@ -39,6 +60,10 @@ struct Lab {
   std::string title;     // "Matrix product: the memory hierarchy"
   std::string question;  // one sentence
   std::vector<LabOp> ops;
+  std::vector<Claim> claims;
+  std::vector<std::string> commands;  // of a lab that is a program: those that run it, without "klab"
+  /// The ladder of a lab whose variants are no kernels: prints it. False when a rung turned out wrong. May be empty.
+  std::function<bool(const LabRun&)> run = {};
   std::string file;  // labs/05_matmul/lab.cpp
 };
 

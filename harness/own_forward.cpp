@@ -182,7 +182,7 @@ const Variant* forward_of(const Variant& backward, const GradientPair& pair, std
   if (!found && !ladder.empty()) found = naive_of(*ladder.front());
   if (!found) {
     *why = "no " + backward.backend + " variant of " + pair.forward->op.name;
-  } else if (*why = found->supported(pair.forward_shape, this_host()); !why->empty()) {
+  } else if (*why = found->supported(pair.forward_shape, host_of(*found)); !why->empty()) {
     return nullptr;
   }
   return found;
@@ -190,7 +190,7 @@ const Variant* forward_of(const Variant& backward, const GradientPair& pair, std
 
 void check_variant(const GradientPair& pair, const GradientPoint& point, const std::vector<Line>& lines,
                    const Variant& backward, CrashGuard& guard, CheckResult& result) {
-  if (!backward.supported(pair.backward_shape, this_host()).empty()) return;
+  if (!backward.supported(pair.backward_shape, host_of(backward)).empty()) return;
   std::string why;
   const Variant* forward = forward_of(backward, pair, &why);
   if (!forward) {
@@ -228,6 +228,7 @@ void check_own_forward(const LabOp& op, std::span<const Variant* const> variants
                        CrashGuard& guard, std::vector<CheckResult>& results) {
   std::mt19937_64 random(options.seed + 1);
   for (const auto& shape : shapes) {
+    if (options.stop && options.stop()) return;
     guard.doing("running the references of " + op.op.name + " at " + shape_text(op.op, shape));
     const GradientPair pair(op, shape);
     const GradientPoint point(pair, random);

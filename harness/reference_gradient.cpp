@@ -259,6 +259,7 @@ CheckResult check_reference_gradient(const LabOp& backward, const std::vector<st
   std::vector<Count> counts;
   std::vector<std::string> names;
   for (const auto& shape : shapes) {
+    if (options.stop && options.stop()) break;
     guard.doing("differentiating the reference of " + backward.op.forward + " at " +
                 shape_text(backward.op, shape));
     const GradientPair pair(backward, shape);

@@ -73,7 +73,7 @@ struct VariantSpec {
 struct Variant {
   std::string id;       // matmul.cpu.04_cache_tile
   std::string op;       // matmul
-  std::string backend;  // cpu | cuda | simt
+  std::string backend;  // cpu | cuda
   std::string rung;     // 04_cache_tile
   std::string file;     // as the compiler was given it
   int line = 0;
@@ -85,10 +85,15 @@ struct Variant {
   bool peer = false;
   std::function<std::string(ShapeView, const Host&)> supported;
   /// Ties shape and pointers (in the contract's order) into something to call. The pointers must outlive it.
-  std::function<std::function<void()>(ShapeView, std::span<void* const>)> bind;
+  using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;
+  Bind bind;  // pointers of the host
+  /// CUDA variants: the forms the file was compiled in, each called with pointers of its device. The host executor
+  /// (harness/simt) has two, one of them with every access watched; then there is the GPU.
+  Bind host, host_traced, device;
 };
 
-/// Adds to the registry. A second variant of the same id ends the program, naming both files.
+/// Adds to the registry. Another form of a CUDA variant joins the first; any other second variant of an id ends the
+/// program, naming both files.
 void register_variant(Variant variant);
 
 /// Fills op, backend, rung and id from a path ".../<op>/<backend>/<rung>.<ext>". Throws std::invalid_argument
@@ -120,7 +125,19 @@ typename Contract::template Args<T> args_of(ShapeView shape, std::span<void* con
   return args;
 }
 
-template <class Contract>
+/// How this file is being compiled.
+enum class Form { cpu, host, host_traced, device };
+#if defined(KLAB_SIMT_TRACED)
+inline constexpr Form this_form = Form::host_traced;
+#elif defined(KLAB_SIMT)
+inline constexpr Form this_form = Form::host;
+#elif defined(__CUDACC__)
+inline constexpr Form this_form = Form::device;
+#else
+inline constexpr Form this_form = Form::cpu;
+#endif
+
+template <class Contract, Form form = this_form>
 class Registrar {
  public:
   Registrar(const char* file, int line, VariantSpec<Contract> spec) {
@@ -141,7 +158,11 @@ class Registrar {
     v.supported = [f = spec.supported](ShapeView shape, const Host& host) {
       return f ? f(shape_of<Contract>(shape), host) : std::string();
     };
-    v.bind = [run = spec.run](ShapeView shape, std::span<void* const> pointers) -> std::function<void()> {
+    Variant::Bind Variant::*slot = form == Form::cpu           ? &Variant::bind
+                                   : form == Form::host        ? &Variant::host
+                                   : form == Form::host_traced ? &Variant::host_traced
+                                                               : &Variant::device;
+    v.*slot = [run = spec.run](ShapeView shape, std::span<void* const> pointers) -> std::function<void()> {
       return [run, args = args_of<Contract, float>(shape, pointers)] { run(args); };
     };
     register_variant(std::move(v));

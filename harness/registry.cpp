@@ -6,6 +6,9 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "harness/gpu/gpu_run.h"
+#include "harness/simt/host_bind.h"
+
 namespace klab {
 namespace {
 
@@ -13,6 +16,17 @@ namespace {
 std::vector<Variant>& storage() {
   static std::vector<Variant> list;
   return list;
+}
+
+/// Another form of the same CUDA file? Then `known` learns it.
+bool join(Variant& known, Variant& other) {
+  if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
+  for (Variant::Bind Variant::*form : {&Variant::host, &Variant::host_traced, &Variant::device}) {
+    if (!(other.*form)) continue;
+    if (known.*form) return false;
+    known.*form = std::move(other.*form);
+  }
+  return true;
 }
 
 }  // namespace
@@ -39,10 +53,15 @@ void register_variant(Variant variant) {
   const auto at = std::lower_bound(list.begin(), list.end(), variant,
                                    [&](const Variant& a, const Variant& b) { return key(a) < key(b); });
   if (at != list.end() && at->id == variant.id) {
+    if (join(*at, variant)) return;
     std::fprintf(stderr, "klab: two variants are called %s:\n  %s:%d\n  %s:%d\nRename one of the files.\n",
                  variant.id.c_str(), at->file.c_str(), at->line, variant.file.c_str(), variant.line);
     std::exit(2);
   }
+  if (variant.backend == "cuda")
+    variant.bind = [id = variant.id](ShapeView shape, std::span<void* const> pointers) {
+      return on_gpu() ? gpu_bind(id, shape, pointers) : simt::host_bind(id, shape, pointers);
+    };
   list.insert(at, std::move(variant));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace klab {
@@ -54,6 +55,7 @@ void add_ceiling(Row& row, const Ladder& ladder) {
   for (size_t i = 0; i < rounds; ++i)
     shares[i] = ladder.ceiling_work / row.seconds[i] / ladder.ceiling_per_second[i];
   row.of_ceiling = median_interval(shares);
+  row.shares = std::move(shares);
   if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
     row.error = "above its ceiling: measurement error";
 }
@@ -92,6 +94,9 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
             .flops = ladder.cost.flops};
     if (!s.seconds.empty()) {
       row.seconds = s.seconds;
+      row.worst_error = s.worst_error;
+      if (s.waited.size() == s.seconds.size())
+        for (const double w : s.waited) row.waited.push_back(std::round(w * 1e3) / 1e3);
       require_times(s.seconds);
       row.time = median_interval(s.seconds);
       if (v != nullptr) {
@@ -126,13 +131,17 @@ nlohmann::json to_json(const Row& r) {
                       {"shape", r.shape},
                       {"cache", r.cache},
                       {"threads", r.threads},
+                      {"session", r.session},
                       {"rounds", r.seconds.size()},
                       {"iterations", r.iterations},
                       {"skipped", text_or_null(r.skipped)},
                       {"wrong", text_or_null(r.wrong)},
                       {"bytes", r.bytes},
                       {"flops", r.flops}};
-  if (r.seconds.empty()) return j;
+  if (r.seconds.empty()) {
+    if (!r.counts.empty()) j["counts"] = r.counts;
+    return j;
+  }
   j["confidence"] = r.time.confidence;
   j["time"] = as_json(r.time);
   j["gb_per_s"] = r.bytes / r.time.value * 1e-9;
@@ -148,6 +157,10 @@ nlohmann::json to_json(const Row& r) {
   j["expected"] = r.expected ? nlohmann::json(*r.expected) : nlohmann::json(nullptr);
   j["verdict"] = text_or_null(r.verdict);
   j["seconds"] = r.seconds;
+  j["shares"] = r.shares;
+  j["worst_error"] = r.worst_error ? nlohmann::json(*r.worst_error) : nlohmann::json(nullptr);
+  j["counts"] = r.counts;
+  j["waited"] = r.waited;
   return j;
 }
 

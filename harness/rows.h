@@ -5,6 +5,7 @@
 // that lost its end is noticed even when it lost whole lines.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stdexcept>
@@ -31,21 +32,26 @@ struct Row {
   std::string shape;  // "m=1024 n=1024 k=1024"
   std::string cache;  // "hot", or "cold: 5 copies of 28 MB"
   int threads = 0;
+  int session = 1;         // which process of the run measured it; rounds are counted within a session
   int64_t iterations = 0;  // calls a round
   std::string skipped;     // reason; then nothing below is set
   std::string wrong;       // the check it failed; then nothing below is set
   Estimate time;
   double bytes = 0, flops = 0;  // compulsory, a call
   std::optional<Estimate> over_naive, over_parent,
-      over_peer;                       // speedup; empty where there is nothing to compare
-  std::string peer;                    // the best peer, over_peer's denominator
-  std::string ceiling;                 // "copy memory"
-  double ceiling_per_second = 0;       // FLOP/s or bytes/s; 0 when there is none
-  std::optional<Estimate> of_ceiling;  // fraction, taken within each round: 0.9 is 90 %
-  std::string error;                   // "above its ceiling: measurement error", or empty
-  std::optional<double> expected;      // the header's prediction over the parent, at its shape only
-  std::string verdict;                 // of the prediction: "held", "not held", "undecided", or empty
-  std::vector<double> seconds;         // a call, one entry a round
+      over_peer;                          // speedup; empty where there is nothing to compare
+  std::string peer;                       // the best peer, over_peer's denominator
+  std::string ceiling;                    // "copy memory"
+  double ceiling_per_second = 0;          // FLOP/s or bytes/s; 0 when there is none
+  std::optional<Estimate> of_ceiling;     // fraction, taken within each round: 0.9 is 90 %
+  std::string error;                      // "above its ceiling: measurement error", or empty
+  std::optional<double> expected;         // the header's prediction over the parent, at its shape only
+  std::string verdict;                    // of the prediction: "held", "not held", "undecided", or empty
+  std::optional<double> worst_error;      // of the check, over its bound: 1 is all that is allowed
+  std::map<std::string, int64_t> counts;  // exact ones of CUDA run on the host, "sectors" -> 4096 a call
+  std::vector<double> seconds;            // a call, one entry a round
+  std::vector<double> shares;             // of the ceiling, one entry a round; empty without a ceiling
+  std::vector<double> waited;             // share of each round spent waiting for a processor; may be empty
   friend bool operator==(const Row&, const Row&) = default;
 };
 
@@ -82,7 +88,7 @@ nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceili
 
 /// Reads what to_csv wrote. Throws RowsError: missing file, empty, header without or with unknown columns,
 /// ragged or cut lines, text where a number belongs, times that are not positive, a row twice, fewer rows
-/// than announced, and, unless `allow_partial`, an interrupted run.
+/// than announced, more than 64 MB, and, unless `allow_partial`, an interrupted run.
 Recording read_csv(const std::string& path, bool allow_partial = false);
 
 }  // namespace klab

@@ -72,24 +72,49 @@ Column timed_column(const char* name, std::function<double(const Row&)> get,
           }};
 }
 
-std::vector<double> split_times(const std::string& text) {
+std::vector<double> split_numbers(const std::string& text, double (*parse)(const std::string&)) {
   std::vector<double> times;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(';', begin), text.size());
-    times.push_back(positive(text.substr(begin, end - begin)));
+    times.push_back(parse(text.substr(begin, end - begin)));
     begin = end + 1;
   }
-  if (text.ends_with(';')) throw CellError("ends in ';', so that a time is missing");
+  if (text.ends_with(';')) throw CellError("ends in ';', so that a number is missing");
   return times;
 }
 
-std::string join_times(const std::vector<double>& times) {
+std::string join_numbers(const std::vector<double>& times) {
   std::string text;
   for (const double t : times) {
     if (!text.empty()) text += ';';
     text += digits(t);
   }
   return text;
+}
+
+/// "sectors=4096;wavefronts=512"
+std::string join_counts(const std::map<std::string, int64_t>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, count);
+  return text;
+}
+
+std::map<std::string, int64_t> split_counts(const std::string& text) {
+  std::map<std::string, int64_t> counts;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(';', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw CellError(fmt::format("'{}' is not NAME=COUNT", part));
+    const auto count = number_of<int64_t>(part.substr(equals + 1));
+    if (count < 0) throw CellError(fmt::format("'{}' is negative", part));
+    if (!counts.emplace(part.substr(0, equals), count).second)
+      throw CellError(fmt::format("'{}' is there twice", part.substr(0, equals)));
+    begin = end + 1;
+  }
+  return counts;
 }
 
 std::vector<Column> make_columns() {
@@ -120,6 +145,8 @@ std::vector<Column> make_columns() {
   list.push_back(text_column("cache", &Row::cache));
   list.push_back({"threads", [](const Line& l) { return std::to_string(l.row.threads); },
                   [](Line& l, const std::string& t) { l.row.threads = at_least_one<int>(t); }});
+  list.push_back({"session", [](const Line& l) { return std::to_string(l.row.session); },
+                  [](Line& l, const std::string& t) { l.row.session = at_least_one<int>(t); }});
   list.push_back({"rounds", [](const Line& l) { return std::to_string(l.row.seconds.size()); },
                   [](Line& l, const std::string& t) {
                     l.rounds = number_of<int64_t>(t);
@@ -171,8 +198,20 @@ std::vector<Column> make_columns() {
                     if (!t.empty()) l.row.expected = positive(t);
                   }});
   list.push_back(text_column("verdict", &Row::verdict));
-  list.push_back({"seconds", [](const Line& l) { return join_times(l.row.seconds); },
-                  [](Line& l, const std::string& t) { l.row.seconds = split_times(t); }});
+  list.push_back(
+      {"worst_error",
+       [](const Line& l) { return l.row.worst_error ? digits(*l.row.worst_error) : std::string(); },
+       [](Line& l, const std::string& t) {
+         if (!t.empty()) l.row.worst_error = not_negative(t);
+       }});
+  list.push_back({"counts", [](const Line& l) { return join_counts(l.row.counts); },
+                  [](Line& l, const std::string& t) { l.row.counts = split_counts(t); }});
+  list.push_back({"shares", [](const Line& l) { return join_numbers(l.row.shares); },
+                  [](Line& l, const std::string& t) { l.row.shares = split_numbers(t, positive); }});
+  list.push_back({"waited", [](const Line& l) { return join_numbers(l.row.waited); },
+                  [](Line& l, const std::string& t) { l.row.waited = split_numbers(t, not_negative); }});
+  list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },
+                  [](Line& l, const std::string& t) { l.row.seconds = split_numbers(t, positive); }});
   return list;
 }
 

@@ -30,7 +30,7 @@ struct Column {
   std::function<void(Line&, const std::string&)> read;
 };
 
-inline constexpr size_t kColumns = 45;
+inline constexpr size_t kColumns = 50;
 
 /// In the order of the file; kColumns of them.
 const std::vector<Column>& columns();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -20,6 +21,8 @@ namespace klab {
 namespace {
 
 using namespace rows_csv;
+
+constexpr uintmax_t kLargestFile = 64'000'000;  // bytes
 
 std::string quoted(std::string text) {
   for (char& c : text)
@@ -56,6 +59,10 @@ void finish(Line& l) {
   if (l.rounds != int64_t(r.seconds.size()))
     throw Problem("seconds",
                   CellError(fmt::format("holds {} times, but 'rounds' says {}", r.seconds.size(), l.rounds)));
+  for (const auto& [column, list] : {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited}})
+    if (!list->empty() && list->size() != r.seconds.size())
+      throw Problem(column,
+                    CellError(fmt::format("holds {} numbers for {} times", list->size(), r.seconds.size())));
   if (!timed) return;
   if (!(r.time.value > 0))
     throw Problem("seconds_median", CellError("is empty, though the row was not skipped"));
@@ -91,6 +98,11 @@ class RunReader {
   explicit RunReader(const std::string& path) : path_(path) {}
 
   Recording read(bool allow_partial) {
+    std::error_code error;
+    if (const auto bytes = std::filesystem::file_size(path_, error); !error && bytes > kLargestFile)
+      fail(fmt::format(
+          "is {:.0f} MB large; the rows of all labs take less than {:.0f} MB, so this is something else",
+          double(bytes) * 1e-6, double(kLargestFile) * 1e-6));
     try {
       reader_.emplace(path_);
       read_header(*reader_, std::make_index_sequence<kColumns>());
@@ -170,8 +182,8 @@ class RunReader {
         fail_at(line(), problem.first, problem.second.what());
       }
       const Row& r = l.row;
-      const std::string key =
-          fmt::format("{}|{}|{}|{}|{}", r.fingerprint, r.variant, r.shape, r.threads, r.cache.substr(0, 4));
+      const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", r.fingerprint, r.variant, r.shape, r.threads,
+                                          r.cache.substr(0, 4), r.session);
       if (const auto [at, fresh] = seen.emplace(key, line()); !fresh)
         fail_at(line(), "variant",
                 fmt::format("repeats line {}: {} at {} on {} threads", at->second, r.variant, r.shape,

@@ -6,6 +6,7 @@
 
 #include "harness/cases.h"
 #include "harness/element.h"
+#include "harness/simt/session.h"
 
 namespace klab {
 
@@ -38,13 +39,19 @@ std::optional<Failure> Trial::execute(const Given& given) {
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
+  // Of CUDA on the host: each run has threads take their turns in another order.
+  simt::Session session({.traced = watched_, .counts = false, .seed = ++runs_});
   try {
     call_();
   } catch (const std::exception& e) {
+    if (!session.findings().empty())
+      return describe({.fault = Fault::finding, .note = session.findings().front().describe()}, given);
     return describe({.fault = Fault::threw, .note = e.what()}, given);
   } catch (...) {
     return describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
   }
+  if (!session.findings().empty())
+    return describe({.fault = Fault::finding, .note = session.findings().front().describe()}, given);
   return std::nullopt;
 }
 

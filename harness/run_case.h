@@ -45,6 +45,9 @@ class Trial {
   /// (nondeterministic) and from one that is right in fresh buffers only (stale).
   Outcome run(const Given& given);
 
+  /// Whether CUDA variants on the host run with every access watched from now on.
+  void watch(bool every_access) { watched_ = every_access; }
+
   /// The outputs of the last run, byte for byte.
   std::vector<std::vector<char>> outputs() const;
 
@@ -65,6 +68,8 @@ class Trial {
   CrashGuard& guard_;
   Tensors tensors_;
   std::function<void()> call_;
+  bool watched_ = false;
+  uint64_t runs_ = 0;
 };
 
 }  // namespace klab

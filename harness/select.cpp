@@ -54,7 +54,12 @@ std::set<const Variant*> meant_by(const std::string& what) {
     if (what.empty() || of_lab || names_variant(what, v)) found.insert(&v);
   }
   if (!found.empty() || what.empty()) return found;
-  if (lab != nullptr) throw NotFound("lab " + lab->id + " has no variants");
+  if (lab != nullptr) {
+    std::string text = "lab " + lab->id + " has no variants";
+    for (const std::string& command : lab->commands)
+      text += (command == lab->commands.front() ? "; it is run by klab " : ", klab ") + command;
+    throw NotFound(text);
+  }
   throw NotFound(not_found_text("lab, op or variant", what, all_names()) +
                  "\nklab list shows what there is.");
 }
@@ -112,11 +117,15 @@ std::vector<Selected> select(std::span<const std::string> what, const std::strin
   for (const std::string& name : what) wanted.merge(meant_by(name));
   if (!backend.empty()) {
     std::set<std::string> known;
-    for (const Variant& v : variants()) known.insert(v.backend);
+    for (const Variant& v : variants()) {
+      known.insert(v.backend);
+      if (v.host) known.insert("simt");
+    }
     if (known.count(backend) == 0)
       throw NotFound(
           not_found_text("backend", backend, std::vector<std::string>(known.begin(), known.end())));
-    std::erase_if(wanted, [&](const Variant* v) { return v->backend != backend; });
+    std::erase_if(wanted,
+                  [&](const Variant* v) { return backend == "simt" ? !v->host : v->backend != backend; });
     if (wanted.empty()) throw NotFound("nothing of what is asked for runs on the backend '" + backend + "'");
   }
   std::vector<Selected> list;

@@ -32,7 +32,8 @@ struct Selected {
 };
 
 /// What the names select together, in the order of labs, ops and rungs, each variant once; without names,
-/// everything. `backend` keeps that one only. Throws NotFound for a name, or a backend, that selects no
+/// everything. `backend` keeps that one only; "simt" those CUDA variants that the
+/// host can execute. Throws NotFound for a name, or a backend, that selects no
 /// variant.
 std::vector<Selected> select(std::span<const std::string> what, const std::string& backend = "");
 

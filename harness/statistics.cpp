@@ -51,6 +51,15 @@ double median(std::span<const double> samples) {
   return median_of(copy);
 }
 
+double pseudo_median(std::span<const double> samples) {
+  require_finite(samples);
+  std::vector<double> means;
+  means.reserve(samples.size() * (samples.size() + 1) / 2);
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (size_t j = i; j < samples.size(); ++j) means.push_back((samples[i] + samples[j]) / 2);
+  return median_of(means);
+}
+
 double quantile(std::span<const double> samples, double q) {
   require_finite(samples);
   if (!(q >= 0 && q <= 1)) throw std::invalid_argument("quantile: q must lie in [0, 1]");

@@ -30,6 +30,10 @@ struct Bootstrap {
 /// finite.
 double median(std::span<const double> samples);
 
+/// The median of the means of all pairs, each sample with itself among them (Hodges & Lehmann 1963): bears one
+/// wild sample in five as the median does, and does not jump between two modes.
+double pseudo_median(std::span<const double> samples);
+
 /// Quantile q in [0, 1] with linear interpolation between order statistics (Hyndman & Fan 1996, type 7).
 double quantile(std::span<const double> samples, double q);
 

@@ -282,7 +282,7 @@ TEST(Results, SayWhatWasCheckedAndWhatWasSkipped) {
   Variant v = broken("78_never", [](ShapeView, std::span<void* const>) {});
   v.supported = [](ShapeView, const Host&) { return std::string("needs a moon"); };
   const Variant* list[] = {&v};
-  const CheckResult result = check(*find_op("probe_matmul"), list)[0];
+  const CheckResult result = check(*find_op("probe_matmul"), list).variants[0];
   EXPECT_EQ(result.skipped, "needs a moon");
   EXPECT_GT(result.skipped_cases, 10);
   EXPECT_EQ(result.cases, 0);
@@ -292,7 +292,7 @@ TEST(Results, SayWhatWasCheckedAndWhatWasSkipped) {
 TEST(Results, AFailureCarriesIndexValuesBoundAndInputs) {
   const Variant* v = find_variant("probe_matmul.cpu.12_tile_edge");
   ASSERT_NE(v, nullptr);
-  const CheckResult result = check(*find_op("probe_matmul"), {&v, 1}, {.shape = {3, 25, 7}})[0];
+  const CheckResult result = check(*find_op("probe_matmul"), {&v, 1}, {.shape = {3, 25, 7}}).variants[0];
   ASSERT_EQ(result.failures.size(), 1U);
   const Failure& f = result.failures[0];
   EXPECT_EQ(f.tensor, "c");
@@ -300,7 +300,7 @@ TEST(Results, AFailureCarriesIndexValuesBoundAndInputs) {
   EXPECT_NE(f.got.find("nan"), std::string::npos);
   EXPECT_EQ(f.inputs, "m=3 n=25 k=7, random inputs");
   EXPECT_EQ(f.note, "3 of 75 elements are wrong: the last column");
-  EXPECT_TRUE(check(*find_op("probe_matmul"), {&v, 1}, {.shape = {3, 24, 7}})[0].passed());
+  EXPECT_TRUE(check(*find_op("probe_matmul"), {&v, 1}, {.shape = {3, 24, 7}}).variants[0].passed());
 }
 
 }  // namespace

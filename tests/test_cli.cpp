@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -179,6 +180,24 @@ TEST(Cli, ListNamesEveryVariant) {
   const Outcome one = klab_says({"list", some_variant().id});
   EXPECT_TRUE(has(one.out, some_variant().id));
   EXPECT_FALSE(has(one.out, variants().back().id));
+}
+
+TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {
+  const Outcome everything = klab_says({"list"});
+  const auto json = nlohmann::json::parse(klab_says({"list", "--json"}).out);
+  EXPECT_EQ(json["labs"].size(), labs().size());
+  for (const Lab& lab : labs()) {
+    EXPECT_TRUE(has(everything.out, lab.id)) << lab.id;
+    EXPECT_EQ(lab.ops.empty(), !lab.commands.empty()) << lab.id << ": a lab has ops or is run by commands";
+    for (const std::string& name : lab.commands) {
+      EXPECT_TRUE(std::ranges::any_of(commands(), [&](const Command& c) { return c.name == name; })) << name;
+      EXPECT_TRUE(has(everything.out, "klab " + name)) << name;
+      EXPECT_TRUE(has(klab_says({"list", lab.id}).out, "klab " + name)) << name;
+      const Outcome o = klab_says({"bench", lab.id});
+      EXPECT_EQ(o.code, 2);
+      EXPECT_TRUE(has(o.err, "klab " + name)) << o.err;
+    }
+  }
 }
 
 TEST(Cli, ListAsJson) {

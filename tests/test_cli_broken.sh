@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # ctest: slow
 # A variant is a file: a copy of the first matmul rung with one index wrong is picked up by a rebuild alone and fails
-# the check by name. Done in a small copy of the tree (this op only, unoptimized), so that the checkout stays as it is.
+# the check by name. Done in a small copy of the tree (this op only, unoptimized, for one instruction set), so that the checkout stays as it is.
 set -euo pipefail
-shopt -s extglob
 source_dir=$2
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
@@ -13,7 +12,7 @@ op=matmul
 [[ -d $source_dir/kernels/$op/cpu ]] || op=vector_add
 lab=$(basename "$(grep -l "make_op<.*>" "$source_dir"/labs/*_"$op"/lab.cpp | xargs dirname)")
 cp -r "$source_dir"/{CMakeLists.txt,CMakePresets.json,cmake,harness} "$copy"
-mkdir -p "$copy"/{kernels/$op/cpu,labs,reference}
+mkdir -p "$copy"/{kernels/$op/cpu,labs,reference,reports}
 cp "$source_dir"/reference/*.h "$copy/reference"
 cp -r "$source_dir"/reference/${op}* "$copy/reference"
 cp -r "$source_dir/labs/$lab" "$copy/labs"
@@ -23,15 +22,28 @@ for dir in "$source_dir"/kernels/${op}*/cpu; do
   cp "$(ls "$dir"/*.cpp | head -n 1)" "$copy/kernels/$(basename "$(dirname "$dir")")/cpu"
 done
 [[ -d $source_dir/kernels/common ]] && cp -r "$source_dir/kernels/common" "$copy/kernels"
-for file in "$copy"/harness/cli/*.cpp; do
-  [[ $file == */cli/@(main|command|cmd_check).cpp ]] || rm "$file"
+# Of the harness, what checking takes: the command, and from there whatever the includes lead to. A source file belongs
+# to the header beside it that it includes first.
+cp "$source_dir"/reports/report.{css,js} "$copy/reports"
+keep=$'harness/cli/main.cpp\nharness/cli/command.cpp\nharness/cli/cmd_check.cpp'
+cd "$copy"
+owners=$(grep -m 1 '^#include "harness/' -- harness/*.cpp harness/*/*.cpp | grep -v '/cmd_' | sed 's/:#include "/ /; s/"$//' |
+  awk '{a = $1; b = $2; sub("[^/]*$", "", a); sub("[^/]*$", "", b); if (a == b) print}')
+while before=$keep; do
+  headers=$(grep -h '^#include "harness/' -- $keep | sed 's/#include "//; s/"$//' | sort -u)
+  sources=$(awk 'NR == FNR {wanted[$1]; next} $2 in wanted {print $1}' <(echo "$headers") <(echo "$owners"))
+  keep=$(printf '%s\n' $keep $headers $sources | sort -u)
+  [[ $keep == "$before" ]] && break
 done
-# Nor is what only times.
-rm -f "$copy"/harness/@(bench|ceiling|rows)*.cpp
+for file in harness/*.cpp harness/*/*.cpp; do
+  grep -qxF -e "$file" <<<"$keep" || [[ $file == harness/simt/anchor.cpp ]] || rm "$file"
+done
+cd - >/dev/null
 
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$3/CMakeCache.txt")
 launcher=$(sed -n 's/^CMAKE_CXX_COMPILER_LAUNCHER:[A-Z]*=//p' "$3/CMakeCache.txt")
-cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DKLAB_TESTS=OFF \
+cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="-O0 -DHWY_COMPILE_ONLY_STATIC" -DKLAB_TESTS=OFF \
+  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
   -DCMAKE_CXX_COMPILER="$compiler" ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"} >"$copy/configure.log" ||
   { cat "$copy/configure.log"; fail "configure"; }
 ninja -C "$copy/build" klab >"$copy/build.log" || { tail -n 40 "$copy/build.log"; fail "build"; }

@@ -12,9 +12,9 @@ namespace {
 
 // The op's own result, without variants.
 CheckResult reference_of(const LabOp& op) {
-  const std::vector<CheckResult> results = check(op, {});
-  EXPECT_EQ(results.size(), 1U);
-  return results.back();
+  const OpCheck results = check(op, {});
+  EXPECT_TRUE(results.variants.empty());
+  return results.reference.value_or(CheckResult{});
 }
 
 LabOp wrong_matmul(void (*spoil)(const ProbeMatmulBwd::Args<double>&)) {

@@ -19,7 +19,7 @@ std::string test_name(const std::string& id) {
 CheckResult check_one(const std::string& id) {
   const Variant* variant = find_variant(id);
   const LabOp* op = find_op(variant->op);
-  return check(*op, {&variant, 1}).front();
+  return check(*op, {&variant, 1}).variants.front();
 }
 
 std::string text_of(const Failure& f) {

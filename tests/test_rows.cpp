@@ -299,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCell{"seconds", "1;2;x", "'x' is not a number"},
         BadCell{"seconds", "1;2;3;4;5;6;-7", "not greater than zero"},
         BadCell{"seconds", "1;2;3;4;5;6;nan", "not a finite number"},
-        BadCell{"seconds", "1;2;3;4;5;6;7;", "a time is missing"},
+        BadCell{"seconds", "1;2;3;4;5;6;7;", "a number is missing"},
         BadCell{"seconds", "1;2;3", "holds 3 times, but 'rounds' says 7"},
         BadCell{"seconds", "1;;3", "not a number"}, BadCell{"rounds", "-7", "negative"},
         BadCell{"row", "7", "but this is row 2"}, BadCell{"rows", "9", "where the first row says 2"},

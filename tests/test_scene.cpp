@@ -1,5 +1,6 @@
 // Scenes: what is read, what is left out with a word, and what is refused with which words.
 #include <gtest/gtest.h>
+#include <png.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "labs/16_hash_nerf/scene.h"
+#include "labs/16_hash_nerf/trainer.h"
 
 namespace klab {
 namespace {
@@ -125,6 +127,91 @@ TEST_F(Folder, ReadsEveryNumberOfChannels) {
   EXPECT_EQ(gray.at(3, 0)[3], 255);
   EXPECT_FALSE(gray.has_alpha);
   EXPECT_TRUE(scene.train[2].image.has_alpha);
+}
+
+// What other programs write: two channels, sixteen bits, palettes.
+void write_png(const fs::path& file, int w, int h, int color_type, int bits,
+               const std::vector<uint8_t>& rows) {
+  FILE* out = std::fopen(file.c_str(), "wb");
+  ASSERT_NE(out, nullptr);
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_init_io(png, out);
+  png_set_IHDR(png, info, png_uint_32(w), png_uint_32(h), bits, color_type, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  std::vector<png_color> palette = {{10, 20, 30}, {200, 100, 50}};
+  if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette.data(), int(palette.size()));
+  png_write_info(png, info);
+  const size_t row = rows.size() / size_t(h);
+  for (int y = 0; y < h; ++y) png_write_row(png, rows.data() + size_t(y) * row);
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  std::fclose(out);
+}
+
+TEST_F(Folder, ReadsTwoChannelsSixteenBitsAndPalettes) {
+  std::vector<uint8_t> gray_alpha, deep, indices;
+  for (int i = 0; i < 16 * 12; ++i) {
+    gray_alpha.insert(gray_alpha.end(), {uint8_t(i), uint8_t(255 - i)});
+    for (int c = 0; c < 3; ++c) deep.insert(deep.end(), {uint8_t(i + c), 0x7F});  // big end first
+    indices.push_back(uint8_t(i % 2));
+  }
+  write_png(path / "view_0.png", 16, 12, PNG_COLOR_TYPE_GRAY_ALPHA, 8, gray_alpha);
+  write_png(path / "view_1.png", 16, 12, PNG_COLOR_TYPE_RGB, 16, deep);
+  write_png(path / "view_2.png", 16, 12, PNG_COLOR_TYPE_PALETTE, 8, indices);
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  ASSERT_EQ(scene.train.size(), 4U);
+  for (const int x : {0, 5, 15}) {
+    const uint8_t* gray = scene.train[0].image.at(x, 2);
+    EXPECT_EQ(gray[0], 32 + x);
+    EXPECT_EQ(gray[2], 32 + x);
+    EXPECT_EQ(gray[3], 255 - (32 + x));
+    const uint8_t* sixteen = scene.train[1].image.at(x, 2);
+    for (int c = 0; c < 3; ++c) EXPECT_NEAR(sixteen[c], 32 + x + c, 1);
+    EXPECT_EQ(sixteen[3], 255);
+    EXPECT_EQ(scene.train[2].image.at(x, 2)[0], x % 2 ? 200 : 10);
+  }
+}
+
+TEST_F(Folder, OneViewIsEnoughToTrainOn) {
+  document["frames"] = json::array({document["frames"][0]});
+  write();
+  const Scene scene = load_scene(path.string(), {});
+  EXPECT_EQ(scene.train.size(), 1U);
+  EXPECT_TRUE(scene.test.empty());
+}
+
+TEST_F(Folder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
+  for (auto& frame : document["frames"]) {
+    auto& m = frame["transform_matrix"];
+    for (int row = 0; row < 3; ++row) m[row][3] = -10 * m[row][2].get<double>();  // behind themselves
+  }
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  ASSERT_FALSE(scene.notes.empty());
+  EXPECT_NE(scene.notes.back().find("4 cameras look away"), std::string::npos) << scene.notes.back();
+  Config config;
+  config.log2_table = 8;
+  config.grid = 16;
+  config.batch_samples = 1024;
+  Trainer trainer(scene, config, Plan::named("best"), 1);
+  for (int i = 0; i < 5; ++i) {
+    const StepReport report = trainer.step(0);
+    EXPECT_EQ(report.samples, 0);
+    EXPECT_TRUE(std::isfinite(report.loss));
+  }
+  EXPECT_EQ(trainer.unseen_share(), 1);
+}
+
+TEST_F(Folder, CamerasInsideTheBoxAreNoted) {
+  for (auto& frame : document["frames"])
+    for (int row = 0; row < 3; ++row)
+      frame["transform_matrix"][row][3] = 0.1 * frame["transform_matrix"][row][3].get<double>();
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  ASSERT_FALSE(scene.notes.empty());
+  EXPECT_NE(scene.notes.back().find("4 cameras stand inside"), std::string::npos) << scene.notes.back();
 }
 
 TEST_F(Folder, TruncatedPictureIsNamed) {

@@ -22,17 +22,17 @@ namespace {
 constexpr double kExact = 1e-12;
 
 /// Rays with given alphas, delta = 1: sigma = -log(1 - alpha).
-Ray ray_of_alphas(const std::vector<double>& alphas) {
+TracedRay ray_of_alphas(const std::vector<double>& alphas) {
   std::vector<double> raw, delta(alphas.size(), 1.0);
   for (const double a : alphas) raw.push_back(std::log(-std::log1p(-a)));
   return trace(raw.data(), delta.data(), int64_t(alphas.size()));
 }
 
 TEST(VolumeRendering, WeightsOfGivenAlphas) {
-  const Ray one = ray_of_alphas({0.4});
+  const TracedRay one = ray_of_alphas({0.4});
   EXPECT_NEAR(one.T[0], 1, kExact);
   EXPECT_NEAR(one.weight[0], 0.4, kExact);
-  const Ray four = ray_of_alphas({0.3, 0.8, 0.8, 0.5});
+  const TracedRay four = ray_of_alphas({0.3, 0.8, 0.8, 0.5});
   const double T[] = {1, 0.7, 0.14, 0.028, 0.014}, w[] = {0.3, 0.56, 0.112, 0.014};
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(four.T[i], T[i], kExact) << i;
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(four.weight[i], w[i], kExact) << i;
@@ -46,7 +46,7 @@ TEST(VolumeRendering, WeightsOfGivenDensities) {
   for (size_t r = 0; r < sigmas.size(); ++r) {
     std::vector<double> raw, delta(sigmas[r].size(), 1.0);
     for (const double s : sigmas[r]) raw.push_back(std::log(s));
-    const Ray ray = trace(raw.data(), delta.data(), int64_t(raw.size()));
+    const TracedRay ray = trace(raw.data(), delta.data(), int64_t(raw.size()));
     for (size_t i = 0; i < raw.size(); ++i)
       EXPECT_NEAR(ray.weight[i], weights[r][i], kExact) << r << "," << i;
   }

@@ -2,12 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "harness/bench.h"
+#include "harness/cli/bench_sessions.h"
 #include "harness/cli/command.h"
+#include "harness/cli/counts_text.h"
 #include "harness/cli/ladder_text.h"
+#include "harness/counts.h"
 #include "harness/select.h"
+#include "harness/sweep.h"
 #include "harness/table.h"
 
 namespace klab {
@@ -22,11 +27,17 @@ struct Options {
   bool json = false;
   std::vector<int64_t> shape;
   std::string size;
+  std::string baseline;
+  std::string sweep;
+  int sessions = 16;
+  std::string plan;  // with session: this process is one of several
+  int session = 0;
 };
 
 struct Task {
   Selected what;
   BenchShape shape;
+  int threads = 0;  // 0: as everywhere
 };
 
 std::string lower(std::string text) {
@@ -71,7 +82,11 @@ std::vector<Task> tasks_of(const std::vector<Selected>& selection, const Options
     }
   }
   if (tasks.empty()) {
-    if (!o.size.empty()) throw NotFound(not_found_text("size", o.size, sizes));
+    if (!o.size.empty()) {
+      std::string there;
+      for (const std::string& size : sizes) there += (there.empty() ? "" : "; ") + size;
+      throw NotFound(not_found_text("size", o.size, sizes) + "\nThere are: " + there);
+    }
     throw std::invalid_argument("nothing to time: the selected ops have no sizes; give one with --shape");
   }
   return tasks;
@@ -93,8 +108,64 @@ BenchOptions bench_options(const Options& o, Progress& progress) {
   return b;
 }
 
+/// The tasks at every value of the sweep; of several sizes of an op, its first that was chosen is swept.
+std::vector<Task> swept(const std::vector<Task>& tasks, const std::string& text) {
+  const Sweep sweep = parse_sweep(text);
+  std::vector<Task> all;
+  const LabOp* last = nullptr;
+  for (const Task& task : tasks) {
+    if (sweep.dimension == "threads") {
+      for (const int64_t threads : sweep.values) {
+        if (threads > 4096) throw std::invalid_argument("--sweep: at most 4096 threads");
+        all.push_back({task.what, task.shape, int(threads)});
+      }
+      continue;
+    }
+    if (task.what.op == last) continue;
+    last = task.what.op;
+    for (const BenchShape& shape : shapes_of(sweep, task.what.op->op, task.shape))
+      all.push_back({task.what, shape});
+  }
+  return all;
+}
+
+/// Ladders in sessions; a shape given by hand has no name to find it by later, so it keeps its numbers.
+SessionPlan plan_of(const std::vector<Task>& tasks, const Options& o) {
+  SessionPlan plan;
+  if (o.rounds > 0) plan.rounds = o.rounds;
+  plan.seed = settings().seed;
+  for (const Task& task : tasks) {
+    std::vector<std::string> ids;
+    for (const Variant* v : with_company(task.what)) ids.push_back(v->id);
+    plan.tasks.push_back({.op = task.what.op->op.name,
+                          .shape = task.shape,
+                          .threads = task.threads > 0 ? task.threads : settings().threads,
+                          .variants = ids});
+  }
+  return plan;
+}
+
+/// Of the CUDA variants among the tasks, where there is no GPU to time them on.
+Recording counted_by(const std::vector<Task>& tasks) {
+  Recording counted;
+  std::vector<std::string> ids;
+  for (const Task& task : tasks)
+    for (const Variant* v : task.what.variants) ids.push_back(v->id);
+  append_counts(counted, ids);
+  return counted;
+}
+
+void print_counts(const Recording& counted) {
+  std::map<std::string, std::vector<Row>> by_op;
+  for (const Row& row : counted.rows) by_op[row.op].push_back(row);
+  for (const auto& [op, rows] : by_op) fmt::print("\n{}", counts_text(rows));
+}
+
 int run(const Options& o) {
-  const auto tasks = tasks_of(select(o.what, o.backend), o);
+  if (!o.plan.empty()) return run_planned_session(o.plan, o.session, o.out);
+  auto tasks = tasks_of(select(o.what, o.backend), o);
+  if (!o.sweep.empty()) tasks = swept(tasks, o.sweep);
+  if (!o.baseline.empty()) return record_baseline(plan_of(tasks, o), o.baseline, o.sessions);
   if (!o.out.empty()) require_writable(o.out);
   watch_interrupt();
   if (!o.json) fmt::print("{}", noise_text());
@@ -112,7 +183,9 @@ int run(const Options& o) {
     if (interrupted()) break;
     progress.show(fmt::format("checking {}, {}", task.what.op->op.name, task.shape.name));
     const auto list = with_company(task.what);
-    const Ladder ladder = bench(*task.what.op, task.shape, list, bench_options(o, progress));
+    BenchOptions options = bench_options(o, progress);
+    if (task.threads > 0) options.threads = task.threads;
+    const Ladder ladder = bench(*task.what.op, task.shape, list, options);
     progress.clear();
     const auto rows = rows_of(*task.what.lab, ladder, machine);
     wrong = wrong || any_wrong(rows);
@@ -124,14 +197,19 @@ int run(const Options& o) {
     done += ladder.complete ? 1 : 0;
   }
   recording.complete = done == tasks.size();
+  if (recording.complete && o.sweep.empty() && o.shape.empty()) {
+    const Recording counted = counted_by(tasks);
+    wrong = wrong || any_wrong(counted.rows);
+    if (!o.json) print_counts(counted);
+    recording.rows.insert(recording.rows.end(), counted.rows.begin(), counted.rows.end());
+  }
+  if (!o.sweep.empty() && !o.json) fmt::print("\n{}", sweep_text(recording.rows));
   if (o.json) fmt::print("{}\n", to_json(recording, machine, limits).dump(2));
   if (!o.out.empty() && !recording.rows.empty()) write_run(o.out, recording, machine, limits);
   if (!recording.complete) {
     std::fflush(stdout);
     fmt::print(stderr, "klab: interrupted: {} of {} ladders are complete{}\n", done, tasks.size(),
-               o.out.empty()            ? ""
-               : recording.rows.empty() ? ", nothing was written"
-                                        : fmt::format(", {} rows are in {}", recording.rows.size(), o.out));
+               interrupted_text(recording, o.out));
     return exit_interrupted;
   }
   if (!o.out.empty() && !o.json) fmt::print("\n{} rows are in {}\n", recording.rows.size(), o.out);
@@ -157,6 +235,13 @@ KLAB_COMMAND(
        app.add_option("--shape", o->shape, "this shape, e.g. 1024,1024,1024")->delimiter(',');
        app.add_option("--size", o->size, "only sizes whose name contains this");
        app.add_flag("--json", o->json, "for programs");
+       app.add_option("--sweep", o->sweep,
+                      "many sizes or threads: n=2^10..2^24, size=64..1024, threads=1..8");
+       app.add_option("--baseline", o->baseline, "keep as a baseline of this name, for klab regress");
+       app.add_option("--sessions", o->sessions, "processes that measure a baseline (default: 16)")
+           ->check(CLI::Range(4, 1000));
+       app.add_option("--plan", o->plan)->group("");
+       app.add_option("--session", o->session)->group("");
        return [o] { return run(*o); };
      }});
 

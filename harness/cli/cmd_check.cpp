@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/check.h"
+#include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
 #include "harness/select.h"
 #include "harness/table.h"
@@ -21,6 +22,7 @@ struct Options {
   std::vector<int64_t> shape;
   bool json = false;
   bool quick = false;
+  bool apart = false;
 };
 
 /// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
@@ -98,14 +100,17 @@ int run(const Options& o) {
   for (const Selected& s : selection) {
     const auto start = Clock::now();
     progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
-    const auto results =
-        check(*s.op, s.variants, {.seed = settings().seed, .shape = o.shape, .quick = o.quick, .done = {}});
+    const CheckOptions options{
+        .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+    const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
     progress.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (!o.json)
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
                  inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
-    for (const CheckResult& r : results) {
+    std::vector<CheckResult> lines = results.variants;
+    if (results.reference) lines.push_back(*results.reference);
+    for (const CheckResult& r : lines) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
       if (o.json)
         all.push_back(as_json(r));
@@ -138,6 +143,7 @@ KLAB_COMMAND(
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        app.add_option("--shape", o->shape, "only this shape, e.g. 17,33,1")->delimiter(',');
        app.add_flag("--quick", o->quick, "random inputs only");
+       app.add_flag("--apart", o->apart, "each variant in a process of its own");
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
      }});

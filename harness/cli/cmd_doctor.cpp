@@ -6,7 +6,9 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/tools.h"
+#include "harness/gpu/gpu.h"
 #include "harness/machine.h"
+#include "harness/occupancy.h"
 #include "harness/table.h"
 
 namespace klab {
@@ -14,14 +16,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Gpu {
+struct InstalledGpu {
   std::string name, driver, memory;
 };
 
-Gpu find_gpu() {
+InstalledGpu find_gpu() {
   const std::string line = first_line_of(
       "nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null");
-  Gpu gpu;
+  InstalledGpu gpu;
   std::istringstream in(line);
   std::getline(in >> std::ws, gpu.name, ',');
   std::getline(in >> std::ws, gpu.driver, ',');
@@ -35,6 +37,12 @@ std::string governor() {
   std::string name;
   in >> name;
   return name;
+}
+
+/// Empty when CUDA variants can run on a GPU here.
+std::string why_not_on_gpu() {
+  std::string why;
+  return gpu(&why) != nullptr ? "" : why;
 }
 
 std::string size_text(int64_t bytes) {
@@ -89,7 +97,7 @@ void print_tools(const char* title, const std::vector<Tool>& tools) {
   fmt::print("{}", table.text());
 }
 
-void print_machine(const Machine& m, const Gpu& gpu, const Load& load) {
+void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load) {
   const auto line = [](const char* name, const std::string& text) {
     fmt::print("  {:<16} {}\n", name, text);
   };
@@ -107,8 +115,13 @@ void print_machine(const Machine& m, const Gpu& gpu, const Load& load) {
   line("memory", fmt::format("{}, {} free", size_text(m.memory), size_text(free_memory())));
   line("huge pages", m.huge_pages);
   if (const std::string g = governor(); !g.empty()) line("clock governor", g);
-  line("GPU", gpu.name.empty() ? "none: CUDA variants do not run on one here"
-                               : fmt::format("{}, {}, driver {}", gpu.name, gpu.memory, gpu.driver));
+  line("GPU", gpu.name.empty() ? "none" : fmt::format("{}, {}, driver {}", gpu.name, gpu.memory, gpu.driver));
+  line("CUDA variants", why_not_on_gpu().empty() ? "run on the GPU and on the host"
+                                                 : fmt::format("run on the host only: {}", why_not_on_gpu()));
+  std::string no_registers;
+  const size_t kernels = kernel_resources(&no_registers).size();
+  line("registers",
+       kernels > 0 ? fmt::format("known of {} kernels, from nvcc", kernels) : "not known: " + no_registers);
   line("system", m.os);
   if (load.busy >= 0)
     line("busy now", fmt::format("{:.0f} % by programs, {:.0f} % by other guests of the host",
@@ -121,7 +134,7 @@ void print_machine(const Machine& m, const Gpu& gpu, const Load& load) {
 int run(bool json) {
   const Machine& machine = this_machine();
   const Load load = measure_load();
-  const Gpu gpu = find_gpu();
+  const InstalledGpu gpu = find_gpu();
   const auto programs = find_programs();
   const auto libraries = find_libraries();
   auto all = programs;
@@ -134,6 +147,8 @@ int run(bool json) {
                 {"gpu", gpu.name.empty()
                             ? Json()
                             : Json({{"name", gpu.name}, {"driver", gpu.driver}, {"memory", gpu.memory}})},
+                {"gpu_missing", why_not_on_gpu().empty() ? Json() : Json(why_not_on_gpu())},
+                {"kernels_with_known_registers", kernel_resources().size()},
                 {"load", {{"busy", load.busy}, {"stolen", load.stolen}}},
                 {"programs", as_json(programs)},
                 {"libraries", as_json(libraries)},

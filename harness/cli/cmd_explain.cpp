@@ -29,7 +29,7 @@ struct Options {
 int run(const Options& o) {
   const Lab& lab = select_lab(o.lab);
   const Variant* variant = find_variant(o.lab);
-  const std::string rung = !o.rung.empty() ? o.rung : variant != nullptr ? variant->rung : "";
+  const std::string rung = !o.rung.empty() ? o.rung : variant != nullptr ? section_name(*variant) : "";
   if (source_root().empty())
     throw std::runtime_error("the lesson pages are not beside this program: set KLAB_ROOT to klab's folder");
   const auto file = source_root() / lesson_path(lab.id);
@@ -40,7 +40,8 @@ int run(const Options& o) {
   }
   std::string page = read_text(file);
   if (!rung.empty()) {
-    const std::string section = section_of(page, rung);
+    std::string section = section_of(page, rung);
+    if (variant != nullptr && section.empty()) section = section_of(page, variant->id);
     if (section.empty()) no_section(lab, rung, page);
     page = section;
   }

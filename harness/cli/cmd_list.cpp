@@ -1,7 +1,10 @@
 // klab list: labs, ops and variants, with the one thing each rung changes.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/check.h"
 #include "harness/cli/command.h"
@@ -24,7 +27,7 @@ struct Options {
 /// Why this variant does not run here, at the first size its lab times; empty when it does.
 std::string why_not(const Selected& s, const Variant& v) {
   if (s.op->bench.empty()) return "";
-  return v.supported(s.op->bench.front().shape, this_host());
+  return v.supported(s.op->bench.front().shape, host_of(v));
 }
 
 std::map<std::string, std::string> header_of_file(const Variant& v) {
@@ -51,7 +54,11 @@ Json as_json(const Selected& s, const Variant& v) {
 }
 
 Json as_json(const Lab& lab) {
-  Json j = {{"id", lab.id}, {"title", lab.title}, {"question", lab.question}, {"ops", Json::array()}};
+  Json j = {{"id", lab.id},
+            {"title", lab.title},
+            {"question", lab.question},
+            {"commands", lab.commands},
+            {"ops", Json::array()}};
   j["lesson"] =
       std::filesystem::exists(source_root() / lesson_path(lab.id)) ? Json(lesson_path(lab.id)) : Json();
   for (const LabOp& op : lab.ops) {
@@ -67,35 +74,70 @@ Json as_json(const Lab& lab) {
   return j;
 }
 
-int print_json(const std::vector<Selected>& selection) {
+/// One lab with what is asked for of it: ops with variants, or nothing when it is a program.
+struct Entry {
+  const Lab* lab;
+  std::vector<Selected> ops;
+};
+
+/// In the order of the labs. Names of labs without ops mean these; the others mean variants.
+std::vector<Entry> entries_of(const Options& o) {
+  std::set<const Lab*> programs;
+  std::vector<std::string> names;
+  for (const std::string& name : o.what) {
+    std::vector<const Lab*> found;
+    try {
+      found = select_labs(name);
+    } catch (const NotFound&) {  // select() says what is wrong with it
+    }
+    std::erase_if(found, [](const Lab* lab) { return !lab->ops.empty(); });
+    programs.insert(found.begin(), found.end());
+    if (found.empty()) names.push_back(name);
+  }
+  const bool all = o.what.empty() && o.backend.empty();
+  std::vector<Selected> selection;
+  if (o.what.empty() || !names.empty()) selection = select(names, o.backend);
+  std::vector<Entry> entries;
+  for (const Lab& lab : labs()) {
+    Entry entry{&lab, {}};
+    for (const Selected& s : selection)
+      if (s.lab == &lab) entry.ops.push_back(s);
+    const bool program = lab.ops.empty() && (all || programs.count(&lab) != 0);
+    if (program || !entry.ops.empty()) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+int print_json(const std::vector<Entry>& entries) {
   Json labs_json = Json::array();
   Json variants_json = Json::array();
-  const Lab* last = nullptr;
-  for (const Selected& s : selection) {
-    if (s.lab != last) labs_json.push_back(as_json(*s.lab));
-    last = s.lab;
-    for (const Variant* v : s.variants) variants_json.push_back(as_json(s, *v));
+  for (const Entry& entry : entries) {
+    labs_json.push_back(as_json(*entry.lab));
+    for (const Selected& s : entry.ops)
+      for (const Variant* v : s.variants) variants_json.push_back(as_json(s, *v));
   }
   fmt::print("{}\n", Json{{"labs", labs_json}, {"variants", variants_json}}.dump(2));
   return exit_ok;
 }
 
 /// A table of labs for a README.
-int print_markdown(const std::vector<Selected>& selection) {
+int print_markdown(const std::vector<Entry>& entries) {
   fmt::print("| lab | the question | operations and their rungs |\n|---|---|---|\n");
-  for (size_t i = 0; i < selection.size();) {
-    const Lab* lab = selection[i].lab;
+  for (const auto& [lab, selection] : entries) {
     std::string ops;
-    for (; i < selection.size() && selection[i].lab == lab; ++i) {
+    for (const Selected& s : selection) {
       std::map<std::string, int> rungs;  // by backend
       int peers = 0;
-      for (const Variant* v : selection[i].variants) ++(v->peer ? peers : rungs[v->backend]);
+      for (const Variant* v : s.variants) ++(v->peer ? peers : rungs[v->backend]);
       std::string counts;
       for (const auto& [backend, count] : rungs)
         counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, backend);
       if (peers > 0) counts += fmt::format(", {} {}", peers, peers == 1 ? "peer" : "peers");
-      ops += fmt::format("{}`{}` ({})", ops.empty() ? "" : ", ", selection[i].op->op.name, counts);
+      ops += fmt::format("{}`{}` ({})", ops.empty() ? "" : ", ", s.op->op.name, counts);
     }
+    if (selection.empty())
+      for (const std::string& command : lab->commands)
+        ops += fmt::format("{}`klab {}`", ops.empty() ? "" : ", ", command);
     fmt::print("| [{}](labs/{}) {} | {} | {} |\n", lab->id.substr(0, 2), lab->id, lab->title, lab->question,
                ops);
   }
@@ -114,35 +156,44 @@ std::string cut(const std::string& text, int room) {
   return end == 0 ? text : text.substr(0, end) + " …";
 }
 
+void print_ladder(const Selected& s, int width) {
+  std::string dims;
+  for (const std::string& d : s.op->op.dims) dims += (dims.empty() ? "" : ", ") + d;
+  fmt::print("  {}({})", inked(s.op->op.name, Ink::cyan), dims);
+  if (!s.op->op.forward.empty()) fmt::print("  backward of {}", s.op->op.forward);
+  fmt::print("\n");
+  for (const Variant* v : s.variants) {
+    const auto header = header_of_file(*v);
+    const auto change = header.find("CHANGE");
+    std::string text = change == header.end() ? "" : first_sentence(change->second);
+    if (v->peer) text = "peer: " + text;
+    const std::string reason = why_not(s, *v);
+    if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);
+    fmt::print("    {:<{}}  {}\n", v->id, width,
+               reason.empty() ? text : inked("not here: " + reason, Ink::yellow));
+  }
+}
+
 int run(const Options& o) {
-  const auto selection = select(o.what, o.backend);
-  if (o.json) return print_json(selection);
-  if (o.markdown) return print_markdown(selection);
-  const Lab* last = nullptr;
+  const auto entries = entries_of(o);
+  if (o.json) return print_json(entries);
+  if (o.markdown) return print_markdown(entries);
   int width = 0;
-  for (const Selected& s : selection)
-    for (const Variant* v : s.variants) width = std::max(width, columns_of(v->id));
-  for (const Selected& s : selection) {
-    if (s.lab != last) {
-      fmt::print("{}{}  {}\n", last == nullptr ? "" : "\n", inked(s.lab->id, Ink::bold), s.lab->title);
-      if (!s.lab->question.empty()) fmt::print("  {}\n", inked(s.lab->question, Ink::dim));
-    }
-    last = s.lab;
-    std::string dims;
-    for (const std::string& d : s.op->op.dims) dims += (dims.empty() ? "" : ", ") + d;
-    fmt::print("  {}({})", inked(s.op->op.name, Ink::cyan), dims);
-    if (!s.op->op.forward.empty()) fmt::print("  backward of {}", s.op->op.forward);
-    fmt::print("\n");
-    for (const Variant* v : s.variants) {
-      const auto header = header_of_file(*v);
-      const auto change = header.find("CHANGE");
-      std::string text = change == header.end() ? "" : first_sentence(change->second);
-      if (v->peer) text = "peer: " + text;
-      const std::string reason = why_not(s, *v);
-      if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);
-      fmt::print("    {:<{}}  {}\n", v->id, width,
-                 reason.empty() ? text : inked("not here: " + reason, Ink::yellow));
-    }
+  for (const Entry& entry : entries)
+    for (const Selected& s : entry.ops)
+      for (const Variant* v : s.variants) width = std::max(width, columns_of(v->id));
+  for (const Entry& entry : entries) {
+    const Lab& lab = *entry.lab;
+    fmt::print("{}{}  {}\n", &entry == &entries.front() ? "" : "\n", inked(lab.id, Ink::bold), lab.title);
+    if (!lab.question.empty()) fmt::print("  {}\n", inked(lab.question, Ink::dim));
+    for (const Selected& s : entry.ops) print_ladder(s, width);
+    if (!entry.ops.empty()) continue;
+    const auto line = [](const std::string& call, const std::string& what) {
+      fmt::print("  {}  {}\n", inked(fmt::format("{:<14}", call), Ink::cyan), what);
+    };
+    if (lab.run) line("klab run " + lab.id.substr(0, lab.id.find('_')), "Climb its ladder");
+    for (const Command& c : commands())
+      if (std::ranges::count(lab.commands, c.name) > 0) line("klab " + c.name, c.summary);
   }
   return exit_ok;
 }

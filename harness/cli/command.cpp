@@ -71,7 +71,8 @@ int parse_and_run(int argc, const char* const* argv) {
       "\nThe launcher ./klab adds:\n"
       "  test                    build and run every test, the sanitizer build included\n"
       "  tidy, format            clang-tidy and clang-format over klab's own files\n\n"
-      "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input.");
+      "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input,\n"
+      "130 interrupted.");
   add_settings(root);
   std::map<const CLI::App*, std::function<int()>> runs;
   for (const Command& command : commands()) {
@@ -86,7 +87,9 @@ int parse_and_run(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp& help) {
     return root.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(error.what());
+    const auto asked = root.get_subcommands();
+    const std::string name = asked.empty() ? "" : asked.front()->get_name() + " ";
+    return complain(std::string(error.what()) + "\nklab " + name + "--help says what it takes.");
   }
   const auto chosen = root.get_subcommands();
   const CLI::App* command = chosen.empty() ? nullptr : chosen.front();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/sweep.h"
 #include "harness/table.h"
 
 namespace klab {
@@ -77,6 +78,12 @@ std::string noise_text() {
                Ink::yellow);
 }
 
+std::string interrupted_text(const Recording& run, const std::string& out) {
+  if (out.empty()) return "";
+  if (run.rows.empty()) return ", nothing was written";
+  return fmt::format(", {} rows are in {}", run.rows.size(), out);
+}
+
 bool any_wrong(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.wrong.empty(); });
 }
@@ -144,6 +151,31 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
     table.add(std::move(cells));
   }
   return text + (any ? table.text() : "") + notes;
+}
+
+std::string sweep_text(const std::vector<Row>& rows) {
+  std::string text;
+  Table growth({{"variant"},
+                {"sizes", Column::Kind::right},
+                {"time grows as", Column::Kind::right},
+                {"beyond its ceiling", Column::Kind::right},
+                {""}});
+  for (const CostGrowth& g : growth_of(rows))
+    growth.add({g.variant, std::to_string(g.sizes), fmt::format("work^{:.2f}", g.exponent),
+                fmt::format("{:+.2f}", g.excess),
+                Cell(g.flagged ? "faster than its contract" : "", Ink::red)});
+  if (!growth.empty()) text += growth.text();
+  Table scaling({{"variant"}, {"shape"}, {"threads: speedup"}});
+  for (const Scaling& s : scaling_of(rows)) {
+    std::string list;
+    for (const auto& [threads, speedup] : s.speedups)
+      list += fmt::format("{}{}: {}x", list.empty() ? "" : "  ", threads, three_digits(speedup));
+    scaling.add({s.variant, s.shape, list});
+  }
+  if (!scaling.empty()) text += scaling.text();
+  if (text.empty())
+    text = "a sweep needs at least four sizes, or two numbers of threads, to show how cost grows\n";
+  return text;
 }
 
 void watch_interrupt() {

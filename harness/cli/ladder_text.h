@@ -20,6 +20,12 @@ std::string noise_text();
 /// Heading, ceiling, table, and what was skipped, failed or looks like an error, each with its reason.
 std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector<Row>& rows);
 
+/// How cost grows along a sweep, against the contract's formula; how time falls with threads.
+std::string sweep_text(const std::vector<Row>& rows);
+
+/// What became of the rows of an interrupted run, to be said after "interrupted": ", 7 rows are in x.csv" or "".
+std::string interrupted_text(const Recording& run, const std::string& out);
+
 /// True when one of the rows failed its check.
 bool any_wrong(const std::vector<Row>& rows);
 

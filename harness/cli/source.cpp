@@ -44,6 +44,8 @@ std::string source_path(const Variant& v) {
          fs::path(v.file).filename().string();
 }
 
+std::string section_name(const Variant& v) { return v.backend == "cpu" ? v.rung : v.backend + "." + v.rung; }
+
 std::string lesson_path(const std::string& lab_id) { return "labs/" + lab_id + "/README.md"; }
 
 std::string read_text(const fs::path& file) {

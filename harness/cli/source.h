@@ -16,6 +16,10 @@ std::filesystem::path source_root();
 /// kernels/<op>/<backend>/<rung>.<ext>, whatever path the compiler was given.
 std::string source_path(const Variant& variant);
 
+/// What a variant's section in its lesson is called: the rung, and before it the backend where that is not the CPU,
+/// "cuda.03_padded".
+std::string section_name(const Variant& variant);
+
 /// labs/<id>/README.md
 std::string lesson_path(const std::string& lab_id);
 

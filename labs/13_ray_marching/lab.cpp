@@ -22,6 +22,13 @@ KLAB_LAB({
                   {1, 7, 64, 1024},
                   {0, 1, 100, 5000, 100000}},
         .limit = "copy",
+        // At most 256 candidates a ray on the lattice that arrange() draws, some dozen operations each, and the
+        // bytes of the grid, which two rungs condense.
+        .busiest =
+            [](ShapeView s) {
+              const auto [rays, grid, cascades, most, capacity] = shape_of<RayMarch>(s);
+              return 12.0 * 256 * double(rays) + double(cascades * grid * grid * grid) / 8;
+            },
     }},
 });
 

@@ -2,6 +2,8 @@
 #include "harness/lab.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/composite_loss_fwd/composite_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
@@ -18,6 +20,15 @@ const std::vector<BenchShape> kRayBench = {
     {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18}, .cache = Cache::hot, .tour = true},
     {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
+
+// A ray's loss with it: Huber, as the trainer has it.
+const std::vector<std::vector<int64_t>> kLossSizes = {kRaySizes[0], kRaySizes[1], {0, 1, 2}};
+const std::vector<BenchShape> kLossBench = {
+    {.name = "a training step, mean 32 samples",
+     .shape = {8192, 1 << 18, 1},
+     .cache = Cache::hot,
+     .tour = true},
+    {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23, 1}, .cache = Cache::cold}};
 
 const std::vector<std::vector<int64_t>> kPixelSizes = {{0, 1, 2, 3, 15, 16, 17, 33, 100, 1000, 40001},
                                                        {0, 1, 2}};
@@ -39,6 +50,8 @@ KLAB_LAB({
             {.op = make_op<CompositeBwd>(), .bench = kRayBench, .check = kRaySizes, .limit = "copy"},
             {.op = make_op<PixelLossFwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "read"},
             {.op = make_op<PixelLossBwd>(), .bench = kPixelBench, .check = kPixelSizes, .limit = "copy"},
+            {.op = make_op<CompositeLossFwd>(), .bench = kLossBench, .check = kLossSizes, .limit = "read"},
+            {.op = make_op<CompositeLossBwd>(), .bench = kLossBench, .check = kLossSizes, .limit = "copy"},
             {.op = make_op<DistortionFwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "read"},
             {.op = make_op<DistortionBwd>(), .bench = kPairsBench, .check = kRaySizes, .limit = "copy"},
             {.op = make_op<OpacityEntropyFwd>(),
@@ -49,6 +62,30 @@ KLAB_LAB({
              .bench = kEntropyBench,
              .check = {{0, 1, 2, 17, 1000}},
              .limit = "copy"}},
+    .claims = {{.text = "fast exponentials, sums in log space",
+                .by = "found in the wild, of GPU versions: fast math",
+                .low = 1.2,
+                .high = 1.5,
+                .variant = "composite_fwd.cpu.04_log_space",
+                .over = "composite_fwd.cpu.03_vector_scan"},
+               {.text = "exponentials ahead, in parallel",
+                .by = "found in the wild, of GPU versions: parallel precompute",
+                .low = 1.5,
+                .high = 2,
+                .variant = "composite_fwd.cpu.02_alpha_first",
+                .over = "composite_fwd.cpu.01_serial"},
+               {.text = "scan across lanes",
+                .by = "found in the wild, of GPU versions: wavefront",
+                .low = 2,
+                .high = 3,
+                .variant = "composite_fwd.cpu.03_vector_scan",
+                .over = "composite_fwd.cpu.02_alpha_first"},
+               {.text = "shared memory",
+                .by = "found in the wild, of GPU versions",
+                .low = 1.3,
+                .high = 1.8,
+                .variant = "composite_fwd.cuda.03_shared_scan",
+                .over = "composite_fwd.cuda.01_serial"}},
 });
 
 }  // namespace

@@ -107,7 +107,7 @@ std::function<int()> setup_render(CLI::App& app) {
 }
 
 KLAB_COMMAND({.name = "render",
-              .summary = "pictures, depth maps and turntables of a model",
+              .summary = "Pictures, depth maps and turntables of a model",
               .setup = setup_render});
 
 }  // namespace

@@ -13,6 +13,7 @@ std::function<int()> setup_train(CLI::App& app) {
     double seconds = 0;
     int64_t steps = 0;
     std::string config, out, resume;
+    bool no_eval = false;
   };
   auto v = std::make_shared<Values>();
   app.add_option("scene", v->run.scene, "folder with transforms JSON, or \"built-in\" (default)");
@@ -21,6 +22,9 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_option("--plan", v->run.plan, "best, naive, or a JSON file {\"op\": \"variant id\"}");
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
+  app.add_option("--checkpoint", v->run.checkpoint_every, "seconds between checkpoints (default 30)")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   app.add_option("--downscale", v->run.reading.downscale, "shrink the pictures by this factor")
       ->check(CLI::Range(1, 64));
@@ -37,6 +41,7 @@ std::function<int()> setup_train(CLI::App& app) {
       throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
     if (!v->config.empty()) v->run.config = read_config(v->config);
     v->run.out = v->out;
+    v->run.evaluate = !v->no_eval;
     v->run.resume = v->resume;
     v->run.seed = settings().seed;
     return train(v->run);
@@ -44,7 +49,7 @@ std::function<int()> setup_train(CLI::App& app) {
 }
 
 KLAB_COMMAND({.name = "train",
-              .summary = "train a hash-NeRF from pictures with poses",
+              .summary = "Train a hash-NeRF from pictures with poses",
               .setup = setup_train});
 
 }  // namespace

@@ -16,9 +16,9 @@ struct Config {
   // Hash encoding.
   int64_t levels = 16;
   int64_t features = 2;
-  int64_t log2_table = 19;
+  int64_t log2_table = 18;
   int64_t base_resolution = 16;
-  int64_t finest_resolution = 2048;  // in the unit cube; larger scenes multiply it by their side
+  int64_t finest_resolution = 512;  // in the unit cube; larger scenes multiply it by their side
   // Networks.
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
@@ -26,38 +26,41 @@ struct Config {
   int64_t geometry_features = 16;  // outputs of the density network; the first is the log-density
   int64_t sh_degree = 4;
   // Optimizer.
-  double learning_rate = 1e-2;
+  double learning_rate = 2e-2;
   double beta1 = 0.9;
   double beta2 = 0.99;
   double epsilon = 1e-15;
   double weight_decay = 1e-6;       // L2 on the matrices only
   std::string schedule = "cosine";  // "cosine" to learning_rate·final_rate over the run (ngp_pl), or "steps"
-  double final_rate = 1.0 / 30.0;   //
+  double final_rate = 0.01;         //
   double warmup_steps = 0;          // linear from 0 (nerfacc: 100)
   double decay = 0.33;              // "steps": factor ...
   int64_t decay_start = 20000;      // ... at this step ...
   int64_t decay_every = 10000;      // ... and after every so many
   double ema = 0.95;                // of the weights used for inference; 0: the weights themselves
   // Batch.
-  int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
+  int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
-  int64_t first_rays = 1024;  // of the first step, before anything is measured
+  int64_t first_rays = 256;  // of the first step, before anything is measured
   // Marching.
-  double steps_per_diagonal = 1024;  // steps in the diagonal of the unit cube
-  double cone = 1.0 / 256;           // step over distance, for scenes larger than the unit cube
-  double early_stop = 1e-4;          // transmittance
+  double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
+  double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
+  double early_stop = 1e-4;         // transmittance
   // Occupancy grid.
   int64_t grid = 128;
   double grid_decay = 0.95;
-  int64_t grid_every = 16;       // steps between updates
-  int64_t grid_warmup = 256;     // steps during which all cells are updated
+  int64_t grid_every = 32;       // steps between updates
+  int64_t grid_warmup = 128;     // steps during which all cells are updated
   double grid_threshold = 0.01;  // on density·step; the mean, when that is smaller
-  double grid_fraction = 0.25;   // after the warm-up: this share of the cells uniformly, and as many occupied
+  double grid_fraction = 0.125;  // after the warm-up: this share of the cells uniformly, and as many occupied
   // Loss.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
   std::string background =
       "white";                 // training: "white" | "black" | "random"; evaluation is on white unless black
   double opacity_entropy = 0;  // weight (ngp_pl: 1e-3)
+  double distortion = 0;       // weight (ngp_pl: 1e-3 for scenes without a bound)
+  double total_variation = 0;  // weight, of the logarithm of the density (1e-6 or so)
+  double depth = 0;            // weight, where the scene brings true depth
 
   /// Calls visit(name, reference, low, high) for numbers and visit(name, reference, allowed) for words.
   template <class Self, class Visit>
@@ -99,6 +102,9 @@ struct Config {
     visit("loss", c.loss, "mse huber smooth_l1");
     visit("background", c.background, "white black random");
     visit("opacity_entropy", c.opacity_entropy, 0, 10);
+    visit("distortion", c.distortion, 0, 10);
+    visit("total_variation", c.total_variation, 0, 10);
+    visit("depth", c.depth, 0, 1e3);
   }
 
   /// Throws std::invalid_argument naming the field when combinations make no sense (width not a multiple of

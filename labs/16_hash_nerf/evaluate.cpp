@@ -10,61 +10,9 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kRays = 8192;        // a chunk
-constexpr int64_t kSamples = 1 << 20;  // room for its samples
-
 float eight_bits(float v) { return float(to_byte(v)) / 255.0F; }
 
 }  // namespace
-
-Renderer::Renderer(const Model& model, const Plan& plan)
-    : model_(model),
-      plan_(plan),
-      field_(model, plan_, profile_, std::max(kSamples, model.config.max_samples_per_ray)),
-      batch_(model, kRays, field_.capacity()) {}
-
-Picture Renderer::render(const Camera& camera) {
-  Picture out;
-  out.width = camera.width;
-  out.height = camera.height;
-  const int64_t pixels = int64_t(camera.width) * camera.height;
-  out.rgb.resize(size_t(3 * pixels));
-  out.opacity.resize(size_t(pixels));
-  out.depth.resize(size_t(pixels));
-  const std::array<const float*, 3> parameters = {
-      model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
-  int64_t chunk = kRays;
-  for (int64_t begin = 0; begin < pixels;) {
-    const int64_t n = batch_.rays = std::min(chunk, pixels - begin);
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < n; ++r) {
-      const int64_t pixel = begin + r;
-      const Ray ray = camera.ray(float(pixel % camera.width) + 0.5F, float(pixel / camera.width) + 0.5F);
-      const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
-      const float d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
-      for (int64_t c = 0; c < 3; ++c) {
-        batch_.origins[c * n + r] = o[c];
-        batch_.directions[c * n + r] = d[c];
-        batch_.background[c * n + r] = model_.placement.black ? 0.0F : 1.0F;
-      }
-      batch_.jitter[r] = 0.5F;
-    }
-    march(model_, plan_, profile_, batch_);
-    // Rays that did not fit come back without samples. When that may have happened, try fewer at a time.
-    if (batch_.samples + model_.config.max_samples_per_ray > batch_.max_samples && n > 1) {
-      chunk = std::max<int64_t>(1, n / 2);
-      continue;
-    }
-    shade(model_, parameters, plan_, profile_, field_, batch_);
-    for (int64_t r = 0; r < n; ++r) {
-      for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * (begin + r) + c)] = batch_.color[c * n + r];
-      out.opacity[size_t(begin + r)] = batch_.opacity[r];
-      out.depth[size_t(begin + r)] = batch_.depth[r];
-    }
-    begin += n;
-  }
-  return out;
-}
 
 double psnr(std::span<const float> a, std::span<const float> b) {
   double sum = 0;

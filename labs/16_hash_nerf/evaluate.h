@@ -1,33 +1,13 @@
-// Looking at a model: pictures from any camera, and how far they are from the truth.
+// How far a model's pictures are from the truth.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "labs/16_hash_nerf/rays.h"
+#include "labs/16_hash_nerf/renderer.h"
 
 namespace klab {
-
-struct Picture {
-  int width = 0, height = 0;
-  std::vector<float> rgb;      // [height, width, 3], sRGB-encoded as trained, not clipped
-  std::vector<float> opacity;  // [height, width]
-  std::vector<float> depth;    // [height, width] expected distance in grid units
-};
-
-class Renderer {
- public:
-  Renderer(const Model& model, const Plan& plan);
-  Picture render(const Camera& camera);
-
- private:
-  const Model& model_;
-  const Plan& plan_;
-  Profile profile_;
-  Field field_;
-  RayBatch batch_;
-};
 
 /// Peak signal-to-noise ratio in dB over all channels, values clipped to [0,1] and rounded to 8 bits first.
 /// Identical pictures give +infinity.

@@ -15,12 +15,13 @@ int64_t Field::bytes_of(const Model& model, int64_t capacity) {
   return 4 * capacity * (model.encoded() + model.color_in() + 3);
 }
 
-void Field::density(const float* table, const float* weights, const float* positions, int64_t n) {
+void Field::density(const float* table, const float* weights, const float* positions, int64_t n,
+                    float* features, float* geometry) const {
   profile_.time("hashgrid_fwd", [&] {
-    plan_.run("hashgrid_fwd", model_.hash_shape(n), {positions, table, nullptr, features()});
+    plan_.run("hashgrid_fwd", model_.hash_shape(n), {positions, table, nullptr, features});
   });
   profile_.time("mlp_fwd density", [&] {
-    plan_.run("mlp_fwd", model_.density_shape(n), {features(), weights, geometry(n)});
+    plan_.run("mlp_fwd", model_.density_shape(n), {features, weights, geometry});
   });
 }
 

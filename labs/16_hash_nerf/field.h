@@ -15,10 +15,15 @@ class Field {
   /// Room for `capacity` samples.
   Field(const Model& model, const Plan& plan, Profile& profile, int64_t capacity);
 
-  /// Log-density of n <= capacity points, `positions` [3,n] in the encoding's [0,1]. The first row of
-  /// geometry().
+  /// Log-density of n points, `positions` [3,n] in the encoding's [0,1]: the first row of what is written to
+  /// `geometry` [geometry_features, n]. `features` is [levels*features, n].
   void density(const float* parameters_table, const float* parameters_density, const float* positions,
-               int64_t n);
+               int64_t n, float* features, float* geometry) const;
+  /// The same into features() and geometry(n); n <= capacity.
+  void density(const float* parameters_table, const float* parameters_density, const float* positions,
+               int64_t n) {
+    density(parameters_table, parameters_density, positions, n, features(), geometry(n));
+  }
 
   int64_t capacity() const { return capacity_; }
   float* features() const { return features_.data(); }     // [levels*features, n]

@@ -12,6 +12,8 @@
 // After <cstdio>: jpeglib.h uses FILE without declaring it.
 #include <jpeglib.h>
 
+#include "harness/atomic_file.h"
+
 namespace klab {
 namespace {
 
@@ -173,14 +175,10 @@ void save_png(const fs::path& file, int width, int height, int channels, std::sp
   png.width = png_uint_32(width);
   png.height = png_uint_32(height);
   png.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
-  const fs::path partial = file.string() + ".partial";
-  if (!png_image_write_to_file(&png, partial.c_str(), 0, pixels.data(), 0, nullptr)) {
-    const std::string message = png.message;
-    std::error_code ignored;
-    fs::remove(partial, ignored);
-    fail(file, "cannot be written: " + message);
-  }
-  fs::rename(partial, file);
+  AtomicFile out(file);
+  if (!png_image_write_to_file(&png, out.temporary().c_str(), 0, pixels.data(), 0, nullptr))
+    fail(file, std::string("cannot be written: ") + png.message);
+  out.commit();
 }
 
 }  // namespace klab

@@ -1,5 +1,6 @@
-// Lab 16: the trainer. It has no op of its own; its variants are plans (klab train --plan).
-#include "harness/lab.h"
+// Lab 16: the trainer. It has no op of its own; its variants are plans (klab train --plan), and
+// `klab run hash_nerf` climbs them.
+#include "labs/16_hash_nerf/plan_ladder.h"
 
 namespace klab {
 namespace {
@@ -7,6 +8,8 @@ namespace {
 KLAB_LAB({
     .title = "A hash-NeRF: the whole, made of the parts",
     .question = "What does each rung do for a program that people use?",
+    .commands = {"train", "eval", "render"},
+    .run = run_plan_ladder,
 });
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 MlpFwd::Shape shape_from(const std::array<int64_t, 6>& mlp) { return shape_of<MlpFwd>(mlp); }
 
-constexpr int64_t kZeroed = 1 << 16;  // floats a thread clears at a time
+// Parameters to a stretch: its gradient is cleared while it is still in the cache.
+constexpr int64_t kStretch = 1 << 18;
 
 }  // namespace
 
@@ -27,13 +28,18 @@ void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<flo
   hyper[Adam::beta2] = float(a.beta2);
   hyper[Adam::epsilon] = float(a.epsilon);
   hyper[Adam::l2] = float(a.weight_decay);
-  const std::array<int64_t, 3> shape = {parameters.size(), group, 0};
-  plan.run(
-      "adam", shape,
-      {hyper, state.gradient.data(), parameters.data(), state.m.data(), state.v.data(), state.steps.data()});
+  const int64_t all = parameters.size();
+  // Stretches of whole groups; a matrix is one group.
+  const int64_t stretch = group <= kStretch ? kStretch / group * group : all;
+  for (int64_t begin = 0; begin < all; begin += stretch) {
+    const int64_t n = std::min(stretch, all - begin);
+    float* gradient = state.gradient.data() + begin;
+    plan.run("adam", std::array<int64_t, 3>{n, group, 0},
+             {hyper, gradient, parameters.data() + begin, state.m.data() + begin, state.v.data() + begin,
+              state.steps.data() + begin / group});
 #pragma omp parallel for schedule(static)
-  for (int64_t begin = 0; begin < state.gradient.size(); begin += kZeroed)
-    std::fill_n(state.gradient.data() + begin, std::min(kZeroed, state.gradient.size() - begin), 0.0F);
+    for (int64_t i = 0; i < n; ++i) gradient[i] = 0;
+  }
 }
 
 int64_t mlp_weights(const std::array<int64_t, 6>& mlp) { return shape_from(mlp).weights(); }

@@ -30,8 +30,10 @@ const Variant& best(const std::string& op) {
 
 const std::vector<std::string>& plan_ops() {
   static const std::vector<std::string> ops = {
-      "ray_march",      "hashgrid_fwd",  "mlp_fwd", "sh_fwd",       "composite_fwd", "pixel_loss_fwd",
-      "pixel_loss_bwd", "composite_bwd", "mlp_bwd", "hashgrid_bwd", "adam"};
+      "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
+      "composite_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
+      // Of losses that a config may ask for.
+      "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
   return ops;
 }
 

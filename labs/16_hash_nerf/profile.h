@@ -16,6 +16,7 @@ class Profile {
     work();
     seconds_[stage] += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
+  void add(const std::string& stage, double seconds) { seconds_[stage] += seconds; }
   const std::map<std::string, double>& seconds() const { return seconds_; }
   double total() const {
     double sum = 0;

@@ -26,14 +26,22 @@ struct RayBatch {
   static int64_t bytes_of(int64_t max_rays, int64_t max_samples);
 };
 
-/// Marches the batch's rays through the model's grid: fills ray_begin, t, delta, samples and positions.
+/// Marches the batch's rays through the model's grid: fills ray_begin, t, delta and samples.
 void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& batch);
 
-/// Evaluates the field on a marched batch and composites it: density for all samples, then only those in
-/// front of what has become opaque (transmittance below early_stop) go on to the color network. Afterwards
-/// batch holds the samples that count, field their features, geometry and colors. `parameters` are the arrays
-/// to evaluate with, by Part.
-void shade(const Model& model, const std::array<const float*, 3>& parameters, const Plan& plan,
-           Profile& profile, Field& field, RayBatch& batch);
+/// Rays that did not fit into the batch's samples came back with none, exactly as rays through empty space do; to
+/// learn from them would teach that what they hit is background. How many rays at the front of the marched batch are
+/// surely whole: all of them, unless the room left could have been too small for one.
+int64_t whole_rays(const RayBatch& batch, int64_t max_samples_per_ray);
+
+/// Keeps the first `count` rays of a marched batch.
+void keep_rays(RayBatch& batch, int64_t count);
+
+/// The samples' positions, from rays and distances; and their directions, each ray's for all of its samples.
+void place_samples(const Model& model, RayBatch& batch);
+void spread_directions(RayBatch& batch);
+
+/// The rays' colors, opacities and depths from the samples' densities and colors that the field holds.
+void composite(const Plan& plan, Field& field, RayBatch& batch);
 
 }  // namespace klab

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/atomic_file.h"
 #include "harness/table.h"
 
 namespace klab {
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kCheckpointEvery = 30;  // seconds
-constexpr double kReportEvery = 1;       // seconds, on a terminal; a tenth as often elsewhere
+constexpr double kReportEvery = 1;  // seconds, on a terminal; a tenth as often elsewhere
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -168,15 +168,6 @@ void save_comparison(const fs::path& file, const View& view, const Picture& pict
   save_png(file, 2 * picture.width, picture.height, 3, pixels);
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  const fs::path partial = file.string() + ".partial";
-  std::ofstream out(partial);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("{}: cannot be written", file.string()));
-  fs::rename(partial, file);
-}
-
 // Peak resident memory of this process, bytes.
 int64_t peak_memory() {
   std::ifstream in("/proc/self/status");
@@ -272,7 +263,7 @@ int train(RunOptions o) {
       last_report = after;
       samples_then = samples;
     }
-    if (after - last_checkpoint >= kCheckpointEvery) {
+    if (after - last_checkpoint >= o.checkpoint_every) {
       save();
       last_checkpoint = elapsed();
     }
@@ -297,7 +288,9 @@ int train(RunOptions o) {
   fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples a second through the whole step)\n",
              trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
   if (!o.json && run_seconds > 0) print_stages(trainer.profile(), trainer.steps_done() - first_step);
-  if (!scene.test.empty()) {
+  if (!o.evaluate) {
+    fmt::print(words, "not evaluated (--no-eval)\n");
+  } else if (!scene.test.empty()) {
     const auto evaluation = Clock::now();
     int index = 0;
     const Score score =
@@ -319,7 +312,7 @@ int train(RunOptions o) {
   result["peak_memory"] = peak_memory();
   fmt::print(words, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
              (folder / "model.safetensors").string());
-  write_text(folder / "result.json", result.dump(2) + "\n");
+  write_file(folder / "result.json", result.dump(2) + "\n");
   if (o.json) fmt::print("{}\n", result.dump(2));
   return stop_requested ? 130 : 0;
 }

@@ -1,6 +1,6 @@
 // A training run: the clock, the folder it writes into, what survives when it is killed.
 //
-//   DIR/checkpoint.safetensors   everything needed to go on; renewed every half-minute and at the end
+//   DIR/checkpoint.safetensors   everything needed to go on; renewed every half-minute (--checkpoint) and at the end
 //   DIR/model.safetensors        what eval and render read; written at the end
 //   DIR/metrics.csv              a line every second or so
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
@@ -27,7 +27,9 @@ struct RunOptions {
   std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
   std::filesystem::path resume;  // a run's folder to go on with
   uint64_t seed = 1;
-  bool json = false;  // print result.json instead of words
+  double checkpoint_every = 30;  // seconds
+  bool evaluate = true;          // on the test views, at the end
+  bool json = false;             // print result.json instead of words
 };
 
 /// Set by a signal: finish the step, save, evaluate.

@@ -1,15 +1,14 @@
 #include "labs/16_hash_nerf/tensor_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "harness/atomic_file.h"
 
 namespace klab {
 namespace {
@@ -34,41 +33,6 @@ size_t bytes_of(const std::vector<int64_t>& shape, const std::string& dtype) {
   return n;
 }
 
-class Writer {
- public:
-  explicit Writer(fs::path file) : file_(std::move(file)), partial_(file_.string() + ".partial") {
-    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail(file_, std::string("cannot be written: ") + std::strerror(errno));
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-  ~Writer() {
-    if (descriptor_ < 0) return;  // committed
-    ::close(descriptor_);
-    ::unlink(partial_.c_str());
-  }
-  void write(const void* data, size_t bytes) {
-    const char* p = static_cast<const char*>(data);
-    while (bytes > 0) {
-      const ssize_t done = ::write(descriptor_, p, bytes);
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail(file_, std::string("cannot be written: ") + std::strerror(errno));
-      p += done;
-      bytes -= size_t(done);
-    }
-  }
-  void commit() {
-    if (::fsync(descriptor_) != 0) fail(file_, std::string("cannot be flushed: ") + std::strerror(errno));
-    ::close(descriptor_);
-    descriptor_ = -1;
-    fs::rename(partial_, file_);
-  }
-
- private:
-  fs::path file_, partial_;
-  int descriptor_ = -1;
-};
-
 }  // namespace
 
 void save_tensors(const fs::path& file, std::span<const TensorView> tensors,
@@ -84,7 +48,7 @@ void save_tensors(const fs::path& file, std::span<const TensorView> tensors,
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begin 8-byte aligned, padded as the format asks
   const uint64_t length = text.size();
-  Writer out(file);
+  AtomicFile out(file);
   out.write(&length, 8);
   out.write(text.data(), text.size());
   for (const TensorView& t : tensors) out.write(t.data, bytes_of(t.shape, t.dtype));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -14,11 +15,11 @@ namespace {
 
 enum Purpose : uint64_t { kPixels = 10, kJitter, kBackground };
 
-// Marched samples a step may take, over those that are to get a gradient: rays reach some way into what later
-// turns out to be behind a surface.
-int64_t march_capacity(const Config& c) { return 2 * c.batch_samples + c.max_samples_per_ray; }
-// Rays of empty space cost no samples; this bounds how many may come together in one batch.
-int64_t ray_capacity(const Config& c) { return std::max(c.first_rays, c.batch_samples / 4); }
+// Marched samples a step may take, over those that are to get a gradient: rays reach some way into what turns out to
+// be behind a surface.
+int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
+// Rays of empty space cost no samples, and those that hit something a few; this bounds how many may come together.
+int64_t ray_capacity(const Config& c) { return std::max(c.first_rays, c.batch_samples); }
 
 Placement placement_of(const Scene& scene, const Config& config) {
   return {scene.cascades, scene.scale, scene.offset, scene.near, config.background == "black"};
@@ -52,8 +53,6 @@ double learning_rate(const Config& c, int64_t step, double progress) {
   return rate;
 }
 
-int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "huber" ? 1 : 2; }
-
 // The average of the weights is renewed every so many steps, with the decay raised to that power: a pass over
 // all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
@@ -64,9 +63,9 @@ int64_t Trainer::bytes_of(const Scene& scene, const Config& c) {
   const int64_t table = Model::bytes_of(c, scene.cascades);
   const int64_t samples = march_capacity(c);
   const int64_t per_sample =
-      4 * (2 * c.levels * c.features + 2 * (c.sh_degree * c.sh_degree + c.geometry_features) + 18);
-  return 5 * table + table / c.features / 4 + samples * per_sample + 64 * ray_capacity(c) +
-         4 * scene.cascades * c.grid * c.grid * c.grid;
+      4 * (3 * c.levels * c.features + 2 * c.sh_degree * c.sh_degree + 3 * c.geometry_features + 21);
+  return 5 * table + table / c.features / 4 + samples * per_sample + 96 * ray_capacity(c) +
+         Losses::bytes_of(c, ray_capacity(c), samples) + 4 * scene.cascades * c.grid * c.grid * c.grid;
 }
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed)
@@ -77,8 +76,11 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       model_(config, placement_of(scene, config)),
       field_(model_, plan_, profile_, march_capacity(config)),
       batch_(model_, ray_capacity(config), march_capacity(config)),
+      visible_(model_, profile_, batch_.max_rays, batch_.max_samples),
       occupancy_(model_, seed),
-      rays_next_(config.first_rays) {
+      rays_next_(config.first_rays),
+      truth_{Array<float>(3 * batch_.max_rays), Array<float>(batch_.max_rays)},
+      losses_(config_, plan_, batch_.max_rays, batch_.max_samples) {
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   for (const Part part : kParts) {
@@ -86,13 +88,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
     moments_[size_t(part)] = OptimizerState(n, group_of(part));
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
   }
-  const int64_t rays = batch_.max_rays, samples = config.batch_samples * 2 + config.max_samples_per_ray;
-  target_ = Array<float>(3 * rays);
-  d_color_ = Array<float>(3 * rays);
-  d_opacity_ = Array<float>(rays);
-  d_depth_ = Array<float>(rays);
-  loss_ = Array<float>(rays);
-  d_loss_ = Array<float>(rays);
+  const int64_t samples = batch_.max_samples;
   d_raw_ = Array<float>(samples);
   d_rgb_ = Array<float>(3 * samples);
   d_color_input_ = Array<float>(model_.color_in() * samples);
@@ -127,39 +123,36 @@ void Trainer::draw_rays() {
                          : config_.background == "black" ? 0.0F
                                                          : 1.0F;
       batch_.background[c * n + r] = back;
-      target_[c * n + r] = alpha * float(p[c]) / 255.0F + (1 - alpha) * back;
+      truth_.color[c * n + r] = alpha * float(p[c]) / 255.0F + (1 - alpha) * back;
     }
     batch_.jitter[r] = jitter.unit(index);
+    truth_.depth[r] = view.depth.empty() ? 0.0F : view.depth[size_t(pixel)];
+  }
+}
+
+void Trainer::leave_out_cut_rays() {
+  const int64_t whole = whole_rays(batch_, config_.max_samples_per_ray), all = batch_.rays;
+  if (whole == all) return;
+  keep_rays(batch_, whole);
+  for (int64_t c = 1; c < 3; ++c) {
+    float* rows = truth_.color.data();
+    std::memmove(rows + c * whole, rows + c * all, size_t(whole) * sizeof(float));
   }
 }
 
 double Trainer::backward() {
   const int64_t rays = batch_.rays, n = batch_.samples;
-  const std::array<int64_t, 2> loss_shape = {rays, loss_kind(config_)};
   double loss = 0;
-  profile_.time("loss", [&] {
-    std::fill_n(d_loss_.data(), rays, 1.0F / float(rays));
-    plan_.run("pixel_loss_fwd", loss_shape, {batch_.color.data(), target_.data(), loss_.data()});
-    plan_.run("pixel_loss_bwd", loss_shape,
-              {batch_.color.data(), target_.data(), d_loss_.data(), d_color_.data()});
-    for (int64_t r = 0; r < rays; ++r) loss += loss_[r];
-    loss /= double(rays);
-    std::fill_n(d_opacity_.data(), rays, 0.0F);
-    if (config_.opacity_entropy > 0) {
-      // d/do of -o·ln(o), with o kept off 0 where the entropy's slope has no end (ngp_pl's opacity loss).
-      for (int64_t r = 0; r < rays; ++r)
-        d_opacity_[r] =
-            float(-config_.opacity_entropy / double(rays) * (std::log(batch_.opacity[r] + 1e-5) + 1));
-    }
-  });
+  profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   profile_.time("composite_bwd", [&] {
     const std::array<int64_t, 2> shape = {rays, n};
     plan_.run("composite_bwd", shape,
               {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
-               batch_.t.data(), batch_.background.data(), d_color_.data(), d_opacity_.data(), d_depth_.data(),
-               d_raw_.data(), d_rgb_.data()});
+               batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
+               losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
   });
+  losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
   profile_.time("mlp_bwd color", [&] {
     plan_.run("mlp_bwd", model_.color_shape(n),
               {field_.color_input(), model_.of(Part::color).data(), d_rgb_.data(), d_color_input_.data(),
@@ -187,26 +180,27 @@ double Trainer::batch_psnr() const {
   double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
   for (int64_t i = 0; i < 3 * batch_.rays; ++i) {
-    const double d = double(batch_.color[i]) - double(target_[i]);
+    const double d = double(batch_.color[i]) - double(truth_.color[i]);
     sum += d * d;
   }
   return -10 * std::log10(std::max(sum / double(3 * batch_.rays), 1e-12));
 }
 
-void Trainer::optimize(double progress) {
-  const double rate = learning_rate(config_, step_, progress);
+void Trainer::require_finite_gradients() const {
   for (const Part part : kParts) {
-    const OptimizerState& m = moments_[size_t(part)];
-    const int64_t n = model_.of(part).size();
-    // The table's gradient is large and mostly zero; what is not finite in it comes from the features'
-    // gradient.
+    // The table's gradient is large and mostly zero; what is not finite in it comes from the features' gradient.
     const bool table = part == Part::table;
+    const Array<float>& gradient = moments_[size_t(part)].gradient;
     const int64_t bad = table ? first_not_finite(d_features_.data(), model_.encoded() * batch_.samples)
-                              : first_not_finite(m.gradient.data(), n);
+                              : first_not_finite(gradient.data(), gradient.size());
     if (bad >= 0)
       throw NotFinite(fmt::format("step {}: the gradient of {} is not finite (element {})", step_,
                                   table ? "the hash features" : name_of(part), bad));
   }
+}
+
+void Trainer::optimize(double progress) {
+  const double rate = learning_rate(config_, step_, progress);
   for (const Part part : kParts) {
     const AdamSettings adam = {rate, config_.beta1, config_.beta2, config_.epsilon,
                                part == Part::table ? 0.0 : config_.weight_decay};
@@ -214,27 +208,54 @@ void Trainer::optimize(double progress) {
       adam_step(plan_, adam, group_of(part), model_.parameters[size_t(part)], moments_[size_t(part)]);
     });
   }
-  if (config_.ema > 0 && (step_ + 1) % kAverageEvery == 0) {
-    profile_.time("average", [&] {
-      const auto keep = float(std::pow(config_.ema, double(kAverageEvery)));
-      averaged_weight_ = double(keep) * averaged_weight_ + (1 - double(keep));
-      for (const Part part : kParts) {
-        float* average = averages_[size_t(part)].data();
-        const float* now = model_.of(part).data();
+  if (config_.ema > 0 && (step_ + 1) % kAverageEvery == 0) profile_.time("average", [&] { average(); });
+}
+
+void Trainer::average() {
+  const auto keep = float(std::pow(config_.ema, double(kAverageEvery)));
+  averaged_weight_ = double(keep) * averaged_weight_ + (1 - double(keep));
+  for (const Part part : kParts) {
+    float* average = averages_[size_t(part)].data();
+    const float* now = model_.of(part).data();
 #pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < model_.of(part).size(); ++i)
-          average[i] = keep * average[i] + (1 - keep) * now[i];
-      }
-    });
+    for (int64_t i = 0; i < model_.of(part).size(); ++i) average[i] = keep * average[i] + (1 - keep) * now[i];
   }
 }
 
-void Trainer::adapt_rays() {
-  // As many rays as bring the wanted number of samples, going by this step (Müller et al. 2022, appendix E).
-  // A step with next to no samples says little: the number at most doubles.
-  const double per_ray = double(std::max<int64_t>(1, batch_.samples)) / double(batch_.rays);
-  const double want = double(config_.batch_samples) / per_ray;
-  rays_next_ = std::clamp(int64_t(std::min(want, 2.0 * double(batch_.rays))), int64_t(16), batch_.max_rays);
+void Trainer::adapt_rays(const StepReport& report) {
+  // As many rays as bring the wanted number of samples, going by this step (Müller et al. 2022, appendix E), if what
+  // is marched for them has room. A step with next to no samples says little: the number at most doubles.
+  const double rays = double(report.rays);
+  const auto rays_for = [&](double wanted, int64_t had) {
+    return wanted * rays / double(std::max<int64_t>(1, had));
+  };
+  const double want = std::min({rays_for(double(config_.batch_samples), report.samples),
+                                rays_for(0.9 * double(march_capacity(config_)), report.marched), 2.0 * rays});
+  rays_next_ = std::clamp(int64_t(want), int64_t(16), batch_.max_rays);
+}
+
+StepReport Trainer::loss_and_gradient() {
+  StepReport report;
+  profile_.time("rays", [&] { draw_rays(); });
+  march(model_, plan_, profile_, batch_);
+  leave_out_cut_rays();
+  report.marched = batch_.samples;
+  const std::array<const float*, 3> parameters = {
+      model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
+  shade(parameters, plan_, profile_, visible_, field_, batch_);
+  report.loss = backward();
+  report.psnr = batch_psnr();
+  report.rays = batch_.rays;
+  report.samples = batch_.samples;
+  require_finite_gradients();
+  if (config_.total_variation > 0)
+    profile_.time("total variation", [&] {
+      Profile inner;  // its share of the field is not the step's
+      std::swap(inner, profile_);
+      report.loss += total_variation(model_, plan_, field_, seed_, step_, moments_);
+      std::swap(inner, profile_);
+    });
+  return report;
 }
 
 StepReport Trainer::step(double progress) {
@@ -245,19 +266,9 @@ StepReport Trainer::step(double progress) {
       occupancy_.update(field_, step_);
       std::swap(inner, profile_);
     });
-  profile_.time("rays", [&] { draw_rays(); });
-  march(model_, plan_, profile_, batch_);
-  StepReport report;
-  report.marched = batch_.samples;
-  const std::array<const float*, 3> parameters = {
-      model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
-  shade(model_, parameters, plan_, profile_, field_, batch_);
-  report.loss = backward();
-  report.psnr = batch_psnr();
+  StepReport report = loss_and_gradient();
   optimize(progress);
-  report.rays = batch_.rays;
-  report.samples = batch_.samples;
-  adapt_rays();
+  adapt_rays(report);
   report.step = ++step_;
   return report;
 }

@@ -6,15 +6,16 @@
 #include <memory>
 #include <string>
 
+#include "labs/16_hash_nerf/losses.h"
 #include "labs/16_hash_nerf/occupancy.h"
 #include "labs/16_hash_nerf/optimizer.h"
-#include "labs/16_hash_nerf/rays.h"
+#include "labs/16_hash_nerf/visible.h"
 
 namespace klab {
 
 struct StepReport {
   int64_t step = 0;  // steps done, this one included
-  double loss = 0;   // mean over the batch's rays
+  double loss = 0;   // of losses.h
   double psnr = 0;   // of the batch's pixels, dB
   int64_t rays = 0;
   int64_t samples = 0;  // with a gradient, through the whole step
@@ -36,6 +37,14 @@ class Trainer {
   /// NotFinite before a parameter is touched by what is not finite.
   StepReport step(double progress);
 
+  /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
+  /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
+  StepReport loss_and_gradient();
+  Array<float>& gradient(Part part) { return moments_[size_t(part)].gradient; }
+
+  /// Goes on with other variants; the model stays.
+  void use(const Plan& plan) { plan_ = plan; }
+
   int64_t steps_done() const { return step_; }
   const Model& model() const { return model_; }
   /// The model to look at pictures with: averaged weights when the config asks for them.
@@ -55,10 +64,13 @@ class Trainer {
  private:
   int64_t group_of(Part part) const;
   void draw_rays();
+  void leave_out_cut_rays();
   double backward();
   double batch_psnr() const;
+  void require_finite_gradients() const;
   void optimize(double progress);
-  void adapt_rays();
+  void average();
+  void adapt_rays(const StepReport& report);
   std::vector<TensorView> state() const;
 
   const Scene& scene_;
@@ -69,6 +81,7 @@ class Trainer {
   Model model_;
   Field field_;
   RayBatch batch_;
+  VisibleSamples visible_;
   Occupancy occupancy_;
   double unseen_ = 0;
   int64_t step_ = 0;
@@ -76,8 +89,9 @@ class Trainer {
   double averaged_weight_ = 0;             // sum of the average's weights, for debiasing
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  Array<float> target_, d_color_, d_opacity_, d_depth_, loss_, d_loss_;  // per ray
-  Array<float> d_raw_, d_rgb_, d_color_input_, d_features_;              // per sample
+  Truth truth_;
+  Losses losses_;
+  Array<float> d_raw_, d_rgb_, d_color_input_, d_features_;  // per sample
 };
 
 }  // namespace klab

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
@@ -52,7 +53,8 @@ int fit_image(Values& v) {
   const double score = image_psnr(image, pixels_out);
   if (!v.out.empty()) save_png(v.out, image.width, image.height, 3, pixels_out);
   if (v.json) {
-    fmt::print("{}\n", nlohmann::json{{"psnr", score},
+    fmt::print("{}\n", nlohmann::json{{"image", std::filesystem::path(v.file).filename().string()},
+                                      {"psnr", score},
                                       {"steps", fit.steps_done()},
                                       {"seconds", seconds},
                                       {"pixels", pixels},
@@ -68,7 +70,7 @@ int fit_image(Values& v) {
 
 KLAB_COMMAND(
     {.name = "fit-image",
-     .summary = "learn one photograph with the two-dimensional hash encoding",
+     .summary = "Learn one photograph with the two-dimensional hash encoding",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto v = std::make_shared<Values>();
        app.add_option("image", v->file, "a PNG or JPEG")->required();

@@ -7,6 +7,7 @@ namespace {
 KLAB_LAB({
     .title = "A neural image: the pipeline in two dimensions",
     .question = "How many numbers does a photograph need, and how fast can they be found?",
+    .commands = {"fit-image"},
 });
 
 }  // namespace

@@ -30,7 +30,7 @@ void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitud
   const double unit = terms(x.shape) * 0x1p-24;
   for (int64_t r = 0; r < rays; ++r) {
     const int64_t first = x.ray_begin[r], n = x.ray_begin[r + 1] - first;
-    const Ray ray = trace(x.density_raw + first, x.delta + first, n);
+    const TracedRay ray = trace(x.density_raw + first, x.delta + first, n);
     const RayBound b = bound(ray, CompositeFwd::stop);
     const auto payload = [&, s = samples](int64_t i, auto&& f) {
       double p = f(x.d_depth[r] * x.t[first + i]);

@@ -45,7 +45,7 @@ void CompositeFwd::reference(const Args<double>& x, const Args<double>& magnitud
   const auto [rays, samples] = x.shape;
   for (int64_t r = 0; r < rays; ++r) {
     const int64_t first = x.ray_begin[r], n = x.ray_begin[r + 1] - first;
-    const Ray ray = trace(x.density_raw + first, x.delta + first, n);
+    const TracedRay ray = trace(x.density_raw + first, x.delta + first, n);
     const RayBound b = bound(ray, stop);
     const double left_out =
         b.behind / (terms(x.shape) * 0x1p-24);  // an error of b.behind, in the bound's units

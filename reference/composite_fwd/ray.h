@@ -8,15 +8,16 @@
 namespace klab {
 
 /// Transmittances and weights of n samples.
-struct Ray {
+struct TracedRay {
   std::vector<double> tau;     // [n]
   std::vector<double> T;       // [n+1] transmittance in front of each sample, then behind the last
   std::vector<double> weight;  // [n]
 };
 
 /// raw [n] logarithms of density, delta [n] step lengths. As the formulas stand; 1 - exp(-tau) by expm1.
-inline Ray trace(const double* raw, const double* delta, int64_t n) {
-  Ray ray{std::vector<double>(size_t(n)), std::vector<double>(size_t(n) + 1), std::vector<double>(size_t(n))};
+inline TracedRay trace(const double* raw, const double* delta, int64_t n) {
+  TracedRay ray{std::vector<double>(size_t(n)), std::vector<double>(size_t(n) + 1),
+                std::vector<double>(size_t(n))};
   double depth = 0;
   ray.T[0] = 1;
   for (size_t i = 0; i < size_t(n); ++i) {
@@ -53,7 +54,7 @@ struct RayBound {
 
 /// `stop` is the transmittance below which a ray may be stopped; the comparison itself is done in float, on a
 /// T with an error, hence the factor.
-inline RayBound bound(const Ray& ray, double stop) {
+inline RayBound bound(const TracedRay& ray, double stop) {
   const size_t n = ray.tau.size();
   RayBound b{std::vector<double>(n), std::vector<double>(n + 1), int64_t(n), 0};
   const auto depth = [](double T) { return T > 0 ? -std::log(T) : 0; };  // T·(1+S) is 0 where T is

@@ -35,8 +35,9 @@ struct Matmul {
   }
 
   /// A product takes part in at most k roundings, its own and those of k−1 sums, in whatever order they are
-  /// summed: |error| <= γ_k Σ|a||b| (Higham, Accuracy and Stability of Numerical Algorithms, eq. 3.5).
-  static double terms(const Shape& s) { return double(s.k); }
+  /// summed: |error| <= γ_k Σ|a||b| (Higham, Accuracy and Stability of Numerical Algorithms, eq. 3.5). Two at the
+  /// least, for variants that round both factors to a shorter format and sum in a longer one.
+  static double terms(const Shape& s) { return s.k == 1 ? 2 : double(s.k); }
 
   /// x.c = A·B; magnitude.c[i,j] = Σ_p |a[i,p]|·|b[p,j]|. Uses all processors for large shapes.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

@@ -44,8 +44,11 @@ struct MatmulBwd {
     return {4 * (2 * m * k + 2 * k * n + m * n), 4 * m * n * k};
   }
 
-  /// d_a sums n products, d_b sums m; the longer sum bounds both.
-  static double terms(const Shape& s) { return double(std::max(s.m, s.n)); }
+  /// d_a sums n products, d_b sums m; the longer sum bounds both. Two at the least, as in the forward.
+  static double terms(const Shape& s) {
+    const int64_t longest = std::max(s.m, s.n);
+    return longest == 1 ? 2 : double(longest);
+  }
 
   /// x.d_a, x.d_b as above; magnitude.d_a = |d_c|·|B|ᵀ, magnitude.d_b = |A|ᵀ·|d_c|.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

@@ -1,0 +1,90 @@
+#include "harness/cli/check_apart.h"
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace klab {
+namespace {
+
+Fault fault_named(const std::string& name) {
+  for (int f = 0; f <= int(Fault::finding); ++f)
+    if (name == name_of(Fault(f))) return Fault(f);
+  return Fault::threw;
+}
+
+std::string quoted(const std::string& text) {
+  std::string all = "'";
+  for (const char c : text) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return all + "'";
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("its process was ended by {}", strsignal(WTERMSIG(status)));
+  // A shell in between tells a signal by its number above 128.
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code > 128) return fmt::format("its process was ended by {}", strsignal(code - 128));
+  return fmt::format("its process ended with exit code {}", code);
+}
+
+}  // namespace
+
+CheckResult read_check(const std::string& variant, const std::string& printed, int status) {
+  CheckResult r{.variant = variant};
+  const auto fail = [&](const std::string& note) {
+    r.failures.push_back({.fault = Fault::threw, .note = note});
+    return r;
+  };
+  const auto all = nlohmann::json::parse(printed, nullptr, false);
+  if (all.is_discarded() || !all.contains("variants")) return fail(how_it_ended(status));
+  for (const auto& j : all["variants"]) {
+    if (j.value("variant", "") != variant) continue;
+    r.cases = j.value("cases", 0);
+    r.skipped_cases = j.value("skipped_cases", 0);
+    r.worst = j["worst"].is_number() ? j["worst"].get<double>() : 0;
+    r.note = j.value("note", "");
+    r.skipped = j.value("skipped", "");
+    r.seconds = all.value("seconds", 0.0);
+    for (const auto& f : j["failures"])
+      r.failures.push_back({.fault = fault_named(f.value("fault", "")),
+                            .tensor = f.value("tensor", ""),
+                            .index = f.value("index", ""),
+                            .expected = f.value("expected", ""),
+                            .got = f.value("got", ""),
+                            .bound = f.value("bound", ""),
+                            .inputs = f.value("inputs", ""),
+                            .note = f.value("note", "")});
+    return r;
+  }
+  return fail("its process said nothing of it; " + how_it_ended(status));
+}
+
+OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw std::runtime_error("cannot find this program to run it again: " + error.message());
+  std::string rest = fmt::format(" --json --seed {}", options.seed);
+  if (options.quick) rest += " --quick";
+  if (!options.backend.empty()) rest += " --backend " + quoted(options.backend);
+  for (size_t d = 0; d < options.shape.size(); ++d)
+    rest += fmt::format("{}{}", d == 0 ? " --shape=" : ",", options.shape[d]);
+  OpCheck results;
+  for (const Variant* v : variants) {
+    std::FILE* pipe = popen((quoted(self.string()) + " check " + quoted(v->id) + rest).c_str(), "r");
+    if (pipe == nullptr)
+      throw std::runtime_error("cannot start a process: " + std::string(std::strerror(errno)));
+    std::string text;
+    std::array<char, 4096> part{};
+    for (size_t n = 0; (n = std::fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), n);
+    results.variants.push_back(read_check(v->id, text, pclose(pipe)));
+  }
+  return results;
+}
+
+}  // namespace klab

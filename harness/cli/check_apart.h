@@ -1,0 +1,19 @@
+// Variants checked in processes of their own: what one breaks, the others do not feel. A GPU, after a kernel that faulted,
+// does nothing more for its process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/check.h"
+
+namespace klab {
+
+/// Runs `klab check ID --json ...` for each variant and reads what it says. A process that ends otherwise is a failure of
+/// its variant, with how it ended. Backward ops' own references are checked with each variant and left out here.
+OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options);
+
+/// What one such process printed, for that variant.
+CheckResult read_check(const std::string& variant, const std::string& printed, int status);
+
+}  // namespace klab

@@ -1,0 +1,100 @@
+#include "harness/cli/recorded.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/atomic_file.h"
+#include "harness/cli/source.h"
+#include "harness/machine.h"
+#include "harness/select.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path root_or_throw() {
+  const fs::path root = source_root();
+  if (root.empty())
+    throw std::invalid_argument(
+        "klab's own folder, where recorded runs are kept, was not found; set KLAB_ROOT to it");
+  return root;
+}
+
+/// Names of the recorded runs of all machines.
+std::vector<std::string> recorded_names(const fs::path& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "reports" / "recorded", error))
+    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
+  return names;
+}
+
+}  // namespace
+
+Baseline baseline_of(const std::string& name) {
+  return baseline_at(root_or_throw().string(), fingerprint(this_machine()), name);
+}
+
+std::string rows_file_of(const std::string& name) {
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".csv") || name.ends_with(".json");
+  if (path || fs::exists(name)) {
+    if (name.ends_with(".json"))
+      throw std::invalid_argument(
+          name + ": rows are read from .csv; the .json of the same run is for other programs");
+    return name;
+  }
+  const Baseline own = baseline_of(name);
+  if (fs::exists(own.rows_file)) return own.rows_file;
+  const fs::path root = root_or_throw();
+  std::error_code error;
+  for (const auto& machine : fs::directory_iterator(root / "reports" / "recorded", error))
+    if (const fs::path other = machine.path() / (name + ".csv"); fs::exists(other)) return other.string();
+  const auto names = recorded_names(root);
+  throw NotFound(not_found_text("recorded run", name, names) +
+                 (names.empty() ? "\nThere are none; klab bench WHAT --baseline NAME makes one." : ""));
+}
+
+Recording read_rows(const std::string& name) { return read_csv(rows_file_of(name)); }
+
+double JudgeOptions::fraction() const {
+  const bool percent = threshold.ends_with('%');
+  const char* end = threshold.data() + threshold.size() - (percent ? 1 : 0);
+  double value = 0;
+  const auto [at, error] = std::from_chars(threshold.data(), end, value);
+  const double fraction = percent ? value / 100 : value;
+  if (error != std::errc() || at != end || !(fraction >= 0 && fraction < 1))
+    throw std::invalid_argument(
+        fmt::format("--threshold {}: write it as 5% or 0.05, from 0 to below 100 %", threshold));
+  return fraction;
+}
+
+void add_judge_options(CLI::App& app, JudgeOptions& o) {
+  app.add_option("--threshold", o.threshold, "changes up to this do not matter (default: 2%)");
+  app.add_flag("--strict", o.strict, "exit code 2 when anything is undecided");
+  app.add_flag("--list-missing", o.list_missing, "name what is in one of the runs only");
+  app.add_flag("--json", o.json, "for programs");
+  app.add_flag("--markdown", o.markdown, "for a pull request");
+  app.add_option("--junit", o.junit, "write JUnit XML to this file, for a build server");
+}
+
+int show(const CompareResult& result, const JudgeOptions& o) {
+  const int code = exit_code_of(result, o.strict);
+  const ChangeTextOptions text{.list_missing = o.list_missing, .threshold = o.fraction()};
+  if (o.json)
+    fmt::print("{}\n", change_json(result, code).dump(2));
+  else
+    fmt::print("{}", o.markdown ? change_markdown(result, text) : change_text(result, text));
+  if (!o.junit.empty()) write_file(o.junit, change_junit(result));
+  if (code == 2 && !o.json)
+    fmt::print(stderr, "klab: {}\n",
+               o.strict && result.count(Verdict::undecided) < int(result.changes.size())
+                   ? "something is undecided, which --strict does not let pass"
+                   : "nothing could be decided");
+  return code;
+}
+
+}  // namespace klab

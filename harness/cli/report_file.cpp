@@ -1,0 +1,83 @@
+#include "harness/cli/report_file.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "harness/atomic_file.h"
+#include "harness/cli/recorded.h"
+#include "harness/cli/source.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// The object in a file when it is JSON, else null.
+json read_json(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) return nullptr;
+  json j = json::parse(in, nullptr, false);
+  return j.is_object() ? j : json(nullptr);
+}
+
+}  // namespace
+
+void find_records(ReportInput& in, const std::vector<std::string>& row_names) {
+  std::set<std::string> machines;
+  for (const Row& r : in.run.rows) machines.insert(r.fingerprint);
+  const auto of_these = [&](const json& machine) {
+    return machine.is_object() && machines.count(machine.value("fingerprint", "")) != 0;
+  };
+  std::vector<fs::path> places;
+  for (const std::string& name : row_names) {
+    const fs::path rows = rows_file_of(name);
+    places.push_back(fs::path(rows).replace_extension(".json"));
+    places.push_back(rows.parent_path() / "machine.json");
+  }
+  for (const std::string& machine : machines)
+    places.push_back(source_root() / "reports" / "recorded" / machine / "machine.json");
+  for (const fs::path& place : places) {
+    const json j = read_json(place);
+    if (!j.is_object() || !j.contains("machine") || !of_these(j["machine"])) continue;
+    if (in.machine.is_null()) in.machine = j["machine"];
+    if (in.ceilings.is_null() && j.contains("ceilings")) in.ceilings = j["ceilings"];
+  }
+  if (in.machine.is_null() && machines.count(fingerprint(this_machine())) != 0)
+    in.machine = to_json(this_machine());
+}
+
+void refuse_rows_twice(const Recording& run) {
+  std::set<std::string> seen;
+  for (const Row& r : run.rows)
+    if (!seen.insert(fmt::format("{}|{}|{}", r.fingerprint, r.session, key_of(r))).second)
+      throw std::invalid_argument(
+          fmt::format("{} at {} on {} threads is in these files twice: give files of different sizes or "
+                      "machines, or compare them "
+                      "with klab compare",
+                      r.variant, r.shape, r.threads));
+}
+
+std::string write_tour_report(const Recording& run) {
+  if (run.rows.empty()) return "";
+  ReportInput in;
+  in.run = run;
+  in.machine = to_json(this_machine());
+  const std::string text = report_html(in);
+  std::error_code error;
+  for (const fs::path& folder : {fs::current_path(error), fs::temp_directory_path(error)}) {
+    if (folder.empty()) continue;
+    try {
+      const std::string file = (folder / "klab-report.html").string();
+      write_file(file, text);
+      return file;
+    } catch (const FileError&) {
+    }
+  }
+  return "";
+}
+
+}  // namespace klab

@@ -1,0 +1,219 @@
+#include "harness/cli/step_actions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/cli/command.h"
+#include "harness/cli/ladder_text.h"
+#include "harness/cli/source.h"
+#include "harness/cli/step_text.h"
+#include "harness/select.h"
+#include "harness/step/diagnose.h"
+#include "harness/step/learner.h"
+#include "harness/step/process.h"
+#include "harness/step/work_file.h"
+#include "harness/table.h"
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+
+Answer ask(const Step& step, const fs::path& file, const StepCheckOptions& o) {
+  Progress progress;
+  return check_work(step, file,
+                    {.seed = settings().seed,
+                     .threads = settings().threads,
+                     .time = o.time,
+                     .seconds = o.seconds,
+                     .progress = [&](const std::string& doing) { progress.show(step.name + ": " + doing); }});
+}
+
+/// klab's own rung, or the parent, written as a work file.
+Answer ask_with(const Step& step, const StepCheckOptions& o) {
+  if (o.with != "own" && o.with != "parent") throw std::invalid_argument("--with takes own or parent");
+  const ScratchFolder folder;
+  const fs::path file = folder.path() / fs::path(step.work).filename();
+  std::ofstream(file) << work_text(step, o.with == "own" ? *step.own : *step.parent);
+  return ask(step, file, o);
+}
+
+nlohmann::json as_json(const Step& step, const Answer& a) {
+  nlohmann::json j = {{"step", step.name},   {"outcome", name_of(a.outcome)},   {"passed", a.passed()},
+                      {"text", a.text},      {"compiles", a.compiles()},        {"right", a.right()},
+                      {"safe", a.safe()},    {"speed", name_of(a.speed.speed)}, {"cases", a.cases},
+                      {"seconds", a.seconds}};
+  if (a.speed.over_parent) j["over_parent"] = a.speed.over_parent->value;
+  if (a.speed.of_own > 0) j["of_own"] = a.speed.of_own;
+  if (!a.compiles()) j["compiler"] = a.compiled.message;
+  j["mistakes"] = nlohmann::json::array();
+  for (const Diagnosis& d : diagnose(step, a)) j["mistakes"].push_back(d.mistake);
+  return j;
+}
+
+int exit_code(const Answer& a) {
+  return a.passed()                                                       ? exit_ok
+         : a.outcome == Outcome::harness || a.outcome == Outcome::missing ? exit_usage
+                                                                          : exit_failed;
+}
+
+void print(const Step& step, const Answer& a, const StepCheckOptions& o) {
+  if (o.json)
+    fmt::print("{}\n", as_json(step, a).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}{}\n", answer_text(step, a),
+               inked(fmt::format("answered in {:.1f} s", a.seconds), Ink::dim));
+  std::fflush(stdout);
+}
+
+/// The parent as the answer must be refused where something is asked for.
+bool as_it_should(const Answer& a, const StepCheckOptions& o) {
+  if (o.with == "own") return a.passed();
+  if (!o.time) return a.right() && !a.passed();
+  return a.outcome == Outcome::no_faster || a.outcome == Outcome::unchanged;
+}
+
+/// The first step of the path that is not done, from the lab worked at last on.
+const Step* next_open(const ProgressBook& book) {
+  const auto done = [&](const Step& s) {
+    const auto at = book.steps.find(s.own->id);
+    return at != book.steps.end() && at->second.done;
+  };
+  const auto& all = steps();
+  auto from = std::ranges::find_if(all, [&](const Step& s) { return s.own->id == book.last; });
+  if (from == all.end()) from = all.begin();
+  for (auto s = from; s != all.end(); ++s)
+    if (!done(*s)) return &*s;
+  for (const Step& s : all)
+    if (!done(s)) return &s;
+  return nullptr;
+}
+
+}  // namespace
+
+int check_step(const Step& step, const StepCheckOptions& o) {
+  if (!o.with.empty()) {
+    const Answer a = ask_with(step, o);
+    print(step, a, o);
+    return exit_code(a);
+  }
+  const fs::path file = work_path(step);
+  if (!fs::exists(file))
+    throw std::runtime_error(fmt::format("there is no {}: klab step {} begins it", file.string(), step.name));
+  const Answer a = ask(step, file, o);
+  if (a.outcome != Outcome::harness) {
+    const auto book = change_progress(work_folder(), [&](ProgressBook& b) { enter(b, step, a); });
+    if (!book.note.empty()) fmt::print(stderr, "klab: {}\n", book.note);
+  }
+  print(step, a, o);
+  return exit_code(a);
+}
+
+int check_every_step(const StepCheckOptions& o) {
+  watch_interrupt();
+  int bad = 0, all = 0;
+  for (const Step& step : steps()) {
+    if (interrupted()) return exit_interrupted;
+    const Answer a = ask_with(step, o);
+    const bool good = as_it_should(a, o);
+    ++all;
+    bad += good ? 0 : 1;
+    std::string figures;
+    if (a.speed.over_parent)
+      figures = fmt::format("{:.2f}x, asked {:.2f}x", a.speed.over_parent->value, a.speed.asked);
+    fmt::print("{:<24} {} {:<18} {:5.1f} s  {} {}\n", step.name,
+               inked(good ? "ok    " : "NOT OK", good ? Ink::green : Ink::red), name_of(a.outcome), a.seconds,
+               figures, a.text);
+    std::fflush(stdout);
+  }
+  fmt::print("{} steps, {} with another answer than they should have\n", all, bad);
+  return bad > 0 ? exit_failed : exit_ok;
+}
+
+int watch_step(const Step& step, const StepCheckOptions& o) {
+  const fs::path file = work_path(step);
+  watch_interrupt();
+  fs::file_time_type seen{};
+  while (!interrupted()) {
+    std::error_code error;
+    const auto now = fs::last_write_time(file, error);
+    if (error || now == seen) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      continue;
+    }
+    seen = now;
+    if (paper().terminal) fmt::print("\x1b[2J\x1b[H");
+    check_step(step, o);
+    fmt::print("{}\n", inked("waiting for the next save; Ctrl-C ends", Ink::dim));
+    std::fflush(stdout);
+  }
+  return exit_ok;
+}
+
+int show_solution(const Step& step) {
+  const fs::path root = source_root();
+  const auto text = [&](const Variant& v) { return read_text(root / source_path(v)); };
+  fmt::print("{}\n", step_text(step, 100));
+  const std::string diff =
+      unified_diff(text(*step.parent), text(*step.own), source_path(*step.parent), source_path(*step.own));
+  std::istringstream lines(diff);
+  for (std::string line; std::getline(lines, line);)
+    fmt::print("{}\n", inked(line, line.starts_with("+")   ? Ink::green
+                                   : line.starts_with("-") ? Ink::red
+                                   : line.starts_with("@") ? Ink::cyan
+                                                           : Ink::plain));
+  change_progress(work_folder(), [&](ProgressBook& b) { b.steps[step.own->id].solution = true; });
+  return exit_ok;
+}
+
+int show_path(const std::string& lab) {
+  const ProgressBook book = read_progress(work_folder());
+  if (!book.note.empty()) fmt::print(stderr, "klab: {}\n", book.note);
+  const auto record = [&](const Step& s) -> const StepRecord* {
+    const auto at = book.steps.find(s.own->id);
+    return at == book.steps.end() ? nullptr : &at->second;
+  };
+  const Lab* one = lab.empty() ? nullptr : &select_lab(lab);
+  for (const Lab& l : labs()) {
+    const auto list = steps_of(l);
+    if (list.empty() || (one != nullptr && one != &l)) continue;
+    const auto done =
+        std::ranges::count_if(list, [&](const Step* s) { return record(*s) && record(*s)->done; });
+    fmt::print("{}  {}\n",
+               inked(fmt::format("{:<24} {:>2} of {:>2} done", l.id, done, list.size()), Ink::bold), l.title);
+    const bool touched = std::ranges::any_of(list, [&](const Step* s) { return record(*s) != nullptr; });
+    if (one == nullptr && !touched) continue;
+    for (const Step* s : list) {
+      const StepRecord* r = record(*s);
+      std::string state = r == nullptr || r->tries == 0 ? "" : r->done ? "done" : r->outcome;
+      if (r != nullptr && r->best_ratio > 0)
+        state += fmt::format(", best {:.2f} times the parent", r->best_ratio);
+      fmt::print("  {:<22} {:<44} {}\n", s->name, s->own->id,
+                 inked(state, r && r->done ? Ink::green : Ink::dim));
+    }
+  }
+  if (const Step* next = next_open(book))
+    fmt::print("\n{} klab step {}\n", inked("Next:", Ink::bold), next->name);
+  if (one == nullptr)
+    fmt::print("klab step LAB lists a lab's steps; the order of the labs is in labs/README.md\n");
+  return exit_ok;
+}
+
+int restart_step(const Step& step) {
+  const fs::path file = work_path(step);
+  if (fs::exists(file)) {
+    fs::path kept = file.string() + ".old";
+    for (int k = 2; fs::exists(kept); ++k) kept = file.string() + ".old" + std::to_string(k);
+    fs::rename(file, kept);
+    fmt::print("kept: {}\n", kept.string());
+  }
+  start_work(step);
+  fmt::print("begun again: {}\n", file.string());
+  return exit_ok;
+}
+
+}  // namespace klab

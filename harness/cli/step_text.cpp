@@ -1,0 +1,164 @@
+#include "harness/cli/step_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "harness/cli/markdown.h"
+#include "harness/step/diagnose.h"
+#include "harness/step/lesson.h"
+#include "harness/step/work_file.h"
+#include "harness/table.h"
+
+namespace klab {
+namespace {
+
+std::string line(int number, const char* question, const std::string& answer, Ink ink) {
+  return fmt::format("{} {:<9} {}\n", number, question, inked(answer, ink));
+}
+
+std::string indented(const std::string& text) {
+  std::string out;
+  std::istringstream in(text);
+  for (std::string l; std::getline(in, l);) out += std::string(12, ' ') + l + "\n";
+  return out;
+}
+
+std::string field(const char* name, const std::string& value) {
+  return value.empty() ? "" : indented(fmt::format("{:<9} {}", name, value));
+}
+
+std::string failure_text(const Failure& f) {
+  return field("expected", f.expected) + field("got", f.got) + field("bound", f.bound) +
+         field("inputs", f.inputs) + field("note", f.note);
+}
+
+std::string times_text(const Answer& a) {
+  const SpeedVerdict& s = a.speed;
+  if (!s.over_parent) return s.why;
+  std::string text = fmt::format("{:.2f} times the parent ({:.2f} to {:.2f})", s.over_parent->value,
+                                 s.over_parent->low, s.over_parent->high);
+  if (s.of_own > 0) text += fmt::format(", {:.0f} % of klab's own rung", 100 * s.of_own);
+  if (s.of_ceiling > 0)
+    text += fmt::format(", {:.0f} % of the ceiling ({})", 100 * s.of_ceiling, a.times->ceiling);
+  return text;
+}
+
+std::string counts_text(const Answer& a) {
+  std::string text = indented(fmt::format("counted at {}", a.counted_at));
+  Table table({{"a run"},
+               {"parent", Column::Kind::right},
+               {"yours", Column::Kind::right},
+               {"klab's", Column::Kind::right},
+               {""}});
+  for (const auto& l : a.counts->lines)
+    table.add({l.name, std::to_string(l.parent), std::to_string(l.yours), std::to_string(l.own),
+               Cell(!l.asked    ? ""
+                    : l.reached ? "lower, as asked"
+                                : "should fall",
+                    l.reached ? Ink::green : Ink::red)});
+  return text + (table.empty() ? "" : indented(table.text()));
+}
+
+std::string speed_text(const Step& step, const Answer& a) {
+  const Speed s = a.speed.speed;
+  const Ink ink = s == Speed::enough ? Ink::green : s == Speed::not_asked ? Ink::plain : Ink::red;
+  if (a.counts) {
+    const std::string what = s == Speed::enough      ? "yes, by what the executor counts"
+                             : s == Speed::not_asked ? a.speed.why
+                                                     : std::string("not yet: ") + name_of(s);
+    return line(4, "faster?", what, ink) + counts_text(a);
+  }
+  if (!a.times) return line(4, "faster?", "not timed", Ink::dim);
+  std::string text =
+      line(4, "faster?", times_text(a), ink) + indented(inked("at " + a.times->size, Ink::dim));
+  if (a.speed.asked > 0 && s != Speed::enough)
+    text += indented(fmt::format("asked for is {:.2f} times; klab's own rung is at {:.2f}", a.speed.asked,
+                                 a.speed.own_over_parent));
+  if (!a.speed.why.empty()) text += indented(a.speed.why);
+  (void)step;
+  return text;
+}
+
+std::string next_text(const Step& step, const Answer& a) {
+  const std::string again = "klab step --check " + step.name;
+  if (a.passed()) {
+    const Step* next = next_step(step);
+    return "done. klab's own answer: klab step --solution " + step.name +
+           (next != nullptr ? "\nnext: klab step " + next->name : "");
+  }
+  const size_t hints = lesson_of(step).hints.size();
+  std::string text = "change " + work_path(step).string() + " and say " + again;
+  if (hints > 0) text += fmt::format("\nstuck? klab step {} --hint 1 (of {})", step.name, hints);
+  return text;
+}
+
+}  // namespace
+
+std::string loops_text(const Compiled& compiled) {
+  if (!compiled.loops_unknown.empty()) return indented(inked(compiled.loops_unknown, Ink::dim));
+  std::string text;
+  constexpr size_t kMost = 8;  // files with vectors of their own have many loops
+  for (size_t k = 0; k < std::min(kMost, compiled.loops.size()); ++k) {
+    const LoopNote& l = compiled.loops[k];
+    std::string what = l.vectorized ? fmt::format("vectorized, {} floats at a time", l.bytes / 4)
+                                    : "not vectorized: " + l.why;
+    if (l.checked) what += ", after a test that the pointers do not overlap";
+    text += indented(inked(fmt::format("line {:<4} {}", l.line, what), Ink::dim));
+  }
+  if (compiled.loops.size() > kMost)
+    text += indented(inked(fmt::format("and {} loops more", compiled.loops.size() - kMost), Ink::dim));
+  return text;
+}
+
+std::string answer_text(const Step& step, const Answer& a) {
+  const auto seconds = fmt::format("{:.1f} s", a.compiled.seconds);
+  if (a.outcome == Outcome::missing || a.outcome == Outcome::harness)
+    return inked(std::string(name_of(a.outcome)) + ": " + a.text, Ink::red) + "\n";
+  // What the compiler says, and nothing else.
+  if (!a.compiles()) return line(1, "compiles?", "no", Ink::red) + a.compiled.message;
+  std::string text = line(1, "compiles?", "yes, in " + seconds, Ink::green);
+  if (!a.compiled.message.empty()) text += a.compiled.message;
+  text += loops_text(a.compiled);
+  const std::string what = std::string(name_of(a.outcome)) + ": " + a.text;
+  const std::string diagnosis = diagnosis_text(diagnose(step, a));
+  // What ends, prints or reaches where it must not is not judged by its values.
+  const bool wrong = a.outcome == Outcome::wrong || a.outcome == Outcome::no_variant;
+  if (a.right())
+    text += line(2, "right?",
+                 fmt::format("yes, in {} cases; the worst error is {:.3f} of its bound", a.cases, a.worst),
+                 Ink::green);
+  else if (wrong)
+    text += line(2, "right?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
+  else
+    text += line(2, "right?", "not known yet: first it must be safe", Ink::dim);
+  if (!wrong && !a.safe())
+    text += line(3, "safe?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
+  if (a.safe()) {
+    text += line(3, "safe?", "yes: nothing written that is not its own, the same twice", Ink::green);
+    text += speed_text(step, a);
+    if (a.outcome == Outcome::unchanged) text += indented(inked(what, Ink::red));
+  }
+  text += indented(diagnosis);
+  std::istringstream next(next_text(step, a));
+  std::string first;
+  std::getline(next, first);
+  text += line(5, "next", first, Ink::bold);
+  for (std::string l; std::getline(next, l);) text += indented(l);
+  return text;
+}
+
+std::string step_text(const Step& step, int hints) {
+  const StepLesson lesson = lesson_of(step);
+  std::string text = fmt::format("{}  {}\n", inked("Step " + step.name, Ink::bold), lesson.title) +
+                     fmt::format("{}\n\n", inked("from " + step.parent->id, Ink::dim)) +
+                     typeset(lesson.text, {.hints = false, .width = paper().width});
+  const auto count = std::min(size_t(std::max(0, hints)), lesson.hints.size());
+  for (size_t k = 0; k < count; ++k)
+    text += "\n" + inked(fmt::format("Hint {} of {}", k + 1, lesson.hints.size()), Ink::bold) + "\n" +
+            typeset(lesson.hints[k], {.hints = true, .width = paper().width});
+  return text;
+}
+
+}  // namespace klab

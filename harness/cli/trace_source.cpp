@@ -1,0 +1,126 @@
+// Counted lines beside the source they come from.
+#include <algorithm>
+#include <sstream>
+
+#include "harness/cli/source.h"
+#include "harness/cli/trace_text.h"
+
+namespace klab {
+namespace {
+
+/// By its place in the tree, whatever path the compiler was given.
+std::string place_in_tree(const std::string& file) {
+  for (const char* room : {"kernels/", "tests/", "harness/"})
+    if (const size_t at = file.rfind(room); at != std::string::npos) return file.substr(at);
+  return file;
+}
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::vector<std::string> lines;
+  const std::filesystem::path in_tree = source_root() / place_in_tree(file);
+  const auto at = std::filesystem::exists(in_tree) ? in_tree : std::filesystem::path(file);
+  if (!std::filesystem::exists(at)) return lines;
+  std::istringstream in(read_text(at));
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The line that the function around `line` begins at: the nearest above that is not indented and no brace.
+int function_begin(const std::vector<std::string>& lines, int line) {
+  for (int k = std::min(line, int(lines.size())); k > 1; --k) {
+    const std::string& text = lines[size_t(k - 1)];
+    if (!text.empty() && text[0] != ' ' && text[0] != '}' && text[0] != '/' && text[0] != '#') return k;
+  }
+  return 1;
+}
+
+int function_end(const std::vector<std::string>& lines, int line) {
+  for (int k = line; k <= int(lines.size()); ++k)
+    if (lines[size_t(k - 1)].starts_with("}")) return k;
+  return int(lines.size());
+}
+
+bool worse(const LineCounts* a, const LineCounts* b) {
+  if (a->excess() != b->excess()) return a->excess() > b->excess();
+  const auto all = [](const LineCounts* l) { return l->counts.sectors + l->counts.wavefronts; };
+  return all(a) > all(b);
+}
+
+}  // namespace
+
+std::string kind_of(const LineCounts& l) {
+  std::string kind = l.space == simt::Space::shared ? "shared " : "";
+  kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
+  return kind;
+}
+
+std::vector<const LineCounts*> worst_first(const CountedRun& run) {
+  std::vector<const LineCounts*> list;
+  for (const LineCounts& l : run.lines) list.push_back(&l);
+  std::ranges::stable_sort(list, worse);
+  return list;
+}
+
+std::vector<SourceView> annotated_source(const CountedRun& run) {
+  std::vector<SourceView> views;
+  for (size_t from = 0; from < run.lines.size();) {
+    size_t to = from;
+    while (to < run.lines.size() && run.lines[to].file == run.lines[from].file) ++to;
+    SourceView view{.file = place_in_tree(run.lines[from].file), .rows = {}};
+    const auto lines = lines_of(run.lines[from].file);
+    int shown = 0;  // the last line that is
+    for (size_t k = from; k < to; ++k) {
+      const LineCounts& l = run.lines[k];
+      if (l.line < 1) continue;
+      if (l.line > shown) {
+        const int begin = std::max(shown + 1, lines.empty() ? l.line : function_begin(lines, l.line));
+        shown = lines.empty() ? l.line : std::max(l.line, function_end(lines, l.line));
+        for (int n = begin; n <= shown; ++n)
+          view.rows.push_back({n, size_t(n) <= lines.size() ? lines[size_t(n - 1)] : "", {}});
+      }
+      const auto row = std::ranges::find(view.rows, l.line, &SourceRow::number);
+      if (row != view.rows.end()) row->counts.push_back(&l);
+    }
+    for (SourceRow& row : view.rows) std::ranges::stable_sort(row.counts, worse);
+    views.push_back(std::move(view));
+    from = to;
+  }
+  return views;
+}
+
+std::vector<NamedCounter> named_counters(const CountedRun& run) {
+  std::vector<NamedCounter> list;
+  const auto global = [&](const std::string& words, const std::string& op, bool write, bool atomic) {
+    const simt::Counts n = sum_of(run, [&](const LineCounts& l) {
+      return l.space == simt::Space::global && l.atomic == atomic && (atomic || l.write == write);
+    });
+    if (n.requests == 0) return;
+    list.push_back({"global " + words + " requests",
+                    "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", double(n.requests)});
+    list.push_back({"global " + words + " sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum",
+                    double(n.sectors)});
+    list.push_back({"sectors a request",
+                    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio",
+                    double(n.sectors) / double(n.requests), true});
+  };
+  global("load", "ld", false, false);
+  global("store", "st", true, false);
+  global("atomic", "red", true, true);
+  const auto shared = [&](const std::string& words, const std::string& op, bool write) {
+    const simt::Counts n = sum_of(run, [&](const LineCounts& l) {
+      return l.space == simt::Space::shared && l.write == write && !l.atomic;
+    });
+    if (n.requests == 0) return;
+    list.push_back({"shared " + words + " requests", "smsp__sass_inst_executed_op_shared_" + op + ".sum",
+                    double(n.requests)});
+    list.push_back({"shared " + words + " wavefronts",
+                    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" + op + ".sum", double(n.wavefronts)});
+    list.push_back({"bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" + op + ".sum",
+                    double(n.conflicts())});
+  };
+  shared("load", "ld", false);
+  shared("store", "st", true);
+  return list;
+}
+
+}  // namespace klab

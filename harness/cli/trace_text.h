@@ -1,0 +1,54 @@
+// What `klab trace` shows: the kernel's source with its counters, in the terminal, as JSON and as one HTML page.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/count_hints.h"
+#include "harness/counts.h"
+#include "harness/occupancy.h"
+
+namespace klab {
+
+struct TraceView {
+  const LabOp* op = nullptr;
+  const Variant* variant = nullptr;
+  CountedRun run;
+  std::vector<Hint> hints;
+  std::vector<KernelResources> resources;  // of the kernels that were launched; empty: not known
+  std::string no_resources;                // why not
+  std::string gpu;                         // whose occupancy is shown first
+};
+
+/// A counter under the name that Nsight Compute gives it, with the one that klab uses in words.
+struct NamedCounter {
+  std::string words, nsight;
+  double value = 0;
+  bool ratio = false;
+};
+std::vector<NamedCounter> named_counters(const CountedRun& run);
+
+/// A line of the source, and the accesses in it.
+struct SourceRow {
+  int number = 0;
+  std::string text;
+  std::vector<const LineCounts*> counts;  // worst first
+};
+/// The files that have counted lines, each from the first line of a kernel to the last that counts.
+struct SourceView {
+  std::string file;  // by its place in the tree
+  std::vector<SourceRow> rows;
+};
+std::vector<SourceView> annotated_source(const CountedRun& run);
+
+/// "load", "store 16 B", "shared load", "atomic", "copy in": what an access is.
+std::string kind_of(const LineCounts& line);
+/// All counted lines, worst first: by what they cost beyond what they must, then by what they cost.
+std::vector<const LineCounts*> worst_first(const CountedRun& run);
+
+std::string trace_text(const TraceView& view);
+nlohmann::ordered_json trace_json(const TraceView& view);
+std::string trace_html(const TraceView& view);
+
+}  // namespace klab

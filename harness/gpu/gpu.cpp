@@ -1,0 +1,104 @@
+#include "harness/gpu/gpu.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <filesystem>
+#include <stdexcept>
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+
+std::atomic<bool> on{false};
+std::atomic<const Gpu*> other_gpu{nullptr};
+
+/// What a function of the module says went wrong: text that stays until the next call; nullptr: nothing.
+void require(const char* error) {
+  if (error != nullptr) throw std::runtime_error(error);
+}
+
+template <class F>
+F* function(void* module, const char* name) {
+  void* found = dlsym(module, name);
+  if (found == nullptr) throw std::runtime_error(std::string("the module of CUDA variants lacks ") + name);
+  return reinterpret_cast<F*>(found);
+}
+
+fs::path module_file() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder :
+       {program, program.parent_path(), program / "lib", program.parent_path() / "lib"})
+    if (fs::exists(folder / "libklab_cuda_device.so", error)) return folder / "libklab_cuda_device.so";
+  return {};
+}
+
+Gpu open_gpu() {
+  const fs::path file = module_file();
+  if (file.empty())
+    throw std::runtime_error("this build has no kernels for a GPU (preset cuda, or the bundle, has)");
+  // Whoever has no driver has no GPU either; without it the module would load, and its first call would say less.
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) throw std::runtime_error("there is no NVIDIA driver here (libcuda.so.1)");
+  void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr)
+    throw std::runtime_error(std::string("cannot load ") + file.string() + ": " + dlerror());
+  require(function<const char*()>(module, "klab_gpu_open")());
+  const auto text = function<const char*(int)>(module, "klab_gpu_text");
+  const auto number = function<size_t(int)>(module, "klab_gpu_number");
+  const auto alloc = function<const char*(void**, size_t)>(module, "klab_gpu_alloc");
+  const auto free = function<const char*(void*)>(module, "klab_gpu_free");
+  const auto copy = function<const char*(void*, const void*, size_t, int)>(module, "klab_gpu_copy");
+  const auto synchronize = function<const char*()>(module, "klab_gpu_synchronize");
+  const auto begin = function<const char*()>(module, "klab_gpu_begin");
+  const auto end = function<const char*(double*)>(module, "klab_gpu_end");
+  return {.name = text(0),
+          .driver = text(1),
+          .compute_capability = int(number(0)),
+          .multiprocessors = int(number(1)),
+          .memory = number(2),
+          .l2 = number(3),
+          .alloc =
+              [alloc](size_t bytes) {
+                void* p = nullptr;
+                require(alloc(&p, bytes));
+                return p;
+              },
+          .free = [free](void* p) { free(p); },  // called where nothing may throw
+          .upload = [copy](void* d, const void* h, size_t n) { require(copy(d, h, n, 0)); },
+          .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
+          .synchronize = [synchronize] { require(synchronize()); },
+          .begin = [begin] { require(begin()); },
+          .end =
+              [end] {
+                double seconds = 0;
+                require(end(&seconds));
+                return seconds;
+              }};
+}
+
+}  // namespace
+
+const Gpu* gpu(std::string* why) {
+  if (const Gpu* other = other_gpu.load(); other != nullptr) return other;
+  static std::string reason;
+  static const Gpu opened = [] {
+    try {
+      return open_gpu();
+    } catch (const std::exception& e) {
+      reason = e.what();
+      return Gpu{};
+    }
+  }();
+  if (why != nullptr) *why = reason;
+  return opened.alloc ? &opened : nullptr;
+}
+
+void stand_in(const Gpu* other) { other_gpu = other; }
+
+OnGpu::OnGpu(bool yes) : before_(on.exchange(yes)) {}
+OnGpu::~OnGpu() { on = before_; }
+bool on_gpu() { return on; }
+
+}  // namespace klab

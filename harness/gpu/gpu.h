@@ -1,0 +1,45 @@
+// A real GPU, seen through a few functions: the module that nvcc compiled brings them, tests bring their own.
+//
+// The program itself is not linked with CUDA, so one program runs on machines with a driver and without.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace klab {
+
+struct Gpu {
+  std::string name, driver;
+  int compute_capability = 0;
+  int multiprocessors = 0;
+  size_t memory = 0, l2 = 0;  // bytes
+  std::function<void*(size_t)> alloc;
+  std::function<void(void*)> free;
+  std::function<void(void* device, const void* host, size_t)> upload;
+  std::function<void(void* host, const void* device, size_t)> download;
+  std::function<void()> synchronize;  // throws what the device says of the work before
+  std::function<void()> begin;        // an event in the stream, and
+  std::function<double()> end;        // the seconds since it, by the device's clock
+};
+
+/// The first GPU of this machine; nullptr with the reason why there is none that klab can use.
+const Gpu* gpu(std::string* why = nullptr);
+
+/// Stands in for gpu() from now on, for tests; nullptr: what is really there.
+void stand_in(const Gpu* other);
+
+/// While it lives, CUDA variants that are bound run on the GPU rather than on the host.
+class OnGpu {
+ public:
+  explicit OnGpu(bool yes);
+  ~OnGpu();
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+ private:
+  bool before_;
+};
+bool on_gpu();
+
+}  // namespace klab

@@ -1,0 +1,44 @@
+// A CUDA variant on a GPU: its tensors in device memory, fenced.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/bench.h"
+#include "harness/gpu/gpu.h"
+#include "harness/lab.h"
+
+namespace klab {
+
+/// One set of tensors in device memory, each between two fences.
+class GpuTensors {
+ public:
+  GpuTensors(const Gpu& gpu, const LabOp& op, ShapeView shape);
+  ~GpuTensors();
+  GpuTensors(const GpuTensors&) = delete;
+  GpuTensors& operator=(const GpuTensors&) = delete;
+
+  std::span<void* const> pointers() const { return pointers_; }
+  int64_t bytes() const;
+  void upload(std::span<void* const> host);
+  void download(std::span<void* const> host) const;
+  /// Throws naming the tensor whose fence was written, and where.
+  void require_fences() const;
+
+ private:
+  const Gpu& gpu_;
+  std::vector<TensorSpec> specs_;
+  std::vector<void*> pointers_;
+};
+
+/// What `bind` of a CUDA variant does while OnGpu holds: copies there, runs, waits, copies back. Throws what the device
+/// says.
+std::function<void()> gpu_bind(const std::string& variant, ShapeView shape, std::span<void* const> pointers);
+
+/// Times variants on the GPU by its own events: every variant in every round, in random order. Hot: one set of tensors,
+/// which L2 holds if it can; cold: as many sets as together exceed L2 four times, in turn.
+std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
+                                std::span<const Variant* const> variants, const BenchOptions& options);
+
+}  // namespace klab

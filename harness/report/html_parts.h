@@ -1,0 +1,57 @@
+// Parts of the page: tables, a lab's section, training.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/report/ladder_view.h"
+#include "harness/report/plots.h"
+#include "harness/report/training.h"
+
+namespace klab {
+
+struct HtmlCell {
+  std::string html;
+  std::string sort;   // number to sort by, or empty
+  std::string style;  // class
+  static HtmlCell text(const std::string& text, const std::string& style = "");
+  static HtmlCell code(const std::string& text);
+  static HtmlCell number(double value, const std::string& shown, const std::string& style = "");
+};
+
+/// A table that the page's script can sort and, if asked, filter.
+class HtmlTable {
+ public:
+  HtmlTable(std::string id, std::vector<std::string> heads) : id_(std::move(id)), heads_(std::move(heads)) {}
+  void add(std::vector<HtmlCell> cells, const std::string& style = "");
+  std::string html(bool filter) const;
+
+ private:
+  std::string id_;
+  std::vector<std::string> heads_;
+  std::vector<std::vector<HtmlCell>> rows_;
+  std::vector<std::string> styles_;
+};
+
+/// Time, interval, rate, share of the ceiling, three speedups and the error of a timed row.
+void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row& row);
+
+/// A lab: its plots are asked for first, drawn by one gnuplot, and put in then.
+struct LabSection {
+  std::string id;
+  std::function<std::string(const Plots&)> html;
+};
+using LabSections = std::vector<LabSection>;
+LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann::json& ceilings,
+                         Plots& plots);
+
+struct TrainingPlots {
+  std::string psnr, loss;
+};
+TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots);
+std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,
+                          const Plots& plots);
+
+}  // namespace klab

@@ -1,0 +1,159 @@
+#include "harness/report/ladder_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/report/report.h"
+
+namespace klab {
+namespace {
+
+std::optional<Estimate> over_sessions(const std::vector<const Row*>& rows,
+                                      std::optional<Estimate> Row::*field) {
+  std::vector<double> values;
+  for (const Row* r : rows)
+    if (r->*field) values.push_back((r->*field)->value);
+  if (values.empty()) return std::nullopt;
+  return median_interval(values);
+}
+
+Row merged(const std::vector<const Row*>& rows) {
+  Row r = *rows.front();
+  if (rows.size() == 1) return r;
+  for (const Row* other : rows)
+    if (!other->wrong.empty()) return *other;
+  std::vector<double> times;
+  for (const Row* other : rows) {
+    if (other->seconds.empty()) continue;
+    if (r.seconds.empty()) r = *other;
+    times.push_back(other->time.value);
+    if (other->worst_error) r.worst_error = std::max(r.worst_error.value_or(0), *other->worst_error);
+  }
+  if (times.empty()) return r;
+  r.seconds = times;  // one a session
+  r.shares.clear();
+  r.waited.clear();
+  r.time = median_interval(times);
+  r.over_naive = over_sessions(rows, &Row::over_naive);
+  r.over_parent = over_sessions(rows, &Row::over_parent);
+  r.over_peer = over_sessions(rows, &Row::over_peer);
+  r.of_ceiling = over_sessions(rows, &Row::of_ceiling);
+  std::vector<double> limits;
+  for (const Row* other : rows)
+    if (other->ceiling_per_second > 0) limits.push_back(other->ceiling_per_second);
+  if (!limits.empty()) r.ceiling_per_second = median(limits);
+  if (r.expected && r.over_parent)
+    r.verdict = r.over_parent->low >= *r.expected   ? "held"
+                : r.over_parent->high < *r.expected ? "not held"
+                                                    : "undecided";
+  return r;
+}
+
+}  // namespace
+
+Recording merged_sessions(const Recording& run) {
+  std::map<std::string, std::vector<const Row*>> same;
+  std::vector<std::string> order;
+  for (const Row& r : run.rows) {
+    auto& list = same[r.fingerprint + "|" + key_of(r)];
+    if (list.empty()) order.push_back(r.fingerprint + "|" + key_of(r));
+    list.push_back(&r);
+  }
+  Recording result;
+  result.complete = run.complete;
+  for (const std::string& key : order) result.rows.push_back(merged(same[key]));
+  return result;
+}
+
+double LadderView::work() const {
+  return rows.empty() ? 0 : flops ? rows.front()->flops : rows.front()->bytes;
+}
+double LadderView::rate(const Row& row) const { return (flops ? row.flops : row.bytes) / row.time.value; }
+bool LadderView::timed() const {
+  return std::any_of(rows.begin(), rows.end(), [](const Row* r) { return !r->seconds.empty(); });
+}
+
+std::vector<LadderView> ladder_views(const std::vector<Row>& rows) {
+  std::vector<LadderView> views;
+  std::map<std::string, size_t> places;
+  for (const Row& r : rows) {
+    const std::string key = fmt::format("{}|{}|{}|{}|{}", r.fingerprint, r.op, r.shape, r.threads, r.cache);
+    const auto [at, fresh] = places.emplace(key, views.size());
+    if (fresh) {
+      const LabOp* op = find_op(r.op);
+      const bool flops = op != nullptr ? op->limit == "fma" : r.ceiling.starts_with("fma");
+      views.push_back(
+          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, flops});
+    }
+    views[at->second].rows.push_back(&r);
+  }
+  std::stable_sort(views.begin(), views.end(),
+                   [](const LadderView& a, const LadderView& b) { return a.lab < b.lab; });
+  return views;
+}
+
+std::string short_name(const Row& row) {
+  const std::string rest =
+      row.variant.starts_with(row.op + ".") ? row.variant.substr(row.op.size() + 1) : row.variant;
+  return rest.starts_with("cpu.") ? rest.substr(4) : rest;
+}
+
+std::vector<ClaimResult> claim_results(const std::string& lab, const std::vector<LadderView>& ladders) {
+  std::vector<ClaimResult> results;
+  for (const Lab& l : labs()) {
+    if (l.id != lab) continue;
+    for (const Claim& claim : l.claims) {
+      bool any = false;
+      for (const LadderView& view : ladders) {
+        const Row *with = nullptr, *without = nullptr;
+        for (const Row* r : view.rows) {
+          if (r->seconds.empty()) continue;
+          if (r->variant == claim.variant) with = r;
+          if (r->variant == claim.over) without = r;
+        }
+        if (with == nullptr || without == nullptr || with->seconds.size() != without->seconds.size())
+          continue;
+        results.push_back({&claim, view.size, ratio_interval(without->seconds, with->seconds)});
+        any = true;
+      }
+      if (!any) results.push_back({&claim, "", std::nullopt});
+    }
+  }
+  return results;
+}
+
+std::string three_digits(double v) {
+  return v >= 99.95   ? fmt::format("{:.0f}", v)
+         : v >= 9.995 ? fmt::format("{:.1f}", v)
+         : v >= 0.1   ? fmt::format("{:.2f}", v)
+                      : fmt::format("{:.3g}", v);
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+}  // namespace klab

@@ -1,0 +1,113 @@
+// Reads a PNG, shrinks it, and makes it part of a page.
+#include <png.h>
+#include <stdio.h>  // jpeglib.h needs FILE
+
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "harness/report/training.h"
+
+namespace klab {
+namespace {
+
+struct Pixels {
+  int width = 0, height = 0;
+  std::vector<uint8_t> rgb;
+};
+
+constexpr int kLargest = 20000;  // pixels a side
+
+Pixels read_png(const std::string& file) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_file(&image, file.c_str()) == 0) return {};
+  image.format = PNG_FORMAT_RGB;
+  Pixels p;
+  if (image.width > kLargest || image.height > kLargest) {
+    png_image_free(&image);
+    return {};
+  }
+  p.rgb.resize(PNG_IMAGE_SIZE(image));
+  const png_color white{255, 255, 255};
+  if (png_image_finish_read(&image, &white, p.rgb.data(), 0, nullptr) == 0) return {};
+  p.width = int(image.width);
+  p.height = int(image.height);
+  return p;
+}
+
+/// Each new pixel is the mean of those it covers.
+Pixels shrunk(const Pixels& p, int width) {
+  if (p.width <= width) return p;
+  Pixels small{width, std::max(1, int(int64_t(p.height) * width / p.width)), {}};
+  small.rgb.resize(size_t(small.width) * size_t(small.height) * 3);
+  for (int y = 0; y < small.height; ++y)
+    for (int x = 0; x < small.width; ++x) {
+      const int x0 = int(int64_t(x) * p.width / small.width),
+                x1 = int(int64_t(x + 1) * p.width / small.width);
+      const int y0 = int(int64_t(y) * p.height / small.height),
+                y1 = int(int64_t(y + 1) * p.height / small.height);
+      for (int c = 0; c < 3; ++c) {
+        int64_t sum = 0, count = 0;
+        for (int v = y0; v < std::max(y1, y0 + 1); ++v)
+          for (int u = x0; u < std::max(x1, x0 + 1); ++u, ++count)
+            sum += p.rgb[(size_t(v) * size_t(p.width) + size_t(u)) * 3 + size_t(c)];
+        small.rgb[(size_t(y) * size_t(small.width) + size_t(x)) * 3 + size_t(c)] = uint8_t(sum / count);
+      }
+    }
+  return small;
+}
+
+std::vector<uint8_t> jpeg_of(const Pixels& p) {
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &bytes, &size);
+  jpeg.image_width = JDIMENSION(p.width);
+  jpeg.image_height = JDIMENSION(p.height);
+  jpeg.input_components = 3;
+  jpeg.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, 85, TRUE);
+  jpeg_start_compress(&jpeg, TRUE);
+  while (jpeg.next_scanline < jpeg.image_height) {
+    JSAMPROW row = const_cast<JSAMPROW>(&p.rgb[size_t(jpeg.next_scanline) * size_t(p.width) * 3]);
+    jpeg_write_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  std::vector<uint8_t> result(bytes, bytes + size);
+  std::free(bytes);
+  return result;
+}
+
+std::string base64(const std::vector<uint8_t>& bytes) {
+  constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t left = std::min<size_t>(3, bytes.size() - i);
+    uint32_t three = uint32_t(bytes[i]) << 16;
+    if (left > 1) three |= uint32_t(bytes[i + 1]) << 8;
+    if (left > 2) three |= bytes[i + 2];
+    for (size_t d = 0; d < 4; ++d) text += d <= left ? digits[three >> (18 - 6 * d) & 63] : '=';
+  }
+  return text;
+}
+
+}  // namespace
+
+TrainingPicture embedded_picture(const std::string& file, int width) {
+  const Pixels pixels = shrunk(read_png(file), width);
+  if (pixels.rgb.empty()) return {};
+  return {std::filesystem::path(file).filename().string(),
+          "data:image/jpeg;base64," + base64(jpeg_of(pixels)), pixels.width, pixels.height};
+}
+
+}  // namespace klab

@@ -1,0 +1,112 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/report/html_parts.h"
+
+namespace klab {
+namespace {
+
+using nlohmann::json;
+
+double number(const json& j, const char* key) {
+  return j.is_object() && j.contains(key) && j[key].is_number() ? j[key].get<double>() : 0;
+}
+
+std::string stages_html(const TrainingRun& run) {
+  if (!run.result.contains("stages") || !run.result["stages"].is_object()) return "";
+  std::vector<std::pair<double, std::string>> stages;
+  for (const auto& [name, stage] : run.result["stages"].items())
+    stages.emplace_back(number(stage, "share"), name);
+  std::sort(stages.rbegin(), stages.rend());
+  const double steps = std::max(1.0, number(run.result, "steps"));
+  std::string html =
+      "<div class=\"scroll\"><table><thead><tr><th>stage</th><th class=\"n\">ms a step</th>"
+      "<th class=\"n\">share</th><th></th></tr></thead><tbody>\n";
+  for (const auto& [share, name] : stages)
+    html += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{:.2f}</td><td class=\"n\">{:.1f} %</td><td><span "
+        "class=\"stage\" style=\"width:{:.1f}rem\"></span></td></tr>\n",
+        escaped(name), 1e3 * number(run.result["stages"][name], "seconds") / steps, 100 * share,
+        12 * share / std::max(stages.front().first, 1e-9));
+  return html + "</tbody></table></div>\n";
+}
+
+std::string pictures_html(const TrainingRun& run) {
+  std::string html;
+  for (const TrainingPicture& p : run.pictures) {
+    const bool depth = p.name.find("depth") != std::string::npos;
+    const bool test = p.name.starts_with("test_") && !depth;
+    html += fmt::format(
+        "<figure><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}\" loading=\"lazy\"><figcaption>{}: "
+        "{}</figcaption></figure>\n",
+        p.data, p.width, p.height, escaped(p.name), escaped(p.name),
+        depth  ? "depth, near is light"
+        : test ? "left the model, right the truth; not trained on"
+               : "rendered by the model");
+  }
+  return html.empty() ? "" : "<div class=\"pictures\">\n" + html + "</div>\n";
+}
+
+}  // namespace
+
+TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots) {
+  std::vector<Curve> psnr, loss;
+  for (const TrainingRun& run : runs) {
+    if (run.psnr.points.size() < 2) continue;
+    psnr.push_back(run.psnr);
+    loss.push_back(run.loss);
+  }
+  return {plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
+          plots.curves(loss, "seconds of training", "loss", false, true)};
+}
+
+std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,
+                          const Plots& plots) {
+  if (runs.empty()) return "";
+  HtmlTable table("training_runs", {"run", "scene", "steps", "seconds", "ms a step", "M samples/s", "PSNR",
+                                    "SSIM", "peak memory"});
+  for (const TrainingRun& run : runs) {
+    const json& r = run.result;
+    const json score = r.value("score", json::object());
+    const double steps = std::max(1.0, number(r, "steps"));
+    table.add({HtmlCell::text(run.name), HtmlCell::text(r.value("scene", "")),
+               HtmlCell::number(number(r, "steps"), fmt::format("{:.0f}", number(r, "steps"))),
+               HtmlCell::number(number(r, "seconds_training"),
+                                fmt::format("{:.1f}", number(r, "seconds_training"))),
+               HtmlCell::number(number(r, "seconds_training") / steps,
+                                fmt::format("{:.1f}", 1e3 * number(r, "seconds_training") / steps)),
+               HtmlCell::number(number(r, "samples_per_second"),
+                                three_digits(number(r, "samples_per_second") * 1e-6)),
+               HtmlCell::number(number(score, "psnr"), fmt::format("{:.2f} dB", number(score, "psnr"))),
+               HtmlCell::number(number(score, "ssim"), fmt::format("{:.4f}", number(score, "ssim"))),
+               HtmlCell::number(number(r, "peak_memory"),
+                                fmt::format("{:.2f} GB", number(r, "peak_memory") * 1e-9))});
+  }
+  std::string html =
+      "<section id=\"training\"><h2>Training</h2>\n" + table.html(false) + "<div class=\"plots\">\n";
+  for (const auto& [key, caption] :
+       {std::pair{keys.psnr, "PSNR of the rays of each step, not of test views."},
+        std::pair{keys.loss, "Loss."}})
+    if (const std::string svg = plots.svg(key); !svg.empty())
+      html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
+  html += "</div>\n";
+  for (const TrainingRun& run : runs) {
+    html += fmt::format("<h3>{}</h3>\n", escaped(run.name));
+    const json score = run.result.value("score", json::object());
+    if (const std::string protocol = score.value("protocol", ""); !protocol.empty())
+      html += fmt::format("<p class=\"note\">{}</p>\n", escaped(protocol));
+    html += stages_html(run) + pictures_html(run);
+    if (run.result.contains("plan") && run.result["plan"].is_object()) {
+      html += "<details><summary>the variants it trained with</summary><ul class=\"note\">";
+      for (const auto& [op, variant] : run.result["plan"].items())
+        html += "<li><code>" + escaped(variant.is_string() ? variant.get<std::string>() : variant.dump()) +
+                "</code></li>";
+      html += "</ul></details>\n";
+    }
+  }
+  return html + "</section>\n";
+}
+
+}  // namespace klab

@@ -1,0 +1,80 @@
+// namespace klab::cuda for a host compiler: launches, device memory, asynchronous copies.
+#pragma once
+
+#include <string>
+#include <tuple>
+
+#include "harness/simt/language.h"
+
+namespace klab::cuda {
+
+/// kernel<<<grid, block, shared_bytes>>>(args...), and the error CUDA would give, thrown.
+template <class... P, class... A>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, A&&... args) {
+  std::tuple<std::remove_cv_t<P>...> parameters(static_cast<P>(args)...);
+  ::klab::simt::launch({.kernel = reinterpret_cast<const void*>(kernel),
+                        .call =
+                            [](const void* what, void* values) {
+                              std::apply(reinterpret_cast<void (*)(P...)>(const_cast<void*>(what)),
+                                         *static_cast<decltype(parameters)*>(values));
+                            },
+                        .parameters = &parameters,
+                        .parameter_bytes = sizeof parameters,
+                        .grid = {grid.x, grid.y, grid.z},
+                        .block = {block.x, block.y, block.z},
+                        .shared_bytes = shared_bytes});
+}
+
+template <class... P>
+void allow_shared(void (*kernel)(P...), size_t bytes) {
+  ::klab::simt::allow_shared(reinterpret_cast<const void*>(kernel), bytes);
+}
+
+inline void fill_zero(void* device, size_t bytes) { ::klab::simt::device_fill_zero(device, bytes); }
+inline void copy_device(void* to, const void* from, size_t bytes) {
+  ::klab::simt::device_copy(to, from, bytes);
+}
+
+/// Device memory for one run(). Its content is undefined.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) : p_(::klab::simt::scratch_take(bytes)) {}
+  ~Scratch() { ::klab::simt::scratch_give(p_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(p_);
+  }
+
+ private:
+  void* p_;
+};
+
+struct Device {
+  int multiprocessors;
+  size_t shared_per_block_optin;  // bytes
+  int compute_capability;         // 90 for sm_90
+};
+inline Device device() {
+  const auto& d = ::klab::simt::device_limits();
+  return {d.multiprocessors, d.shared_per_block_optin, d.compute_capability};
+}
+
+template <int bytes>
+KLAB_SIMT_INLINE void copy_async(void* shared, const void* global) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+  ::klab::simt::copy_async(shared, global, bytes, bytes);
+}
+template <int bytes>
+KLAB_SIMT_INLINE void copy_async_zfill(void* shared, const void* global, int filled) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+  ::klab::simt::copy_async(shared, global, bytes, unsigned(filled));
+}
+KLAB_SIMT_INLINE void copy_async_commit() { ::klab::simt::copy_async_commit(); }
+template <int groups_left>
+KLAB_SIMT_INLINE void copy_async_wait() {
+  ::klab::simt::copy_async_wait(groups_left);
+}
+
+}  // namespace klab::cuda

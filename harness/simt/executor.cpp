@@ -1,0 +1,257 @@
+#include "harness/simt/executor.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+
+namespace ctx = boost::context::detail;
+
+thread_local Executor* running = nullptr;
+
+namespace {
+
+constexpr size_t kStack = 256 << 10;
+constexpr size_t kPage = 4096;
+
+uint64_t mix(uint64_t x) {  // splitmix64
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+Executor& executor() {
+  thread_local Executor one;
+  return one;
+}
+
+Executor::Executor() : lanes_(1024), order_(1024) {}
+
+Executor::~Executor() {
+  for (auto& f : fibers_) munmap(f->stack - kPage, kStack + kPage);
+}
+
+Fiber* Executor::idle_fiber() {
+  if (idle_.empty()) {
+    auto f = std::make_unique<Fiber>();
+    void* p = mmap(nullptr, kStack + kPage, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
+    mprotect(p, kPage, PROT_NONE);  // an overflow shows
+    f->stack = static_cast<char*>(p) + kPage;
+    // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
+    const size_t top = kStack - (fibers_.size() * 576) % kPage / 64 * 64;
+    f->at = ctx::make_fcontext(f->stack + top, top, fiber_main);
+    idle_.push_back(f.get());
+    fibers_.push_back(std::move(f));
+  }
+  Fiber* f = idle_.back();
+  idle_.pop_back();
+  return f;
+}
+
+/// After an aborted launch fibers stand in the middle of threads that will never go on.
+void Executor::reset_fibers() {
+  idle_.clear();
+  for (size_t i = 0; i < fibers_.size(); ++i) {
+    const size_t top = kStack - (i * 576) % kPage / 64 * 64;
+    fibers_[i]->at = ctx::make_fcontext(fibers_[i]->stack + top, top, fiber_main);
+    idle_.push_back(fibers_[i].get());
+  }
+}
+
+void Executor::fiber_main(ctx::transfer_t from) {
+  auto* self = static_cast<Executor*>(from.data);
+  self->scheduler_ = from.fctx;
+  for (;;) {
+    Fiber* fiber = self->lane->fiber;
+    do {
+      self->launch->call(self->launch->kernel, self->launch->parameters);
+      Lane* ended = self->lane;
+      ended->state = State::done;
+      ended->fiber = nullptr;
+      self->lane = self->next_fresh(ended->warp);
+      if (self->lane != nullptr) {
+        self->lane->fiber = fiber;
+        fiber->lane = self->lane;
+      }
+    } while (self->lane != nullptr);
+    self->idle_.push_back(fiber);
+    const auto back = ctx::jump_fcontext(self->scheduler_, nullptr);
+    self->scheduler_ = back.fctx;
+  }
+}
+
+Lane* Executor::next_fresh(unsigned warp) {
+  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
+  while (fresh_from_ < count) {
+    Lane& next = lanes_[first + order_[first + fresh_from_++]];
+    if (next.state == State::fresh) {
+      next.state = State::ready;
+      return &next;
+    }
+  }
+  return nullptr;
+}
+
+/// Runs a lane until it waits, or ends and no fresh one of its warp is left.
+void Executor::resume(Lane& next) {
+  lane = &next;
+  if (next.fiber == nullptr) {
+    next.fiber = idle_fiber();
+    next.fiber->lane = &next;
+  }
+  Fiber* fiber = next.fiber;
+  const auto back = ctx::jump_fcontext(fiber->at, this);
+  // The fiber that came back is the one that was entered: threads change on it, but it does not change.
+  fiber->at = back.fctx;
+  lane = nullptr;
+  if (aborted_) throw Error("", "");
+}
+
+void Executor::suspend() {
+  Lane* me = lane;
+  const auto back = ctx::jump_fcontext(scheduler_, nullptr);
+  scheduler_ = back.fctx;
+  lane = me;
+}
+
+void Executor::shuffle_lanes(unsigned warp) {
+  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
+  const uint64_t random = mix(options_.seed * 1000003 + block_number * 64 + warp);
+  // An odd step visits every lane of a full warp once.
+  const unsigned begin = unsigned(random & 31), step = unsigned(random >> 8 & 31) | 1;
+  unsigned n = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    const unsigned index = (begin + i * step) & 31;
+    if (index < count) order_[first + n++] = uint8_t(index);
+  }
+}
+
+bool Executor::run_warp(unsigned warp) {
+  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
+  bool moved = false;
+  for (;;) {
+    fresh_from_ = 0;
+    bool any = false;
+    while (Lane* fresh = next_fresh(warp)) {
+      resume(*fresh);
+      any = true;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      Lane& next = lanes_[first + order_[first + i]];
+      if (next.state != State::ready) continue;
+      resume(next);
+      any = true;
+    }
+    moved = moved || any;
+    if (hold_meetings(warp)) {
+      moved = true;
+      continue;
+    }
+    bool ready = false;
+    for (unsigned i = 0; i < count; ++i) ready = ready || lanes_[first + i].state == State::ready;
+    if (!ready) break;
+    // Lanes that let others run: other warps go first.
+    if (trace != nullptr) trace->segment_full(warp);
+    return true;
+  }
+  if (trace != nullptr && moved) trace->segment_ended(warp);
+  return moved;
+}
+
+void Executor::run_block() {
+  for (unsigned t = 0; t < threads_; ++t) {
+    Lane& l = lanes_[t];
+    l.state = State::fresh;
+    l.fiber = nullptr;
+    l.steps = 0;
+    l.copies.clear();
+    l.groups.clear();
+  }
+  steps_ = 0;
+  turn_ = kTurn;
+  for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
+  if (trace != nullptr) trace->block_begins();
+  const unsigned turn = unsigned(mix(options_.seed + block_number) % warps());
+  for (;;) {
+    bool moved = false;
+    for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + turn) % warps()) || moved;
+    if (release_barrier()) continue;
+    unsigned done = 0;
+    for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
+    if (done == threads_) break;
+    if (!moved) stuck();
+  }
+  if (trace != nullptr) trace->block_ended();
+}
+
+void Executor::run(const Launch& what, const std::string& kernel, const Options& options, Trace* with) {
+  if (running != nullptr) throw Error("cudaErrorNotSupported", "a launch from inside a kernel");
+  launch = &what;
+  kernel_ = kernel;
+  options_ = options;
+  trace = with;
+  std::copy(what.block, what.block + 3, block_dim);
+  std::copy(what.grid, what.grid + 3, grid_dim);
+  threads_ = what.block[0] * what.block[1] * what.block[2];
+  for (unsigned t = 0; t < threads_; ++t) {
+    Lane& l = lanes_[t];
+    l.thread = t;
+    l.x = t % what.block[0];
+    l.y = t / what.block[0] % what.block[1];
+    l.z = t / what.block[0] / what.block[1];
+    l.warp = t / 32;
+    l.lane = t % 32;
+  }
+  constexpr size_t kAlign = 256;
+  dynamic_.resize(what.shared_bytes + 2 * kAlign);
+  const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
+  dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;
+  aborted_ = false;
+  divergence_told_ = false;
+  step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
+  running = this;
+  const uint64_t blocks = uint64_t(what.grid[0]) * what.grid[1] * what.grid[2];
+  // A permutation: n -> n·step + begin with step and blocks coprime.
+  uint64_t step = blocks > 2 ? mix(options.seed) % blocks | 1 : 1;
+  const auto coprime = [](uint64_t a, uint64_t b) {
+    while (b != 0) a = std::exchange(b, a % b);
+    return a == 1;
+  };
+  while (!coprime(step, blocks)) step += 2;
+  const uint64_t begin = mix(options.seed + 1) % blocks;
+  try {
+    for (uint64_t n = 0; n < blocks; ++n) {
+      const uint64_t b = uint64_t((__extension__(unsigned __int128)(n) * step + begin) % blocks);
+      block[0] = unsigned(b % what.grid[0]);
+      block[1] = unsigned(b / what.grid[0] % what.grid[1]);
+      block[2] = unsigned(b / what.grid[0] / what.grid[1]);
+      block_number = b;
+      run_block();
+    }
+  } catch (const Error&) {
+    running = nullptr;
+    lane = nullptr;
+    reset_fibers();
+    if (!aborted_) throw;
+    Session::current().add(fatal_);
+    const char* name = fatal_.kind == Kind::misaligned ? "cudaErrorMisalignedAddress"
+                       : fatal_.kind == Kind::deadlock || fatal_.kind == Kind::never_ends ||
+                               fatal_.kind == Kind::inactive_lane
+                           ? "cudaErrorLaunchTimeout"
+                       : fatal_.kind == Kind::trap ? "cudaErrorLaunchFailure"
+                                                   : "cudaErrorIllegalAddress";
+    throw Error(name, fatal_.describe());
+  }
+  running = nullptr;
+}
+
+}  // namespace klab::simt

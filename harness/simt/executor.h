@@ -1,0 +1,141 @@
+// Runs the threads of a block as fibers, one block after the other.
+//
+// A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends; one that ends goes on with
+// the next thread of its warp that has not begun, so a kernel without barriers needs one fiber only. The scheduler
+// runs warp after warp until nothing can move, then releases the barrier, or says who waits where.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/simt/finding.h"
+#include "harness/simt/runtime_api.h"
+#include "harness/simt/session.h"
+
+namespace klab::simt {
+
+struct Lane;
+class Trace;
+
+struct Fiber {
+  boost::context::detail::fcontext_t at = nullptr;
+  char* stack = nullptr;  // lowest address
+  Lane* lane = nullptr;   // whose thread it runs
+};
+
+/// A copy that has been asked for and has not landed.
+struct AsyncCopy {
+  char* to;
+  const char* from;
+  unsigned bytes, filled;
+  const void* site;
+};
+
+enum class State : uint8_t { fresh, ready, at_barrier, meeting, done };
+
+struct Lane {
+  unsigned x = 0, y = 0, z = 0;
+  unsigned thread = 0;  // x + X·(y + Y·z)
+  unsigned lane = 0, warp = 0;
+  State state = State::fresh;
+  Fiber* fiber = nullptr;
+  // While it waits.
+  Meeting what = Meeting::syncwarp;
+  unsigned mask = 0;
+  void* slot = nullptr;
+  void (*act)(void* const*, unsigned) = nullptr;
+  const char* name = "";
+  const char* file = "";
+  int line = 0;
+  Vote vote = Vote::sync;
+  int predicate = 0;
+  uint64_t steps = 0;             // accesses and branches since it began
+  std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
+  std::vector<size_t> groups;     // ends of committed groups in `copies`
+};
+
+class Executor {
+ public:
+  Executor();
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
+
+  // Called on a fiber.
+  int wait_at_barrier(Vote vote, int predicate, const char* file, int line);
+  void wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned),
+                      const char* name, const char* file, int line);
+  void let_others_run();
+  /// Counts one step of the block. Called at every branch, and for every access that is traced.
+  void step(const void* pc) {
+    if (++steps_ >= turn_) turn_ends(pc);
+  }
+  /// Ends the launch: the running thread never goes on.
+  [[noreturn]] void abandon(Finding finding);
+  /// With kernel, block and thread of the running one, or of that lane.
+  Finding placed(Finding finding, const Lane* lane = nullptr) const;
+  /// Keeps it.
+  void report(Finding finding, const Lane* lane = nullptr);
+
+  Lane* lane = nullptr;  // the running one; nullptr outside of kernels
+  unsigned block[3] = {0, 0, 0};
+  unsigned block_dim[3] = {1, 1, 1};
+  unsigned grid_dim[3] = {1, 1, 1};
+  const Launch* launch = nullptr;
+  Trace* trace = nullptr;
+  char* dynamic_shared = nullptr;
+  char* static_shared = nullptr;  // of the kernel's module, this thread's
+  size_t static_shared_bytes = 0;
+  uint64_t block_number = 0;
+
+  /// Lanes of one warp that have ended, as a mask; lanes that never were count as ended.
+  unsigned ended(unsigned warp) const;
+  Lane& lane_of(unsigned warp, unsigned index) { return lanes_[warp * 32 + index]; }
+  unsigned warps() const { return (threads_ + 31) / 32; }
+  unsigned threads() const { return threads_; }
+
+ private:
+  static void fiber_main(boost::context::detail::transfer_t from);
+  void run_block();
+  bool run_warp(unsigned warp);
+  bool hold_meetings(unsigned warp);
+  bool release_barrier();
+  [[noreturn]] void stuck();
+  void resume(Lane& lane);
+  void suspend();
+  Lane* next_fresh(unsigned warp);
+  void reset_fibers();
+  Fiber* idle_fiber();
+  void shuffle_lanes(unsigned warp);
+  /// A thread that has run for long lets the others run, if there is no limit to end the launch by.
+  void turn_ends(const void* pc);
+
+  static constexpr uint64_t kTurn = 1 << 16;
+  uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps at which the turn ends
+  std::vector<Lane> lanes_;
+  std::vector<uint8_t> order_;  // in which the lanes of a warp begin
+  unsigned threads_ = 0;
+  unsigned fresh_from_ = 0;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  boost::context::detail::fcontext_t scheduler_ = nullptr;
+  int vote_ = 0;
+  bool aborted_ = false;
+  bool divergence_told_ = false;
+  Options options_;
+  std::string kernel_;
+  Finding fatal_;
+  std::vector<char> dynamic_;
+};
+
+/// The one of this host thread.
+Executor& executor();
+extern thread_local Executor* running;  // nullptr while no kernel runs here
+
+}  // namespace klab::simt

@@ -1,0 +1,102 @@
+#include "harness/simt/gpus.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+
+#include "harness/simt/runtime_api.h"
+
+namespace klab::simt {
+namespace {
+
+constexpr size_t kKiB = 1024;
+
+std::string lower(std::string text) {
+  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::atomic<const GpuModel*>& chosen() {
+  static std::atomic<const GpuModel*> gpu{[] {
+    const char* name = std::getenv("KLAB_GPU");
+    const GpuModel* found = name != nullptr && *name != '\0' ? find_gpu(name) : nullptr;
+    return found != nullptr ? found : find_gpu("h100");
+  }()};
+  return gpu;
+}
+
+}  // namespace
+
+const std::vector<GpuModel>& gpus() {
+  static const std::vector<GpuModel> list = {
+      {"NVIDIA T4", "t4", 75, 40, 32, 16, 64 * kKiB, 64 * kKiB, 0},
+      {"NVIDIA V100", "v100", 70, 80, 64, 32, 96 * kKiB, 96 * kKiB, 0},
+      {"NVIDIA A100", "a100", 80, 108, 64, 32, 164 * kKiB, 163 * kKiB, 1 * kKiB},
+      {"NVIDIA RTX 3090", "3090", 86, 82, 48, 16, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+      {"NVIDIA RTX 4090", "4090", 89, 128, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+      {"NVIDIA L4", "l4", 89, 58, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+      {"NVIDIA L40S", "l40s", 89, 142, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+      {"NVIDIA H100 SXM", "h100", 90, 132, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
+      {"NVIDIA H200", "h200", 90, 132, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
+      {"NVIDIA B200", "b200", 100, 148, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
+      {"NVIDIA RTX 5090", "5090", 120, 170, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+  };
+  return list;
+}
+
+const GpuModel* find_gpu(const std::string& name) {
+  const std::string wanted = lower(name);
+  if (wanted.empty()) return nullptr;
+  for (const GpuModel& g : gpus())
+    if (wanted == g.short_name || wanted == lower(g.name)) return &g;
+  for (const GpuModel& g : gpus())
+    if (lower(g.name).find(wanted) != std::string::npos) return &g;
+  return nullptr;
+}
+
+const GpuModel& named_gpu() { return *chosen(); }
+void name_gpu(const GpuModel& gpu) { chosen() = &gpu; }
+
+const DeviceLimits& device_limits() {
+  thread_local const GpuModel* of = nullptr;
+  thread_local DeviceLimits limits{};
+  const GpuModel& g = named_gpu();
+  if (of == &g) return limits;
+  of = &g;
+  limits = {.name = g.name,
+            .multiprocessors = g.multiprocessors,
+            .shared_per_block = 48 * kKiB,
+            .shared_per_block_optin = g.shared_per_block,
+            .shared_per_multiprocessor = g.shared,
+            .registers_per_multiprocessor = g.registers,
+            .threads_per_multiprocessor = 32 * g.warps,
+            .compute_capability = g.compute_capability};
+  return limits;
+}
+
+Occupancy occupancy(const GpuModel& gpu, unsigned threads, int registers, size_t shared) {
+  Occupancy o;
+  const int warps = int((threads + 31) / 32);
+  if (warps == 0) return o;
+  const auto up = [](auto n, auto unit) { return (n + unit - 1) / unit * unit; };
+  struct Limit {
+    const char* name;
+    int blocks;
+  };
+  std::vector<Limit> limits = {{"threads", gpu.warps / warps}, {"blocks", gpu.blocks}};
+  if (registers > 0) {
+    const int a_warp = up(registers * 32, gpu.registers_unit);
+    limits.push_back({"registers", gpu.registers / a_warp / gpu.warps_unit * gpu.warps_unit / warps});
+  }
+  const size_t a_block = up(shared + gpu.shared_reserved, gpu.shared_unit);
+  if (shared > 0) limits.push_back({"shared memory", int(gpu.shared / a_block)});
+  const auto least = std::ranges::min_element(limits, {}, &Limit::blocks);
+  o.blocks = least->blocks;
+  o.warps = o.blocks * warps;
+  o.fraction = double(o.warps) / gpu.warps;
+  if (o.fraction < 1) o.limits = least->name;
+  return o;
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,130 @@
+// What GCC's thread sanitizer calls at each load and store of a traced file. No sanitizer library is linked.
+#include <algorithm>
+#include <cstddef>
+
+#include "harness/simt/executor.h"
+#include "harness/simt/trace.h"
+
+namespace {
+
+using klab::simt::running;
+
+inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  if (running == nullptr || running->lane == nullptr || running->trace == nullptr) return;
+  running->trace->access(p, bytes, how, pc);
+}
+
+}  // namespace
+
+#define KLAB_HOOKS(bytes)                                                                                \
+  void __tsan_read##bytes(void* p) { seen(p, bytes, klab::simt::kRead, __builtin_return_address(0)); }   \
+  void __tsan_write##bytes(void* p) { seen(p, bytes, klab::simt::kWrite, __builtin_return_address(0)); } \
+  void __tsan_unaligned_read##bytes(void* p) {                                                           \
+    seen(p, bytes, klab::simt::kRead, __builtin_return_address(0));                                      \
+  }                                                                                                      \
+  void __tsan_unaligned_write##bytes(void* p) {                                                          \
+    seen(p, bytes, klab::simt::kWrite, __builtin_return_address(0));                                     \
+  }                                                                                                      \
+  void __tsan_volatile_read##bytes(void* p) {                                                            \
+    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));              \
+  }                                                                                                      \
+  void __tsan_volatile_write##bytes(void* p) {                                                           \
+    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));             \
+  }                                                                                                      \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                                                  \
+    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));              \
+  }                                                                                                      \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                                                 \
+    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));             \
+  }
+
+// Atomic operations that code writes itself (guards of static variables do).
+#define KLAB_ATOMIC_UPDATE(bits, T, name)                                        \
+  T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                      \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic, \
+         __builtin_return_address(0));                                           \
+    return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                              \
+  }
+#define KLAB_ATOMICS(bits, T)                                                                      \
+  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile,                  \
+         __builtin_return_address(0));                                                             \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile,                 \
+         __builtin_return_address(0));                                                             \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
+  }                                                                                                \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                      \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
+         __builtin_return_address(0));                                                             \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {   \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
+         __builtin_return_address(0));                                                             \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                                \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {     \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
+         __builtin_return_address(0));                                                             \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                                \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                           \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_sub)                                                           \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_and)                                                           \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                            \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                           \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_nand)
+
+extern "C" {
+void __tsan_atomic_thread_fence(int) {}
+void __tsan_atomic_signal_fence(int) {}
+KLAB_ATOMICS(8, uint8_t)
+KLAB_ATOMICS(16, uint16_t)
+KLAB_ATOMICS(32, uint32_t)
+KLAB_ATOMICS(64, uint64_t)
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void*, void*) {}
+void __tsan_vptr_read(void*) {}
+KLAB_HOOKS(1)
+KLAB_HOOKS(2)
+KLAB_HOOKS(4)
+KLAB_HOOKS(8)
+KLAB_HOOKS(16)
+void __tsan_read_range(void* p, size_t bytes) {
+  seen(p, bytes, klab::simt::kRead, __builtin_return_address(0));
+}
+void __tsan_write_range(void* p, size_t bytes) {
+  seen(p, bytes, klab::simt::kWrite, __builtin_return_address(0));
+}
+/// The compiler's own check of indexes into arrays whose length it knows; the layout of what it passes is fixed by the
+/// interface of -fsanitize=bounds (compiler-rt, ubsan_handlers.h).
+struct IndexType {
+  uint16_t kind, info;  // of an integer: its sign in bit 0, the logarithm of its width above
+  char name[1];
+};
+struct BadIndex {
+  const char* file;
+  uint32_t line, column;
+  const IndexType *array, *index;
+};
+void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
+  if (running == nullptr || running->lane == nullptr || running->trace == nullptr) return;
+  const unsigned unused = 64 - std::min(64u, 1u << (what->index->info >> 1));
+  const auto value = int64_t(uint64_t(index) << unused);
+  running->trace->bad_index(what->index->info & 1 ? value >> unused : int64_t(uint64_t(value) >> unused),
+                            what->array->name, what->file, int(what->line));
+}
+/// At every branch, so that a loop without accesses is seen too.
+void __sanitizer_cov_trace_pc() {
+  if (running == nullptr || running->lane == nullptr) return;
+  if (running->trace != nullptr)
+    running->trace->step(__builtin_return_address(0));
+  else
+    running->step(__builtin_return_address(0));
+}
+}

@@ -1,0 +1,106 @@
+// mma.sync and ldmatrix: which lane holds which element is as the PTX manual has it (sections "Matrix fragments for
+// mma.m16n8k16", "...m16n8k8" and "ldmatrix").
+#include <bit>
+#include <cstring>
+
+#include "harness/simt/executor.h"
+
+namespace klab::simt {
+namespace {
+
+struct MmaSlot {
+  MatrixType type;
+  float* d;
+  const uint32_t *a, *b;
+  const float* c;
+};
+
+double element(MatrixType type, uint32_t r, int half) {
+  const auto bits = uint16_t(r >> (16 * half));
+  if (type == MatrixType::f16) return double(float_from_half(bits));
+  return double(float_from_bfloat16(bits));
+}
+/// Tensor cores look at 10 bits of the mantissa.
+double tf32(uint32_t r) { return double(std::bit_cast<float>(r & 0xFFFFE000u)); }
+
+void multiply(void* const* slots, unsigned present) {
+  double a[16][16] = {}, b[16][8] = {};
+  const auto type = static_cast<MmaSlot*>(slots[unsigned(__builtin_ctz(present))])->type;
+  const int depth = type == MatrixType::tf32 ? 8 : 16;
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
+    const int group = lane >> 2, in = lane & 3;
+    for (int r = 0; r < 4; ++r) {
+      const int row = group + 8 * (r & 1);
+      if (type == MatrixType::tf32) {
+        a[row][in + 4 * (r >> 1)] = tf32(s.a[r]);
+      } else {
+        for (int h = 0; h < 2; ++h) a[row][in * 2 + h + 8 * (r >> 1)] = element(type, s.a[r], h);
+      }
+    }
+    for (int r = 0; r < 2; ++r) {
+      if (type == MatrixType::tf32) {
+        b[in + 4 * r][group] = tf32(s.b[r]);
+      } else {
+        for (int h = 0; h < 2; ++h) b[in * 2 + h + 8 * r][group] = element(type, s.b[r], h);
+      }
+    }
+  }
+  float result[32][4];
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
+    for (int e = 0; e < 4; ++e) {
+      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
+      double sum = double(s.c[e]);
+      for (int k = 0; k < depth; ++k) sum += a[row][k] * b[k][col];
+      result[lane][e] = float(sum);
+    }
+  }
+  // d may be c: written after all have been read.
+  for (int lane = 0; lane < 32; ++lane)
+    if (present >> lane & 1)
+      std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+}
+
+struct LoadSlot {
+  uint32_t* r;
+  int matrices;
+  bool transposed;
+  const void* row;
+};
+
+void distribute(void* const* slots, unsigned present) {
+  const auto& one = *static_cast<LoadSlot*>(slots[unsigned(__builtin_ctz(present))]);
+  for (int j = 0; j < one.matrices; ++j) {
+    uint16_t m[8][8];
+    std::memset(m, 0xFF, sizeof m);
+    for (int i = 0; i < 8; ++i)
+      if (present >> (8 * j + i) & 1) std::memcpy(m[i], static_cast<LoadSlot*>(slots[8 * j + i])->row, 16);
+    for (int lane = 0; lane < 32; ++lane) {
+      if ((present >> lane & 1) == 0) continue;
+      const int i = lane >> 2, k = (lane & 3) * 2;
+      const uint32_t low = one.transposed ? m[k][i] : m[i][k];
+      const uint32_t high = one.transposed ? m[k + 1][i] : m[i][k + 1];
+      static_cast<LoadSlot*>(slots[lane])->r[j] = high << 16 | low;
+    }
+  }
+}
+
+}  // namespace
+
+void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, const float* c,
+              const char* file, int line) {
+  MmaSlot slot{type, d, a, b, c};
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply, "mma.sync", file, line);
+}
+
+void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line) {
+  if (running->trace != nullptr && int(running->lane->lane) < 8 * matrices)
+    touch_from(row, 16, false, __builtin_return_address(0));
+  LoadSlot slot{r, matrices, transposed, row};
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, distribute, "ldmatrix", file, line);
+}
+
+}  // namespace klab::simt

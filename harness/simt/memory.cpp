@@ -1,0 +1,261 @@
+#include "harness/simt/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "harness/simt/finding.h"
+#include "harness/simt/runtime_api.h"
+
+namespace klab::simt {
+
+char* device_begin = nullptr;
+char* device_end = nullptr;
+thread_local bool watching = false;
+
+namespace {
+
+constexpr size_t kSlot = 2 << 20;
+constexpr size_t kGuard = 64 << 10;  // addresses before and behind the data that are its own
+constexpr size_t kFilled = 512;      // bytes of them that exist and hold a known pattern
+constexpr size_t kPage = 4096;
+constexpr unsigned char kPattern = 0xFD;
+
+struct Scratch {
+  char* p;
+  size_t bytes;
+  bool taken;
+};
+
+struct Device {
+  std::mutex mutex;
+  std::vector<Allocation*> owner;  // of each slot
+  std::deque<Allocation> allocations;
+  std::vector<Allocation*> unused;
+  size_t next = 0;  // slot to try first
+  size_t count = 0;
+  size_t in_use = 0;
+
+  Device() {
+    for (size_t bytes = size_t(1) << 38; bytes >= size_t(1) << 30; bytes /= 2) {
+      void* p = mmap(nullptr, bytes + kSlot, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (p == MAP_FAILED) continue;
+      const auto address = (reinterpret_cast<uintptr_t>(p) + kSlot - 1) / kSlot * kSlot;
+      device_begin = reinterpret_cast<char*>(address);
+      device_end = device_begin + bytes;
+      owner.assign(bytes / kSlot, nullptr);
+      return;
+    }
+    throw Error("cudaErrorMemoryAllocation", "no range of addresses for device memory");
+  }
+
+  size_t find_run(size_t slots) {
+    for (size_t at = next, tried = 0; tried <= owner.size() + slots; ++tried) {
+      if (at + slots > owner.size()) at = 0;
+      size_t free = 0;
+      while (free < slots && (owner[at + free] == nullptr || !owner[at + free]->live)) ++free;
+      if (free == slots) return at;
+      at += free + 1;
+      tried += free;
+    }
+    throw Error("cudaErrorMemoryAllocation",
+                "out of memory: no addresses left for " + std::to_string(slots * kSlot >> 20) + " MiB");
+  }
+
+  /// Freed allocations whose addresses are used again are forgotten.
+  void forget(size_t at, size_t slots) {
+    for (size_t i = at; i < at + slots; ++i) {
+      Allocation* old = owner[i];
+      if (old == nullptr) continue;
+      for (size_t k = slot_of(old->guard_begin); k < slot_of(old->guard_end - 1) + 1; ++k) owner[k] = nullptr;
+      unused.push_back(old);
+    }
+  }
+
+  static size_t slot_of(const char* p) { return size_t(p - device_begin) / kSlot; }
+};
+
+Device& device() {
+  static Device d;
+  return d;
+}
+
+char* page_down(char* p) { return p - (reinterpret_cast<uintptr_t>(p) % kPage); }
+char* page_up(char* p) { return page_down(p + kPage - 1); }
+
+size_t words_of(const Allocation& a) { return (a.bytes + 3) / 4; }
+
+}  // namespace
+
+Allocation* allocation_at(const void* p) {
+  if (!is_device(p)) return nullptr;
+  return device().owner[Device::slot_of(static_cast<const char*>(p))];
+}
+
+void* device_alloc(size_t bytes, const char* name) { return device_alloc_off(bytes, name, 0); }
+
+void* device_alloc_off(size_t bytes, const char* name, size_t off) {
+  Device& d = device();
+  const std::lock_guard lock(d.mutex);
+  // Beginnings differ in the bits that choose a cache set, as they would from a real allocator.
+  const size_t front = kGuard + (d.count++ * 4352) % kGuard / 256 * 256 + off;
+  const size_t slots = (front + bytes + kGuard + kSlot - 1) / kSlot;
+  const size_t at = d.find_run(slots);
+  d.forget(at, slots);
+  Allocation* a;
+  if (d.unused.empty()) {
+    a = &d.allocations.emplace_back();
+  } else {
+    a = d.unused.back();
+    d.unused.pop_back();
+  }
+  *a = Allocation{};
+  a->guard_begin = device_begin + at * kSlot;
+  a->guard_end = a->guard_begin + slots * kSlot;
+  a->begin = a->guard_begin + front;
+  a->bytes = bytes;
+  a->name = name;
+  char* from = page_down(a->begin - kFilled);
+  char* to = page_up(a->begin + bytes + kFilled);
+  if (mprotect(from, size_t(to - from), PROT_READ | PROT_WRITE) != 0) {
+    d.unused.push_back(a);
+    throw Error("cudaErrorMemoryAllocation", "out of memory: " + std::to_string(bytes) + " bytes");
+  }
+  std::memset(a->begin - kFilled, kPattern, kFilled);
+  std::memset(a->begin + bytes, kPattern, kFilled);
+  for (size_t i = at; i < at + slots; ++i) d.owner[i] = a;
+  a->live = true;
+  d.next = at + slots < d.owner.size() ? at + slots : 0;
+  d.in_use += bytes;
+  return a->begin;
+}
+
+void device_free(void* p) {
+  if (p == nullptr) return;
+  Device& d = device();
+  const std::lock_guard lock(d.mutex);
+  Allocation* a = allocation_at(p);
+  if (a == nullptr || !a->live || a->begin != p)
+    throw Error("cudaErrorInvalidValue", "freeing what is not a live allocation");
+  char* from = page_down(a->begin - kFilled);
+  const size_t bytes = size_t(page_up(a->begin + a->bytes + kFilled) - from);
+  // Kept without memory behind it: the addresses stay this allocation's.
+  madvise(from, bytes, MADV_DONTNEED);
+  mprotect(from, bytes, PROT_NONE);
+  if (a->shadow != nullptr) munmap(a->shadow, words_of(*a) * sizeof(Cell) + 1);
+  a->shadow = nullptr;
+  a->live = false;
+  d.in_use -= a->bytes;
+}
+
+Cell* shadow_of(Allocation& a) {
+  if (a.shadow != nullptr) return a.shadow;
+  const std::lock_guard lock(device().mutex);
+  if (a.shadow != nullptr) return a.shadow;
+  void* p = mmap(nullptr, words_of(a) * sizeof(Cell) + 1, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "out of memory for watching " + a.name);
+  a.shadow = static_cast<Cell*>(p);
+  return a.shadow;
+}
+
+void mark_defined(void* p, size_t bytes, bool defined) {
+  Allocation* a = allocation_at(p);
+  if (a == nullptr || !a->live || bytes == 0 || (!watching && a->shadow == nullptr)) return;
+  Cell* cells = shadow_of(*a);
+  const size_t from = size_t(static_cast<char*>(p) - a->begin), to = from + bytes;
+  for (size_t w = from / 4; w < (to + 3) / 4; ++w) {
+    const size_t first = w * 4 < from ? from - w * 4 : 0, last = std::min<size_t>(to - w * 4, 4);
+    const auto mask = uint8_t((1u << last) - (1u << first));
+    if (defined)
+      cells[w].defined |= mask;
+    else
+      cells[w].defined &= uint8_t(~mask);
+  }
+}
+
+std::string guards_broken(const Allocation& a) {
+  for (size_t i = 0; i < kFilled; ++i) {
+    if (static_cast<unsigned char>(a.begin[a.bytes + i]) != kPattern)
+      return a.name + " was written " + std::to_string(i) + " bytes past its end";
+    if (static_cast<unsigned char>(*(a.begin - 1 - i)) != kPattern)
+      return a.name + " was written " + std::to_string(i + 1) + " bytes before its beginning";
+  }
+  return "";
+}
+
+size_t device_bytes_in_use() { return device().in_use; }
+
+namespace {
+void require_inside(const void* p, size_t bytes, const char* what) {
+  const Allocation* a = allocation_at(p);
+  const auto* c = static_cast<const char*>(p);
+  if (a == nullptr || !a->live || c < a->begin || c + bytes > a->begin + a->bytes)
+    throw Error("cudaErrorInvalidValue", std::string(what) + " of " + std::to_string(bytes) +
+                                             " bytes that are not all in one live allocation");
+}
+}  // namespace
+
+void device_fill_zero(void* p, size_t bytes) {
+  if (bytes == 0) return;
+  require_inside(p, bytes, "filling");
+  std::memset(p, 0, bytes);
+  mark_defined(p, bytes, true);
+}
+
+void device_copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  require_inside(from, bytes, "copying from");
+  require_inside(to, bytes, "copying to");
+  std::memmove(to, from, bytes);
+  mark_defined(to, bytes, true);
+}
+
+// One pool a host thread, since variants are checked beside each other.
+namespace {
+struct ScratchPool {
+  std::vector<Scratch> list;
+  ~ScratchPool() {
+    for (const Scratch& s : list) device_free(s.p);
+  }
+};
+thread_local ScratchPool pool;
+}  // namespace
+
+void* scratch_take(size_t bytes) {
+  bytes = std::max<size_t>(bytes, 1);
+  for (Scratch& s : pool.list)
+    if (!s.taken && s.bytes == bytes) {
+      s.taken = true;
+      allocation_at(s.p)->given_back = false;
+      mark_defined(s.p, bytes, false);
+      return s.p;
+    }
+  // Few are kept: sizes change from shape to shape.
+  if (pool.list.size() >= 16)
+    for (size_t i = 0; i < pool.list.size(); ++i)
+      if (!pool.list[i].taken) {
+        device_free(pool.list[i].p);
+        pool.list.erase(pool.list.begin() + std::ptrdiff_t(i));
+        break;
+      }
+  auto* p = static_cast<char*>(device_alloc(bytes, "scratch"));
+  std::memset(p, 0xFF, bytes);
+  pool.list.push_back({p, bytes, true});
+  return p;
+}
+
+void scratch_give(void* p) {
+  for (Scratch& s : pool.list) {
+    if (s.p != p) continue;
+    s.taken = false;
+    std::memset(s.p, 0xFF, s.bytes);  // NaN: what a run leaves is not to be counted on
+    allocation_at(s.p)->given_back = true;
+  }
+}
+
+}  // namespace klab::simt

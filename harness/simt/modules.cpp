@@ -1,0 +1,124 @@
+#include "harness/simt/modules.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <stdexcept>
+
+namespace klab::simt {
+namespace {
+namespace fs = std::filesystem;
+
+std::mutex modules_mutex;
+// Read without the lock by running kernels: a deque's elements stay where they are, and the count is set last.
+std::deque<Module>& modules() {
+  static std::deque<Module> list;
+  return list;
+}
+
+struct Search {
+  const char* inside;
+  Module* module;
+  void* shared = nullptr;
+  size_t shared_bytes = 0;
+};
+
+int visit(dl_phdr_info* info, size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  uintptr_t begin = UINTPTR_MAX, end = 0, writable_begin = UINTPTR_MAX, writable_end = 0;
+  size_t shared = 0;
+  for (int k = 0; k < info->dlpi_phnum; ++k) {
+    const auto& segment = info->dlpi_phdr[k];
+    const uintptr_t from = info->dlpi_addr + segment.p_vaddr, to = from + segment.p_memsz;
+    if (segment.p_type == PT_TLS) shared = segment.p_memsz;
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min(begin, from);
+    end = std::max(end, to);
+    if (segment.p_flags & PF_W) {
+      writable_begin = std::min(writable_begin, from);
+      writable_end = std::max(writable_end, to);
+    }
+  }
+  const auto at = reinterpret_cast<uintptr_t>(search.inside);
+  if (at < begin || at >= end) return 0;
+  if (search.module != nullptr) {
+    search.module->begin = reinterpret_cast<const char*>(begin);
+    search.module->end = reinterpret_cast<const char*>(end);
+    search.module->writable_begin = reinterpret_cast<const char*>(writable_begin);
+    search.module->writable_end = reinterpret_cast<const char*>(writable_end);
+  }
+  search.shared = info->dlpi_tls_data;
+  search.shared_bytes = shared;
+  return 1;
+}
+
+fs::path module_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder :
+       {program, program / "lib", program.parent_path(), program.parent_path() / "lib"})
+    if (!folder.empty() && fs::exists(folder / "libklab_cuda_host.so", error)) return folder;
+  return {};
+}
+
+/// At the start of the program, so that variants are registered as those linked in are.
+const bool loaded = [] {
+  const fs::path folder = module_folder();
+  if (!folder.empty()) load_module(folder / "libklab_cuda_host.so", false);
+  return true;
+}();
+
+}  // namespace
+
+const Module& load_module(const std::string& path, bool traced) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw std::runtime_error("cannot load " + path + ": " + dlerror());
+  Module m{.path = path, .traced = traced};
+  m.anchor = reinterpret_cast<void* (*)()>(dlsym(handle, "klab_simt_anchor"));
+  if (m.anchor == nullptr) throw std::runtime_error(path + " is no module of CUDA variants");
+  Search search{reinterpret_cast<const char*>(m.anchor), &m};
+  dl_iterate_phdr(visit, &search);
+  const std::lock_guard lock(modules_mutex);
+  return modules().emplace_back(std::move(m));
+}
+
+bool load_traced_variants() {
+  static const bool done = [] {
+    const fs::path folder = module_folder();
+    std::error_code error;
+    if (folder.empty() || !fs::exists(folder / "libklab_cuda_host_traced.so", error)) return false;
+    load_module(folder / "libklab_cuda_host_traced.so", true);
+    return true;
+  }();
+  return done;
+}
+
+const Module* module_at(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  for (const Module& m : modules())
+    if (c >= m.begin && c < m.end) return &m;
+  return nullptr;
+}
+
+void shared_of(const Module& module, char** begin, size_t* bytes) {
+  thread_local std::vector<std::pair<const Module*, Search>> known;
+  for (const auto& [m, search] : known)
+    if (m == &module) {
+      *begin = static_cast<char*>(search.shared);
+      *bytes = search.shared_bytes;
+      return;
+    }
+  Search search{module.begin, nullptr};
+  module.anchor();  // a thread's copy is made when it is first used
+  dl_iterate_phdr(visit, &search);
+  known.emplace_back(&module, search);
+  *begin = static_cast<char*>(search.shared);
+  *bytes = search.shared_bytes;
+}
+
+}  // namespace klab::simt

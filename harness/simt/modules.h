@@ -1,0 +1,60 @@
+// Shared objects with CUDA variants compiled for the host, and what their symbols and debug information say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace klab::simt {
+
+struct Module {
+  std::string path;
+  bool traced = false;
+  const char* begin = nullptr;  // of what is mapped
+  const char* end = nullptr;
+  const char* writable_begin = nullptr;  // its ordinary variables: __constant__ and __device__ memory
+  const char* writable_end = nullptr;
+  void* (*anchor)() = nullptr;  // makes and returns this thread's shared memory
+};
+
+/// Loads an object and registers the variants in it. Throws std::runtime_error saying why it cannot.
+const Module& load_module(const std::string& path, bool traced);
+
+/// The module that address belongs to, or nullptr.
+const Module* module_at(const void* p);
+
+/// This thread's static shared memory of a module.
+void shared_of(const Module& module, char** begin, size_t* bytes);
+
+/// The folder of klab's own modules, and loads the traced one when first needed. False when it is not there.
+bool load_traced_variants();
+
+struct SourceLine {
+  std::string file;
+  int line = 0;
+};
+/// Where a return address comes from, as the user wrote it: the innermost inlined frame outside of CUDA's emulated
+/// headers. line 0 where there is no debug information.
+SourceLine source_of(const void* return_address);
+
+/// Unqualified name of the function at that address, "kernel" where it is not known.
+std::string function_name(const void* address);
+
+/// A static __shared__ variable.
+struct SharedVariable {
+  std::string name;      // "tile"
+  std::string function;  // mangled name of the function it is declared in
+  int unit = -1;         // number of the object file it is local to; -1: of none
+  bool inlined = false;  // the function exists only inside of others, so it is no kernel
+  size_t offset = 0, bytes = 0;
+};
+std::vector<SharedVariable> shared_variables(const Module& module);
+/// Those that a kernel may use, by offset: its own, and those of functions beside it that are not known to be kernels.
+/// Functions asked about are known from then on.
+std::vector<SharedVariable> shared_variables_of(const void* kernel);
+/// Bytes of the static shared variables of a kernel.
+size_t static_shared_bytes(const void* kernel);
+/// "tile[12]", for an offset in a module's shared memory; "shared memory" where it is not known.
+std::string shared_name(const Module& module, size_t offset);
+
+}  // namespace klab::simt

@@ -1,0 +1,48 @@
+#include "harness/simt/profile.h"
+
+namespace klab::simt {
+namespace {
+size_t hash_of(const void* pc, Space space) {
+  uint64_t x = reinterpret_cast<uintptr_t>(pc) * 2 + (space == Space::shared ? 1 : 0);
+  x *= 0x9E3779B97F4A7C15u;
+  return size_t(x >> 40);
+}
+}  // namespace
+
+void Counts::add(const Counts& o) {
+  requests += o.requests;
+  lanes += o.lanes;
+  bytes += o.bytes;
+  sectors += o.sectors;
+  ideal_sectors += o.ideal_sectors;
+  wavefronts += o.wavefronts;
+  ideal_wavefronts += o.ideal_wavefronts;
+  collisions += o.collisions;
+}
+
+Profile::Profile() : table_(256) {}
+
+void Profile::grow() {
+  std::vector<uint16_t> bigger(table_.size() * 4);
+  for (size_t i = 0; i < sites_.size(); ++i) {
+    size_t at = hash_of(sites_[i].pc, sites_[i].space) & (bigger.size() - 1);
+    while (bigger[at] != 0) at = (at + 1) & (bigger.size() - 1);
+    bigger[at] = uint16_t(i + 1);
+  }
+  table_ = std::move(bigger);
+}
+
+uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, unsigned width) {
+  size_t at = hash_of(pc, space) & (table_.size() - 1);
+  for (; table_[at] != 0; at = (at + 1) & (table_.size() - 1)) {
+    const Site& s = sites_[table_[at] - 1];
+    if (s.pc == pc && s.space == space && s.write == write) return uint16_t(table_[at] - 1);
+  }
+  if (sites_.size() >= 65000) return uint16_t(sites_.size() - 1);
+  sites_.push_back({.pc = pc, .space = space, .write = write, .atomic = atomic, .width = width});
+  table_[at] = uint16_t(sites_.size());
+  if (sites_.size() * 2 > table_.size()) grow();
+  return uint16_t(sites_.size() - 1);
+}
+
+}  // namespace klab::simt

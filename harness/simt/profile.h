@@ -1,0 +1,63 @@
+// Counts of one traced run, for each static access of the source and each launch.
+//
+// A request is a warp's turn at one load or store: the k-th execution of that access by each of its lanes since
+// they last met. Its sectors are the distinct pieces of 32 bytes it touches; its wavefronts the passes that shared
+// memory needs, when 32 banks of 4 bytes each serve one word a pass (accesses of 8 and 16 bytes are served by half
+// and quarter warps).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace klab::simt {
+
+enum class Space : uint8_t { global, shared };
+
+struct Counts {
+  int64_t requests = 0;
+  int64_t lanes = 0;          // active ones, summed over requests
+  int64_t bytes = 0;          // asked for by lanes
+  int64_t sectors = 0;        // global
+  int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes
+  int64_t wavefronts = 0;     // shared
+  int64_t ideal_wavefronts = 0;
+  int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
+  int64_t collisions = 0;  // atomics: lanes of a request beyond the first at an address
+  void add(const Counts& o);
+};
+
+/// One static access.
+struct Site {
+  const void* pc = nullptr;  // return address of the hook
+  Space space = Space::global;
+  bool write = false, atomic = false, async = false;
+  unsigned width = 0;  // bytes a lane
+  int64_t stride = 0;  // bytes between neighbouring lanes in the first request of more than one lane
+  Counts counts;
+};
+
+struct LaunchRecord {
+  std::string kernel;
+  unsigned grid[3] = {}, block[3] = {};
+  size_t dynamic_shared = 0, static_shared = 0;
+  int64_t barriers = 0;  // a block's
+  int64_t times = 1;     // equal launches in a row
+};
+
+class Profile {
+ public:
+  Profile();
+  /// Index of the site of that access. An access whose space changes has one site for each.
+  uint16_t site(const void* pc, Space space, bool write, bool atomic, unsigned width);
+  Site& operator[](uint16_t index) { return sites_[index]; }
+  const std::vector<Site>& sites() const { return sites_; }
+  std::vector<LaunchRecord> launches;
+
+ private:
+  void grow();
+  std::vector<Site> sites_;
+  std::vector<uint16_t> table_;  // open addressing; 0 is empty, else index + 1
+};
+
+}  // namespace klab::simt

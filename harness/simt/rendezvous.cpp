@@ -1,0 +1,216 @@
+// Where threads wait for each other: barriers, meetings of lanes, and what to say when nobody can go on.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "harness/simt/executor.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+namespace {
+constexpr uint64_t kBarrierSteps = 16;  // switching to another thread takes about as long
+}  // namespace
+
+unsigned Executor::ended(unsigned warp) const {
+  const unsigned first = warp * 32;
+  unsigned mask = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    if (first + i >= threads_ || lanes_[first + i].state == State::done) mask |= 1u << i;
+  return mask;
+}
+
+bool Executor::hold_meetings(unsigned warp) {
+  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
+  bool held = false;
+  unsigned gone = 0;
+  bool known = false;
+  for (unsigned i = 0; i < count; ++i) {
+    Lane& one = lanes_[first + i];
+    if (one.state != State::meeting) continue;
+    if (!known) {
+      gone = ended(warp);
+      known = true;
+    }
+    void* slots[32] = {};
+    unsigned present = 0;
+    for (unsigned k = i; k < count; ++k) {
+      const Lane& other = lanes_[first + k];
+      if (other.state != State::meeting || other.what != one.what || other.mask != one.mask) continue;
+      if (one.what == Meeting::active && other.line != one.line) continue;
+      present |= 1u << k;
+      slots[k] = other.slot;
+    }
+    if (one.what != Meeting::active && (one.mask & ~gone & ~present) != 0) continue;
+    if (trace != nullptr && one.what == Meeting::syncwarp) trace->warp_synchronized(warp, present);
+    if (one.act != nullptr) {
+      lane = &one;
+      one.act(slots, present);
+      lane = nullptr;
+      if (aborted_) throw Error("", "");
+    }
+    for (unsigned k = i; k < count; ++k)
+      if (present >> k & 1) lanes_[first + k].state = State::ready;
+    held = true;
+  }
+  return held;
+}
+
+bool Executor::release_barrier() {
+  unsigned waiting = 0, done = 0;
+  Lane* one = nullptr;
+  const Lane* elsewhere = nullptr;
+  for (unsigned t = 0; t < threads_; ++t) {
+    Lane& l = lanes_[t];
+    done += l.state == State::done;
+    if (l.state != State::at_barrier) continue;
+    ++waiting;
+    if (one == nullptr)
+      one = &l;
+    else if (l.line != one->line || std::strcmp(l.file, one->file) != 0)
+      elsewhere = &l;
+  }
+  if (waiting == 0 || waiting + done < threads_) return false;
+  if ((done > 0 || elsewhere != nullptr) && !divergence_told_) {
+    divergence_told_ = true;
+    std::string text = std::to_string(waiting) + " threads wait at " + one->name + "()";
+    if (done > 0)
+      text += ", " + std::to_string(done) + " threads of the block have ended without reaching it";
+    if (elsewhere != nullptr)
+      text += (done > 0 ? ";" : ",") + std::string(" some of them at this line and some at line ") +
+              std::to_string(elsewhere->line);
+    report({.kind = Kind::barrier_divergence, .file = one->file, .line = one->line, .text = text}, one);
+  }
+  int count = 0;
+  bool all = true, any = false;
+  for (unsigned t = 0; t < threads_; ++t) {
+    Lane& l = lanes_[t];
+    if (l.state != State::at_barrier) continue;
+    count += l.predicate != 0;
+    all = all && l.predicate != 0;
+    any = any || l.predicate != 0;
+    l.state = State::ready;
+  }
+  vote_ = one->vote == Vote::count ? count : one->vote == Vote::all ? int(all) : int(any);
+  if (trace != nullptr) trace->barrier_passed(one->file, one->line);
+  return true;
+}
+
+/// Nothing can move. Says who waits for whom.
+void Executor::stuck() {
+  const Lane* one = nullptr;
+  for (unsigned t = 0; t < threads_ && one == nullptr; ++t)
+    if (lanes_[t].state == State::meeting) one = &lanes_[t];
+  Finding f;
+  f.kernel = kernel_;
+  if (one == nullptr) {
+    f.kind = Kind::deadlock;
+    f.text = "no thread can go on";
+  } else {
+    unsigned missing = 0, where = 0;
+    const Lane* other = nullptr;
+    const unsigned gone = ended(one->warp);
+    for (unsigned i = 0; i < 32; ++i) {
+      if ((one->mask >> i & 1) == 0 || (gone >> i & 1)) continue;
+      const Lane& l = lanes_[one->warp * 32 + i];
+      if (l.state == State::meeting && l.what == one->what && l.mask == one->mask) continue;
+      ++missing;
+      where = i;
+      other = &l;
+    }
+    f.kind =
+        one->what == Meeting::syncwarp || one->what == Meeting::matrix ? Kind::deadlock : Kind::inactive_lane;
+    f.file = one->file;
+    f.line = one->line;
+    char mask[16];
+    std::snprintf(mask, sizeof mask, "0x%08x", one->mask);
+    f.text = std::string(one->name) + " with mask " + mask + " waits for " + std::to_string(missing) +
+             " lanes that do not take part";
+    if (other != nullptr)
+      f.text += "; lane " + std::to_string(where) + " waits in " + other->name + " at line " +
+                std::to_string(other->line) +
+                (other->state == State::meeting && other->what == one->what ? " with another mask" : "");
+    f.thread[0] = one->x, f.thread[1] = one->y, f.thread[2] = one->z;
+    std::copy(std::begin(block), std::end(block), f.block);
+  }
+  fatal_ = f;
+  aborted_ = true;
+  throw Error("", "");
+}
+
+int Executor::wait_at_barrier(Vote vote, int predicate, const char* file, int line) {
+  Lane& l = *lane;
+  steps_ += kBarrierSteps;
+  l.state = State::at_barrier;
+  l.vote = vote;
+  l.predicate = predicate;
+  l.name = vote == Vote::sync    ? "__syncthreads"
+           : vote == Vote::count ? "__syncthreads_count"
+           : vote == Vote::all   ? "__syncthreads_and"
+                                 : "__syncthreads_or";
+  l.file = file;
+  l.line = line;
+  suspend();
+  return vote_;
+}
+
+void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned),
+                              const char* name, const char* file, int line) {
+  Lane& l = *lane;
+  if (what != Meeting::active && (mask >> l.lane & 1) == 0) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%08x", mask);
+    report({.kind = Kind::inactive_lane,
+            .file = file,
+            .line = line,
+            .text = std::string(name) + " with mask " + text + ", which lacks the calling lane " +
+                    std::to_string(l.lane)});
+    mask |= 1u << l.lane;
+  }
+  l.state = State::meeting;
+  l.what = what;
+  l.mask = mask;
+  l.slot = slot;
+  l.act = act;
+  l.name = name;
+  l.file = file;
+  l.line = line;
+  suspend();
+}
+
+void Executor::turn_ends(const void* pc) {
+  turn_ = steps_ + kTurn;
+  if (steps_ <= step_limit_) {
+    if (trace == nullptr) let_others_run();  // it may wait for them; a trace gives turns itself
+    return;
+  }
+  const SourceLine at = source_of(pc);
+  abandon({.kind = Kind::never_ends,
+           .file = at.file,
+           .line = at.line,
+           .text = "the threads of the block have taken " + std::to_string(steps_) +
+                   " steps and have not ended; this one stands here"});
+}
+
+void Executor::let_others_run() {
+  lane->state = State::ready;
+  suspend();
+}
+
+Finding Executor::placed(Finding f, const Lane* of) const {
+  if (of == nullptr) of = lane;
+  f.kernel = kernel_;
+  std::copy(std::begin(block), std::end(block), f.block);
+  if (of != nullptr) f.thread[0] = of->x, f.thread[1] = of->y, f.thread[2] = of->z;
+  return f;
+}
+
+void Executor::report(Finding f, const Lane* of) { Session::current().add(placed(std::move(f), of)); }
+
+void Executor::abandon(Finding f) {
+  fatal_ = placed(std::move(f));
+  aborted_ = true;
+  for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);
+}
+
+}  // namespace klab::simt

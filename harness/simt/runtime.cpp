@@ -1,0 +1,273 @@
+// The border to kernels: runtime_api.h over the executor of this host thread.
+#include "harness/simt/runtime_api.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "harness/simt/executor.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+namespace {
+
+std::mutex shared_mutex;
+std::map<const void*, size_t>& allowed_shared() {
+  static std::map<const void*, size_t> bytes;
+  return bytes;
+}
+
+[[noreturn]] void bad_configuration(const std::string& kernel, const std::string& why) {
+  throw Error("cudaErrorInvalidConfiguration",
+              "invalid configuration argument: kernel " + kernel + " with " + why);
+}
+
+std::string sizes(const unsigned* d) {
+  return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
+}
+
+/// Holds a launch to the limits of the named device.
+void check_launch(const Launch& l, const std::string& kernel, size_t static_bytes) {
+  const DeviceLimits& device = device_limits();
+  const uint64_t threads = uint64_t(l.block[0]) * l.block[1] * l.block[2];
+  if (l.grid[0] == 0 || l.grid[1] == 0 || l.grid[2] == 0)
+    bad_configuration(kernel, "a grid of " + sizes(l.grid) + " blocks: no dimension may be 0");
+  if (threads == 0)
+    bad_configuration(kernel, "a block of " + sizes(l.block) + " threads: no dimension may be 0");
+  if (threads > 1024)
+    bad_configuration(kernel, "a block of " + sizes(l.block) + " = " + std::to_string(threads) +
+                                  " threads; at most 1024 fit");
+  if (l.block[2] > 64)
+    bad_configuration(kernel, "a block of " + sizes(l.block) + " threads; z is at most 64");
+  if (l.grid[0] > 0x7FFFFFFFu || l.grid[1] > 65535 || l.grid[2] > 65535)
+    bad_configuration(kernel, "a grid of " + sizes(l.grid) + " blocks; at most (2147483647,65535,65535)");
+  size_t allowed = device.shared_per_block;
+  {
+    const std::lock_guard lock(shared_mutex);
+    if (const auto at = allowed_shared().find(l.kernel); at != allowed_shared().end())
+      allowed = std::max(allowed, at->second + static_bytes);
+  }
+  if (static_bytes > device.shared_per_block)
+    throw Error("cudaErrorInvalidKernelImage", "kernel " + kernel + " declares " +
+                                                   std::to_string(static_bytes) +
+                                                   " bytes of static shared memory; at most " +
+                                                   std::to_string(device.shared_per_block) + " compile");
+  if (static_bytes + l.shared_bytes > std::min(allowed, device.shared_per_block_optin))
+    throw Error("cudaErrorInvalidValue", "invalid argument: kernel " + kernel + " asks for " +
+                                             std::to_string(static_bytes + l.shared_bytes) +
+                                             " bytes of shared memory a block; " + device.name + " gives " +
+                                             std::to_string(device.shared_per_block) + ", and up to " +
+                                             std::to_string(device.shared_per_block_optin) +
+                                             " after cuda::allow_shared(kernel, bytes)");
+}
+
+}  // namespace
+
+void allow_shared(const void* kernel, size_t bytes) {
+  const DeviceLimits& device = device_limits();
+  const size_t fixed = static_shared_bytes(kernel);
+  if (bytes + fixed > device.shared_per_block_optin)
+    throw Error("cudaErrorInvalidValue", "invalid argument: " + std::to_string(bytes + fixed) +
+                                             " bytes of shared memory a block; " + device.name +
+                                             " has at most " + std::to_string(device.shared_per_block_optin));
+  const std::lock_guard lock(shared_mutex);
+  allowed_shared()[kernel] = bytes;
+}
+
+void launch(const Launch& l) {
+  Session& session = Session::current();
+  const std::string kernel = function_name(l.kernel);
+  const size_t static_bytes = static_shared_bytes(l.kernel);
+  check_launch(l, kernel, static_bytes);
+  Executor& ex = executor();
+  const Module* module = module_at(l.kernel);
+  ex.static_shared = nullptr;
+  ex.static_shared_bytes = 0;
+  if (module != nullptr) shared_of(*module, &ex.static_shared, &ex.static_shared_bytes);
+  Trace* trace = nullptr;
+  if (session.options().traced && module != nullptr && module->traced) {
+    trace = &trace_of_thread();
+    LaunchRecord record{.kernel = kernel, .dynamic_shared = l.shared_bytes, .static_shared = static_bytes};
+    std::copy(l.grid, l.grid + 3, record.grid);
+    std::copy(l.block, l.block + 3, record.block);
+    session.profile().launches.push_back(record);
+    trace->launch_begins(ex, session, &session.profile(), l);
+  }
+  try {
+    ex.run(l, kernel, session.options(), trace);
+  } catch (...) {
+    if (trace != nullptr) trace->launch_ended();
+    throw;
+  }
+  if (trace != nullptr) trace->launch_ended();
+}
+
+unsigned thread_x() { return running->lane->x; }
+unsigned thread_y() { return running->lane->y; }
+unsigned thread_z() { return running->lane->z; }
+unsigned block_x() { return running->block[0]; }
+unsigned block_y() { return running->block[1]; }
+unsigned block_z() { return running->block[2]; }
+unsigned block_dim_x() { return running->block_dim[0]; }
+unsigned block_dim_y() { return running->block_dim[1]; }
+unsigned block_dim_z() { return running->block_dim[2]; }
+unsigned grid_dim_x() { return running->grid_dim[0]; }
+unsigned grid_dim_y() { return running->grid_dim[1]; }
+unsigned grid_dim_z() { return running->grid_dim[2]; }
+unsigned lane_index() { return running->lane->lane; }
+
+void* dynamic_shared() { return running->dynamic_shared; }
+
+int barrier(Vote vote, int predicate, const char* file, int line) {
+  return running->wait_at_barrier(vote, predicate, file, line);
+}
+
+void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned), const char* name,
+          const char* file, int line) {
+  running->wait_for_lanes(what, mask, slot, act, name, file, line);
+}
+
+void fence(bool whole_device) {
+  if (running->trace != nullptr && whole_device) running->trace->fence();
+}
+
+void pause() {
+  running->step(__builtin_return_address(0));
+  running->let_others_run();
+}
+
+void trap(const char* file, int line) {
+  running->abandon({.kind = Kind::trap, .file = file, .line = line, .text = "__trap()"});
+}
+
+uint64_t clock_ticks() {
+  static std::atomic<uint64_t> ticks{0};
+  return ticks += 16;
+}
+
+void touch_from(const void* p, size_t bytes, bool write, const void* pc) {
+  if (running->trace != nullptr) running->trace->access(p, bytes, write ? kWrite : kRead, pc);
+}
+
+// Asynchronous copies.
+
+void copy_async(void* shared, const void* global, unsigned bytes, unsigned filled) {
+  const AsyncCopy copy{static_cast<char*>(shared), static_cast<const char*>(global), bytes, filled,
+                       __builtin_return_address(0)};
+  running->lane->copies.push_back(copy);
+  if (running->trace != nullptr) running->trace->copy_issued(copy);
+}
+
+void copy_async_commit() {
+  Lane& l = *running->lane;
+  l.groups.push_back(l.copies.size());
+}
+
+void copy_async_wait(int groups_left) {
+  Lane& l = *running->lane;
+  if (int(l.groups.size()) <= groups_left) return;
+  const size_t done = l.groups.size() - size_t(groups_left), copies = l.groups[done - 1];
+  for (size_t i = 0; i < copies; ++i) {
+    const AsyncCopy& c = l.copies[i];
+    std::memcpy(c.to, c.from, c.filled);
+    std::memset(c.to + c.filled, 0, c.bytes - c.filled);
+    if (running->trace != nullptr) running->trace->copy_landed(c);
+  }
+  l.copies.erase(l.copies.begin(), l.copies.begin() + std::ptrdiff_t(copies));
+  l.groups.erase(l.groups.begin(), l.groups.begin() + std::ptrdiff_t(done));
+  for (size_t& end : l.groups) end -= copies;
+}
+
+// Atomics. One thread runs at a time, so reading and writing is all there is to it.
+
+namespace {
+
+template <class T>
+T combine(Atomic how, T old, T value, T expected) {
+  switch (how) {
+    case Atomic::add:
+      return T(old + value);
+    case Atomic::max:
+      return std::max(old, value);
+    case Atomic::min:
+      return std::min(old, value);
+    case Atomic::exchange:
+      return value;
+    case Atomic::compare:
+      return old == expected ? value : old;
+    default:
+      if constexpr (std::is_integral_v<T>)
+        return T(how == Atomic::bit_and ? old & value : how == Atomic::bit_or ? old | value : old ^ value);
+      return old;
+  }
+}
+
+/// A thread that does nothing but atomics may be waiting for another one.
+constexpr uint64_t kSpin = 256;
+
+template <class T>
+T update(Atomic how, T* p, T value, T expected, const void* pc) {
+  Executor& ex = *running;
+  if (ex.trace != nullptr) {
+    ex.trace->access(p, sizeof(T), kWrite | kAtomic, pc);
+    ex.trace->atomic_at(p);
+  }
+  const T old = *p;
+  *p = combine(how, old, value, expected);
+  if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
+  return old;
+}
+
+}  // namespace
+
+uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected) {
+  // Addition wraps around, as unsigned.
+  if (how == Atomic::add)
+    return update(how, reinterpret_cast<uint32_t*>(p), value, expected, __builtin_return_address(0));
+  return uint32_t(update(how, p, int32_t(value), int32_t(expected), __builtin_return_address(0)));
+}
+uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected) {
+  return update(how, p, value, expected, __builtin_return_address(0));
+}
+uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, bool is_signed) {
+  if (is_signed && (how == Atomic::max || how == Atomic::min))
+    return uint64_t(update(how, reinterpret_cast<int64_t*>(p), int64_t(value), int64_t(expected),
+                           __builtin_return_address(0)));
+  return update(how, p, value, expected, __builtin_return_address(0));
+}
+float atomic_f32(Atomic how, float* p, float value) {
+  return update(how, p, value, 0.0f, __builtin_return_address(0));
+}
+double atomic_f64(Atomic how, double* p, double value) {
+  return update(how, p, value, 0.0, __builtin_return_address(0));
+}
+uint32_t atomic_half2(uint32_t* p, uint32_t value) {
+  Executor& ex = *running;
+  if (ex.trace != nullptr) {
+    ex.trace->access(p, 4, kWrite | kAtomic, __builtin_return_address(0));
+    ex.trace->atomic_at(p);
+  }
+  const uint32_t old = *p;
+  const auto sum = [&](int shift) {
+    return uint32_t(half_from_float(float_from_half(uint16_t(old >> shift)) +
+                                    float_from_half(uint16_t(value >> shift))))
+           << shift;
+  };
+  *p = sum(0) | sum(16);
+  return old;
+}
+uint16_t atomic_half(uint16_t* p, uint16_t value) {
+  Executor& ex = *running;
+  if (ex.trace != nullptr) {
+    ex.trace->access(p, 2, kWrite | kAtomic, __builtin_return_address(0));
+    ex.trace->atomic_at(p);
+  }
+  const uint16_t old = *p;
+  *p = half_from_float(float_from_half(old) + float_from_half(value));
+  return old;
+}
+
+}  // namespace klab::simt

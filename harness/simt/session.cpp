@@ -1,0 +1,88 @@
+#include "harness/simt/session.h"
+
+#include <algorithm>
+
+#include "harness/simt/memory.h"
+#include "harness/simt/profile.h"
+
+namespace klab::simt {
+namespace {
+thread_local Session* innermost = nullptr;
+}  // namespace
+
+Session::Session(const Options& options)
+    : options_(options), profile_(std::make_unique<Profile>()), outer_(innermost) {
+  innermost = this;
+  watching = options.traced;
+}
+
+Session::~Session() {
+  innermost = outer_;
+  watching = outer_ != nullptr && outer_->options_.traced;
+}
+
+Session& Session::current() {
+  if (innermost != nullptr) return *innermost;
+  thread_local Session plain{Options{}};  // which is the innermost from here on
+  return plain;
+}
+
+void Session::add(Finding finding) {
+  const auto same = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& f) {
+    return f.kind == finding.kind && f.line == finding.line && f.file == finding.file;
+  });
+  if (same != findings_.end())
+    ++same->times;
+  else if (int(findings_.size()) < options_.most_findings)
+    findings_.push_back(std::move(finding));
+}
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::out_of_bounds:
+      return "out of bounds";
+    case Kind::use_after_free:
+      return "use after free";
+    case Kind::uninitialized:
+      return "uninitialized memory";
+    case Kind::shared_race:
+      return "race on shared memory";
+    case Kind::global_race:
+      return "race on global memory";
+    case Kind::barrier_divergence:
+      return "barrier divergence";
+    case Kind::inactive_lane:
+      return "inactive lane";
+    case Kind::misaligned:
+      return "misaligned access";
+    case Kind::missing_wait:
+      return "missing wait";
+    case Kind::deadlock:
+      return "deadlock";
+    case Kind::never_ends:
+      return "never ends";
+    case Kind::trap:
+      return "trap";
+    case Kind::write_to_constant:
+      return "write to constant memory";
+  }
+  return "?";
+}
+
+std::string Finding::describe() const {
+  const auto triple = [](const unsigned* d) {
+    return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
+  };
+  // Files by their place in the tree, whatever path the compiler was given.
+  size_t at = file.rfind("kernels/");
+  if (at == std::string::npos) at = file.rfind("tests/");
+  const std::string where = at == std::string::npos ? file : file.substr(at);
+  std::string all = std::string(name_of(kind)) + " in kernel " + kernel + ", block " + triple(block) +
+                    ", thread " + triple(thread);
+  if (line > 0) all += ", " + where + ":" + std::to_string(line);
+  all += ": " + text;
+  if (times > 1) all += " (" + std::to_string(times) + " times)";
+  return all;
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,272 @@
+// What symbols and debug information of a module say: functions, source lines, shared variables.
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "harness/simt/modules.h"
+
+namespace klab::simt {
+namespace {
+
+std::mutex dwarf_mutex;  // libdw is not made for several threads
+
+/// This process, as libdw sees it. Made anew when modules have been loaded since.
+class Debug {
+ public:
+  Debug() {
+    static char* no_path = nullptr;
+    static const Dwfl_Callbacks callbacks{.find_elf = dwfl_linux_proc_find_elf,
+                                          .find_debuginfo = dwfl_standard_find_debuginfo,
+                                          .section_address = nullptr,
+                                          .debuginfo_path = &no_path};
+    dwfl_ = dwfl_begin(&callbacks);
+    if (dwfl_ == nullptr) return;
+    dwfl_report_begin(dwfl_);
+    dwfl_linux_proc_report(dwfl_, getpid());
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+  }
+  Dwfl_Module* at(const void* p) { return dwfl_ ? dwfl_addrmodule(dwfl_, Dwarf_Addr(p)) : nullptr; }
+
+ private:
+  Dwfl* dwfl_ = nullptr;
+};
+
+Debug& debug_for(const void* p) {
+  static auto debug = std::make_unique<Debug>();
+  if (debug->at(p) == nullptr) debug = std::make_unique<Debug>();
+  return *debug;
+}
+
+/// Files whose functions stand for what CUDA has built in.
+bool is_emulation(const char* file) {
+  return std::strstr(file, "harness/simt/") != nullptr ||
+         std::strstr(file, "kernels/common/cuda") != nullptr ||
+         std::strstr(file, "kernels/common/mma.h") != nullptr;
+}
+
+SourceLine find_source(const void* return_address) {
+  const auto address = Dwarf_Addr(return_address) - 1;  // inside the call
+  Dwfl_Module* module = debug_for(return_address).at(return_address);
+  if (module == nullptr) return {};
+  SourceLine best;
+  if (Dwfl_Line* line = dwfl_module_getsrc(module, address)) {
+    int number = 0;
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
+      best = {file, number};
+      if (!is_emulation(file)) return best;
+    }
+  }
+  // Inside an emulated function: outwards through the calls that were inlined here.
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  if (unit == nullptr) return best;
+  Dwarf_Die* innermost = nullptr;
+  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return best;
+  // Those scopes go on with where the inlined function was written; asked for the entry itself, with where it was called.
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
+  std::free(innermost);
+  Dwarf_Files* files = nullptr;
+  dwarf_getsrcfiles(unit, &files, nullptr);
+  for (int i = 0; i < count; ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, line = 0;
+    if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0) continue;
+    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line);
+    const char* name = files ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
+    if (name == nullptr) continue;
+    best = {name, int(line)};
+    if (!is_emulation(name)) break;
+  }
+  std::free(scopes);
+  return best;
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string result = status == 0 ? text : name;
+  std::free(text);
+  return result;
+}
+
+/// "void klab::(anonymous namespace)::f<32>(float const*)" -> "f<32>"
+std::string unqualified(const std::string& full) {
+  int depth = 0;
+  size_t end = full.size(), begin = 0;
+  for (size_t i = 0; i < full.size(); ++i) {
+    const char c = full[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth != 0) continue;
+    if (c == '(' && full.compare(i, 21, "(anonymous namespace)") == 0) {
+      i += 20;
+      continue;
+    }
+    if (c == '(') {
+      end = i;
+      break;
+    }
+    if (c == ':' || c == ' ') begin = i + 1;
+  }
+  return full.substr(begin, end - begin);
+}
+
+const char* mangled_at(const void* p) {
+  Dwfl_Module* module = debug_for(p).at(p);
+  return module ? dwfl_module_addrname(module, Dwarf_Addr(p)) : nullptr;
+}
+
+/// Local symbols follow that of the object file they come from, whose number tells them apart: files, and kernels in
+/// them, may have one name. Global symbols have none, -1.
+int unit_of(int index, const GElf_Sym& symbol, int before) {
+  if (GELF_ST_TYPE(symbol.st_info) == STT_FILE) return index;
+  return GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? before : -1;
+}
+
+std::vector<SharedVariable> find_shared(const Module& m) {
+  std::vector<SharedVariable> list;
+  Dwfl_Module* module = debug_for(m.begin).at(m.begin);
+  if (module == nullptr) return list;
+  const int symbols = dwfl_module_getsymtab(module);
+  int unit = -1;
+  std::set<std::string> functions;
+  for (int i = 0; i < symbols; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;  // not used: a thread-local variable has an offset for a value, and no address
+    const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name != nullptr) unit = unit_of(i, symbol, unit);
+    if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) functions.insert(name);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == 0) continue;
+    // _ZZ <function> E <name>: a variable in a function. Its function's symbol is _Z <function>.
+    if (std::strncmp(name, "_ZZ", 3) != 0) continue;
+    const std::string whole = name, text = demangled(name);
+    const size_t last = text.rfind("::");
+    // The last E that is followed by the length of the variable's name.
+    size_t split = std::string::npos;
+    for (size_t k = 3; k + 1 < whole.size(); ++k)
+      if (whole[k] == 'E' && whole[k + 1] >= '1' && whole[k + 1] <= '9') split = k;
+    if (split == std::string::npos) continue;
+    list.push_back({.name = last == std::string::npos ? text : text.substr(last + 2),
+                    .function = "_Z" + whole.substr(3, split - 3),
+                    .unit = unit,
+                    .offset = size_t(symbol.st_value),
+                    .bytes = size_t(symbol.st_size)});
+  }
+  for (SharedVariable& v : list) v.inlined = functions.count(v.function) == 0;
+  return list;
+}
+
+}  // namespace
+
+SourceLine source_of(const void* return_address) {
+  static std::map<const void*, SourceLine> known;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(return_address);
+  if (fresh) at->second = find_source(return_address);
+  return at->second;
+}
+
+std::string function_name(const void* address) {
+  static std::map<const void*, std::string> known;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(address);
+  if (fresh) {
+    const char* mangled = mangled_at(address);
+    at->second = mangled ? unqualified(demangled(mangled)) : "kernel";
+  }
+  return at->second;
+}
+
+std::vector<SharedVariable> shared_variables(const Module& module) {
+  static std::map<const Module*, std::vector<SharedVariable>> known;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(&module);
+  if (fresh) at->second = find_shared(module);
+  return at->second;
+}
+
+namespace {
+
+/// What the symbol table says of a kernel.
+struct KernelSymbol {
+  std::string name;  // mangled
+  int unit = -1;     // as in SharedVariable
+};
+KernelSymbol find_kernel(const void* kernel) {
+  Dwfl_Module* module = debug_for(kernel).at(kernel);
+  if (module == nullptr) return {};
+  const int symbols = dwfl_module_getsymtab(module);
+  int unit = -1;
+  for (int i = 0; i < symbols; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr) continue;
+    unit = unit_of(i, symbol, unit);
+    if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && address == Dwarf_Addr(kernel)) return {name, unit};
+  }
+  return {};
+}
+
+const KernelSymbol& kernel_symbol(const void* kernel) {
+  static std::map<const void*, KernelSymbol> known;
+  const auto [at, fresh] = known.try_emplace(kernel);
+  if (fresh) at->second = find_kernel(kernel);
+  return at->second;
+}
+
+}  // namespace
+
+size_t static_shared_bytes(const void* kernel) {
+  static std::map<const void*, size_t> known;
+  const Module* module = module_at(kernel);
+  if (module == nullptr) return 0;
+  const std::vector<SharedVariable> all = shared_variables(*module);
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(kernel, 0);
+  if (!fresh) return at->second;
+  const KernelSymbol& self = kernel_symbol(kernel);
+  for (const SharedVariable& v : all)
+    if (v.unit == self.unit && (v.function == self.name || v.inlined))
+      at->second = (at->second + 15) / 16 * 16 + v.bytes;
+  return at->second;
+}
+
+std::vector<SharedVariable> shared_variables_of(const void* kernel) {
+  static std::map<const Module*, std::vector<std::string>>
+      kernels;  // mangled names of those that were asked for
+  const Module* module = module_at(kernel);
+  if (module == nullptr) return {};
+  const std::vector<SharedVariable> all = shared_variables(*module);
+  const std::lock_guard lock(dwarf_mutex);
+  const KernelSymbol& self = kernel_symbol(kernel);
+  auto& others = kernels[module];
+  if (std::find(others.begin(), others.end(), self.name) == others.end()) others.push_back(self.name);
+  std::vector<SharedVariable> list;
+  for (const SharedVariable& v : all) {
+    const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end();
+    if (v.unit == self.unit && (v.function == self.name || !of_a_kernel)) list.push_back(v);
+  }
+  std::sort(list.begin(), list.end(),
+            [](const SharedVariable& a, const SharedVariable& b) { return a.offset < b.offset; });
+  return list;
+}
+
+std::string shared_name(const Module& module, size_t offset) {
+  for (const SharedVariable& v : shared_variables(module))
+    if (offset >= v.offset && offset < v.offset + v.bytes)
+      return v.name + ", byte " + std::to_string(offset - v.offset);
+  return "shared memory";
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,317 @@
+#include "harness/simt/trace.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/simt/modules.h"
+
+namespace klab::simt {
+namespace {
+
+/// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
+constexpr size_t kLongLog = 8192;
+constexpr uint64_t kTurn = 16384;
+
+thread_local uint32_t last_interval = 1;
+
+std::string in_words(uint8_t how, size_t bytes) {
+  return std::string(how & kAtomic  ? "atomic access to "
+                     : how & kWrite ? "write of "
+                                    : "read of ") +
+         std::to_string(bytes) + " byte" + (bytes == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Trace& trace_of_thread() {
+  thread_local Trace one;
+  return one;
+}
+
+void SharedShadow::attach(char* begin, size_t bytes) {
+  if (begin == begin_ && bytes == bytes_) return;
+  forget();
+  begin_ = begin;
+  bytes_ = bytes;
+  cells_.assign((bytes + 3) / 4 + 1, Cell{});
+}
+
+Cell& SharedShadow::cell(const char* p) {
+  const size_t word = size_t(p - begin_) / 4;
+  Cell& c = cells_[word];
+  if (c.write_interval == 0 && c.read_interval == 0) touched_.push_back(uint32_t(word));
+  return c;
+}
+
+void SharedShadow::forget() {
+  for (const uint32_t word : touched_) {
+    cells_[word] = Cell{};
+    std::memset(begin_ + size_t(word) * 4, 0xFF, std::min<size_t>(4, bytes_ - size_t(word) * 4));
+  }
+  touched_.clear();
+}
+
+void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
+  executor_ = &executor;
+  session_ = &session;
+  profile_ = profile;
+  interval_ = launch_first_ = ++last_interval;
+  split_.clear();
+  block_firsts_.clear();
+  block_numbers_.clear();
+  released_.clear();
+  parameters_ = static_cast<const char*>(launch.parameters);
+  parameter_bytes_ = launch.parameter_bytes;
+  static_.attach(executor.static_shared, executor.static_shared_bytes);
+  variables_ = shared_variables_of(launch.kernel);
+  variable_of_.assign(executor.static_shared_bytes / 4 + 1, 0);
+  for (size_t k = 0; k < variables_.size(); ++k)
+    for (size_t b = variables_[k].offset; b < variables_[k].offset + variables_[k].bytes; b += 4)
+      if (b / 4 < variable_of_.size()) variable_of_[b / 4] = uint16_t(k + 1);
+  barriers_ = 0;
+  doubt_.p = nullptr;
+  for (auto& log : logs_) log.clear();  // of a launch that was ended in the middle
+}
+
+void Trace::launch_ended() {
+  settle();
+  static_.forget();
+  dynamic_.forget();
+}
+
+void Trace::block_begins() {
+  dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
+  static_.forget();
+  dynamic_.forget();
+  block_first_ = interval_ = ++last_interval;
+  block_firsts_.push_back(block_first_);
+  block_numbers_.push_back(executor_->block_number);
+  clocks_.assign(executor_->warps(), WarpClock{});
+  acquired_.clear();
+  fenced_ = 0;
+  barriers_ = 0;
+}
+
+void Trace::block_ended() {
+  settle();
+  interval_ = ++last_interval;
+  if (profile_ != nullptr && !profile_->launches.empty())
+    profile_->launches.back().barriers = std::max(profile_->launches.back().barriers, barriers_);
+}
+
+void Trace::barrier_passed(const char*, int) {
+  interval_ = ++last_interval;
+  ++barriers_;
+  for (WarpClock& c : clocks_)
+    if (c.now != 0) c = WarpClock{};
+}
+
+void Trace::warp_synchronized(unsigned warp, unsigned present) {
+  settle();
+  WarpClock& c = clocks_[warp];
+  if (c.now < 0xFFFF) ++c.now;
+  if ((present | executor_->ended(warp)) == ~0u) {
+    c.full = c.now;
+    segment_ended(warp);
+  } else {
+    if (c.pairs.empty()) c.pairs.assign(32 * 32, 0);
+    for (unsigned a = 0; a < 32; ++a)
+      for (unsigned b = 0; b < 32; ++b)
+        if (present >> a & present >> b & 1) c.pairs[a * 32 + b] = c.now;
+  }
+  for (unsigned a = 0; a < 32; ++a)
+    if (present >> a & 1) c.any[a] = c.now;
+}
+
+void Trace::step(const void* pc) {
+  ++executor_->lane->steps;
+  executor_->step(pc);
+}
+
+void Trace::place(Finding& f, const void* pc) const {
+  const SourceLine at = source_of(pc);
+  f.file = at.file;
+  f.line = at.line;
+}
+
+std::string Trace::who(uint32_t interval, uint16_t thread) const {
+  std::string text;
+  if (interval < block_first_) {
+    const auto at = std::upper_bound(block_firsts_.begin(), block_firsts_.end(), interval);
+    const uint64_t b = block_numbers_[size_t(at - block_firsts_.begin()) - 1];
+    const unsigned* grid = executor_->grid_dim;
+    text = "block (" + std::to_string(b % grid[0]) + "," + std::to_string(b / grid[0] % grid[1]) + "," +
+           std::to_string(b / grid[0] / grid[1]) + ")";
+    if (thread == Cell::kGrid) return "other blocks";
+    text += ", ";
+  }
+  if (thread == Cell::kGrid) return "other blocks";
+  if (thread == Cell::kBlock) return text + "other threads";
+  if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
+  const unsigned* d = executor_->block_dim;
+  return text + "thread (" + std::to_string(thread % d[0]) + "," + std::to_string(thread / d[0] % d[1]) +
+         "," + std::to_string(thread / d[0] / d[1]) + ")";
+}
+
+bool Trace::is_the_kernels(const char* p, size_t bytes) const {
+  const size_t offset = static_.offset(p);
+  if (offset + bytes > static_.bytes()) return false;
+  if (variables_.empty()) return true;
+  const uint16_t k = variable_of_[offset / 4];
+  return k != 0 && offset + bytes <= variables_[k - 1].offset + variables_[k - 1].bytes;
+}
+
+/// The variable next to an address that is in none, and how far off.
+std::string Trace::where_in_shared(const char* p) const {
+  const size_t offset = static_.offset(p);
+  const SharedVariable *before = nullptr, *behind = nullptr;
+  for (const SharedVariable& v : variables_) {
+    if (v.offset <= offset) before = &v;
+    if (v.offset > offset && behind == nullptr) behind = &v;
+  }
+  const auto named = [](const SharedVariable& v) {
+    return v.name + " (" + std::to_string(v.bytes) + " bytes)";
+  };
+  const size_t past = before != nullptr ? offset - before->offset - before->bytes : SIZE_MAX;
+  if (before != nullptr && offset < before->offset + before->bytes)
+    return "over the end of " + named(*before);
+  if (behind != nullptr && behind->offset - offset < past)
+    return std::to_string(behind->offset - offset) + " bytes before the beginning of " + named(*behind);
+  return std::to_string(past) + " bytes past the end of " + named(*before);
+}
+
+void Trace::bad_index(int64_t index, const std::string& array, const char* file, int line) {
+  executor_->abandon({.kind = Kind::out_of_bounds,
+                      .file = file,
+                      .line = line,
+                      .text = "index " + std::to_string(index) + " of an array of type " + array});
+}
+
+/// An access to what is no memory of the kernel.
+void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  Finding f{.kind = Kind::out_of_bounds};
+  const auto* c = static_cast<const char*>(p);
+  char hex[32];
+  std::snprintf(hex, sizeof hex, "%p", p);
+  if (const Allocation* a = allocation_at(p); a != nullptr) {
+    const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
+    if (!a->live || a->given_back) {
+      f.kind = Kind::use_after_free;
+      f.text = in_words(how, bytes) + " in " + of + ", which has been " + (a->live ? "given back" : "freed");
+    } else if (c < a->begin) {
+      f.text =
+          in_words(how, bytes) + ", " + std::to_string(a->begin - c) + " bytes before the beginning of " + of;
+    } else {
+      f.text = in_words(how, bytes) + ", " + std::to_string(c - (a->begin + a->bytes)) +
+               " bytes past the end of " + of;
+      if (c < a->begin + a->bytes) f.text = in_words(how, bytes) + " over the end of " + of;
+    }
+  } else if (is_device(p)) {
+    f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
+  } else if (static_.holds(c)) {
+    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
+  } else if (c >= dynamic_.begin() - 256 && c < dynamic_.begin() + dynamic_.bytes() + 256) {
+    f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
+             std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
+  } else {
+    f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
+             (reinterpret_cast<uintptr_t>(p) < 4096 ? " (a null pointer)" : "");
+  }
+  place(f, pc);
+  executor_->abandon(std::move(f));
+}
+
+void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  // Local memory: the thread's own stack.
+  if (c >= lane.fiber->stack && c < lane.fiber->stack + (256 << 10)) return;
+  if (doubt_.p != nullptr) settle();
+  step(pc);
+  Cell* cells;
+  const char* begin;
+  bool shared = true;
+  if (is_device(p)) {
+    Allocation* a = allocation_at(p);
+    if (a == nullptr || !a->live || a->given_back || c < a->begin || c + bytes > a->begin + a->bytes)
+      illegal(p, bytes, how, pc);
+    cells = shadow_of(*a);
+    begin = a->begin;
+    shared = false;
+  } else if (static_.holds(c)) {
+    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = static_.begin();
+  } else if (dynamic_.holds(c)) {
+    if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = dynamic_.begin();
+  } else {
+    const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
+    const Module* m = parameter ? nullptr : module_at(p);
+    if (!parameter && m == nullptr) illegal(p, bytes, how, pc);
+    if ((how & kWrite) && (parameter || c < m->writable_begin || c >= m->writable_end)) {
+      Finding f{.kind = Kind::write_to_constant,
+                .text = in_words(how, bytes) + (parameter ? " in the parameters" : "")};
+      place(f, pc);
+      executor_->abandon(std::move(f));
+    }
+    return;  // tables and variables of the file: constant memory and the like
+  }
+  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0) {
+    Finding f{.kind = Kind::misaligned};
+    char hex[32];
+    std::snprintf(hex, sizeof hex, "%p", p);
+    f.text = in_words(how, bytes) + " at " + hex + ", which is no multiple of " + std::to_string(bytes);
+    place(f, pc);
+    executor_->abandon(std::move(f));
+  }
+  const uint16_t site = profile_->site(pc, shared ? Space::shared : Space::global, (how & kWrite) != 0,
+                                       (how & kAtomic) != 0, unsigned(bytes));
+  for (const char *at = c, *end = c + bytes; at < end;) {
+    const size_t in_word = size_t(at - begin) % 4;
+    const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
+    Cell& cell = cells != nullptr    ? cells[size_t(at - begin) / 4]
+                 : static_.holds(at) ? static_.cell(at)
+                                     : dynamic_.cell(at);
+    watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
+    at += n;
+  }
+  if (session_->options().counts) {
+    auto& log = logs_[lane.lane];
+    log.push_back({reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site});
+    if (log.size() >= kLongLog) executor_->let_others_run();
+  } else if (lane.steps % kTurn == 0) {
+    executor_->let_others_run();
+  }
+}
+
+void Trace::fence() { fenced_ = interval_; }
+
+void Trace::copy_issued(const AsyncCopy& copy) {
+  if (copy.filled > 0) access(copy.from, copy.filled, kRead | kAsync, copy.site);
+  access(copy.to, copy.bytes, kWrite | kAsync, copy.site);
+  for (unsigned b = 0; b < copy.bytes; b += 4) {
+    char* at = copy.to + b;
+    if (static_.holds(at)) static_.cell(at).in_flight = true;
+    if (dynamic_.holds(at)) dynamic_.cell(at).in_flight = true;
+  }
+  std::memset(copy.to, 0xFF, copy.bytes);  // whoever does not wait sees NaN
+}
+
+void Trace::copy_landed(const AsyncCopy& copy) {
+  for (unsigned b = 0; b < copy.bytes; b += 4) {
+    char* at = copy.to + b;
+    if (!static_.holds(at) && !dynamic_.holds(at)) continue;
+    Cell& cell = static_.holds(at) ? static_.cell(at) : dynamic_.cell(at);
+    cell.in_flight = false;
+    // The copy is a write of the thread that waits, made now.
+    cell.write_interval = interval_;
+    cell.writer = uint16_t(executor_->lane->thread);
+    cell.write_sync = clocks_[executor_->lane->warp].now;
+    cell.write_atomic = false;
+    cell.defined = 0xF;
+  }
+}
+
+}  // namespace klab::simt

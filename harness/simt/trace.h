@@ -1,0 +1,134 @@
+// Watches every access of a running kernel: is it legal, is it ordered with others, and what does it cost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/simt/executor.h"
+#include "harness/simt/memory.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/profile.h"
+#include "harness/simt/shadow.h"
+
+namespace klab::simt {
+
+/// Shadow of a block's shared memory, static or dynamic. Forgotten from block to block.
+class SharedShadow {
+ public:
+  void attach(char* begin, size_t bytes);
+  bool holds(const char* p) const { return p >= begin_ && p < begin_ + bytes_; }
+  Cell& cell(const char* p);
+  size_t offset(const char* p) const { return size_t(p - begin_); }
+  size_t bytes() const { return bytes_; }
+  const char* begin() const { return begin_; }
+  /// Forgets the last block, and spoils what it left.
+  void forget();
+
+ private:
+  char* begin_ = nullptr;
+  size_t bytes_ = 0;
+  std::vector<Cell> cells_;
+  std::vector<uint32_t> touched_;
+};
+
+enum Access : uint8_t { kRead = 0, kWrite = 1, kAtomic = 2, kVolatile = 4, kAsync = 8 };
+
+class Trace {
+ public:
+  void launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch);
+  void launch_ended();
+
+  void access(const void* p, size_t bytes, uint8_t how, const void* pc);
+  /// An index outside of its array, as the compiler sees it; `array` is its type.
+  void bad_index(int64_t index, const std::string& array, const char* file, int line);
+  void step(const void* pc);
+  void fence();  // __threadfence by the running thread
+  void atomic_at(const void* p);
+  void copy_issued(const AsyncCopy& copy);
+  void copy_landed(const AsyncCopy& copy);
+
+  void block_begins();
+  void block_ended();
+  void barrier_passed(const char* file, int line);
+  void warp_synchronized(unsigned warp, unsigned present);
+  /// A warp's lanes wait or have ended: their logs are counted.
+  void segment_ended(unsigned warp);
+  void segment_full(unsigned warp);
+
+ private:
+  struct Entry {
+    uintptr_t address;
+    uint32_t bytes;
+    uint16_t site;
+  };
+  struct WarpClock {
+    uint16_t now = 0, full = 0;
+    std::array<uint16_t, 32> any{};  // last synchronization each lane took part in
+    std::vector<uint16_t> pairs;     // [32,32], when masks were partial
+  };
+  struct Request {
+    uint16_t site = 0;
+    uint32_t bytes = 0, mask = 0;
+    uintptr_t address[32];
+  };
+
+  bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
+  bool acquired(uint32_t interval) const;
+  void watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site, bool shared);
+  void check_cell(Cell& cell, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared);
+  void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
+            bool shared);
+  void settle();  // judges the write that may have changed nothing
+  [[noreturn]] void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
+  std::string where_in_shared(const char* p) const;
+  bool is_the_kernels(const char* p, size_t bytes) const;  // of static shared memory
+  std::string who(uint32_t interval, uint16_t thread) const;
+  void place(Finding& finding, const void* pc) const;
+
+  void count_columns();
+  void count_scattered(size_t from);
+  void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
+
+  Executor* executor_ = nullptr;
+  Session* session_ = nullptr;
+  Profile* profile_ = nullptr;
+  SharedShadow static_, dynamic_;
+  std::vector<SharedVariable> variables_;  // static ones that the kernel may use, by offset; empty: not known
+  std::vector<uint16_t> variable_of_;      // word of static shared memory -> 1 + index in variables_
+  std::array<std::vector<Entry>, 32> logs_;
+  std::vector<Request> requests_;
+  std::vector<std::vector<uint32_t>> open_;  // of each site: its requests by turn
+
+  uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
+  std::vector<WarpClock> clocks_;
+  std::vector<uint32_t> block_firsts_;  // first interval of each block of the launch, in the order they ran
+  std::vector<uint64_t> block_numbers_;
+  std::vector<std::array<Cell, 4>> split_;
+
+  // Order between blocks: a block that has fenced releases by an atomic what it wrote up to the fence's interval, and who
+  // comes to the same address later acquires it.
+  uint32_t fenced_ = 0;  // interval of the block's last fence; 0: none
+  struct Released {
+    uintptr_t address;
+    std::vector<uint32_t> until;  // by block, in the order they ran: the last interval; 0: none
+  };
+  std::vector<Released> released_;
+  std::vector<uint32_t> acquired_;  // as `until`
+
+  struct Doubt {
+    const char* p = nullptr;
+    unsigned bytes = 0;
+    char before[16] = {};
+    Finding finding;
+  } doubt_;
+  const char* parameters_ = nullptr;
+  size_t parameter_bytes_ = 0;
+  int64_t barriers_ = 0;
+};
+
+/// The one of this host thread.
+Trace& trace_of_thread();
+
+}  // namespace klab::simt

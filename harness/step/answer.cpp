@@ -1,0 +1,361 @@
+#include "harness/step/answer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/cli/source.h"
+#include "harness/step/imports.h"
+#include "harness/step/judge.h"
+#include "harness/step/sandbox.h"
+#include "harness/step/work_file.h"
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr double kTryingSeconds = 10;
+
+/// What the judging process said, put together.
+struct Heard {
+  std::string at = "starting";
+  bool done = false;
+  std::string wrong;
+  std::optional<Json> check, times, counts;
+};
+
+std::string first_line(const std::string& text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) return line.substr(0, 160);
+  return "";
+}
+
+/// The line the crash guard wrote, and what was written beside it.
+struct Words {
+  std::string guard, others;
+};
+Words sorted(const std::string& text) {
+  Words words;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("klab: SIG"))
+      words.guard = line.substr(6);
+    else
+      words.others += line + "\n";
+  }
+  return words;
+}
+
+Outcome outcome_of(const Failure& f) {
+  switch (f.fault) {
+    case Fault::out_of_bounds:
+      return Outcome::out_of_bounds;
+    case Fault::input_changed:
+      return Outcome::changes_inputs;
+    case Fault::stale:
+      return Outcome::caches;
+    case Fault::nondeterministic:
+      return Outcome::unsteady;
+    case Fault::threw:
+      return Outcome::throws;
+    case Fault::finding:
+      return f.note.starts_with("out of bounds") ? Outcome::out_of_bounds
+             : f.note.starts_with("never ends")  ? Outcome::loops
+                                                 : Outcome::unsafe;
+    default:
+      return Outcome::wrong;
+  }
+}
+
+std::string where_text(const Failure& f) {
+  std::string text = name_of(f.fault);
+  if (!f.tensor.empty()) text += " in " + f.tensor + f.index;
+  if (!f.expected.empty()) text += ": expected " + f.expected + ", got " + f.got;
+  return text;
+}
+
+class Check {
+ public:
+  Check(const Step& step, const fs::path& file, const CheckStepOptions& options)
+      : step_(step), file_(file), options_(options) {}
+
+  Answer run() {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (look_at_file() && compile() && look_at_imports()) ask_judge();
+    } catch (const std::exception& error) {
+      end(Outcome::harness, error.what());
+    }
+    answer_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(answer_);
+  }
+
+ private:
+  bool end(Outcome outcome, std::string text) {
+    answer_.outcome = outcome;
+    answer_.text = std::move(text);
+    return false;
+  }
+
+  void doing(const std::string& what) const {
+    if (options_.progress) options_.progress(what);
+  }
+
+  bool look_at_file() {
+    if (!fs::is_regular_file(file_)) return end(Outcome::missing, "there is no " + file_.string());
+    if (fs::file_size(file_) > (4 << 20)) return end(Outcome::missing, "the file has more than 4 MB");
+    if (fs::file_size(file_) == 0) return end(Outcome::no_variant, "the file is empty");
+    text_ = read_text(file_);
+    return true;
+  }
+
+  /// What a stranger wrote sees this check's folder and little else.
+  std::vector<std::string> wrapped(const std::vector<std::string>& command) const {
+    return options_.untrusted ? confined_command(own_program(), folder_.path(), command) : command;
+  }
+
+  bool compile() {
+    doing("compiling");
+    fs::path source = file_;
+    if (options_.untrusted) {
+      source = folder_.path() / ("submission" + file_.extension().string());
+      fs::copy_file(file_, source);
+    }
+    answer_.compiled =
+        compile_work(step_, source, folder_.path(),
+                     {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
+                      .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); }});
+    if (answer_.compiled.good) return true;
+    return end(Outcome::does_not_compile, first_line(answer_.compiled.message));
+  }
+
+  bool look_at_imports() {
+    for (const fs::path& module : answer_.compiled.modules)
+      if (const auto call = forbidden_call(imports_of(module), options_.untrusted))
+        return end(Outcome::forbidden, fmt::format("{}: it {}", call->name, call->what));
+    return true;
+  }
+
+  ProcessLimits limits_at(const std::string& stage) const {
+    const bool small = stage == "starting" || stage == "loading" || stage == "trying";
+    return {.seconds = small ? std::min(kTryingSeconds, options_.seconds) : options_.seconds,
+            .bytes = options_.bytes};
+  }
+
+  void ask_judge() {
+    JudgeJob job{.step = step_.name,
+                 .seed = options_.seed,
+                 .threads = options_.threads,
+                 .time = options_.time,
+                 .check_seconds = options_.check_seconds};
+    for (const fs::path& module : answer_.compiled.modules) job.modules.push_back(module.string());
+    if (options_.untrusted) job.confined_to = folder_.path().string();
+    const fs::path plan = folder_.path() / "job.json";
+    std::ofstream(plan) << to_text(job);
+    const auto command = wrapped({own_program().string(), "step", "--judge", plan.string()});
+    Heard heard;
+    const auto on_line = [&](const std::string& line) {
+      const Json j = Json::parse(line, nullptr, false);
+      if (j.is_object()) hear(j, heard);
+      return limits_at(heard.at);
+    };
+    // A library that starts threads when it is loaded would have some that are not confined.
+    const Ended ended = run_process(command, limits_at("starting"), on_line, folder_.path(),
+                                    {"OPENBLAS_NUM_THREADS=1", "OMP_WAIT_POLICY=passive"});
+    judge(ended, heard);
+  }
+
+  void hear(const Json& j, Heard& heard) const {
+    if (j.contains("at") && j["at"].is_string()) {
+      heard.at = j["at"];
+      doing(heard.at);
+    }
+    if (j.contains("wrong") && j["wrong"].is_string()) heard.wrong = j["wrong"];
+    if (j.contains("check")) heard.check = j["check"];
+    if (j.contains("times")) heard.times = j["times"];
+    if (j.contains("counts")) heard.counts = j["counts"];
+    if (j.contains("done")) heard.done = true;
+  }
+
+  void judge(const Ended& ended, const Heard& heard) {
+    const Words words = sorted(ended.words);
+    if (heard.check) take_check(*heard.check);
+    const std::string stage = heard.at == "trying" ? "checking" : heard.at;
+    switch (ended.how) {
+      case Ended::How::too_long:
+        return void(
+            end(Outcome::loops, fmt::format("stopped after {:.0f} s while {}: it does not come to an end",
+                                            limits_at(heard.at).seconds, stage)));
+      case Ended::How::too_much_memory:
+        return void(
+            end(Outcome::too_much_memory, fmt::format("stopped while {}: it took more than {} MB of memory",
+                                                      stage, options_.bytes / 1000000)));
+      case Ended::How::cannot_start:
+        return void(end(Outcome::harness, ended.words));
+      case Ended::How::signalled:
+        return void(end(Outcome::crashes,
+                        words.guard.empty() ? signal_name(ended.code) + " while " + stage : words.guard));
+      case Ended::How::exited:
+        break;
+    }
+    if (!heard.wrong.empty()) return void(end(Outcome::no_variant, heard.wrong));
+    if (!heard.done && words.others.find("two variants are called") != std::string::npos)
+      return void(end(Outcome::no_variant, "the file registers two variants: one KLAB_VARIANT(...) a file"));
+    if (!heard.done)
+      return void(end(heard.at == "starting" ? Outcome::harness : Outcome::exits,
+                      heard.at == "starting"
+                          ? "the judge did not start: " + first_line(ended.words)
+                          : fmt::format("ended the process with exit code {} while {}", ended.code, stage)));
+    if (answer_.failure) {
+      return void(end(outcome_of(*answer_.failure), where_text(*answer_.failure)));
+    }
+    if (answer_.cases == 0) return void(end(Outcome::harness, "nothing was compared: " + skipped_));
+    if (!words.others.empty())
+      return void(end(Outcome::prints, "it prints: \"" + first_line(words.others) + "\""));
+    take_speed(heard);
+  }
+
+  void take_check(const Json& j) {
+    answer_.cases = j.value("cases", 0);
+    answer_.worst = j.value("worst", 0.0);
+    skipped_ = j.value("skipped", "");
+    if (j.value("failures", Json::array()).empty()) return;
+    const Json& f = j["failures"][0];
+    answer_.failure = Failure{.fault = Fault(f.value("fault", 0)),
+                              .tensor = f.value("tensor", ""),
+                              .index = f.value("index", ""),
+                              .expected = f.value("expected", ""),
+                              .got = f.value("got", ""),
+                              .bound = f.value("bound", ""),
+                              .inputs = f.value("inputs", ""),
+                              .note = f.value("note", "")};
+  }
+
+  void take_speed(const Heard& heard) {
+    if (heard.times) {
+      const Json& t = *heard.times;
+      if (const std::string wrong = t.value("wrong", ""); !wrong.empty())
+        return void(end(wrong.starts_with("after timing") ? Outcome::caches : Outcome::wrong, wrong));
+      if (const std::string skipped = t.value("skipped", ""); !skipped.empty())
+        return void(end(Outcome::no_faster, skipped));
+      answer_.times = StepTimes{.size = t.at("size"),
+                                .parent = t.at("parent"),
+                                .yours = t.at("yours"),
+                                .own = t.at("own"),
+                                .of_ceiling = t.at("of_ceiling"),
+                                .ceiling = t.at("ceiling"),
+                                .expected = t.at("expected")};
+      answer_.speed = judge_times(*answer_.times);
+    }
+    if (heard.counts) {
+      const Json& c = *heard.counts;
+      answer_.counts = judge_counts(c.at("parent"), c.at("yours"), c.at("own"));
+      answer_.counted_at = c.at("shape");
+      for (const Json& w : c.at("wasteful"))
+        answer_.wasteful.push_back({.file = w.at("file"),
+                                    .line = w.at("line"),
+                                    .write = w.at("write"),
+                                    .shared = w.at("shared"),
+                                    .cost = w.at("cost"),
+                                    .ideal = w.at("ideal"),
+                                    .stride = w.at("stride")});
+      answer_.speed.speed = answer_.counts->speed;
+      answer_.speed.why = answer_.counts->why;
+    }
+    conclude();
+  }
+
+  void conclude() {
+    const SpeedVerdict& s = answer_.speed;
+    // A learner who has changed nothing is told so where speed would not tell.
+    if (s.speed == Speed::not_asked && is_unchanged(step_, text_))
+      return void(end(Outcome::unchanged, "the code is still the parent's"));
+    switch (s.speed) {
+      case Speed::not_asked:
+      case Speed::enough:
+        return void(end(Outcome::passed, ""));
+      case Speed::undecided:
+        return void(end(Outcome::undecided, s.why));
+      default:
+        return void(end(Outcome::no_faster, name_of(s.speed)));
+    }
+  }
+
+  const Step& step_;
+  const fs::path& file_;
+  const CheckStepOptions& options_;
+  ScratchFolder folder_;
+  Answer answer_;
+  std::string text_, skipped_;
+};
+
+}  // namespace
+
+const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::passed:
+      return "passed";
+    case Outcome::missing:
+      return "no file";
+    case Outcome::unchanged:
+      return "unchanged";
+    case Outcome::does_not_compile:
+      return "does not compile";
+    case Outcome::forbidden:
+      return "calls what it must not";
+    case Outcome::no_variant:
+      return "registers no variant";
+    case Outcome::wrong:
+      return "wrong";
+    case Outcome::out_of_bounds:
+      return "out of bounds";
+    case Outcome::changes_inputs:
+      return "changes its inputs";
+    case Outcome::caches:
+      return "keeps results between calls";
+    case Outcome::unsteady:
+      return "not the same twice";
+    case Outcome::unsafe:
+      return "unsafe";
+    case Outcome::throws:
+      return "throws";
+    case Outcome::prints:
+      return "prints";
+    case Outcome::exits:
+      return "exits the process";
+    case Outcome::crashes:
+      return "crashes";
+    case Outcome::loops:
+      return "does not end";
+    case Outcome::too_much_memory:
+      return "too much memory";
+    case Outcome::no_faster:
+      return "not fast enough";
+    case Outcome::undecided:
+      return "undecided";
+    case Outcome::harness:
+      return "could not be judged";
+  }
+  return "?";
+}
+
+bool Answer::right() const {
+  return cases > 0 && !failure && outcome != Outcome::wrong && outcome != Outcome::no_variant;
+}
+
+bool Answer::safe() const {
+  return right() && (passed() || outcome == Outcome::unchanged || outcome == Outcome::no_faster ||
+                     outcome == Outcome::undecided);
+}
+
+Answer check_work(const Step& step, const fs::path& file, const CheckStepOptions& options) {
+  return Check(step, file, options).run();
+}
+
+}  // namespace klab

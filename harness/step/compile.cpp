@@ -1,0 +1,240 @@
+#include "harness/step/compile.h"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/build_info.h"
+#include "harness/cli/source.h"
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+
+enum class Built { cpu, host, host_traced };
+
+/// The command that made that form of a variant's file, as CMake recorded it beside this program (tests: above it).
+std::vector<std::string> recorded_command(const Variant& v, Built form) {
+  fs::path folder = own_program().parent_path();
+  while (!fs::exists(folder / "compile_commands.json") && folder.has_relative_path())
+    folder = folder.parent_path();
+  std::ifstream in(folder / "compile_commands.json");
+  if (!in)
+    throw std::runtime_error(
+        "compile_commands.json, which says how klab was compiled, is not beside this program: run klab from "
+        "the folder "
+        "it was built in (./klab does)");
+  static const auto all = nlohmann::json::parse(in);
+  const std::string end = source_path(v);
+  for (const auto& entry : all) {
+    if (!entry.at("file").get<std::string>().ends_with(end)) continue;
+    const std::string command = entry.at("command");
+    const bool traced = command.find("-DKLAB_SIMT_TRACED=1") != std::string::npos;
+    const bool simt = command.find("-DKLAB_SIMT=1") != std::string::npos;
+    if (simt != (form != Built::cpu) || traced != (form == Built::host_traced)) continue;
+    return split_command(command);
+  }
+  throw std::runtime_error("compile_commands.json has no command for " + end + ": configure klab again");
+}
+
+/// Of the recorded command, the compiler and what decides the code: not input, output or warnings as errors.
+std::vector<std::string> flags_of(const std::vector<std::string>& command) {
+  std::vector<std::string> flags;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const std::string& a = command[i];
+    if (a == "-o" || a == "-c") {
+      ++i;
+      continue;
+    }
+    if (a == "-Werror" || a.starts_with("-DHWY_DISABLED_TARGETS") || fs::path(a).filename() == "ccache")
+      continue;
+    flags.push_back(a);
+  }
+  return flags;
+}
+
+/// Highway's targets but the one this machine dispatches to, and the one that must be: the others would be compiled
+/// for nobody.
+std::string disabled_targets() {
+  const int64_t able = hwy::SupportedTargets() & HWY_TARGETS;
+  const int64_t best = able & -able;
+  return "-DHWY_DISABLED_TARGETS=(~(" + std::to_string(best) + "LL|" +
+         std::to_string(int64_t(HWY_STATIC_TARGET)) + "LL))";
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+bool is_gnu() { return build_info().compiler.rfind("GNU", 0) == 0; }
+
+class Compilation {
+ public:
+  Compilation(const Step& step, fs::path source, fs::path folder, const CompileOptions& options)
+      : step_(step), source_(std::move(source)), folder_(std::move(folder)), options_(options) {}
+
+  /// Compiles and links one form.
+  Compiled make(Built form) {
+    const std::string stem = form == Built::cpu ? "work" : form == Built::host ? "work_host" : "work_traced";
+    const fs::path object = folder_ / (stem + ".o"), module = folder_ / (stem + ".so");
+    const fs::path info = folder_ / (stem + ".loops");
+    auto command = flags_of(recorded_command(*step_.own, form));
+    const std::string compiler = command.front();
+    const fs::path root = source_root();
+    const std::string mine =
+        step_.op->op.name + "/" + step_.own->backend + "/" + step_.own->rung.substr(0, 2);
+    command.insert(
+        command.end(),
+        {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", disabled_targets(), "-include",
+         (root / "harness/step/work.h").string(), "-DKLAB_STEP_FILE=" + quoted(source_.string()),
+         "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
+    const bool loops = form == Built::cpu && is_gnu();
+    if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
+    command.insert(command.end(), {"-o", object.string(), "-c", source_.string()});
+    Compiled result = run(command);
+    if (!result.good) return result;
+    if (loops) {
+      std::ifstream in(info);
+      std::ostringstream text;
+      text << in.rdbuf();
+      result.loops = loops_in(text.str(), source_.string(), read_text(source_));
+    } else if (form == Built::cpu) {
+      result.loops_unknown = "what a compiler makes of loops is shown with GCC";
+    }
+    std::vector<std::string> link = {compiler, "-shared", "-o", module.string(), object.string()};
+    if (form == Built::cpu)
+      link.emplace_back("-fopenmp");
+    else
+      link.insert(link.end(), {"-fPIC", "-fvisibility=hidden", (root / "harness/simt/anchor.cpp").string()});
+    Compiled linked = run(link);
+    result.seconds += linked.seconds;
+    result.good = linked.good;
+    result.how = linked.how;
+    if (!linked.good) result.message += linked.message;
+    result.modules = {module};
+    return result;
+  }
+
+ private:
+  Compiled run(std::vector<std::string> command) const {
+    if (options_.wrap) command = options_.wrap(command);
+    const Ended ended = run_process(command, options_.limits, {}, folder_,
+                                    {"TMPDIR=" + folder_.string(), "LC_ALL=C.UTF-8", "CCACHE_DISABLE=1"});
+    Compiled result{.good = ended.good(), .message = named(ended.words), .seconds = ended.seconds};
+    result.how = ended.how;
+    if (ended.how == Ended::How::too_long)
+      result.message +=
+          "the compiler was stopped after " + std::to_string(int(options_.limits.seconds)) + " s\n";
+    if (ended.how == Ended::How::too_much_memory)
+      result.message += "the compiler was stopped: it took more than " +
+                        std::to_string(options_.limits.bytes / 1000000) + " MB of memory\n";
+    return result;
+  }
+
+  /// Without paths: the learner's file is "05_matmul/02.cpp", klab's begin at its folder.
+  std::string named(std::string text) const {
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+    };
+    replace(source_.string(), source_.filename().string());
+    replace(source_root().string() + "/", "");
+    return text;
+  }
+
+  const Step& step_;
+  fs::path source_, folder_;
+  const CompileOptions& options_;
+};
+
+}  // namespace
+
+Compiled compile_work(const Step& step, const fs::path& source, const fs::path& folder,
+                      const CompileOptions& options) {
+  Compilation compilation(step, fs::absolute(source), folder, options);
+  if (!step.cuda()) return compilation.make(Built::cpu);
+  recorded_command(*step.own, Built::host);  // throws here rather than in the thread
+  Compiled plain;
+  std::thread beside([&] { plain = compilation.make(Built::host); });
+  Compiled traced = compilation.make(Built::host_traced);
+  beside.join();
+  // Where it does not compile, both say the same.
+  Compiled result = plain.good ? std::move(traced) : std::move(plain);
+  if (result.good) result.modules.insert(result.modules.begin(), plain.modules.front());
+  result.seconds = std::max(result.seconds, plain.seconds);
+  return result;
+}
+
+std::vector<std::string> split_command(const std::string& command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool any = false;
+  char quote = 0;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+      any = true;
+    } else if (c == '\\' && quote != '\'' && i + 1 < command.size() &&
+               (quote == 0 || command[i + 1] == '"' || command[i + 1] == '\\')) {
+      word += command[++i];
+      any = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (any) words.push_back(word);
+      word.clear();
+      any = false;
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  if (any) words.push_back(word);
+  return words;
+}
+
+std::vector<LoopNote> loops_in(const std::string& opt_info, const std::string& file,
+                               const std::string& source) {
+  static const std::regex form(R"(^(.*):(\d+):\d+: (optimized|missed):\s*(.*)$)");
+  static const std::regex width(R"(loop vectorized using (variable length|(\d+) byte) vectors)");
+  std::map<int, LoopNote> loops;
+  std::map<int, std::string> reasons;
+  std::istringstream in(opt_info);
+  for (std::string line; std::getline(in, line);) {
+    std::smatch m;
+    if (!std::regex_match(line, m, form) || m[1] != file) continue;
+    const int number = std::stoi(m[2]);
+    const std::string text = m[4];
+    LoopNote& note = loops[number];
+    note.line = number;
+    if (std::smatch w; std::regex_search(text, w, width)) {
+      note.vectorized = true;
+      note.bytes = std::max(note.bytes, w[2].matched ? std::stoi(w[2]) : 0);
+    } else if (text.find("loop versioned for vectorization because of possible aliasing") !=
+               std::string::npos) {
+      note.checked = true;
+    } else if (text.starts_with("not vectorized: ") && note.why.empty()) {
+      note.why = text.substr(16);
+    }
+  }
+  std::vector<std::string> lines;
+  std::istringstream text(source);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  std::vector<LoopNote> list;
+  for (auto& [number, note] : loops) {
+    const std::string at = number >= 1 && size_t(number) <= lines.size() ? lines[size_t(number) - 1] : "";
+    const bool loop = std::regex_search(at, std::regex(R"(\b(for|while|do)\b)"));
+    if (!note.vectorized && (note.why.empty() || !loop)) continue;
+    const size_t begin = at.find_first_not_of(' ');
+    note.source = begin == std::string::npos ? "" : at.substr(begin);
+    list.push_back(std::move(note));
+  }
+  return list;
+}
+
+}  // namespace klab

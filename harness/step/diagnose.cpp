@@ -1,0 +1,198 @@
+#include "harness/step/diagnose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "harness/cli/source.h"
+
+namespace klab {
+namespace {
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+class Doctor {
+ public:
+  Doctor(const Step& step, const Answer& a) : step_(step), a_(a) {}
+
+  std::vector<Diagnosis> run() {
+    if (a_.failure) look_at_failure(*a_.failure);
+    if (a_.outcome == Outcome::crashes) look_at_crash();
+    if (a_.outcome == Outcome::caches)
+      add("results kept between calls",
+          "Right at first and wrong, or suspiciously the same, when the same buffers hold other data: every "
+          "call must "
+          "compute from its inputs.");
+    if (a_.outcome == Outcome::loops)
+      add("a loop that does not end",
+          "At this size a loop's end is never met: look for an index that skips over its bound (!= where < "
+          "belongs), or "
+          "that is not advanced on one way through the body.");
+    if (a_.outcome == Outcome::no_faster || a_.outcome == Outcome::passed) look_at_speed();
+    return std::move(list_);
+  }
+
+ private:
+  void add(const char* mistake, std::string sentence) {
+    const std::string lab = step_.lab->id.substr(0, 2);
+    list_.push_back({mistake, std::move(sentence), "klab explain " + lab + " " + section_name(*step_.own)});
+  }
+
+  void look_at_failure(const Failure& f) {
+    const std::string& note = f.note;
+    if (f.fault == Fault::finding) return look_at_finding(note);
+    if (f.fault == Fault::out_of_bounds)
+      return add(
+          "unguarded edge",
+          "It writes where no element is, " + note +
+              ". Sizes that no tile divides end inside a tile: guard the store, or treat the rest apart.");
+    if (f.fault == Fault::nondeterministic)
+      return add("missing barrier",
+                 "Two runs on the same data differ: a thread reads what another has not written yet, or two "
+                 "write to one "
+                 "place. Put a barrier between the phases, or give each thread its own part.");
+    if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
+    if (has(f.inputs, "denormal"))
+      add("denormals flushed",
+          "Only inputs near the smallest numbers fail: somewhere a mode or an approximation makes numbers "
+          "below 1e-38 zero.");
+    const std::string pattern = pattern_of(note);
+    if (has(pattern, "every "))
+      add("one lane, or one stride, wrong", "Wrong is " + pattern +
+                                                ": as many apart as a vector has lanes or a block has "
+                                                "threads, so one of them has a wrong index.");
+    else if (!pattern.empty())
+      add("off-by-one at a tile's edge", "Wrong: " + pattern +
+                                             ". That is what a loop over whole tiles leaves over, or does "
+                                             "twice. Compare its bound with the size: i + "
+                                             "tile <= n, and a tail for the rest.");
+    else if (step_.cuda() && !has(note, "all "))
+      add("missing barrier",
+          "The wrong elements form no pattern: as if threads read from shared memory what their neighbours "
+          "had not "
+          "written yet. Is there a __syncthreads() between the writing and the reading, and one before it is "
+          "written again?");
+    else if (f.fault == Fault::non_finite)
+      add("not written",
+          "An output that nobody writes stays NaN, which is what it was filled with: some element has no "
+          "owner.");
+  }
+
+  /// "the last row", of "34 of 1156 elements are wrong: the last row"; empty where they form nothing.
+  static std::string pattern_of(const std::string& note) {
+    for (const char* before : {"wrong: ", "wrong, in "})
+      if (const size_t at = note.find(before); at != std::string::npos) {
+        const std::string rest = note.substr(at + std::string(before).size());
+        return rest.substr(0, rest.find(';'));
+      }
+    return "";
+  }
+
+  void look_at_finding(const std::string& note) {
+    if (note.starts_with("race on shared"))
+      add("missing barrier",
+          "Two threads of a block meet at one word of shared memory with no __syncthreads() between: one "
+          "belongs behind "
+          "the writing, and one before the next writing.");
+    else if (note.starts_with("race on global"))
+      add("two writers of one element",
+          "Two threads write one place in global memory: give each element one owner, or add with atomics.");
+    else if (note.starts_with("out of bounds"))
+      add("unguarded edge",
+          "A thread beyond the data's end reads or writes: the grid covers more than the array, so every "
+          "access needs its "
+          "if (i < n).");
+    else if (note.starts_with("barrier divergence") || note.starts_with("deadlock"))
+      add("a barrier not all threads reach",
+          "Some threads return or skip before __syncthreads(): guard the accesses, not the barrier.");
+    else if (note.starts_with("misaligned"))
+      add("misaligned vector access",
+          "A float4 must begin at a multiple of 16 bytes: rows whose length is no multiple of 4 do not.");
+    else if (note.starts_with("uninitialized"))
+      add("read before written",
+          "It reads what nobody has written: accumulate in a register, or write before you add.");
+    else if (note.starts_with("inactive lane"))
+      add("a shuffle from a lane that is not there",
+          "All lanes of the mask must reach the shuffle: take it out of the branch.");
+    else if (note.starts_with("missing wait"))
+      add("missing wait",
+          "The asynchronous copy is used before it has landed: wait for its group, then the barrier.");
+  }
+
+  void look_at_crash() {
+    if (has(a_.text, "SEGV") || has(a_.text, "BUS"))
+      add("unguarded edge, far out",
+          "It reached memory that belongs to nobody: an index far beyond the end, often a size of 0 minus 1 "
+          "or a product "
+          "that does not fit into int. An aligned vector store to an address that is not aligned ends like "
+          "that too.");
+    else if (has(a_.text, "FPE"))
+      add("a division by zero",
+          "An integer division met a zero: a size of 0 is legal where the contract allows it.");
+  }
+
+  void look_at_speed() {
+    for (const WastefulAccess& w : a_.wasteful) {
+      if (w.shared)
+        add("bank conflicts", fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since "
+                                          "lanes are {} bytes apart and meet in "
+                                          "one bank. Pad the rows or permute the columns.",
+                                          w.line, w.cost, w.ideal, w.stride));
+      else
+        add(w.write ? "uncoalesced store" : "uncoalesced load",
+            fmt::format("Line {}: {:.1f} sectors a request where {:.1f} would do; neighbouring lanes are {} "
+                        "bytes apart. "
+                        "Let neighbours touch neighbours.",
+                        w.line, w.cost, w.ideal, w.stride));
+      if (list_.size() >= 2) break;
+    }
+    if (a_.passed() || a_.counts) return;
+    look_at_loops();
+    look_at_threads();
+  }
+
+  void look_at_loops() {
+    for (const LoopNote& l : a_.compiled.loops) {
+      if (l.vectorized && l.checked)
+        return add(
+            "pointers that may overlap",
+            fmt::format(
+                "Line {}: the compiler cannot know that output and inputs are apart and tests it at every "
+                "call, or gives up. Copy the pointers into locals declared with __restrict.",
+                l.line));
+      if (!l.vectorized && (has(l.why, "alias") || has(l.why, "data ref") || has(l.why, "dependence")))
+        return add(
+            "aliasing stops the vectors",
+            fmt::format(
+                "Line {} stays scalar: {}. A store through one pointer may change what another reads; copy "
+                "pointers and sizes into locals, the pointers declared with __restrict.",
+                l.line, l.why));
+    }
+  }
+
+  void look_at_threads() {
+    const bool threads = has(step_.own->rung, "thread") || has(step_.own->rung, "parallel");
+    if (!threads || a_.speed.speed == Speed::undecided || a_.speed.speed == Speed::some) return;
+    add("threads in each other's way",
+        "More threads and no gain: they write into one cache line (false sharing), wait for each other, or "
+        "are woken for "
+        "too little work. Give each a piece that begins on a line's border, and small sizes one thread.");
+  }
+
+  const Step& step_;
+  const Answer& a_;
+  std::vector<Diagnosis> list_;
+};
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const Step& step, const Answer& answer) { return Doctor(step, answer).run(); }
+
+std::string diagnosis_text(const std::vector<Diagnosis>& list) {
+  std::string text;
+  for (const Diagnosis& d : list) text += d.mistake + "? " + d.sentence + "\n  read: " + d.read + "\n";
+  return text;
+}
+
+}  // namespace klab

@@ -1,0 +1,111 @@
+#include "harness/step/imports.h"
+
+#include <cxxabi.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+
+namespace klab {
+namespace {
+
+/// A part of a file, or an error where the file is too short for it.
+const char* part(const std::vector<char>& file, uint64_t at, uint64_t bytes) {
+  if (at > file.size() || bytes > file.size() - at) throw std::runtime_error("cut off");
+  return file.data() + at;
+}
+
+template <class T>
+T read(const std::vector<char>& file, uint64_t at) {
+  T value;
+  std::memcpy(&value, part(file, at, sizeof value), sizeof value);
+  return value;
+}
+
+std::string plain_name(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? name.get() : symbol;
+}
+
+bool is_one_of(const std::string& name, std::initializer_list<const char*> list) {
+  return std::any_of(list.begin(), list.end(), [&](const char* x) { return name == x; });
+}
+
+bool begins(const std::string& name, std::initializer_list<const char*> list) {
+  return std::any_of(list.begin(), list.end(), [&](const char* x) { return name.starts_with(x); });
+}
+
+bool is_peer(const std::string& name) {
+  return begins(name, {"cblas_", "openblas_", "dnnl_", "dnnl::", "goto_"}) ||
+         is_one_of(name, {"sgemm_", "dgemm_", "sgemv_", "dgemv_", "saxpy_", "daxpy_"});
+}
+
+bool is_klab(const std::string& name) {
+  return begins(
+      name, {"klab::find_variant(", "klab::variants", "klab::naive_of(", "klab::find_op(", "klab::lab_of(",
+             "klab::labs(", "klab::check", "klab::bench(", "klab::steps", "klab::simt::host_bind("});
+}
+
+}  // namespace
+
+std::vector<std::string> imports_of(const std::filesystem::path& object) {
+  std::ifstream in(object, std::ios::binary);
+  const std::vector<char> file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::vector<std::string> names;
+  try {
+    const auto header = read<Elf64_Ehdr>(file, 0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+      throw std::runtime_error("no 64-bit ELF object");
+    const auto section = [&](uint64_t i) {
+      return read<Elf64_Shdr>(file, header.e_shoff + i * sizeof(Elf64_Shdr));
+    };
+    for (uint64_t s = 0; s < header.e_shnum; ++s) {
+      const auto symbols = section(s);
+      if (symbols.sh_type != SHT_DYNSYM) continue;
+      const auto strings = section(symbols.sh_link);
+      for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
+        const auto symbol = read<Elf64_Sym>(file, symbols.sh_offset + at);
+        if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= strings.sh_size)
+          continue;
+        const char* name = part(file, strings.sh_offset + symbol.st_name, 1);
+        names.emplace_back(name, strnlen(name, size_t(strings.sh_size - symbol.st_name)));
+      }
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error(object.string() + ": " + error.what());
+  }
+  return names;
+}
+
+std::optional<ForbiddenCall> forbidden_call(const std::vector<std::string>& imports, bool untrusted) {
+  for (const std::string& symbol : imports) {
+    const std::string name = plain_name(symbol);
+    if (is_peer(name)) return ForbiddenCall{name, "calls a library that is here to race against"};
+    if (is_klab(name)) return ForbiddenCall{name, "reaches into klab, where other variants are"};
+    if (is_one_of(symbol, {"dlopen", "dlsym", "dlvsym", "dlmopen"}))
+      return ForbiddenCall{name, "loads other code"};
+    if (!untrusted) continue;
+    if (is_one_of(symbol,
+                  {"fork",    "vfork",   "clone",   "execl", "execv",  "execve",      "execvp",
+                   "execlp",  "execvpe", "system",  "popen", "kill",   "posix_spawn", "ptrace",
+                   "syscall", "socket",  "connect", "prctl", "setsid", "setpgid",     "posix_spawnp"}))
+      return ForbiddenCall{name, "starts or reaches other processes"};
+    if (is_one_of(symbol,
+                  {"open",     "open64",           "openat",  "openat64", "fopen",    "fopen64",
+                   "creat",    "unlink",           "rename",  "opendir",  "readlink", "dl_iterate_phdr",
+                   "mprotect", "process_vm_readv", "fdopen",  "dup2",     "write",    "pwrite",
+                   "pwrite64", "writev",           "dprintf", "vdprintf", "sendfile", "process_vm_writev"}) ||
+        name.find("basic_filebuf") != std::string::npos || name.find("std::filesystem") != std::string::npos)
+      return ForbiddenCall{name, "reaches files or memory that are not a kernel's"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace klab

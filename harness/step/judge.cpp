@@ -1,0 +1,211 @@
+#include "harness/step/judge.h"
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "harness/bench.h"
+#include "harness/cases.h"
+#include "harness/check.h"
+#include "harness/machine.h"
+#include "harness/simt/modules.h"
+#include "harness/step/counts.h"
+#include "harness/step/process.h"
+#include "harness/step/sandbox.h"
+#include "harness/step/timing_size.h"
+
+namespace klab {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kFewestShapes = 12;
+
+void say(const Json& line) {
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t n = write(result_channel, text.data() + at, text.size() - at);
+    if (n <= 0) std::_Exit(3);  // nobody listens any more
+    at += size_t(n);
+  }
+}
+
+/// Loads the modules; the variant in them registers itself.
+void load(const Step& step, const std::vector<std::string>& modules) {
+  for (size_t k = 0; k < modules.size(); ++k) {
+    if (step.cuda())
+      simt::load_module(modules[k], k == 1);
+    else if (dlopen(modules[k].c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
+      throw std::runtime_error(dlerror());
+  }
+}
+
+int looseness(const Numerics& n) { return int(n.unit) * 2 + int(n.growth == Growth::linear); }
+
+/// The registered variant, but for what is not the learner's to say: how exact it must be, where it must run.
+Variant variant_of(const Step& step) {
+  const Variant* found = find_variant(work_id(step));
+  if (found == nullptr)
+    throw std::runtime_error(
+        "the file registers no variant: it must end with KLAB_VARIANT(...), as its parent does");
+  Variant v = *found;
+  if (step.own->id != v.id && v.op != step.op->op.name)
+    throw std::runtime_error("the file registers a variant of " + v.op + ", the step is one of " +
+                             step.op->op.name);
+  const Numerics& loosest = looseness(step.own->numerics) > looseness(step.parent->numerics)
+                                ? step.own->numerics
+                                : step.parent->numerics;
+  if (looseness(v.numerics) > looseness(loosest)) {
+    v.numerics.unit = loosest.unit;
+    v.numerics.growth = loosest.growth;
+  }
+  v.numerics.deterministic =
+      v.numerics.deterministic || (step.own->numerics.deterministic && step.parent->numerics.deterministic);
+  v.supported = step.own->supported;
+  v.parent = step.parent->id;
+  v.forward = step.own->forward;
+  v.tiles.insert(v.tiles.end(), step.own->tiles.begin(), step.own->tiles.end());
+  v.peer = false;
+  return v;
+}
+
+Json as_json(const CheckResult& r) {
+  Json failures = Json::array();
+  for (const Failure& f : r.failures)
+    failures.push_back({{"fault", int(f.fault)},
+                        {"tensor", f.tensor},
+                        {"index", f.index},
+                        {"expected", f.expected},
+                        {"got", f.got},
+                        {"bound", f.bound},
+                        {"inputs", f.inputs},
+                        {"note", f.note}});
+  return {{"passed", r.passed()}, {"cases", r.cases},     {"skipped", r.skipped},
+          {"worst", r.worst},     {"seconds", r.seconds}, {"failures", failures}};
+}
+
+/// A size that costs next to nothing but has something in it.
+std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
+  for (const auto& shape : check_shapes(*step.op, step.own->tiles, seed))
+    if (const double w = work(step.op->op, shape);
+        w > 0 && w < 2e4 && std::ranges::find(shape, 0) == shape.end())
+      return shape;
+  return {};
+}
+
+/// Parent, yours and klab's own, interleaved.
+Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
+  const BenchShape size = timing_size(step);
+  const std::vector<const Variant*> all = {step.parent, &yours, step.own};
+  BenchOptions options;
+  options.rounds = 11;
+  options.sample_seconds = 0.01;
+  options.ladder_seconds = 3;
+  options.call_cap_seconds = 1.5;
+  options.threads = job.threads;
+  options.seed = job.seed;
+  options.progress = [](const std::string&, int round, int) { say({{"round", round}}); };
+  const Ladder ladder = bench(*step.op, size, all, options);
+  const Series& mine = ladder.series[1];
+  Json share = Json::array();
+  for (size_t i = 0; i < std::min(mine.seconds.size(), ladder.ceiling_per_second.size()); ++i)
+    share.push_back(ladder.ceiling_work / mine.seconds[i] / ladder.ceiling_per_second[i]);
+  return {{"size", size.name + ", " + shape_text(step.op->op, size.shape)},
+          {"parent", ladder.series[0].seconds},
+          {"yours", mine.seconds},
+          {"own", ladder.series[2].seconds},
+          {"of_ceiling", share},
+          {"ceiling", ladder.ceiling},
+          {"expected", expected_at(step, size)},
+          {"skipped", mine.skipped},
+          {"wrong", mine.wrong},
+          {"parent_skipped", ladder.series[0].skipped}};
+}
+
+int judge_step(const JudgeJob& job) {
+  const Step& step = find_step(job.step);
+  if (job.threads > 0) omp_set_num_threads(job.threads);
+  if (step.cuda()) simt::load_traced_variants();
+  if (!job.confined_to.empty()) forbid_processes();
+  say({{"at", "loading"}});
+  std::optional<Variant> yours;
+  try {
+    load(step, job.modules);
+    yours = variant_of(step);
+  } catch (const std::exception& error) {
+    say({{"wrong", error.what()}});
+    return 1;
+  }
+  const Variant* const list[] = {&*yours};
+  // Once at a small size first: who loops there, loops everywhere, and is not waited for long.
+  say({{"at", "trying"}});
+  auto result = check(*step.op, list,
+                      {.seed = job.seed,
+                       .max_failures = 1,
+                       .shape = small_shape(step, job.seed),
+                       .quick = true,
+                       .gradients = false,
+                       .done = {}})
+                    .variants.front();
+  if (result.failures.empty()) {
+    say({{"at", "checking"}});
+    // Asked at every shape: says no when the time is up, and tells who waits that it goes on.
+    const auto begin = std::chrono::steady_clock::now();
+    yours->supported = [&, shapes = 0, able = yours->supported](ShapeView shape, const Host& host) mutable {
+      const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      say({{"shape", ++shapes}});
+      return shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : able(shape, host);
+    };
+    result = check(*step.op, list, {.seed = job.seed, .max_failures = 1, .done = {}}).variants.front();
+    yours->supported = step.own->supported;
+  }
+  say({{"check", as_json(result)}});
+  if (result.passed() && job.time) {
+    if (step.cuda()) {
+      say({{"at", "counting"}});
+      say({{"counts", counts_of_step(step, *yours, job.seed)}});
+    } else {
+      say({{"at", "timing"}});
+      say({{"times", times_of(step, *yours, job)}});
+    }
+  }
+  say({{"done", true}});
+  return 0;
+}
+
+}  // namespace
+
+std::string to_text(const JudgeJob& job) {
+  return Json{{"step", job.step},           {"modules", job.modules}, {"seed", job.seed},
+              {"threads", job.threads},     {"time", job.time},       {"check_seconds", job.check_seconds},
+              {"confined", job.confined_to}}
+      .dump();
+}
+
+JudgeJob job_from_text(const std::string& text) {
+  const auto j = Json::parse(text);
+  return {.step = j.at("step"),
+          .modules = j.at("modules"),
+          .seed = j.at("seed"),
+          .threads = j.at("threads"),
+          .time = j.at("time"),
+          .check_seconds = j.at("check_seconds"),
+          .confined_to = j.at("confined")};
+}
+
+int judge(const JudgeJob& job) {
+  try {
+    return judge_step(job);
+  } catch (const std::exception& error) {
+    say({{"wrong", error.what()}});
+    return 2;
+  }
+}
+
+}  // namespace klab

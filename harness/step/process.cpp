@@ -1,0 +1,209 @@
+#include "harness/step/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostWords = 1 << 20;
+
+struct Pipe {
+  int read = -1, write = -1;
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
+    read = ends[0];
+    write = ends[1];
+  }
+  ~Pipe() {
+    close_write();
+    if (read >= 0) close(read);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void close_write() {
+    if (write >= 0) close(write);
+    write = -1;
+  }
+};
+
+/// Resident bytes of all processes of a group.
+int64_t resident_bytes(pid_t group) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  int64_t total = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (getpgid(pid_t(std::atoi(name.c_str()))) != group) continue;
+    int64_t size = 0, resident = 0;
+    if (std::ifstream in(entry.path() / "statm"); in >> size >> resident) total += resident * page;
+  }
+  return total;
+}
+
+class Running {
+ public:
+  Running(pid_t child, Pipe& words, Pipe& lines, const ProcessLimits& limits, const OnLine& on_line)
+      : child_(child), words_(words), lines_(lines), limits_(limits), on_line_(on_line) {}
+
+  Ended wait() {
+    deadline_ = after(limits_.seconds);
+    while (!over()) listen();
+    // What it started may live on, and hold the pipes open.
+    kill(-child_, SIGKILL);
+    drain();
+    ended_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    return std::move(ended_);
+  }
+
+ private:
+  static Clock::time_point after(double seconds) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  bool over() {
+    int status = 0;
+    if (waitpid(child_, &status, WNOHANG) == child_) {
+      if (stopped_) return true;
+      ended_.how = WIFEXITED(status) ? Ended::How::exited : Ended::How::signalled;
+      ended_.code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+      return true;
+    }
+    if (stopped_) return false;
+    if (Clock::now() >= deadline_) stop(Ended::How::too_long);
+    if (limits_.bytes > 0 && Clock::now() >= next_look_) {
+      const int64_t now = resident_bytes(child_);
+      ended_.most_bytes = std::max(ended_.most_bytes, now);
+      if (now > limits_.bytes) stop(Ended::How::too_much_memory);
+      next_look_ = after(0.03);
+    }
+    return false;
+  }
+
+  void stop(Ended::How how) {
+    ended_.how = how;
+    stopped_ = true;
+    kill(-child_, SIGKILL);
+  }
+
+  void listen() {
+    std::array<pollfd, 2> list{pollfd{words_.read, POLLIN, 0}, pollfd{lines_.read, POLLIN, 0}};
+    poll(list.data(), 2, 10);
+    take();
+    // Both closed: nothing but its end is awaited.
+    if ((list[0].revents & POLLHUP) != 0 && (list[1].revents & POLLHUP) != 0) usleep(1000);
+  }
+
+  /// What lies in the pipes, without waiting.
+  bool take() {
+    bool any = false;
+    std::array<char, 1 << 14> part{};
+    // Who writes without end must not keep the clock from being looked at.
+    ssize_t n = 0;
+    for (int turn = 0; turn < 64 && (n = ::read(words_.read, part.data(), part.size())) > 0;
+         ++turn, any = true) {
+      const size_t room = kMostWords - std::min(kMostWords, ended_.words.size());
+      ended_.words.append(part.data(), std::min(size_t(n), room));
+    }
+    for (; (n = ::read(lines_.read, part.data(), part.size())) > 0; any = true)
+      if (pending_.size() < kMostWords) pending_.append(part.data(), size_t(n));
+    for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
+      const std::string line = pending_.substr(0, end);
+      pending_.erase(0, end + 1);
+      if (!on_line_) continue;
+      limits_ = on_line_(line);
+      deadline_ = after(limits_.seconds);
+    }
+    return any;
+  }
+
+  void drain() {
+    while (take() && Clock::now() < deadline_) {
+    }
+  }
+
+  pid_t child_;
+  Pipe& words_;
+  Pipe& lines_;
+  ProcessLimits limits_;
+  const OnLine& on_line_;
+  Ended ended_;
+  bool stopped_ = false;
+  std::string pending_;
+  Clock::time_point begin_ = Clock::now(), deadline_, next_look_ = begin_;
+};
+
+}  // namespace
+
+Ended run_process(const std::vector<std::string>& command, const ProcessLimits& limits, const OnLine& on_line,
+                  const fs::path& folder, const std::vector<std::string>& environment) {
+  Pipe words, lines;
+  for (const int end : {words.read, lines.read}) fcntl(end, F_SETFL, O_NONBLOCK);
+  std::vector<char*> argv, envp;
+  for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  // The first of a name counts.
+  for (const std::string& e : environment) envp.push_back(const_cast<char*>(e.c_str()));
+  for (char** e = environ; *e != nullptr; ++e) envp.push_back(*e);
+  envp.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, words.write, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, words.write, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&files, lines.write, result_channel);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, argv[0], &files, &attributes, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0)
+    return {
+        .how = Ended::How::cannot_start, .code = error, .words = command[0] + ": " + std::strerror(error)};
+  words.close_write();
+  lines.close_write();
+  return Running(child, words, lines, limits, on_line).wait();
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }
+
+ScratchFolder::ScratchFolder() {
+  std::string form = (fs::temp_directory_path() / "klab_step_XXXXXX").string();
+  if (mkdtemp(form.data()) == nullptr)
+    throw std::runtime_error(form + ": cannot make a folder: " + std::strerror(errno));
+  path_ = form;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace klab

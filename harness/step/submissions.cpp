@@ -1,0 +1,166 @@
+#include "harness/step/submissions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/cli/source.h"
+#include "harness/machine.h"
+#include "harness/step/learner.h"
+#include "harness/step/process.h"
+#include "harness/step/sandbox.h"
+#include "harness/step/seal.h"
+#include "harness/step/work_file.h"
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr uintmax_t kMostBytes = 16 << 20;
+
+/// Names go to a terminal and into a table.
+std::string harmless(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127 || c == ',' || c == '"') c = '_';
+  return text.substr(0, 80);
+}
+
+std::string seal_of(Json j) {
+  j.erase("seal");
+  return sha256(j.dump());
+}
+
+Submission from_export(const fs::path& file) {
+  Submission s{.name = harmless(file.stem().string())};
+  if (fs::file_size(file) > kMostBytes) {
+    s.problem = "larger than 16 MB";
+    return s;
+  }
+  const Json j = Json::parse(read_text(file), nullptr, false);
+  if (!j.is_object() || !j.contains("klab_export") || !j.contains("files") || !j["files"].is_object()) {
+    s.problem = "no export of klab step";
+    return s;
+  }
+  if (j.contains("machine") && j["machine"].is_object() && j["machine"].contains("fingerprint") &&
+      j["machine"]["fingerprint"].is_string())
+    s.machine = harmless(j["machine"]["fingerprint"]);
+  s.sealed = j.contains("seal") && j["seal"].is_string() && j["seal"] == seal_of(j);
+  for (const auto& [name, text] : j["files"].items())
+    if (text.is_string()) s.files[name] = text;
+  return s;
+}
+
+/// A plain file below the folder, reached without links.
+bool is_plainly_below(const fs::path& file, const fs::path& folder) {
+  for (fs::path p = file; p != folder; p = p.parent_path()) {
+    if (fs::is_symlink(fs::symlink_status(p)) || !p.has_relative_path()) return false;
+  }
+  return fs::is_regular_file(fs::symlink_status(file)) && fs::file_size(file) <= kMostBytes;
+}
+
+Submission from_folder(const fs::path& folder) {
+  Submission s{.name = harmless(folder.filename().string())};
+  for (const Step& step : steps())
+    if (const fs::path file = folder / step.work; fs::exists(fs::symlink_status(file))) {
+      if (is_plainly_below(file, folder))
+        s.files[step.work] = read_text(file);
+      else
+        s.problem = step.work + " is a link, or no plain file";
+    }
+  return s;
+}
+
+}  // namespace
+
+std::string export_text(const fs::path& work, const std::string& name) {
+  Json files = Json::object();
+  for (const Step& step : steps())
+    if (fs::is_regular_file(work / step.work)) files[step.work] = read_text(work / step.work);
+  if (files.empty())
+    throw std::runtime_error(work.string() + " has no work file yet: klab step LAB.NN begins one");
+  Json j = {{"klab_export", kVersion}, {"name", name},
+            {"date", now_text()},      {"machine", to_json(this_machine())},
+            {"files", files},          {"progress", to_json(read_progress(work))}};
+  j["seal"] = seal_of(j);
+  return j.dump(1) + "\n";
+}
+
+std::vector<Submission> submissions_in(const fs::path& folder) {
+  if (!fs::is_directory(folder)) throw std::runtime_error(folder.string() + " is no folder of submissions");
+  std::vector<Submission> list;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_symlink() || entry.path().filename().string().starts_with(".")) continue;
+    if (entry.is_directory()) list.push_back(from_folder(entry.path()));
+    if (entry.is_regular_file() && entry.path().extension() == ".json")
+      list.push_back(from_export(entry.path()));
+  }
+  if (list.empty())
+    throw std::runtime_error(
+        folder.string() + " holds no submission: neither NAME.json (klab step --export) nor folders NAME/");
+  std::ranges::sort(list, {}, &Submission::name);
+  return list;
+}
+
+std::vector<Grade> grade(const std::vector<Submission>& submissions, const GradeOptions& options) {
+  if (const std::string lacks = why_no_sandbox(); !lacks.empty())
+    throw std::runtime_error("nothing was run: what strangers wrote is not run unconfined, and " + lacks);
+  std::vector<Grade> grades;
+  for (const Submission& s : submissions)
+    for (const Step* step : options.steps) {
+      Grade g{.name = s.name, .step = step->name};
+      const auto at = s.files.find(step->work);
+      if (!s.problem.empty() || at == s.files.end()) {
+        g.answer.outcome = Outcome::missing;
+        g.answer.text = !s.problem.empty() ? s.problem : "has no " + step->work;
+        grades.push_back(std::move(g));
+        continue;
+      }
+      const auto doing = [&](const std::string& what) {
+        if (options.progress) options.progress(s.name + ", " + step->name + ": " + what);
+      };
+      const ScratchFolder folder;
+      const fs::path file = folder.path() / fs::path(step->work).filename();
+      std::ofstream(file) << at->second;
+      g.answer = check_work(*step, file,
+                            {.seed = options.seed,
+                             .threads = options.threads,
+                             .time = options.time,
+                             .seconds = options.seconds,
+                             .check_seconds = options.seconds / 2,
+                             .bytes = options.bytes,
+                             .untrusted = true,
+                             .progress = doing});
+      g.passed = g.answer.passed();
+      const auto& over = g.answer.speed.over_parent;
+      if (options.threshold > 0 && g.answer.safe() && over) {
+        g.passed = over->value >= options.threshold && over->low > 1;
+        g.remark = fmt::format("{:.2f} asked", options.threshold);
+      }
+      if (!s.sealed && !s.machine.empty())
+        g.remark += std::string(g.remark.empty() ? "" : "; ") + "changed since its export";
+      grades.push_back(std::move(g));
+    }
+  return grades;
+}
+
+std::string grades_csv(const std::vector<Grade>& grades) {
+  std::string text = "name,step,passed,outcome,over_parent,low,high,of_own,cases,seconds,remark,text\n";
+  for (const Grade& g : grades) {
+    const auto& over = g.answer.speed.over_parent;
+    std::string why = harmless(g.answer.text);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{:.1f},{},{}\n", g.name, g.step, g.passed ? 1 : 0,
+                        name_of(g.answer.outcome), over ? fmt::format("{:.3f}", over->value) : "",
+                        over ? fmt::format("{:.3f}", over->low) : "",
+                        over ? fmt::format("{:.3f}", over->high) : "",
+                        g.answer.speed.of_own > 0 ? fmt::format("{:.3f}", g.answer.speed.of_own) : "",
+                        g.answer.cases, g.answer.seconds, harmless(g.remark), why);
+  }
+  return text;
+}
+
+}  // namespace klab

@@ -1,0 +1,12 @@
+// Included before every work file by the command that compiles it: the variant it registers is the step's, wherever the
+// file lies.
+//
+//   KLAB_STEP_FILE   the work file itself, for Highway, which includes it once for each instruction set
+//   KLAB_STEP_PATH   "work/<op>/<backend>/NN_yours.cpp", from which the variant has its id
+#pragma once
+
+#include "harness/registrar.h"
+
+#undef KLAB_VARIANT
+#define KLAB_VARIANT(Contract, ...) \
+  const ::klab::Registrar<Contract> klab_registrar_##Contract(KLAB_STEP_PATH, __LINE__, __VA_ARGS__)

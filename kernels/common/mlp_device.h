@@ -1,0 +1,45 @@
+// Layers of mlp_fwd and mlp_bwd as a kernel asks for them: what MlpFwd::Shape says of them on the host.
+// Shared by the CUDA rungs that go through all layers in one launch.
+#pragma once
+
+#include "kernels/common/cuda.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+
+namespace klab {
+namespace {
+
+struct MlpLayers {
+  int64_t n, in, width, hidden, out;
+  bool logistic;
+
+  explicit MlpLayers(const MlpFwd::Shape& s)
+      : n(s.n), in(s.in), width(s.width), hidden(s.hidden), out(s.out), logistic(s.logistic != 0) {}
+
+  __host__ __device__ int64_t count() const { return hidden + 1; }
+  __host__ __device__ int64_t from(int64_t l) const { return l == 0 ? in : width; }
+  __host__ __device__ int64_t to(int64_t l) const { return l == hidden ? out : width; }
+  __host__ __device__ int64_t widest() const {
+    const int64_t more = in > width ? in : width;
+    return more > out ? more : out;
+  }
+  /// Where a layer's weights [to][from] begin; weight_begin(count()) is their number.
+  __host__ __device__ int64_t weight_begin(int64_t l) const {
+    if (l == 0) return 0;
+    const int64_t square = (l <= hidden ? l : hidden) - 1;
+    return width * in + square * width * width + (l > hidden ? out * width : 0);
+  }
+};
+
+/// Channels up to whole fragments of 16.
+__host__ __device__ inline int mlp_whole(int64_t channels) { return int(channels + 15) / 16 * 16; }
+
+/// Where a layer begins in a gradient of the weights that is kept in whole fragments:
+/// [whole(to)][whole(from)].
+__host__ __device__ inline int64_t mlp_whole_begin(const MlpLayers& s, int64_t l) {
+  int64_t begin = 0;
+  for (int64_t k = 0; k < l; ++k) begin += int64_t(mlp_whole(s.to(k))) * mlp_whole(s.from(k));
+  return begin;
+}
+
+}  // namespace
+}  // namespace klab

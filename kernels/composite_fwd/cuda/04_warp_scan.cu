@@ -1,0 +1,82 @@
+// composite_fwd.cuda.04_warp_scan: a warp a ray, the scan in registers (the "wavefront").
+//
+// CHANGE    a warp has a ray, 32 samples at a time: five shuffles make the prefix product, and five each of the four
+//           sums. No shared memory, no barrier.
+// EXPECT    no barriers, half as many idle lanes on rays of a mean of 32 samples, and four rays a block that end
+//           independently of each other. At least 1.5 times faster.
+// NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
+// NEEDS     nothing; a ray longer than a warp goes piece by piece.
+// TRIED     -
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/composite_fwd/composite_fwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr unsigned kWarp = ~0U;
+
+/// Sum over all lanes, in all lanes.
+__device__ __forceinline__ float sum_of(float value) {
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kWarp, value, step);
+  return value;
+}
+
+/// Warp r has ray r.
+__global__ void __launch_bounds__(kThreads)
+    composite(int64_t rays, int64_t samples, const int32_t* __restrict__ ray_begin,
+              const float* __restrict__ density_raw, const float* __restrict__ rgb,
+              const float* __restrict__ delta, const float* __restrict__ t,
+              const float* __restrict__ background, float* __restrict__ color, float* __restrict__ opacity,
+              float* __restrict__ depth) {
+  const int64_t r = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (r >= rays) return;  // all lanes of the warp
+  const int lane = int(threadIdx.x) % 32;
+  const int64_t end = ray_begin[r + 1];
+  constexpr float kStop = float(CompositeFwd::stop);
+  float in_front = 1;  // transmittance in front of this piece, the same in all lanes
+  float red = 0, green = 0, blue = 0, far = 0;
+  for (int64_t first = ray_begin[r]; first < end && in_front >= kStop; first += 32) {
+    // Lanes past the end of the ray are clear: nothing is absorbed there and their weight is 0.
+    const int64_t i = first + lane;
+    const float own = i < end ? expf(-expf(density_raw[i]) * delta[i]) : 1;
+    float up_to = own;  // product over this lane and those before it
+    for (int step = 1; step < 32; step *= 2) {
+      const float before = __shfl_up_sync(kWarp, up_to, step);
+      if (lane >= step) up_to *= before;
+    }
+    const float before = __shfl_up_sync(kWarp, up_to, 1);
+    const float transmittance = lane > 0 ? in_front * before : in_front;
+    in_front *= __shfl_sync(kWarp, up_to, 31);
+    if (i >= end) continue;
+    const float weight = transmittance * (1 - own);
+    red += weight * rgb[i];
+    green += weight * rgb[samples + i];
+    blue += weight * rgb[2 * samples + i];
+    far += weight * t[i];
+  }
+  red = sum_of(red), green = sum_of(green), blue = sum_of(blue), far = sum_of(far);
+  if (lane > 0) return;
+  color[r] = red + in_front * background[r];
+  color[rays + r] = green + in_front * background[rays + r];
+  color[2 * rays + r] = blue + in_front * background[2 * rays + r];
+  opacity[r] = 1 - in_front;
+  depth[r] = far;
+}
+
+void run(const CompositeFwd::Args<float>& x) {
+  if (x.shape.rays == 0) return;
+  const auto blocks = unsigned((32 * x.shape.rays + kThreads - 1) / kThreads);
+  cuda::launch(composite, dim3(blocks), dim3(kThreads), 0, x.shape.rays, x.shape.samples, x.ray_begin,
+               x.density_raw, x.rgb, x.delta, x.t, x.background, x.color, x.opacity, x.depth);
+}
+
+KLAB_VARIANT(CompositeFwd, {.run = run,
+                            .parent = "03_shared_scan",
+                            .numerics = {.growth = Growth::linear},
+                            .tiles = {32},
+                            .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab

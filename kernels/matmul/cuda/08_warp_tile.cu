@@ -1,0 +1,122 @@
+// matmul.cuda.08_warp_tile: a warp has a nearly square part of C.
+//
+// CHANGE    the 32 lanes stand as 8 x 4 where they stood as 2 x 16: a warp has 64 rows and 32 columns of C in
+//           place of 16 and 128, and the block's eight warps 2 x 4 such parts.
+// EXPECT    for each p a warp wants 64 + 32 different floats in place of 16 + 128, for the same 2048
+//           multiply-adds: the load count n³/v₁ + n³/v₂ again, now with the warp's tile. As many requests;
+//           but lanes that ask for the same 16 bytes are served at once where the hardware sees it. Between
+//           nothing and 1.2 times the parent.
+// NUMERICS  as the parent.
+// NEEDS     compute capability 8.0; 16.4 KB of shared memory. n that is a multiple of 4 for copies of 16
+//           bytes.
+// TRIED     -
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/matmul/matmul.h"
+
+namespace klab {
+namespace {
+
+constexpr int kTile = 128, kDepth = 8;
+constexpr int kOwn = 8;  // rows and columns of a thread
+constexpr int kWarpRows = 64, kWarpColumns = 32, kLanesAcross = 4;
+constexpr int kThreads = (kTile / kOwn) * (kTile / kOwn);
+constexpr int kPadded = kTile + 4;
+static_assert(kTile * kDepth == 4 * kThreads, "a thread fetches four floats of each tile");
+
+struct Tiles {
+  float a[kDepth][kPadded];  // [p][row]
+  float b[kDepth][kTile];    // [p][column]
+};
+
+/// Asks for the tiles at depth p0. What lies outside the matrices becomes zero, and is not read.
+template <bool whole>
+__device__ __forceinline__ void ask(Tiles& to, const float* __restrict__ a, const float* __restrict__ b,
+                                    int64_t m, int64_t n, int64_t k, int64_t i0, int64_t j0, int64_t p0) {
+  const int t = threadIdx.x;
+  const int a_row = t / kDepth, a_p = t % kDepth;
+#pragma unroll
+  for (int r = a_row; r < kTile; r += kThreads / kDepth) {
+    const bool inside = i0 + r < m && p0 + a_p < k;
+    cuda::copy_async_zfill<4>(&to.a[a_p][r], inside ? a + (i0 + r) * k + p0 + a_p : a, inside ? 4 : 0);
+  }
+  const int b_p = t / (kTile / 4), b_column = t % (kTile / 4) * 4;
+  const int64_t left = p0 + b_p < k ? n - j0 - b_column : 0;
+  const float* from = b + (p0 + b_p) * n + j0 + b_column;
+  if constexpr (whole) {
+    cuda::copy_async_zfill<16>(&to.b[b_p][b_column], left > 0 ? from : b, left > 0 ? 16 : 0);
+  } else {
+    for (int s = 0; s < 4; ++s)
+      cuda::copy_async_zfill<4>(&to.b[b_p][b_column + s], left > s ? from + s : b, left > s ? 4 : 0);
+  }
+  cuda::copy_async_commit();
+}
+
+template <bool whole>
+__global__ void __launch_bounds__(kThreads) multiply(const float* __restrict__ a, const float* __restrict__ b,
+                                                     float* __restrict__ c, int64_t m, int64_t n, int64_t k) {
+  __shared__ __align__(16) Tiles tiles[2];
+  const int t = threadIdx.x;
+  const int64_t across = (n + kTile - 1) / kTile;
+  const int64_t i0 = blockIdx.x / across * kTile, j0 = blockIdx.x % across * kTile;
+  const int warp = t / 32, lane = t % 32, warps_across = kTile / kWarpColumns;
+  const int row = warp / warps_across * kWarpRows + lane / kLanesAcross * 4;        // and row + 32
+  const int column = warp % warps_across * kWarpColumns + lane % kLanesAcross * 4;  // and column + 16
+  float sum[kOwn][kOwn] = {};
+  if (k > 0) ask<whole>(tiles[0], a, b, m, n, k, i0, j0, 0);
+  int now = 0;
+  for (int64_t p0 = 0; p0 < k; p0 += kDepth, now ^= 1) {
+    cuda::copy_async_wait<0>();  // this thread's copies have landed ...
+    __syncthreads();             // ... and everybody's; nobody works on the other buffer any more
+    if (p0 + kDepth < k) ask<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
+#pragma unroll
+    for (int p = 0; p < kDepth; ++p) {
+      const float4 a0 = *reinterpret_cast<const float4*>(&tiles[now].a[p][row]);
+      const float4 a1 = *reinterpret_cast<const float4*>(&tiles[now].a[p][row + kWarpRows / 2]);
+      const float4 b0 = *reinterpret_cast<const float4*>(&tiles[now].b[p][column]);
+      const float4 b1 = *reinterpret_cast<const float4*>(&tiles[now].b[p][column + kWarpColumns / 2]);
+      const float of_a[kOwn] = {a0.x, a0.y, a0.z, a0.w, a1.x, a1.y, a1.z, a1.w};
+      const float of_b[kOwn] = {b0.x, b0.y, b0.z, b0.w, b1.x, b1.y, b1.z, b1.w};
+#pragma unroll
+      for (int r = 0; r < kOwn; ++r)
+#pragma unroll
+        for (int s = 0; s < kOwn; ++s) sum[r][s] += of_a[r] * of_b[s];
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < kOwn; ++r) {
+    const int64_t i = i0 + row + r % 4 + r / 4 * kWarpRows / 2;
+    if (i >= m) break;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t j = j0 + column + half * kWarpColumns / 2;
+      float* to = c + i * n + j;
+      const float* from = sum[r] + 4 * half;
+      if (whole && j < n) *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+      for (int s = 0; !whole && s < 4; ++s)
+        if (j + s < n) to[s] = from[s];
+    }
+  }
+}
+
+/// Begins on `bytes` bytes.
+bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+void run(const Matmul::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
+  const bool whole = n % 4 == 0 && aligned(x.b, 16) && aligned(x.c, 16);
+  cuda::launch(whole ? multiply<true> : multiply<false>, dim3(unsigned(down * across)), dim3(kThreads), 0,
+               x.a, x.b, x.c, m, n, k);
+}
+
+KLAB_VARIANT(Matmul,
+             {.run = run,
+              .parent = "07_async_copies",
+              .tiles = {4, kDepth, kTile},
+              .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1},
+              .supported = [](const Matmul::Shape&, const Host& host) { return cuda::needs(host, 80); }});
+
+}  // namespace
+}  // namespace klab

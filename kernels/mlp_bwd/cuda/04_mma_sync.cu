@@ -1,0 +1,316 @@
+// mlp_bwd.cuda.04_mma_sync: activations recomputed and gradients carried in registers.
+//
+// CHANGE    as in the forward's 04, a warp takes 16 samples through the layers in registers, and then their
+//           gradients back: samples are rows, and what a lane holds of a result is what the next product
+//           wants of it. Shared memory gets one copy of each, samples along the rows, for the sum over
+//           samples and for the masks.
+// EXPECT    W h and W^T D are ldmatrix on weights and mma.sync; only D^T h reads both factors from shared
+//           memory, turned by ldmatrix, and meets all warps of the block. No result passes through memory to
+//           be clipped. At least 1.5 times the parent; the block's copy of d_weights, read and written for
+//           each 64 samples, is the limit.
+// NUMERICS  as the parent.
+// NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory for the inputs of
+//           all layers, one layer of gradients and the largest layer's weights.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/mlp_device.h"
+#include "kernels/common/mma.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kSide = 16, kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
+constexpr int64_t kMost = 128;
+constexpr size_t kShared = 160 << 10;
+
+/// Distance of rows in shared memory: an odd multiple of 16 bytes, so that 8 rows begin in different banks.
+__host__ __device__ inline int stride_of(int64_t channels) { return mlp_whole(channels) + 8; }
+/// Elements of shared memory: weights, gradients, inputs of all layers.
+__host__ __device__ inline int weights_room(const MlpLayers& s) {
+  return mlp_whole(s.widest()) * stride_of(s.widest());
+}
+__host__ __device__ inline int gradients_room(const MlpLayers& s) { return kSamples * stride_of(s.widest()); }
+size_t shared_bytes(const MlpLayers& s) {
+  const int inputs = kSamples * (stride_of(s.in) + int(s.hidden) * stride_of(s.width));
+  return size_t(weights_room(s) + gradients_room(s) + inputs) * sizeof(__nv_bfloat16);
+}
+
+__device__ __forceinline__ uint32_t pack(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return uint32_t(__bfloat16_as_ushort(pair.y)) << 16 | __bfloat16_as_ushort(pair.x);
+}
+
+/// 16 samples of a warp as left factors of mma.sync: block b has channels 16b to 16b + 15. Element r of a
+/// block is a pair of channels from column(r) on, of the sample row(r).
+template <int kBlocks>
+using Rows = uint32_t[kBlocks][4];
+__device__ __forceinline__ int row(int r) { return int(threadIdx.x) % 32 / 4 + r % 2 * 8; }
+__device__ __forceinline__ int column(int r) { return int(threadIdx.x) % 4 * 2 + r / 2 * 8; }
+/// Of two results of 8 columns, the pair that becomes element r.
+__device__ __forceinline__ const float* pair_of(const float (&sum)[2][4], int r) {
+  return sum[r / 2] + r % 2 * 2;
+}
+
+/// Copies rows to shared memory: [sample][channel].
+template <int kBlocks>
+__device__ __forceinline__ void keep(__nv_bfloat16* shared, const Rows<kBlocks>& h, int channels) {
+  const int warp = int(threadIdx.x) / 32;
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    if (b * kSide >= channels) break;
+#pragma unroll
+    for (int r = 0; r < 4; ++r)
+      *reinterpret_cast<uint32_t*>(
+          &shared[(warp * kSide + row(r)) * stride_of(channels) + b * kSide + column(r)]) = h[b][r];
+  }
+}
+
+/// Channel-major values of a warp's samples from i on, zeros beyond the edges.
+template <int kBlocks>
+__device__ __forceinline__ void load_rows(Rows<kBlocks>& h, const float* __restrict__ from, int64_t n,
+                                          int64_t channels, int64_t i) {
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int64_t sample = i + row(r), c = b * kSide + column(r);
+      const bool there = sample < n;
+      h[b][r] = pack(there && c < channels ? from[c * n + sample] : 0,
+                     there && c + 1 < channels ? from[(c + 1) * n + sample] : 0);
+    }
+}
+
+/// Brings layer l, [to][from] rounded, zeros up to whole fragments. A barrier before and one after.
+__device__ __forceinline__ void bring_weights(__nv_bfloat16* shared, const MlpLayers& s, int64_t l,
+                                              const float* __restrict__ weights) {
+  const int from = int(s.from(l)), to = int(s.to(l)), columns = mlp_whole(from);
+  const float* w = weights + s.weight_begin(l);
+  __syncthreads();
+  for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += kThreads) {
+    const int r = e / columns, c = e % columns;
+    shared[r * stride_of(from) + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
+  }
+  __syncthreads();
+}
+
+/// Sums of 16 units from u0 on: rows · W^T (turned = false: W is [units][channels]), or of 16 channels: rows
+/// · W.
+template <bool turned, int kBlocks>
+__device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>& rows,
+                                         const __nv_bfloat16* w, int stride, int channels, int u0) {
+  const int lane = int(threadIdx.x) % 32;
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    if (b * kSide >= channels) break;
+    uint32_t of_w[4];  // columns 0-7 at steps 0-7 and 8-15 of the sum, then columns 8-15
+    if constexpr (turned)
+      cuda::ldmatrix_x4_trans(of_w, w + (b * kSide + lane % 16) * stride + u0 + lane / 16 * 8);
+    else
+      cuda::ldmatrix_x4(of_w, w + (u0 + lane % 8 + lane / 16 * 8) * stride + b * kSide + lane / 8 % 2 * 8);
+    const uint32_t low[2] = {of_w[0], of_w[1]}, high[2] = {of_w[2], of_w[3]};
+    cuda::mma_m16n8k16_bf16(sum[0], rows[b], low, sum[0]);
+    cuda::mma_m16n8k16_bf16(sum[1], rows[b], high, sum[1]);
+  }
+}
+
+/// rows = relu(W rows).
+template <int kBlocks>
+__device__ __forceinline__ void hidden_layer(Rows<kBlocks>& rows, const __nv_bfloat16* w, int from, int to) {
+  Rows<kBlocks> next = {};
+#pragma unroll
+  for (int u = 0; u < kBlocks; ++u) {
+    if (u * kSide >= to) break;
+    float sum[2][4] = {};
+    multiply<false>(sum, rows, w, stride_of(from), from, u * kSide);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) next[u][r] = pack(fmaxf(pair_of(sum, r)[0], 0), fmaxf(pair_of(sum, r)[1], 0));
+  }
+#pragma unroll
+  for (int u = 0; u < kBlocks; ++u)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) rows[u][r] = next[u][r];
+}
+
+/// rows = d_y times the logistic's derivative at W rows.
+template <int kBlocks>
+__device__ __forceinline__ void through_logistic(Rows<kBlocks>& rows, const __nv_bfloat16* w, int from,
+                                                 int to, const float* __restrict__ d_y, int64_t n,
+                                                 int64_t i) {
+  Rows<kBlocks> next = {};
+#pragma unroll
+  for (int u = 0; u < kBlocks; ++u) {
+    if (u * kSide >= to) break;
+    float sum[2][4] = {};
+    multiply<false>(sum, rows, w, stride_of(from), from, u * kSide);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      float d[2];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int64_t unit = u * kSide + column(r) + e, sample = i + row(r);
+        const float z = pair_of(sum, r)[e];
+        const float given = unit < to && sample < n ? d_y[unit * n + sample] : 0;
+        d[e] = given * (1 / (1 + expf(-z))) * (1 / (1 + expf(z)));
+      }
+      next[u][r] = pack(d[0], d[1]);
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < kBlocks; ++u)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) rows[u][r] = next[u][r];
+}
+
+/// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps.
+__device__ __forceinline__ void weight_gradient(float* copy, const __nv_bfloat16* d, const __nv_bfloat16* h,
+                                                int from, int to, bool first) {
+  const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32, columns = mlp_whole(from);
+  for (int t = warp; t < mlp_whole(to) / kSide * (columns / kSide); t += kWarps) {
+    const int u0 = t / (columns / kSide) * kSide, c0 = t % (columns / kSide) * kSide;
+    float sum[2][4] = {};
+#pragma unroll
+    for (int i = 0; i < kSamples; i += kSide) {
+      uint32_t of_d[4], of_h[4];
+      cuda::ldmatrix_x4_trans(of_d,
+                              d + (i + lane % 8 + lane / 16 * 8) * stride_of(to) + u0 + lane / 8 % 2 * 8);
+      cuda::ldmatrix_x4_trans(of_h, h + (i + lane % 16) * stride_of(from) + c0 + lane / 16 * 8);
+      const uint32_t low[2] = {of_h[0], of_h[1]}, high[2] = {of_h[2], of_h[3]};
+      cuda::mma_m16n8k16_bf16(sum[0], of_d, low, sum[0]);
+      cuda::mma_m16n8k16_bf16(sum[1], of_d, high, sum[1]);
+    }
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      auto* to_copy = reinterpret_cast<float2*>(copy + (u0 + row(r)) * columns + c0 + column(r));
+      float2 total = make_float2(pair_of(sum, r)[0], pair_of(sum, r)[1]);
+      if (!first) {
+        const float2 before = *to_copy;
+        total = make_float2(before.x + total.x, before.y + total.y);
+      }
+      *to_copy = total;
+    }
+  }
+}
+
+/// rows = W^T rows where h > 0; for the first layer d_x = W^T rows.
+template <int kBlocks>
+__device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, const __nv_bfloat16* w,
+                                               const __nv_bfloat16* h, int from, int to, float* d_x,
+                                               int64_t n, int64_t i) {
+  const int warp = int(threadIdx.x) / 32;
+  Rows<kBlocks> next = {};
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    if (b * kSide >= from) break;
+    float sum[2][4] = {};
+    multiply<true>(sum, rows, w, stride_of(from), to, b * kSide);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const float low = pair_of(sum, r)[0], high = pair_of(sum, r)[1];
+      const int c = b * kSide + column(r);
+      if (d_x == nullptr) {
+        const auto of_h =
+            *reinterpret_cast<const uint32_t*>(&h[(warp * kSide + row(r)) * stride_of(from) + c]);
+        // Clipped at zero, so that what is not zero is positive.
+        next[b][r] = pack(of_h & 0xFFFFU ? low : 0, of_h >> 16 ? high : 0);
+      } else if (i + row(r) < n) {
+        if (c < from) d_x[c * n + i + row(r)] = low;
+        if (c + 1 < from) d_x[(c + 1) * n + i + row(r)] = high;
+      }
+    }
+  }
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) rows[b][r] = next[b][r];
+}
+
+template <int kBlocks>
+__global__ void __launch_bounds__(kThreads)
+    gradients(MlpLayers s, const float* __restrict__ x, const float* __restrict__ weights,
+              const float* __restrict__ d_y, float* __restrict__ d_x, float* __restrict__ copies) {
+  KLAB_DYNAMIC_SHARED(__nv_bfloat16, w);
+  __nv_bfloat16* const d = w + weights_room(s);
+  __nv_bfloat16* const inputs = d + gradients_room(s);
+  float* const copy = copies + blockIdx.x * mlp_whole_begin(s, s.count());
+  for (int64_t i0 = int64_t(blockIdx.x) * kSamples; i0 < s.n; i0 += int64_t(gridDim.x) * kSamples) {
+    const bool first = i0 == int64_t(blockIdx.x) * kSamples;
+    const int64_t i = i0 + threadIdx.x / 32 * kSide;  // this warp's first sample
+    __nv_bfloat16* h = inputs;
+    Rows<kBlocks> rows;
+    load_rows(rows, x, s.n, s.in, i);
+    __syncthreads();  // the tile before is done with
+    keep(h, rows, int(s.in));
+    for (int64_t l = 0; l < s.hidden; ++l) {
+      bring_weights(w, s, l, weights);
+      hidden_layer(rows, w, int(s.from(l)), int(s.width));
+      h += kSamples * stride_of(s.from(l));
+      keep(h, rows, int(s.width));
+    }
+    bring_weights(w, s, s.hidden, weights);
+    if (s.logistic)
+      through_logistic(rows, w, int(s.width), int(s.out), d_y, s.n, i);
+    else
+      load_rows(rows, d_y, s.n, s.out, i);
+    for (int64_t l = s.hidden; l >= 0; --l) {
+      const int from = int(s.from(l)), to = int(s.to(l));
+      if (l < s.hidden) bring_weights(w, s, l, weights);
+      keep(d, rows, to);
+      __syncthreads();  // everybody's D and h are there
+      weight_gradient(copy + mlp_whole_begin(s, l), d, h, from, to, first);
+      input_gradient(rows, w, h, from, to, l == 0 ? d_x : nullptr, s.n, i);
+      if (l > 0) h -= kSamples * stride_of(s.from(l - 1));
+    }
+  }
+}
+
+/// d_weights of layer l += the blocks' copies, in their order.
+__global__ void __launch_bounds__(kThreads)
+    add_copies(MlpLayers s, int64_t l, const float* __restrict__ copies, int64_t copy, int blocks,
+               float* __restrict__ d_weights) {
+  const int64_t e = int64_t(blockIdx.x) * kThreads + threadIdx.x, from = s.from(l);
+  if (e >= from * s.to(l)) return;
+  const int64_t at = mlp_whole_begin(s, l) + e / from * mlp_whole(from) + e % from;
+  float sum = 0;
+  for (int b = 0; b < blocks; ++b) sum += copies[b * copy + at];
+  d_weights[s.weight_begin(l) + e] += sum;
+}
+
+void run(const MlpBwd::Args<float>& x) {
+  const MlpLayers s(x.shape);
+  if (s.n == 0) return;
+  const int64_t tiles = (s.n + kSamples - 1) / kSamples, held = 4 * cuda::device().multiprocessors;
+  const auto blocks = unsigned(std::min(tiles, held));
+  const int64_t copy = mlp_whole_begin(s, s.count());
+  cuda::Scratch copies(blocks * size_t(copy) * sizeof(float));
+  const auto kernel = s.widest() <= 64 ? gradients<4> : gradients<8>;
+  cuda::allow_shared(kernel, shared_bytes(s));
+  cuda::launch(kernel, dim3(blocks), dim3(kThreads), shared_bytes(s), s, x.x, x.weights, x.d_y, x.d_x,
+               copies.as<float>());
+  for (int64_t l = 0; l < s.count(); ++l)
+    cuda::launch(add_copies, dim3(unsigned((s.from(l) * s.to(l) + kThreads - 1) / kThreads)), dim3(kThreads),
+                 0, s, l, copies.as<float>(), copy, int(blocks), x.d_weights);
+}
+
+std::string supported(const MlpBwd::Shape& shape, const Host& host) {
+  const MlpLayers s(shape);
+  if (s.widest() > kMost) return "keeps layers of at most " + std::to_string(kMost) + " channels on the chip";
+  if (shared_bytes(s) > kShared)
+    return "needs " + std::to_string(shared_bytes(s)) +
+           " bytes of shared memory for its activations; it takes " + std::to_string(kShared) + " at most";
+  return cuda::needs(host, 80);
+}
+
+KLAB_VARIANT(MlpBwd, {.run = run,
+                      .parent = "03_wmma",
+                      .forward = "04_mma_sync",
+                      .numerics = {.unit = Unit::bf16},
+                      .tiles = {kSamples},
+                      .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.5},
+                      .supported = supported});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,178 @@
+// softmax_xent_bwd.cpu.05_rows_in_lanes: short rows side by side, one in each lane.
+//
+// CHANGE    up to 48 classes, 16 rows are transposed on their way in, and back on their way out; in between
+//           no lane needs another.
+// EXPECT    with ten classes about twice the parent. Less than in the forward: the way out is transposed one
+//           element at a time.
+// NUMERICS  a lane adds up a row from left to right.
+// NEEDS     nothing. The rows left over at the end go the parent's way; threads begin at multiples of 16
+//           rows, so that these are the same for any number of threads.
+// TRIED     -
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/registrar.h"
+#include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/softmax_xent_bwd/cpu/05_rows_in_lanes.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// The first `count` lanes from p; the others can be no maximum.
+HWY_INLINE V load_or_lowest(Tag d, const float* p, int64_t count) {
+  return hn::IfThenElse(hn::FirstN(d, size_t(count)), load_first(d, p, size_t(count)), hn::Set(d, kLowest));
+}
+
+float largest_of(const float* HWY_RESTRICT row, int64_t c) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  V a = hn::Set(d, kLowest), b = a, e = a, f = a;
+  int64_t j = 0;
+  for (; j + 4 * lanes <= c; j += 4 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, row + j));
+    b = hn::Max(b, hn::LoadU(d, row + j + lanes));
+    e = hn::Max(e, hn::LoadU(d, row + j + 2 * lanes));
+    f = hn::Max(f, hn::LoadU(d, row + j + 3 * lanes));
+  }
+  for (; j + lanes <= c; j += lanes) a = hn::Max(a, hn::LoadU(d, row + j));
+  if (j < c) b = hn::Max(b, load_or_lowest(d, row + j, c - j));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(e, f))));
+}
+
+/// Leaves exp(row[j] - largest) in d and returns their sum.
+float exponentials(const float* HWY_RESTRICT row, float* HWY_RESTRICT d, int64_t c, float largest) {
+  const Tag tag;
+  const int64_t lanes = int64_t(hn::Lanes(tag));
+  const V m = hn::Set(tag, largest);
+  V a = hn::Zero(tag), b = a;
+  int64_t j = 0;
+  for (; j + 2 * lanes <= c; j += 2 * lanes) {
+    const V first = exp_minus(tag, hn::Sub(m, hn::LoadU(tag, row + j)));
+    const V second = exp_minus(tag, hn::Sub(m, hn::LoadU(tag, row + j + lanes)));
+    hn::StoreU(first, tag, d + j);
+    hn::StoreU(second, tag, d + j + lanes);
+    a = hn::Add(a, first);
+    b = hn::Add(b, second);
+  }
+  for (; j < c; j += lanes) {
+    const size_t count = size_t(c - j < lanes ? c - j : lanes);
+    const V e = exp_minus(tag, hn::Sub(m, load_first(tag, row + j, count)));
+    store_first(e, tag, d + j, count);
+    b = hn::Add(b, hn::IfThenElseZero(hn::FirstN(tag, count), e));
+  }
+  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(a, b)));
+}
+
+void multiply(float* d, int64_t c, float scale) {
+  const Tag tag;
+  const int64_t lanes = int64_t(hn::Lanes(tag));
+  const V by = hn::Set(tag, scale);
+  int64_t j = 0;
+  for (; j + lanes <= c; j += lanes) hn::StoreU(hn::Mul(hn::LoadU(tag, d + j), by), tag, d + j);
+  for (; j < c; ++j) d[j] *= scale;
+}
+
+constexpr int64_t kShort = 48;  // classes up to which rows go side by side
+
+// `lanes` rows side by side: column j of all of them is one vector of the buffer.
+void gradients_of_short_rows(const SoftmaxXentBwd::Args<float>& x, int64_t i) {
+  const Tag tag;
+  const hn::RebindToSigned<Tag> di;
+  const size_t lanes = hn::Lanes(tag);
+  const int64_t c = x.shape.c;
+  const float* first = x.logits + i * c;
+  const auto row_begins = hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(c)));
+  HWY_ALIGN float columns[size_t(kShort) * 16];
+  V largest = hn::Set(tag, kLowest);
+  for (int64_t j = 0; j < c; ++j) {
+    const V column = hn::GatherIndex(tag, first + j, row_begins);
+    hn::Store(column, tag, columns + size_t(j) * lanes);
+    largest = hn::Max(largest, column);
+  }
+  V sum = hn::Zero(tag);
+  for (int64_t j = 0; j < c; ++j) {
+    float* column = columns + size_t(j) * lanes;
+    const V e = exp_minus(tag, hn::Sub(largest, hn::Load(tag, column)));
+    hn::Store(e, tag, column);
+    sum = hn::Add(sum, e);
+  }
+  const V label = hn::GatherIndex(tag, first, hn::Add(row_begins, hn::LoadU(di, x.labels + i)));
+  hn::StoreU(hn::Add(hn::Log(tag, sum), hn::Sub(largest, label)), tag, x.loss + i);
+  const V scale = hn::Div(hn::LoadU(tag, x.d_loss + i), sum);
+  for (int64_t j = 0; j < c; ++j) {
+    float* column = columns + size_t(j) * lanes;
+    hn::Store(hn::Mul(hn::Load(tag, column), scale), tag, column);
+  }
+  for (size_t r = 0; r < lanes; ++r) {
+    float* d = x.d_logits + (i + int64_t(r)) * c;
+    for (int64_t j = 0; j < c; ++j) d[j] = columns[size_t(j) * lanes + r];
+    d[x.labels[i + int64_t(r)]] -= x.d_loss[i + int64_t(r)];
+  }
+}
+
+// Rows [i, end).
+void gradients(const SoftmaxXentBwd::Args<float>& x, int64_t i, int64_t end) {
+  const int64_t c = x.shape.c;
+  const int64_t lanes = int64_t(hn::Lanes(Tag()));
+  if (c <= kShort)
+    for (; i + lanes <= end; i += lanes) gradients_of_short_rows(x, i);
+  for (; i < end; ++i) {
+    const float *row = x.logits + i * c, g = x.d_loss[i];
+    float* d = x.d_logits + i * c;
+    const int64_t label = x.labels[i];
+    const float largest = largest_of(row, c), sum = exponentials(row, d, c, largest);
+    x.loss[i] = std::log(sum) + (largest - row[label]);
+    multiply(d, c, g / sum);
+    d[label] -= g;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+
+void run(const SoftmaxXentBwd::Args<float>& x) {
+  const auto [n, c] = x.shape;
+  constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
+  const auto part = HWY_DYNAMIC_DISPATCH(gradients);
+  if (n * c < kEnough) return part(x, 0, n);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads(), rows = x.shape.n;
+    part(x, rows / 16 * k / parts * 16, k + 1 == parts ? rows : rows / 16 * (k + 1) / parts * 16);
+  }
+}
+
+KLAB_VARIANT(SoftmaxXentBwd, {.run = run,
+                              .parent = "04_threads",
+                              .forward = "06_rows_in_lanes",
+                              .tiles = {16, 48, 64},
+                              .expect = {.shape = {16384, 10}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab
+#endif

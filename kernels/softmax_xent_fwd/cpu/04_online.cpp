@@ -1,0 +1,104 @@
+// softmax_xent_fwd.cpu.04_online: maximum and sum in one pass.
+//
+// CHANGE    the sum begins before the maximum is known. Each lane keeps the largest logit it has met and its
+//           sum relative to that; when the maximum grows, the sum is scaled by exp(old - new).
+// EXPECT    a row is read once. In a cache that holds a row the second reading was nearly free: up to 1.2
+//           times there. Only rows beyond the last cache are read from memory once instead of twice.
+// NUMERICS  a factor for each growth of the maximum, one lane at a time; their arguments add up to no more
+//           than the argument of one exponential taken at the end.
+// NEEDS     nothing.
+// TRIED     scaling at every step, without the branch: a second exponential for every four.
+#include <cmath>
+#include <limits>
+
+#include "harness/registrar.h"
+#include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/softmax_xent_fwd/cpu/04_online.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// The first `count` lanes from p; the others can be no maximum.
+HWY_INLINE V load_or_lowest(Tag d, const float* p, int64_t count) {
+  return hn::IfThenElse(hn::FirstN(d, size_t(count)), load_first(d, p, size_t(count)), hn::Set(d, kLowest));
+}
+
+// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own:
+// sum = sum of exp(row[j] - top) over what the lane has seen.
+struct Reduced {
+  float largest, sum;
+};
+Reduced reduce(const float* HWY_RESTRICT row, int64_t c) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  V top = hn::Set(d, kLowest), sum = hn::Zero(d);
+  // A lane whose maximum grows scales its sum down, exp(old - new). That happens about log(c) times a row.
+  const auto raise = [&](V candidate) HWY_ATTR {
+    if (hn::AllFalse(d, hn::Gt(candidate, top))) return;
+    const V higher = hn::Max(candidate, top);
+    sum = hn::Mul(sum, exp_minus(d, hn::Sub(higher, top)));
+    top = higher;
+  };
+  int64_t j = 0;
+  for (; j + 4 * lanes <= c; j += 4 * lanes) {
+    const V a = hn::LoadU(d, row + j), b = hn::LoadU(d, row + j + lanes),
+            e = hn::LoadU(d, row + j + 2 * lanes), f = hn::LoadU(d, row + j + 3 * lanes);
+    raise(hn::Max(hn::Max(a, b), hn::Max(e, f)));
+    const V first = hn::Add(exp_minus(d, hn::Sub(top, a)), exp_minus(d, hn::Sub(top, b)));
+    const V second = hn::Add(exp_minus(d, hn::Sub(top, e)), exp_minus(d, hn::Sub(top, f)));
+    sum = hn::Add(sum, hn::Add(first, second));
+  }
+  for (; j < c; j += lanes) {
+    const int64_t count = c - j < lanes ? c - j : lanes;
+    const V a = load_or_lowest(d, row + j, count);
+    raise(a);
+    const V e = exp_minus(d, hn::Sub(top, a));
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, size_t(count)), e));
+  }
+  const V largest = hn::MaxOfLanes(d, top);
+  sum = hn::Mul(sum, exp_minus(d, hn::Sub(largest, top)));  // lanes that saw nothing: 0
+  return {hn::GetLane(largest), hn::GetLane(hn::SumOfLanes(d, sum))};
+}
+
+void losses(const SoftmaxXentFwd::Args<float>& x) {
+  const auto [n, c] = x.shape;
+  for (int64_t i = 0; i < n; ++i) {
+    const float* row = x.logits + i * c;
+    const Reduced r = reduce(row, c);
+    x.loss[i] = std::log(r.sum) + (r.largest - row[x.labels[i]]);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(losses);
+void run(const SoftmaxXentFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(losses)(x); }
+
+KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
+                              .parent = "03_simd",
+                              .tiles = {16, 64},
+                              .expect = {.shape = {128, 50257}, .over_parent = 1.05}});
+
+}  // namespace
+}  // namespace klab
+#endif

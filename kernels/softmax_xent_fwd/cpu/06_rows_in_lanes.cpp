@@ -1,0 +1,149 @@
+// softmax_xent_fwd.cpu.06_rows_in_lanes: short rows side by side, one in each lane.
+//
+// CHANGE    up to 48 classes, 16 rows are transposed on their way in; from there on no lane needs another.
+// EXPECT    with ten classes several times the parent: no half-empty vector, no lanes to join, and one
+//           logarithm for 16 rows. The gathers that transpose are the price: they grow with c, the savings do
+//           not.
+// NUMERICS  a lane adds up a row from left to right.
+// NEEDS     nothing. The rows left over at the end go the parent's way; threads begin at multiples of 16
+//           rows, so that these are the same for any number of threads.
+// TRIED     -
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/registrar.h"
+#include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/softmax_xent_fwd/cpu/06_rows_in_lanes.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// The first `count` lanes from p; the others can be no maximum.
+HWY_INLINE V load_or_lowest(Tag d, const float* p, int64_t count) {
+  return hn::IfThenElse(hn::FirstN(d, size_t(count)), load_first(d, p, size_t(count)), hn::Set(d, kLowest));
+}
+
+// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own:
+// sum = sum of exp(row[j] - top) over what the lane has seen.
+struct Reduced {
+  float largest, sum;
+};
+Reduced reduce(const float* HWY_RESTRICT row, int64_t c) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  V top = hn::Set(d, kLowest), sum = hn::Zero(d);
+  // A lane whose maximum grows scales its sum down, exp(old - new). That happens about log(c) times a row.
+  const auto raise = [&](V candidate) HWY_ATTR {
+    if (hn::AllFalse(d, hn::Gt(candidate, top))) return;
+    const V higher = hn::Max(candidate, top);
+    sum = hn::Mul(sum, exp_minus(d, hn::Sub(higher, top)));
+    top = higher;
+  };
+  int64_t j = 0;
+  for (; j + 4 * lanes <= c; j += 4 * lanes) {
+    const V a = hn::LoadU(d, row + j), b = hn::LoadU(d, row + j + lanes),
+            e = hn::LoadU(d, row + j + 2 * lanes), f = hn::LoadU(d, row + j + 3 * lanes);
+    raise(hn::Max(hn::Max(a, b), hn::Max(e, f)));
+    const V first = hn::Add(exp_minus(d, hn::Sub(top, a)), exp_minus(d, hn::Sub(top, b)));
+    const V second = hn::Add(exp_minus(d, hn::Sub(top, e)), exp_minus(d, hn::Sub(top, f)));
+    sum = hn::Add(sum, hn::Add(first, second));
+  }
+  for (; j < c; j += lanes) {
+    const int64_t count = c - j < lanes ? c - j : lanes;
+    const V a = load_or_lowest(d, row + j, count);
+    raise(a);
+    const V e = exp_minus(d, hn::Sub(top, a));
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, size_t(count)), e));
+  }
+  const V largest = hn::MaxOfLanes(d, top);
+  sum = hn::Mul(sum, exp_minus(d, hn::Sub(largest, top)));  // lanes that saw nothing: 0
+  return {hn::GetLane(largest), hn::GetLane(hn::SumOfLanes(d, sum))};
+}
+
+constexpr int64_t kShort = 48;  // classes up to which rows go side by side
+
+// `lanes` rows side by side: column j of all of them is one vector of the buffer.
+//
+//   row i     x0 x1 x2 ... x9                       columns[0]  x0 of rows i, i+1, i+2 ...
+//   row i+1   x0 x1 x2 ... x9         becomes       columns[1]  x1 of rows i, i+1, i+2 ...
+void losses_of_short_rows(const SoftmaxXentFwd::Args<float>& x, int64_t i) {
+  const Tag d;
+  const hn::RebindToSigned<Tag> di;
+  const size_t lanes = hn::Lanes(d);
+  const int64_t c = x.shape.c;
+  const float* first = x.logits + i * c;
+  const auto row_begins = hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(c)));
+  HWY_ALIGN float columns[size_t(kShort) * 16];
+  V largest = hn::Set(d, kLowest);
+  for (int64_t j = 0; j < c; ++j) {
+    const V column = hn::GatherIndex(d, first + j, row_begins);
+    hn::Store(column, d, columns + size_t(j) * lanes);
+    largest = hn::Max(largest, column);
+  }
+  V sum = hn::Zero(d);
+  for (int64_t j = 0; j < c; ++j)
+    sum = hn::Add(sum, exp_minus(d, hn::Sub(largest, hn::Load(d, columns + size_t(j) * lanes))));
+  const V label = hn::GatherIndex(d, first, hn::Add(row_begins, hn::LoadU(di, x.labels + i)));
+  hn::StoreU(hn::Add(hn::Log(d, sum), hn::Sub(largest, label)), d, x.loss + i);
+}
+
+// Rows [i, end).
+void losses(const SoftmaxXentFwd::Args<float>& x, int64_t i, int64_t end) {
+  const int64_t c = x.shape.c, lanes = int64_t(hn::Lanes(Tag()));
+  if (c <= kShort)
+    for (; i + lanes <= end; i += lanes) losses_of_short_rows(x, i);
+  for (; i < end; ++i) {
+    const float* row = x.logits + i * c;
+    const Reduced r = reduce(row, c);
+    x.loss[i] = std::log(r.sum) + (r.largest - row[x.labels[i]]);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(losses);
+
+void run(const SoftmaxXentFwd::Args<float>& x) {
+  const auto [n, c] = x.shape;
+  constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
+  const auto part = HWY_DYNAMIC_DISPATCH(losses);
+  if (n * c < kEnough) return part(x, 0, n);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads(), rows = x.shape.n;
+    part(x, rows / 16 * k / parts * 16, k + 1 == parts ? rows : rows / 16 * (k + 1) / parts * 16);
+  }
+}
+
+KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
+                              .parent = "05_threads",
+                              .tiles = {16, 48, 64},
+                              .expect = {.shape = {16384, 10}, .over_parent = 2}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,74 @@
+// klab results: recorded runs of train and fit-image as one Markdown table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/cli/command.h"
+
+namespace klab {
+namespace {
+
+using nlohmann::json;
+
+json read(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(file + ": cannot be read");
+  try {
+    return json::parse(in);
+  } catch (const json::parse_error& e) {
+    throw std::runtime_error(fmt::format("{}: not valid JSON near byte {}", file, e.byte));
+  }
+}
+
+// One line of the table. A result of fit-image has an image and no views.
+std::string line_of(const json& r) {
+  if (r.contains("image"))
+    return fmt::format(
+        "| {} (one image, {:.2f} parameters a pixel) | {:.0f} s | {} | - | {:.2f} dB | - | - | - |\n",
+        r.at("image").get<std::string>(), r.at("parameters").get<double>() / r.at("pixels").get<double>(),
+        r.at("seconds").get<double>(), r.at("steps").get<int64_t>(), r.at("psnr").get<double>());
+  const json& score = r.at("score");
+  return fmt::format("| {} | {:.0f} s | {} | {:.2f} M | {:.2f} dB | {:.4f} | {:.2f} s | {:.2f} GB |\n",
+                     r.at("scene").get<std::string>(), r.at("seconds_training").get<double>(),
+                     r.at("steps").get<int64_t>(), r.at("samples_per_second").get<double>() * 1e-6,
+                     score.at("psnr").get<double>(), score.at("ssim").get<double>(),
+                     score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
+}
+
+int results(const std::vector<std::string>& files) {
+  std::string text =
+      "| scene | trained | steps | samples a second | PSNR | SSIM | a view | memory "
+      "|\n|---|---|---|---|---|---|---|---|\n";
+  std::vector<std::string> protocols;
+  for (const std::string& file : files) {
+    const json r = read(file);
+    try {
+      text += line_of(r);
+      if (r.contains("score"))
+        protocols.push_back(fmt::format("- {}: {}", r.at("scene").get<std::string>(),
+                                        r.at("score").at("protocol").get<std::string>()));
+    } catch (const json::exception& e) {
+      throw std::runtime_error(fmt::format("{}: no result of klab train or fit-image: {}", file, e.what()));
+    }
+  }
+  std::sort(protocols.begin(), protocols.end());
+  protocols.erase(std::unique(protocols.begin(), protocols.end()), protocols.end());
+  fmt::print("{}", text);
+  for (size_t i = 0; i < protocols.size(); ++i) fmt::print("{}{}\n", i == 0 ? "\n" : "", protocols[i]);
+  return exit_ok;
+}
+
+KLAB_COMMAND({.name = "results",
+              .summary = "recorded training results as a Markdown table",
+              .details = "Files are result.json of `klab train` and what `klab fit-image --json` prints.",
+              .setup = [](CLI::App& app) -> std::function<int()> {
+                auto files = std::make_shared<std::vector<std::string>>();
+                app.add_option("files", *files, "results, in the order of the table")->required();
+                return [files] { return results(*files); };
+              }});
+
+}  // namespace
+}  // namespace klab

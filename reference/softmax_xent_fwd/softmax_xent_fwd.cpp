@@ -1,0 +1,41 @@
+#include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
+
+#include "reference/softmax_xent_fwd/row.h"
+
+namespace klab {
+
+void SoftmaxXentFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+  auto* labels = const_cast<int32_t*>(x.labels);  // arrange() owns the inputs
+  for (int64_t i = 0; i < x.shape.n; ++i) labels[i] = int32_t(random() % uint64_t(x.shape.c));
+}
+
+// The bound, with T = terms(shape) and to first order in u. A variant holds
+//
+//   t_j  = fl(x_j - m),  |error| <= u |t_j|                                  the argument
+//   e_j' = e_j (1 + d),  |d| <= u (k + |t_j|),  k <= 8                       an exponential near it
+//   s'   = s (1 + d),    |d| <= u (c + k + A),  A = sum of p_j |t_j|         c - 1 additions
+//
+// where an exponential may grow another |t_j| in error when the argument is scaled in float, as fast
+// exponentials do: A and |t_j| are given room for four roundings. A running maximum scales partial sums by
+// exp(m_old - m_new); the arguments of these factors add up to at most |t_j|, so they are in the same place.
+// Then loss' = log s' + (m - x_label) errs by
+//
+//   u (c + k + A) + 3u log s + 2u (m - x_label),
+//
+// the logarithm itself taken as right to 2u. Growth of T roundings is at least min(T, 4 sqrt T), which is at
+// least 4 sqrt T for T >= 16: what suffers up to four roundings, and not T, is divided by sqrt T. So
+//
+//   magnitude = 1 + (A + log s + m - x_label) / sqrt T.
+void SoftmaxXentFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
+  const auto [n, c] = x.shape;
+  const double few = 1 / std::sqrt(terms(x.shape));
+  for (int64_t i = 0; i < n; ++i) {
+    const double* logits = x.logits + i * c;
+    const softmax_xent::Row row(logits, c);
+    const double label = logits[x.labels[i]];
+    x.loss[i] = row.loss(label);
+    magnitude.loss[i] = 1 + (row.argument + std::log(row.sum) + (row.largest - label)) * few;
+  }
+}
+
+}  // namespace klab

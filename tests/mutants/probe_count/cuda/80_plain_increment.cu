@@ -1,0 +1,24 @@
+// probe_count.cuda.80_plain_increment: counts without atomics.
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "tests/mutants/probe_count/probe_count.h"
+
+namespace klab {
+namespace {
+
+__global__ void histogram(const float* x, int32_t* count, int64_t n) {
+  const int64_t i = int64_t(blockIdx.x) * 64 + threadIdx.x;
+  if (i < n) count[int(x[i] * 16)] += 1;  // FINDING race on global memory
+}
+
+void run(const ProbeCount::Args<float>& x) {
+  cuda::fill_zero(x.count, 16 * sizeof(int32_t));
+  const int64_t n = x.shape.n;
+  if (n == 0) return;
+  cuda::launch(histogram, unsigned((n + 63) / 64), 64, 0, x.x, x.count, n);
+}
+
+KLAB_VARIANT(ProbeCount, {.run = run, .tiles = {32, 256}});
+
+}  // namespace
+}  // namespace klab

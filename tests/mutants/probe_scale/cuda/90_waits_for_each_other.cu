@@ -1,0 +1,28 @@
+// probe_scale.cuda.90_waits_for_each_other: half of the warp waits for the warp, the other half for the block.
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "tests/mutants/probe_scale/probe_scale.h"
+
+namespace klab {
+namespace {
+
+__global__ void scale(const float* factor, const float* x, float* y, int64_t n) {
+  const int64_t i = int64_t(blockIdx.x) * 64 + threadIdx.x;
+  const int lane = threadIdx.x % 32;
+  if (lane < 16)
+    __syncwarp();  // FINDING deadlock
+  else
+    __syncthreads();
+  if (i < n) y[i] += *factor * x[i] + 0 * float(lane);
+}
+
+void run(const ProbeScale::Args<float>& x) {
+  const int64_t n = x.shape.n;
+  if (n == 0) return;
+  cuda::launch(scale, unsigned((n + 63) / 64), 64, 0, x.factor, x.x, x.y, n);
+}
+
+KLAB_VARIANT(ProbeScale, {.run = run, .tiles = {32, 256}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,24 @@
+// vector_add.cuda.81_writes_past_end: the guard lets one thread too many through.
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/vector_add/vector_add.h"
+
+namespace klab {
+namespace {
+
+__global__ void add(const float* a, const float* b, float* c, int64_t n) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+  if (i == n) c[i] = 0;  // FINDING out of bounds
+}
+
+void run(const VectorAdd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+  if (n == 0) return;
+  cuda::launch(add, unsigned((n + 255) / 256), 256, 0, x.a, x.b, x.c, n);
+}
+
+KLAB_VARIANT(VectorAdd, {.run = run, .tiles = {32, 256}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,27 @@
+// vector_add.cuda.86_never_ends_together: all threads wait, with barriers, for a flag that nobody sets.
+#include "harness/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/vector_add/vector_add.h"
+
+namespace klab {
+namespace {
+
+__global__ void add(const float* a, const float* b, float* c, int64_t n) {
+  __shared__ int ready;
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  while (ready == 0) __syncthreads();  // FINDING never ends
+  if (i < n) c[i] = a[i] + b[i];
+}
+
+void run(const VectorAdd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+  if (n == 0) return;
+  cuda::launch(add, unsigned((n + 255) / 256), 256, 0, x.a, x.b, x.c, n);
+}
+
+KLAB_VARIANT(VectorAdd, {.run = run, .tiles = {32, 256}});
+
+}  // namespace
+}  // namespace klab

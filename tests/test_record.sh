@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# reports/record.sh with a program that says what klab would: what it asks for, what it keeps, what it leaves to a GPU.
+set -euo pipefail
+root=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; cat "$work/err" >&2 || true; exit 1; }
+cat >"$work/klab" <<'P'
+#!/usr/bin/env bash
+echo "$*" >>"$(dirname "$0")/calls"
+case $1 in
+  doctor) echo '{"machine": {"fingerprint": "0123456789abcdef"}, "gpu_missing": "there is no NVIDIA driver here"}' ;;
+  list) echo '{"labs": [{"variants": [{"id": "t.cuda.01_a"}, {"id": "t.cuda.02_b"}, {"id": "t.cpu.01_a"}]}]}' ;;
+  check) echo '{"variants": []}' ;;
+  trace) [[ $2 == *02_b ]] && { echo half; exit 3; }; echo "{\"variant\": \"$2\"}" ;;
+  bench) while [[ $1 != --out ]]; do shift; done; echo rows >"$2" ;;
+esac
+P
+chmod +x "$work/klab"
+code=0
+bash "$root/reports/record.sh" --quick "$work/klab" "$work/out" >"$work/log" 2>"$work/err" || code=$?
+[[ $code -eq 1 ]] || fail "exit code $code: a step that failed must show"
+record=$work/out/0123456789abcdef
+for file in doctor.json check.json counts/t.cuda.01_a.json rows.csv; do [[ -s $record/$file ]] || fail "no $file"; done
+[[ ! -e $record/counts/t.cuda.02_b.json ]] || fail "half a file was kept"
+[[ -z $(find "$record" -name '*.new') ]] || fail "unfinished files are left"
+grep -q "no GPU: there is no NVIDIA driver here" "$work/err" || fail "does not say why there is no GPU"
+grep -q "without a GPU not run: .* check --backend cuda --apart" "$work/err" || fail "does not say what it would run"
+grep -q "without a GPU not run: compute-sanitizer --tool racecheck" "$work/err" || fail "no racecheck"
+grep -q "without a GPU not run: ncu --clock-control none" "$work/err" || fail "no profile"
+grep -q -- "--backend cuda" "$work/calls" && fail "called the GPU without one"
+for bad in "--wrong" "$work/nothing"; do
+  code=0
+  bash "$root/reports/record.sh" "$bad" >"$work/log" 2>"$work/err" || code=$?
+  [[ $code -eq 2 ]] || fail "exit code $code for $bad"
+done
+echo ok

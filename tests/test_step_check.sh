@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# The learner's path as a learner meets it: right answers pass, every kind of bad file is told apart and named, and klab
+# lives. Nothing here is decided by time: speed is judged from made-up times in test_step.cpp, and for every step in real
+# time by `klab step --every --with own`.
+set -uo pipefail
+klab=$1 root=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export KLAB_ROOT=$root KLAB_WORK=$tmp/work NO_COLOR=1 OMP_WAIT_POLICY=passive
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+"$klab" step 01.02 >"$tmp/text" || fail "step 01.02 does not begin"
+grep -q "02_simd" "$tmp/text" || fail "no text"
+work=$KLAB_WORK/01_vector_add/02.cpp
+[[ -f $work ]] || fail "no work file"
+grep -q "CHANGE" "$work" && grep -q "vector_add.cpu.01_scalar" "$work" || fail "the work file has no header"
+"$klab" step 01.02 --hint 2 | grep -q "Hint 2 of" || fail "no hints"
+echo "// mine" >>"$work"
+"$klab" step 01.02 >/dev/null && grep -q "// mine" "$work" || fail "a second start overwrites the file"
+"$klab" step 01.77 >/dev/null 2>"$tmp/err"; [[ $? -eq 2 ]] || fail "an unknown step does not end with 2"
+grep -q "01.0" "$tmp/err" || fail "an unknown step names no other"
+
+# Bad files: what replaces the parent's loop, and how klab must call it. Each has a work folder of its own.
+bad() {  # name outcome file-level-code loop [more arguments]
+  local name=$1 outcome=$2 above=$3 loop=$4 dir=$tmp/bad/$1; shift 4
+  mkdir -p "$dir/01_vector_add"
+  sed -e '/^\/\/ mine$/d' -e "s|^namespace klab {|$above\n&|" -e "s|^  for (int64_t i = 0; .*|  $loop|" "$work" \
+    >"$dir/01_vector_add/02.cpp"
+  local code=0
+  KLAB_WORK=$dir "$klab" step --check 01.02 --no-time --json "$@" >"$dir/out" 2>"$dir/err" || code=$?
+  [[ $code -eq 1 ]] || { echo "$name: exit code $code"; cat "$dir/out" "$dir/err"; } >"$dir/failed"
+  grep -q "\"outcome\": \"$outcome\"" "$dir/out" || { echo "$name: not '$outcome'"; cat "$dir/out" "$dir/err"; } >"$dir/failed"
+}
+good='for (int64_t i = 0; i < x.shape.n; ++i) x.c[i] = x.a[i] + x.b[i];'
+all_bad() {
+  bad unchanged unchanged "" "$good"
+  bad syntax "does not compile" "" "for (int64_t i = 0; i < x.shape.n ++i) x.c[i] = 0;"
+  bad endless "does not end" "" "for (volatile int64_t i = 0;; ++i) { }" --seconds 2
+  bad crash crashes "" "$good if (x.shape.n > 4) *reinterpret_cast<volatile float*>(8) = 1;"
+  bad edge "out of bounds" "" "for (int64_t i = 0; i <= x.shape.n; ++i) x.c[i] = x.a[i] + x.b[i];"
+  bad prints prints "#include <cstdio>" "std::puts(\"hello\"); $good"
+  bad inputs "changes its inputs" "" "$good if (x.shape.n > 2) const_cast<float*>(x.a)[1] = 7;"
+  bad peer "calls what it must not" "extern \"C\" void cblas_saxpy(int, float, const float*, int, float*, int);" \
+    "$good cblas_saxpy(0, 1, x.a, 1, x.c, 1);"
+  bad exits "exits the process" "#include <cstdlib>" "std::exit(0);"
+  bad quick_exits "exits the process" "#include <unistd.h>" "_exit(7);"
+  bad throws throws "#include <stdexcept>" "throw std::runtime_error(\"no\");"
+  bad last wrong "" "for (int64_t i = 0; i + 1 < x.shape.n; ++i) x.c[i] = x.a[i] + x.b[i];"
+  bad caches "keeps results between calls" \
+    "static const void* at; static float kept[4000000];" \
+    "$good if (x.c == at) { for (int64_t i = 0; i < x.shape.n; ++i) x.c[i] = kept[i]; } else { at = x.c; \
+for (int64_t i = 0; i < x.shape.n; ++i) kept[i] = x.c[i]; }"
+  bad unsteady "not the same twice" "static int calls;" "$good if (x.shape.n > 0) x.c[0] += float(++calls % 3);"
+}
+all_bad & others=$!
+
+# No variant in the file, and two: beside the others.
+mkdir -p "$tmp/none/01_vector_add"
+sed '/^KLAB_VARIANT/d' "$work" | sed 's/^KLAB_SCALAR_FUNCTION void run/[[maybe_unused]] &/' >"$tmp/none/01_vector_add/02.cpp"
+KLAB_WORK=$tmp/none "$klab" step --check 01.02 --no-time --json >"$tmp/none/out"
+grep -q "registers no variant" "$tmp/none/out" || { cat "$tmp/none/out"; fail "a file without variant"; }
+
+# klab's own rung as the answer: a CPU step, a backward, CUDA under host execution; and the parent, which is refused.
+for step in 01.02 05.matmul_bwd.02 03.cuda.03; do
+  "$klab" step --check $step --with own --no-time >"$tmp/own" || { cat "$tmp/own"; fail "$step: klab's own rung does not pass"; }
+done
+"$klab" step --check 03.cuda.03 --with parent --json >"$tmp/parent" && fail "the parent of 03.cuda.03 passes"
+grep -q '"bank conflicts"' "$tmp/parent" || { cat "$tmp/parent"; fail "the parent's bank conflicts are not named"; }
+
+# CUDA: a barrier forgotten is found, and called so.
+"$klab" step 03.cuda.03 >/dev/null
+sed -i '0,/__syncthreads();/s///' "$KLAB_WORK/03_transpose/03.cu"
+"$klab" step --check 03.cuda.03 --json >"$tmp/race" && fail "a missing barrier passes"
+grep -qE "missing barrier|read before written" "$tmp/race" || { cat "$tmp/race"; fail "a missing barrier is not named"; }
+
+# Progress and hand-in.
+grep -q '"transpose.cuda.03_padded"' "$KLAB_WORK/progress.json" || fail "no progress"
+"$klab" step >"$tmp/path" || fail "klab step"
+grep -q "Next:" "$tmp/path" || fail "klab step does not say what is next"
+"$klab" step --solution 03.cuda.03 | grep -q "^+.*kTile + 1" || fail "--solution shows no difference"
+wait $others
+cat "$tmp"/bad/*/failed 2>/dev/null && failed=1
+
+# Grading: one good, one that reads what is another's, one that is missing; each apart, none outside of its folder.
+echo "{\"folder\": \"$tmp\", \"command\": [\"/bin/true\"]}" >"$tmp/plan"
+if "$klab" step --confine "$tmp/plan" 2>/dev/null; then
+  mkdir -p "$tmp/class"/{eve,zoe}/01_vector_add
+  sed "s|kernels/vector_add/cpu/02_simd.cpp|x|; s|\"x\"|KLAB_STEP_FILE|" "$root/kernels/vector_add/cpu/02_simd.cpp" \
+    >"$tmp/class/zoe/01_vector_add/02.cpp"
+  { echo "#include \"$tmp/class/zoe/01_vector_add/02.cpp\""; cat "$work"; } >"$tmp/class/eve/01_vector_add/02.cpp"
+  KLAB_WORK=$tmp/bad/edge "$klab" step --export "$tmp/class/bob.json" --name Bob >/dev/null || fail "--export"
+  "$klab" step --grade "$tmp/class" --steps 01.02 --no-time --out "$tmp/grades.csv" >"$tmp/grades"
+  grep -q "^zoe,01.02,1,passed" "$tmp/grades.csv" || { cat "$tmp/grades" "$tmp/grades.csv"; fail "the good submission"; }
+  grep -q "^eve,01.02,0,does not compile" "$tmp/grades.csv" || { cat "$tmp/grades.csv"; fail "another's file was read"; }
+  grep -q "^bob,01.02,0,out of bounds" "$tmp/grades.csv" || { cat "$tmp/grades.csv"; fail "the exported submission"; }
+fi
+exit $failed

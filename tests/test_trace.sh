@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# klab trace as people use it: what it says, where it says it, and what it refuses.
+set -euo pipefail
+klab=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+has() { grep -qF -- "$2" "$1" || { cat "$1" >&2; fail "no \"$2\" in the output"; }; }
+code() { local want=$1; shift; local got=0; "$@" >"$work/out" 2>"$work/err" || got=$?
+  [[ $got -eq $want ]] || { cat "$work/out" "$work/err" >&2; fail "exit code $got, not $want: $*"; }; }
+
+code 0 "$klab" trace transpose.cuda.01_naive --shape 256,256 --html "$work/page.html"
+has "$work/out" "32.0 (4.0)"
+has "$work/out" "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
+has "$work/out" "02_shared_tile no longer does that: klab explain 03 cuda.02_shared_tile"
+has "$work/out" "out["
+grep -q $'\x1b' "$work/out" && fail "escape codes in a pipe"
+for word in "<!DOCTYPE html>" "prefers-color-scheme: dark" "width=device-width" "32.0" "02_shared_tile"; do
+  has "$work/page.html" "$word"
+done
+grep -Eq 'src="http|href="http' "$work/page.html" && fail "the page loads something"
+
+code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --json
+python3 - "$work/out" <<'P' || fail "the JSON is not what it should be"
+import json, sys
+j = json.load(open(sys.argv[1]))
+assert j["variant"] == "transpose.cuda.02_shared_tile" and j["shape"] == {"m": 64, "n": 64}
+shared = [l for l in j["lines"] if l["access"] == "shared load"]
+assert len(shared) == 1 and shared[0]["bank_conflicts"] == 31 * shared[0]["requests"]
+assert j["hints"][0]["rung"] == "transpose.cuda.03_padded"
+assert j["nsight"]["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"] == 4
+P
+
+code 2 "$klab" trace transpose.cuda.07_nothing
+has "$work/err" "did you mean"
+code 2 "$klab" trace transpose.cpu.01_naive
+has "$work/err" "klab trace is for CUDA variants"
+code 2 "$klab" trace transpose.cuda.01_naive --shape 5
+has "$work/err" "--shape has 1 numbers but transpose takes 2 (m,n)"
+code 2 "$klab" trace transpose.cuda.01_naive --shape=-1,5
+code 2 "$klab" trace transpose.cuda.01_naive --gpu voodoo
+has "$work/err" "no GPU is called 'voodoo'"
+code 2 "$klab" trace transpose.cuda.01_naive --shape 32,32 --html "$work/nowhere/page.html"
+code 2 "$klab" trace
+code 0 "$klab" trace vector_add.cuda.01_one_each --shape 0
+echo ok

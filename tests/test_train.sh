@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# klab train as its users meet it: the same model twice, killed and resumed, refusals that leave nothing behind.
+# ctest: slow
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+fail() { echo "FAILED: $*"; exit 1; }
+cat >small.json <<'J'
+{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
+ "steps_per_diagonal": 128, "width": 16}
+J
+train=("$klab" train built-in --downscale 12 --config small.json --threads 2)
+score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
+
+# The same seed and threads: the same bytes, whatever the plan's threads did in between.
+"${train[@]}" --steps 100 --out first >/dev/null 2>&1
+"${train[@]}" --steps 100 --out second >/dev/null 2>&1
+cmp first/model.safetensors second/model.safetensors || fail "two runs of one seed differ"
+"${train[@]}" --steps 100 --seed 2 --out third >/dev/null 2>&1
+! cmp -s first/model.safetensors third/model.safetensors || fail "another seed gave the same model"
+
+# Killed without warning, again and again, at whatever the moment; then resumed.
+"${train[@]}" --steps 700 --out whole >/dev/null 2>&1
+"${train[@]}" --steps 700 --checkpoint 0.1 --out killed >/dev/null 2>&1 & pid=$!
+kills=0
+for pause in 0.5 0.25 0.4; do
+  for _ in $(seq 100); do [[ -e killed/checkpoint.safetensors ]] && break; sleep 0.05; done
+  sleep "$pause"
+  kill -9 $pid 2>/dev/null && kills=$((kills + 1))
+  wait $pid 2>/dev/null || true
+  [[ -e killed/checkpoint.safetensors ]] || fail "no checkpoint after a kill"
+  "$klab" train --resume killed --checkpoint 0.1 --threads 2 >resumed.txt 2>&1 & pid=$!
+done
+wait $pid || { cat resumed.txt; fail "the resumed run failed"; }
+((kills > 0)) || fail "every run was over before it was killed"
+grep -q '^resumed' resumed.txt || fail "did not say that it resumed"
+a=$(score whole) b=$(score killed)
+awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.3 && d > -0.3 && a > 15) }' ||
+  fail "PSNR $a without, $b with kills"
+
+# A signal asks for an orderly end: saved, evaluated, exit code 130.
+"${train[@]}" --seconds 60 --out stopped >stopped.txt 2>&1 & pid=$!
+sleep 1.5; kill -INT $pid
+code=0; wait $pid || code=$?
+[[ $code == 130 ]] || fail "SIGINT gave exit code $code"
+grep -q '^PSNR' stopped.txt || fail "interrupted, and not evaluated"
+"$klab" eval stopped built-in --downscale 12 --json >eval.json || fail "the interrupted run's model does not open"
+
+# Pictures of it by the command: color and depth, from the circle and from a view of the scene.
+"$klab" render stopped --size 48 --orbit 2 --depth --out orbit >/dev/null || fail "render --orbit"
+"$klab" render stopped --scene built-in --view 1 --downscale 12 --out view >/dev/null || fail "render --view"
+for file in orbit/frame_0001.png orbit/frame_0000_depth.png view/view_0001.png; do
+  [[ -s $file ]] || fail "render did not write $file"
+done
+
+# Refusals: exit code 2, the reason, and nothing written.
+refused() {  # text args...
+  local text=$1 code=0; shift
+  "$klab" train "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] || { cat out.txt; fail "exit code $code for: $*"; }
+  grep -q -- "$text" out.txt || { cat out.txt; fail "no '$text' for: $*"; }
+}
+echo '{"leraning_rate": 1}' >typo.json
+refused 'did you mean "learning_rate"' built-in --config typo.json --out no1
+echo '{"log2_table": 28, "features": 8, "levels": 32, "finest_resolution": 500000}' >huge.json
+refused 'log2_table' built-in --downscale 12 --config huge.json --out no2
+refused 'not empty' built-in --downscale 12 --out first
+touch a_file
+refused 'is a file' built-in --downscale 12 --out a_file
+refused 'a_file/below' built-in --downscale 12 --out a_file/below
+refused 'no_such_folder' no_such_folder --out no3
+refused 'checkpoint' --resume first_missing
+mkdir locked && chmod 555 locked
+if ! touch locked/probe 2>/dev/null; then refused 'locked' built-in --downscale 12 --out locked/run; fi
+for left in no1 no2 no3; do [[ ! -e $left ]] || fail "$left was made by a run that was refused"; done
+cmp first/model.safetensors second/model.safetensors || fail "a refused run touched another's model"
+
+# A disk that fills up while it trains: an error that names the file, and the last good checkpoint still opens.
+"${train[@]}" --steps 40 --out full >/dev/null 2>&1
+cp full/checkpoint.safetensors good.safetensors
+code=0
+(trap '' XFSZ; ulimit -f 8; exec "$klab" train --resume full --steps 80) >full.txt 2>&1 || code=$?
+[[ $code == 2 ]] || { cat full.txt; fail "exit code $code when the disk is full"; }
+grep -q 'full/' full.txt || { cat full.txt; fail "a full disk is not named"; }
+cmp full/checkpoint.safetensors good.safetensors || fail "the checkpoint was lost to a full disk"
+ls -A full | grep -Eq 'partial|tmp' && fail "a partial file was left behind"
+"$klab" train --resume full --steps 80 >/dev/null 2>&1 || fail "cannot go on after the disk was full"
+echo ok
