@@ -24,6 +24,12 @@ constexpr double kTryEverythingBelow = 2e4;
 // watched, and run at all.
 constexpr double kWatchedBelow = 2e5;
 constexpr double kCudaBelow = 4e6;
+// What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
+// is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
+// caught up. Counted, not timed, so that every machine checks the same.
+constexpr double kCudaWork = 1e8;
+// Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
+constexpr uint64_t kWatchedSteps = 500'000;
 
 bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
 
@@ -54,6 +60,7 @@ struct Progress {
   const Variant* variant;
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
+  double spent = 0;             // by the host executor
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -65,12 +72,15 @@ struct Progress {
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
  public:
-  ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, CrashGuard& guard)
+  /// `share` of the check is done when this shape is.
+  ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
+             CrashGuard& guard)
       : op_(op),
         options_(options),
         shape_(shape),
         work_(busiest_work(op, shape)),
         turn_(turn),
+        share_(share),
         asked_(!options.shape.empty()),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
@@ -90,7 +100,7 @@ class ShapeCheck {
     if (is_cuda(*progress.variant)) {
       if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && work_ > kCudaBelow && !on_gpu()) return;
+      if (!asked_ && !on_gpu() && (work_ > kCudaBelow || ahead(progress) > 2)) return;
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -98,26 +108,38 @@ class ShapeCheck {
       return;
     }
     result.skipped.clear();
-    for (const auto& offsets : offsets_)
+    for (const auto& offsets : offsets_) {
+      if (&offsets != &offsets_[turn_ % offsets_.size()] && ahead(progress) > 1) continue;
       if (auto failure = check_at(offsets, progress)) return result.failures.push_back(std::move(*failure));
+    }
   }
 
  private:
+  // What a CUDA variant has cost, over what it may have by now.
+  double ahead(const Progress& progress) const {
+    return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
+  }
+
   std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
-    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow));
+    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
+                asked_ ? 0 : kWatchedSteps);
     // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.
     const bool few = is_cuda(*progress.variant) && !asked_ && &offsets != &offsets_.front();
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
+    const double before = progress.spent;
     std::vector<std::vector<char>> first;
     for (const Given& given : givens_) {
-      if (const auto k = size_t(&given - givens_.data()); few && k != 0 && k != hard) continue;
+      const auto k = size_t(&given - givens_.data());
+      if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
       if (auto failure = run(trial, given, progress)) return failure;
-      if (&given == &givens_.front()) first = trial.outputs();
+      progress.spent = before + double(trial.host_work());
+      if (k == 0) first = trial.outputs();
       trial.watch(false);
     }
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
+    progress.spent = before + double(trial.host_work());
     return trial.repeats(first, givens_.front());
   }
 
@@ -154,6 +176,7 @@ class ShapeCheck {
   ShapeView shape_;
   double work_;  // of the busiest rung
   size_t turn_;
+  double share_;
   bool asked_;
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
@@ -225,7 +248,9 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
-    ShapeCheck one(op, shapes[turn], options, turn, guard);
+    // A tenth of the work is for the first ones, whatever they cost.
+    const double share = 0.1 + 0.9 * double(turn + 1) / double(shapes.size());
+    ShapeCheck one(op, shapes[turn], options, turn, share, guard);
     const auto check_one = [&](Progress& p) {
       if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();

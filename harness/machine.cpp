@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 #include "harness/build_info.h"
@@ -144,6 +145,12 @@ std::string instruction_set() {
   return hwy::TargetName(usable & -usable);
 }
 
+// What the processor has and klab was compiled for, before any choice.
+int64_t usable_targets() {
+  static const int64_t all = hwy::SupportedTargets() & HWY_TARGETS;
+  return all;
+}
+
 Machine look() {
   Machine m;
   const auto processors = usable_processors();
@@ -172,6 +179,24 @@ Machine look() {
 }
 
 }  // namespace
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names;
+  for (int64_t t = usable_targets(); t != 0; t &= t - 1) names.emplace_back(hwy::TargetName(t & -t));
+  return names;
+}
+
+void use_instruction_set(const std::string& name) {
+  for (int64_t t = usable_targets(); t != 0; t &= t - 1)
+    if (name == hwy::TargetName(t & -t)) {
+      hwy::SetSupportedTargetsForTest(t & -t);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      return;
+    }
+  std::string all;
+  for (const std::string& known : instruction_sets()) all += (all.empty() ? "" : ", ") + known;
+  throw std::invalid_argument("no instruction set '" + name + "' here; there are " + all);
+}
 
 const Machine& this_machine() {
   static const Machine machine = look();

@@ -37,6 +37,14 @@ struct Machine {
   std::string gpu_clocks = "none";
 };
 
+/// Instruction sets for vectors that this processor has and klab was compiled for, best first, by Highway's names
+/// ("AVX3", "AVX2", "SSE4"). The last one is what the compiler assumed throughout.
+std::vector<std::string> instruction_sets();
+
+/// From now on variants run with that one, and this_machine() says so when it is first asked afterwards. A library that
+/// variants are raced against keeps its own choice. Throws std::invalid_argument naming those there are.
+void use_instruction_set(const std::string& name);
+
 /// Looked up once a process.
 const Machine& this_machine();
 

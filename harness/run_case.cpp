@@ -36,14 +36,30 @@ Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::v
       call_(variant.bind(shape, tensors_.pointers())) {}
 
 std::optional<Failure> Trial::execute(const Given& given) {
+  if (watch_limit_ > 0 && watched_) {
+    if (auto failure = execute(given, {.traced = true, .counts = false, .step_limit = watch_limit_});
+        !ended_early_)
+      return failure;
+    watched_ = false;
+  }
+  return execute(given, {.traced = watched_, .counts = false});
+}
+
+std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
-  simt::Session session({.traced = watched_, .counts = false, .seed = ++runs_});
+  options.seed = ++runs_;
+  simt::Session session(options);
+  ended_early_ = false;
+  const auto end = [&] { host_work_ += session.work(); };
   try {
     call_();
+    end();
   } catch (const std::exception& e) {
+    end();
+    ended_early_ = !session.findings().empty() && session.findings().front().kind == simt::Kind::never_ends;
     if (!session.findings().empty())
       return describe({.fault = Fault::finding, .note = session.findings().front().describe()}, given);
     return describe({.fault = Fault::threw, .note = e.what()}, given);

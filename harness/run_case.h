@@ -11,6 +11,7 @@
 #include "harness/compare.h"
 #include "harness/crash_guard.h"
 #include "harness/fill.h"
+#include "harness/simt/session.h"
 
 namespace klab {
 
@@ -45,8 +46,15 @@ class Trial {
   /// (nondeterministic) and from one that is right in fresh buffers only (stale).
   Outcome run(const Given& given);
 
-  /// Whether CUDA variants on the host run with every access watched from now on.
-  void watch(bool every_access) { watched_ = every_access; }
+  /// Whether CUDA variants on the host run with every access watched from now on. A block that takes more than `most`
+  /// steps, when that is not 0, is too long for it: it runs again unwatched, and what was seen of it until then counts.
+  void watch(bool every_access, uint64_t most = 0) {
+    watched_ = every_access;
+    watch_limit_ = most;
+  }
+
+  /// What the runs so far cost the host executor; see simt::Session::work().
+  uint64_t host_work() const { return host_work_; }
 
   /// The outputs of the last run, byte for byte.
   std::vector<std::vector<char>> outputs() const;
@@ -56,6 +64,7 @@ class Trial {
 
  private:
   std::optional<Failure> execute(const Given& given);
+  std::optional<Failure> execute(const Given& given, simt::Options options);
   Outcome judge(const Given& given) const;
   void diagnose(Failure& failure, const Given& given);
   Failure describe(Failure failure, const Given& given) const;
@@ -70,6 +79,9 @@ class Trial {
   std::function<void()> call_;
   bool watched_ = false;
   uint64_t runs_ = 0;
+  uint64_t host_work_ = 0;
+  uint64_t watch_limit_ = 0;
+  bool ended_early_ = false;  // the last run, at the limit of steps
 };
 
 }  // namespace klab

@@ -94,6 +94,7 @@ int run(const Options& o) {
   for (const Selected& s : selection)
     for (const Variant* v : s.variants) width = std::max(width, int(v->id.size()));
   int ok = 0, failed = 0, skipped = 0;
+  std::string failures;  // said again at the end, where a long output is looked at first
   Json all = Json::array();
   Progress progress;
   const auto begin = Clock::now();
@@ -112,6 +113,10 @@ int run(const Options& o) {
     if (results.reference) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
+      if (!r.failures.empty())
+        failures += fmt::format("  {}: {} in {}{} at {}{}{}\n", r.variant, name_of(r.failures[0].fault),
+                                r.failures[0].tensor, r.failures[0].index, r.failures[0].inputs,
+                                r.failures[0].note.empty() ? "" : ", ", r.failures[0].note);
       if (o.json)
         all.push_back(as_json(r));
       else
@@ -124,6 +129,7 @@ int run(const Options& o) {
         {"ok", ok}, {"failed", failed}, {"skipped", skipped}, {"seconds", seconds}, {"variants", all}};
     fmt::print("{}\n", out.dump(2));
   } else {
+    if (failed > 0) fmt::print("{}\n{}", inked("Failed:", Ink::red), failures);
     fmt::print("{} checked: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed, skipped,
                seconds_text(seconds));
   }

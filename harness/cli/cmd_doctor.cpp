@@ -103,7 +103,10 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load) 
   };
   fmt::print("{}\n", inked("Machine", Ink::bold));
   line("processor", m.processor + " (" + m.architecture + ")");
-  line("instruction set", m.instruction_set + " (Highway's name), chosen when the program runs");
+  std::string sets;
+  for (const std::string& set : instruction_sets())
+    if (set != m.instruction_set) sets += (sets.empty() ? "; --isa also takes " : ", ") + set;
+  line("instruction set", m.instruction_set + " (Highway's name), chosen when the program runs" + sets);
   line("cores", fmt::format("{}, {} hardware threads", m.cores, m.threads));
   std::string caches;
   for (const CacheLevel& c : m.caches) {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 
+#include "harness/machine.h"
 #include "harness/select.h"
 #include "harness/table.h"
 
@@ -38,6 +39,8 @@ void add_settings(CLI::App& app) {
       ->group("Everywhere");
   app.add_option("--seed", s.seed, "seed of every random number (default: 1)")
       ->check(CLI::NonNegativeNumber)
+      ->group("Everywhere");
+  app.add_option("--isa", s.isa, "instruction set for vectors (default: the best here; doctor lists them)")
       ->group("Everywhere");
 }
 
@@ -99,6 +102,7 @@ int parse_and_run(int argc, const char* const* argv) {
     std::fputs(root.help().c_str(), stdout);
     return exit_ok;
   }
+  if (!settings().isa.empty()) use_instruction_set(settings().isa);
   if (settings().threads > 0) omp_set_num_threads(settings().threads);
   const int code = runs.at(command)();
   if (std::fflush(stdout) != 0) return complain("could not write to standard output");

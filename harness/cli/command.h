@@ -9,7 +9,7 @@
 //     return [name] { fmt::print("hello {}\n", *name); return exit_ok; };
 //   }});
 //
-// What a command throws becomes "klab: <what>" on stderr and exit code 2. --threads and --seed are added to
+// What a command throws becomes "klab: <what>" on stderr and exit code 2. --threads, --seed and --isa are added to
 // every command by the frame; find their values in settings() when the command runs.
 #pragma once
 
@@ -32,6 +32,7 @@ inline constexpr int exit_usage = 2;   // bad input, an unknown name, or it coul
 struct Settings {
   int threads = 0;  // 0: all; already given to OpenMP when a command runs
   uint64_t seed = 1;
+  std::string isa;  // Highway's name of an instruction set; in force when a command runs. Empty: the best
 };
 const Settings& settings();
 

@@ -76,6 +76,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       self->launch->call(self->launch->kernel, self->launch->parameters);
       Lane* ended = self->lane;
       ended->state = State::done;
+      self->progress_ = self->steps_;
       ended->fiber = nullptr;
       self->lane = self->next_fresh(ended->warp);
       if (self->lane != nullptr) {
@@ -104,6 +105,7 @@ Lane* Executor::next_fresh(unsigned warp) {
 /// Runs a lane until it waits, or ends and no fresh one of its warp is left.
 void Executor::resume(Lane& next) {
   lane = &next;
+  ++resumed_;
   if (next.fiber == nullptr) {
     next.fiber = idle_fiber();
     next.fiber->lane = &next;
@@ -177,6 +179,8 @@ void Executor::run_block() {
     l.groups.clear();
   }
   steps_ = 0;
+  progress_ = 0;
+  resumed_ = 0;
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();
@@ -219,6 +223,7 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
   divergence_told_ = false;
   step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
   running = this;
+  Session& session = Session::current();
   const uint64_t blocks = uint64_t(what.grid[0]) * what.grid[1] * what.grid[2];
   // A permutation: n -> n·step + begin with step and blocks coprime.
   uint64_t step = blocks > 2 ? mix(options.seed) % blocks | 1 : 1;
@@ -236,13 +241,16 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
       block[2] = unsigned(b / what.grid[0] / what.grid[1]);
       block_number = b;
       run_block();
+      constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
+      session.add_work(steps_ + kThread * threads_ + kResume * resumed_);
     }
   } catch (const Error&) {
     running = nullptr;
     lane = nullptr;
     reset_fibers();
+    session.add_work(steps_);
     if (!aborted_) throw;
-    Session::current().add(fatal_);
+    session.add(fatal_);
     const char* name = fatal_.kind == Kind::misaligned ? "cudaErrorMisalignedAddress"
                        : fatal_.kind == Kind::deadlock || fatal_.kind == Kind::never_ends ||
                                fatal_.kind == Kind::inactive_lane

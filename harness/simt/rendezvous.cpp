@@ -71,6 +71,7 @@ bool Executor::release_barrier() {
       elsewhere = &l;
   }
   if (waiting == 0 || waiting + done < threads_) return false;
+  progress_ = steps_;
   if ((done > 0 || elsewhere != nullptr) && !divergence_told_) {
     divergence_told_ = true;
     std::string text = std::to_string(waiting) + " threads wait at " + one->name + "()";
@@ -180,7 +181,7 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
 
 void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
-  if (steps_ <= step_limit_) {
+  if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a trace gives turns itself
     return;
   }

@@ -16,14 +16,15 @@ namespace klab::simt {
 
 class Profile;
 
-/// A block that takes more steps never ends. What is right takes a fraction of these: blocks are many.
-inline constexpr uint64_t kTracedSteps = 50'000'000, kSteps = 1'000'000'000;
+/// A block none of whose threads ends, and which passes no barrier, for so many steps never ends. What is right takes
+/// a fraction of these. Barriers do not help for ever: kStepsInAll times as many in all.
+inline constexpr uint64_t kTracedSteps = 50'000'000, kSteps = 1'000'000'000, kStepsInAll = 16;
 
 struct Options {
   bool traced = false;      // watch every access: findings and counts, at a tenth of the speed
   bool counts = true;       // traced: count requests, sectors and conflicts as well
   uint64_t seed = 1;        // order of blocks, warps and lanes, hence of atomics
-  uint64_t step_limit = 0;  // branches, and accesses where traced, of one block; 0: kTracedSteps or kSteps
+  uint64_t step_limit = 0;  // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
   int most_findings = 20;   // different ones that are kept
 };
 
@@ -40,6 +41,10 @@ class Session {
   void clear() { findings_.clear(); }
   void add(Finding finding);
   Profile& profile() { return *profile_; }
+  /// What the launches cost the host, in units of about one branch or watched access of a kernel: threads, steps and
+  /// switches between threads. Unlike time it is the same at every run and on every machine.
+  uint64_t work() const { return work_; }
+  void add_work(uint64_t units) { work_ += units; }
 
   /// The innermost of this thread; a plain untraced one where there is none.
   static Session& current();
@@ -47,6 +52,7 @@ class Session {
  private:
   Options options_;
   std::vector<Finding> findings_;
+  uint64_t work_ = 0;
   std::unique_ptr<Profile> profile_;
   Session* outer_;
 };

@@ -1,0 +1,120 @@
+// cuBLAS for the variants that race it. It is loaded when first asked for: the library is hundreds of megabytes, and
+// where it is missing only these variants are.
+//
+//   cublas::supported(host)                    "" or the reason why not
+//   cublas::multiply(how, m, n, k, a, b, c)    C[m,n] = A[m,k] B[k,n], row-major device memory, on cuda::stream()
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kernels/common/cuda.h"
+
+#if !KLAB_SIMT && __has_include(<cublas_v2.h>)
+#define KLAB_HAVE_CUBLAS 1
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#else
+#define KLAB_HAVE_CUBLAS 0
+#endif
+
+namespace klab::cublas {
+
+enum class How {
+  plain,  // float multiply-adds
+  bf16,   // factors rounded to bf16 for the tensor cores, sums in float
+};
+
+#if KLAB_HAVE_CUBLAS
+
+namespace detail {
+
+// cublas_v2.h overloads the name, so decltype cannot ask it.
+using Gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
+                                const void* alpha, const void* a, cudaDataType a_type, int a_stride,
+                                const void* b, cudaDataType b_type, int b_stride, const void* beta, void* c,
+                                cudaDataType c_type, int c_stride, cublasComputeType_t, cublasGemmAlgo_t);
+
+struct Library {
+  std::string why_not;
+  decltype(&cublasCreate_v2) create = nullptr;
+  decltype(&cublasSetStream_v2) set_stream = nullptr;
+  Gemm gemm = nullptr;
+  cublasHandle_t handle = nullptr;
+};
+
+inline Library load() {
+  Library library;
+  void* object = nullptr;
+  // Of the toolkit that compiled this, and unversioned as development packages have it.
+  const std::string versioned = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
+  for (const std::string& name : {versioned, std::string("libcublas.so")})
+    if (object == nullptr) object = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    library.why_not = versioned +
+                      " was not found: install CUDA's libraries, or name their folder in "
+                      "LD_LIBRARY_PATH";
+    return library;
+  }
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(object, name));
+    if (function == nullptr) library.why_not = versioned + " has no " + name;
+  };
+  find("cublasCreate_v2", library.create);
+  find("cublasSetStream_v2", library.set_stream);
+  find("cublasGemmEx", library.gemm);
+  return library;
+}
+
+inline Library& library() {
+  static Library one = load();
+  return one;
+}
+
+inline void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(int(status)));
+}
+
+}  // namespace detail
+
+template <class Host>
+std::string supported(const Host& host, int capability = 50) {
+  const std::string no = cuda::needs_gpu(host, capability);
+  return no.empty() ? detail::library().why_not : no;
+}
+
+/// Sizes are 1 or more. Throws std::runtime_error with the status of a call that fails.
+inline void multiply(How how, int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
+  detail::Library& library = detail::library();
+  if (!library.why_not.empty()) throw std::runtime_error(library.why_not);
+  if (library.handle == nullptr) {
+    detail::check(library.create(&library.handle), "cublasCreate");
+    detail::check(library.set_stream(library.handle, cuda::stream()), "cublasSetStream");
+  }
+  // cuBLAS has columns where we have rows: what it calls B A is our A B.
+  const float one = 1, zero = 0;
+  detail::check(
+      library.gemm(library.handle, CUBLAS_OP_N, CUBLAS_OP_N, int(n), int(m), int(k), &one, b, CUDA_R_32F,
+                   int(n), a, CUDA_R_32F, int(k), &zero, c, CUDA_R_32F, int(n),
+                   how == How::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+      "cublasGemmEx");
+}
+
+#else
+
+template <class Host>
+std::string supported(const Host& host, int capability = 50) {
+  const std::string no = cuda::needs_gpu(host, capability);
+  return no.empty() ? "cuBLAS's headers were not found when klab was built" : no;
+}
+
+inline void multiply(How, int64_t, int64_t, int64_t, const float*, const float*, float*) {
+  throw std::logic_error("cuBLAS runs on a GPU only");
+}
+
+#endif
+
+}  // namespace klab::cublas
