@@ -64,7 +64,8 @@ struct VariantSpec {
   Numerics numerics;    //
   std::vector<int64_t> tiles;  // block sizes inside; the check adds sizes one below, at and above each
   Expect expect;
-  bool peer = false;  // somebody else's library, raced but not taught
+  bool peer = false;    // somebody else's library, raced but not taught
+  bool pinned = false;  // ops whose tensors stay on the host: this variant's lie in page-locked memory
   /// Empty when it can run, else the reason why not, as the end of "skipped: ...".
   std::string (*supported)(const Shape&, const Host&) = nullptr;
 };
@@ -83,6 +84,7 @@ struct Variant {
   std::vector<int64_t> tiles;
   Expect expect;
   bool peer = false;
+  bool pinned = false;
   std::function<std::string(ShapeView, const Host&)> supported;
   /// Ties shape and pointers (in the contract's order) into something to call. The pointers must outlive it.
   using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;
@@ -155,6 +157,7 @@ class Registrar {
     v.tiles = std::move(spec.tiles);
     v.expect = std::move(spec.expect);
     v.peer = spec.peer;
+    v.pinned = spec.pinned;
     v.supported = [f = spec.supported](ShapeView shape, const Host& host) {
       return f ? f(shape_of<Contract>(shape), host) : std::string();
     };

@@ -24,6 +24,8 @@
 //   static bool valid(const Shape&) which shapes are legal (default: every dimension >= 0).
 //   static void arrange(const Args<float>&, std::mt19937_64&)
 //                                   rewrites drawn inputs that must obey a rule (sorted, in range, off a kink).
+//   static constexpr bool tensors_on_host = true;
+//                                   CUDA variants are given memory of the host too, and copy by themselves.
 #pragma once
 
 #include <array>

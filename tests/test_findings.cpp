@@ -1,8 +1,9 @@
 // The host executor of CUDA is checked: each wrong kernel in tests/mutants/*/cuda is found out, with the right name and at
 // the right line, and the right ones beside them are left alone.
 //
-// What must be found stands in the kernel's source, in a comment on its line: "FINDING race on shared memory", or "ERROR
-// cudaErrorInvalidValue" for a launch that fails. A finding on a line that has no such comment is a false alarm.
+// What must be found stands in the kernel's source, in a comment on its line: "FINDING race on shared memory", "ERROR
+// cudaErrorInvalidValue" for a launch that fails, or "WRONG" where only the result tells. A finding on a line that has no
+// such comment is a false alarm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Mark {
 struct Specimen {
   std::string id;
   std::vector<Mark> findings;
-  std::string error;  // CUDA's name of it
+  std::string error;   // CUDA's name of it
+  bool wrong = false;  // no access is wrong, but what comes out
 };
 
 Specimen read_specimen(const fs::path& file) {
@@ -45,6 +47,7 @@ Specimen read_specimen(const fs::path& file) {
     if (const size_t at = line.find("// FINDING "); at != std::string::npos)
       s.findings.push_back({number, line.substr(at + 11)});
     if (const size_t at = line.find("// ERROR "); at != std::string::npos) s.error = line.substr(at + 9);
+    s.wrong = s.wrong || line.find("// WRONG") != std::string::npos;
   }
   return s;
 }
@@ -130,9 +133,14 @@ TEST_P(EverySpecimen, FailsTheCheckOrPasses) {
   const CheckResult result =
       check(*find_op(variant->op), {&variant, 1}, {.max_failures = 1, .quick = true, .done = {}})
           .variants.front();
-  const bool right = s.findings.empty() && s.error.empty();
+  const bool right = s.findings.empty() && s.error.empty() && !s.wrong;
   ASSERT_EQ(result.failures.empty(), right) << (right ? result.failures.front().note : "it passed");
   if (right) return;
+  if (s.wrong) {
+    const Fault fault = result.failures.front().fault;
+    EXPECT_TRUE(fault == Fault::wrong_value || fault == Fault::nondeterministic) << name_of(fault);
+    return;
+  }
   EXPECT_EQ(result.failures.front().fault, s.error.empty() ? Fault::finding : Fault::threw);
   if (!s.error.empty())
     EXPECT_TRUE(result.failures.front().note.starts_with(s.error)) << result.failures.front().note;

@@ -28,6 +28,12 @@ class WithGpu : public testing::Test {
                   return simt::device_alloc(bytes, "tensor");
                 },
             .free = [](void* p) { simt::device_free(p); },
+            .alloc_pinned =
+                [this](size_t bytes) {
+                  ++pinned_;
+                  return ::operator new(bytes);
+                },
+            .free_pinned = [](void* p) { ::operator delete(p); },
             .upload = [](void* d, const void* h, size_t n) { std::memcpy(d, h, n); },
             .download = [](void* h, const void* d, size_t n) { std::memcpy(h, d, n); },
             .synchronize = [] {},
@@ -61,7 +67,7 @@ class WithGpu : public testing::Test {
   }
 
   Gpu gpu_;
-  int allocations_ = 0;
+  int allocations_ = 0, pinned_ = 0;
   double now_ = 0, began_ = 0;
   std::vector<Variant*> compiled_;
 };
@@ -129,6 +135,19 @@ TEST_F(WithGpu, ColdTensorsTogetherExceedTheCache) {
   EXPECT_EQ(series[0].seconds.size(), 2U);
   const int sets = allocations_ / 2;
   EXPECT_GE(sets * 2 * 64 * 64 * 4, 4 * (64 << 10));
+}
+
+TEST_F(WithGpu, TensorsOfTheHostStayThere) {
+  const std::vector<const Variant*> list = {compile("host_vector_add.cuda.01_pageable", 2e-6),
+                                            compile("host_vector_add.cuda.02_pinned", 1e-6)};
+  const LabOp& op = *find_op("host_vector_add");
+  const auto series =
+      time_on_gpu(op, {.name = "small", .shape = {1000}, .cache = Cache::cold}, list, {.rounds = 3});
+  for (const Series& s : series) EXPECT_EQ(s.wrong + s.skipped, "") << s.variant;
+  EXPECT_EQ(pinned_, 3) << "a, b and c, of the one variant that asks for it";
+  const OnGpu there(true);
+  for (const Variant* v : list)
+    EXPECT_TRUE(check(op, {&v, 1}, {.backend = "cuda"}).variants[0].passed()) << v->id;
 }
 
 TEST_F(WithGpu, WhatIsTooSlowIsSkipped) {

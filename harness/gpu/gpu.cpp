@@ -49,6 +49,8 @@ Gpu open_gpu() {
   const auto number = function<size_t(int)>(module, "klab_gpu_number");
   const auto alloc = function<const char*(void**, size_t)>(module, "klab_gpu_alloc");
   const auto free = function<const char*(void*)>(module, "klab_gpu_free");
+  const auto alloc_pinned = function<const char*(void**, size_t)>(module, "klab_gpu_alloc_pinned");
+  const auto free_pinned = function<const char*(void*)>(module, "klab_gpu_free_pinned");
   const auto copy = function<const char*(void*, const void*, size_t, int)>(module, "klab_gpu_copy");
   const auto synchronize = function<const char*()>(module, "klab_gpu_synchronize");
   const auto begin = function<const char*()>(module, "klab_gpu_begin");
@@ -66,6 +68,13 @@ Gpu open_gpu() {
                 return p;
               },
           .free = [free](void* p) { free(p); },  // called where nothing may throw
+          .alloc_pinned =
+              [alloc_pinned](size_t bytes) {
+                void* p = nullptr;
+                require(alloc_pinned(&p, bytes));
+                return p;
+              },
+          .free_pinned = [free_pinned](void* p) { free_pinned(p); },
           .upload = [copy](void* d, const void* h, size_t n) { require(copy(d, h, n, 0)); },
           .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
           .synchronize = [synchronize] { require(synchronize()); },

@@ -16,6 +16,8 @@ struct Gpu {
   size_t memory = 0, l2 = 0;  // bytes
   std::function<void*(size_t)> alloc;
   std::function<void(void*)> free;
+  std::function<void*(size_t)> alloc_pinned;  // page-locked memory of the host
+  std::function<void(void*)> free_pinned;
   std::function<void(void* device, const void* host, size_t)> upload;
   std::function<void(void* host, const void* device, size_t)> download;
   std::function<void()> synchronize;  // throws what the device says of the work before

@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <new>
 #include <random>
 #include <stdexcept>
 
@@ -36,20 +39,46 @@ struct Timed {
 
 }  // namespace
 
-GpuTensors::GpuTensors(const Gpu& gpu, const LabOp& op, ShapeView shape)
-    : gpu_(gpu), specs_(op.op.tensors(shape)) {
+Place place_of(const LabOp& op, const Variant& variant) {
+  return !op.op.on_host ? Place::device : variant.pinned ? Place::pinned : Place::host;
+}
+
+void* GpuTensors::alloc(size_t bytes) const {
+  if (place_ == Place::device) return gpu_.alloc(bytes);
+  if (place_ == Place::pinned) return gpu_.alloc_pinned(bytes);
+  return ::operator new(bytes, std::align_val_t(kFence));
+}
+
+void GpuTensors::free(void* p) const {
+  if (place_ == Place::device) return gpu_.free(p);
+  if (place_ == Place::pinned) return gpu_.free_pinned(p);
+  ::operator delete(p, std::align_val_t(kFence));
+}
+
+void GpuTensors::put(void* to, const void* from, size_t bytes) const {
+  if (place_ == Place::device) return gpu_.upload(to, from, bytes);
+  std::memcpy(to, from, bytes);
+}
+
+void GpuTensors::take(void* to, const void* from, size_t bytes) const {
+  if (place_ == Place::device) return gpu_.download(to, from, bytes);
+  std::memcpy(to, from, bytes);
+}
+
+GpuTensors::GpuTensors(const Gpu& gpu, const LabOp& op, ShapeView shape, Place place)
+    : gpu_(gpu), place_(place), specs_(op.op.tensors(shape)) {
   const std::vector<unsigned char> fence(kFence, kPattern);
   for (const TensorSpec& spec : specs_) {
     const size_t n = bytes_of(spec);
-    auto* begin = static_cast<char*>(gpu.alloc(n + 2 * kFence)) + kFence;
+    auto* begin = static_cast<char*>(alloc(n + 2 * kFence)) + kFence;
     pointers_.push_back(begin);
-    gpu.upload(begin - kFence, fence.data(), kFence);
-    gpu.upload(begin + n, fence.data(), kFence);
+    put(begin - kFence, fence.data(), kFence);
+    put(begin + n, fence.data(), kFence);
   }
 }
 
 GpuTensors::~GpuTensors() {
-  for (void* p : pointers_) gpu_.free(static_cast<char*>(p) - kFence);
+  for (void* p : pointers_) free(static_cast<char*>(p) - kFence);
 }
 
 int64_t GpuTensors::bytes() const {
@@ -60,12 +89,12 @@ int64_t GpuTensors::bytes() const {
 
 void GpuTensors::upload(std::span<void* const> host) {
   for (size_t k = 0; k < specs_.size(); ++k)
-    if (const size_t n = bytes_of(specs_[k]); n > 0) gpu_.upload(pointers_[k], host[k], n);
+    if (const size_t n = bytes_of(specs_[k]); n > 0) put(pointers_[k], host[k], n);
 }
 
 void GpuTensors::download(std::span<void* const> host) const {
   for (size_t k = 0; k < specs_.size(); ++k)
-    if (const size_t n = bytes_of(specs_[k]); n > 0) gpu_.download(host[k], pointers_[k], n);
+    if (const size_t n = bytes_of(specs_[k]); n > 0) take(host[k], pointers_[k], n);
 }
 
 void GpuTensors::require_fences() const {
@@ -74,7 +103,7 @@ void GpuTensors::require_fences() const {
     auto* begin = static_cast<char*>(pointers_[k]);
     const size_t n = bytes_of(specs_[k]);
     for (const bool behind : {false, true}) {
-      gpu_.download(fence.data(), behind ? begin + n : begin - kFence, kFence);
+      take(fence.data(), behind ? begin + n : begin - kFence, kFence);
       for (size_t i = 0; i < kFence; ++i) {
         const size_t off = behind ? i : kFence - 1 - i;
         if (fence[off] != kPattern)
@@ -92,7 +121,8 @@ std::function<void()> gpu_bind(const std::string& id, ShapeView shape, std::span
   if (device == nullptr) throw std::runtime_error("no GPU here: " + why);
   const Variant* variant = find_variant(id);
   if (!variant->device) throw std::logic_error(id + " was not compiled for a GPU");
-  auto tensors = std::make_shared<GpuTensors>(*device, *find_op(variant->op), shape);
+  const LabOp& op = *find_op(variant->op);
+  auto tensors = std::make_shared<GpuTensors>(*device, op, shape, place_of(op, *variant));
   return [device, tensors, call = variant->device(shape, tensors->pointers()),
           host = std::vector<void*>(pointers.begin(), pointers.end())] {
     tensors->upload(host);
@@ -108,12 +138,19 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
   const Gpu& device = *gpu();
   std::vector<Series> list(variants.size());
   BenchInputs inputs(op, shape.shape, Cache::hot, options.seed);
-  std::vector<std::unique_ptr<GpuTensors>> sets;
-  sets.push_back(std::make_unique<GpuTensors>(device, op, shape.shape));
-  const int64_t wanted = shape.cache == Cache::cold ? copies_for_cold(sets[0]->bytes(), int64_t(device.l2),
-                                                                      int64_t(device.memory / 2))
-                                                    : 1;
-  while (int64_t(sets.size()) < wanted) sets.push_back(std::make_unique<GpuTensors>(device, op, shape.shape));
+  // Variants whose tensors lie in the same kind of memory share them.
+  std::map<Place, std::vector<std::unique_ptr<GpuTensors>>> all_sets;
+  const auto sets_in = [&](Place place) -> const auto& {
+    auto& sets = all_sets[place];
+    const auto add = [&] { sets.push_back(std::make_unique<GpuTensors>(device, op, shape.shape, place)); };
+    if (sets.empty()) add();
+    const int64_t wanted =
+        shape.cache == Cache::cold && place == Place::device
+            ? copies_for_cold(sets[0]->bytes(), int64_t(device.l2), int64_t(device.memory / 2))
+            : 1;
+    while (int64_t(sets.size()) < wanted) add();
+    return sets;
+  };
   std::vector<Timed> timed;
   for (size_t k = 0; k < variants.size(); ++k) {
     const Variant& v = *variants[k];
@@ -121,6 +158,7 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
     list[k].skipped = !v.device ? "not compiled for a GPU" : v.supported(shape.shape, this_host());
     if (!list[k].skipped.empty()) continue;
     Timed one{.series = &list[k], .calls = {}};
+    const auto& sets = sets_in(place_of(op, v));
     for (const auto& set : sets) one.calls.push_back(v.device(shape.shape, set->pointers()));
     try {
       for (const auto& set : sets) set->upload(inputs.pointers(0));

@@ -11,10 +11,14 @@
 
 namespace klab {
 
-/// One set of tensors in device memory, each between two fences.
+/// Where a variant's tensors lie.
+enum class Place { device, host, pinned };
+Place place_of(const LabOp& op, const Variant& variant);
+
+/// One set of tensors, each between two fences.
 class GpuTensors {
  public:
-  GpuTensors(const Gpu& gpu, const LabOp& op, ShapeView shape);
+  GpuTensors(const Gpu& gpu, const LabOp& op, ShapeView shape, Place place = Place::device);
   ~GpuTensors();
   GpuTensors(const GpuTensors&) = delete;
   GpuTensors& operator=(const GpuTensors&) = delete;
@@ -27,7 +31,13 @@ class GpuTensors {
   void require_fences() const;
 
  private:
+  void* alloc(size_t bytes) const;
+  void free(void* p) const;
+  void put(void* to, const void* from, size_t bytes) const;   // into a tensor
+  void take(void* to, const void* from, size_t bytes) const;  // out of one
+
   const Gpu& gpu_;
+  Place place_;
   std::vector<TensorSpec> specs_;
   std::vector<void*> pointers_;
 };

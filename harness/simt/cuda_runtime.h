@@ -1,8 +1,11 @@
 // namespace klab::cuda for a host compiler: launches, device memory, asynchronous copies.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "harness/simt/language.h"
 
@@ -34,6 +37,63 @@ inline void fill_zero(void* device, size_t bytes) { ::klab::simt::device_fill_ze
 inline void copy_device(void* to, const void* from, size_t bytes) {
   ::klab::simt::device_copy(to, from, bytes);
 }
+
+/// Between the host's memory and the device's.
+inline void upload(void* device, const void* host, size_t bytes) {
+  ::klab::simt::device_upload(device, host, bytes);
+}
+inline void download(void* host, const void* device, size_t bytes) {
+  ::klab::simt::device_download(host, device, bytes);
+}
+
+/// Streams that run beside each other. Here they run when they are joined, one piece of work after the other, and the
+/// seed decides whose turn it is: what relies on an order that no stream gives comes out wrong.
+template <int count>
+class Fork {
+ public:
+  void upload(int which, void* device, const void* host, size_t bytes) {
+    add(which, [=] { ::klab::cuda::upload(device, host, bytes); });
+  }
+  void download(int which, void* host, const void* device, size_t bytes) {
+    add(which, [=] { ::klab::cuda::download(host, device, bytes); });
+  }
+  template <class... P, class... A>
+  void launch(int which, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, A&&... args) {
+    add(which, [=, values = std::tuple<std::remove_cv_t<P>...>(static_cast<P>(args)...)] {
+      std::apply(
+          [&](const auto&... value) { ::klab::cuda::launch(kernel, grid, block, shared_bytes, value...); },
+          values);
+    });
+  }
+  void join() {
+    for (size_t left = list_.size(); left > 0; --left) {
+      int which = int(::klab::simt::random_turn(count));
+      while (none_left(which)) which = (which + 1) % count;
+      list_[next_[which]].work();
+      ++next_[which];
+    }
+    list_.clear();
+    for (size_t& n : next_) n = 0;
+  }
+
+ private:
+  struct Piece {
+    int stream;
+    std::function<void()> work;
+  };
+  template <class F>
+  void add(int which, F work) {
+    list_.push_back({which, std::move(work)});
+  }
+  // Goes on to the stream's next piece.
+  bool none_left(int which) {
+    size_t& n = next_[which];
+    while (n < list_.size() && list_[n].stream != which) ++n;
+    return n == list_.size();
+  }
+  std::vector<Piece> list_;
+  size_t next_[count] = {};  // of each stream: where in the list it is
+};
 
 /// Device memory for one run(). Its content is undefined.
 class Scratch {

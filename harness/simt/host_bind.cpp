@@ -21,6 +21,8 @@ class HostRun {
     const LabOp* op = find_op(find_variant(id)->op);
     if (op == nullptr) throw std::invalid_argument(id + ": no lab teaches its op");
     specs_ = op->op.tensors(shape_);
+    on_host_ = op->op.on_host;
+    if (on_host_) return;
     // As far off a cache line as the caller's: a variant is told by its pointers what it may load at once.
     for (size_t k = 0; k < specs_.size(); ++k)
       device_.push_back(device_alloc_off(size_t(bytes(specs_[k])), specs_[k].name.c_str(),
@@ -34,6 +36,7 @@ class HostRun {
 
   void run() {
     const bool traced = Session::current().options().traced && load_traced_variants();
+    if (on_host_) return call(traced);
     for (size_t k = 0; k < specs_.size(); ++k) {
       const auto n = size_t(bytes(specs_[k]));
       if (n == 0) continue;
@@ -59,7 +62,7 @@ class HostRun {
       const Variant& v = *find_variant(id_);
       const auto& form = traced ? v.host_traced : v.host;
       if (!form) throw std::logic_error(id_ + " was not compiled for the host");
-      ready = form(shape_, device_);
+      ready = form(shape_, on_host_ ? host_ : device_);
     }
     ready();
   }
@@ -68,6 +71,7 @@ class HostRun {
   std::vector<int64_t> shape_;
   std::vector<TensorSpec> specs_;
   std::vector<void*> host_, device_;
+  bool on_host_ = false;  // the variant takes the caller's pointers, and copies by itself
   std::function<void()> plain_, traced_;
 };
 

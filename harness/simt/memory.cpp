@@ -215,6 +215,19 @@ void device_copy(void* to, const void* from, size_t bytes) {
   mark_defined(to, bytes, true);
 }
 
+void device_upload(void* device, const void* host, size_t bytes) {
+  if (bytes == 0) return;
+  require_inside(device, bytes, "copying to");
+  std::memcpy(device, host, bytes);
+  mark_defined(device, bytes, true);
+}
+
+void device_download(void* host, const void* device, size_t bytes) {
+  if (bytes == 0) return;
+  require_inside(device, bytes, "copying from");
+  std::memcpy(host, device, bytes);
+}
+
 // One pool a host thread, since variants are checked beside each other.
 namespace {
 struct ScratchPool {

@@ -134,6 +134,8 @@ void fence(bool whole_device) {
   if (running->trace != nullptr && whole_device) running->trace->fence();
 }
 
+unsigned random_turn(unsigned below) { return unsigned(Session::current().random() >> 33) % below; }
+
 void pause() {
   running->step(__builtin_return_address(0));
   running->let_others_run();

@@ -96,6 +96,11 @@ void* device_alloc(size_t bytes, const char* name);
 void device_free(void* p);
 void device_fill_zero(void* p, size_t bytes);
 void device_copy(void* to, const void* from, size_t bytes);  // device to device
+void device_upload(void* device, const void* host, size_t bytes);
+/// Memory that nobody has written comes back as it is: whoever compares it will see.
+void device_download(void* host, const void* device, size_t bytes);
+/// A number below `below`, the next one of a row that the session's seed begins.
+unsigned random_turn(unsigned below);
 /// Memory for one run() of a variant, kept for the next run; its content is undefined.
 void* scratch_take(size_t bytes);
 void scratch_give(void* p);

@@ -11,7 +11,7 @@ thread_local Session* innermost = nullptr;
 }  // namespace
 
 Session::Session(const Options& options)
-    : options_(options), profile_(std::make_unique<Profile>()), outer_(innermost) {
+    : options_(options), turn_(options.seed), profile_(std::make_unique<Profile>()), outer_(innermost) {
   innermost = this;
   watching = options.traced;
 }

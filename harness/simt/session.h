@@ -18,14 +18,15 @@ class Profile;
 
 /// A block none of whose threads ends, and which passes no barrier, for so many steps never ends. What is right takes
 /// a fraction of these. Barriers do not help for ever: kStepsInAll times as many in all.
-inline constexpr uint64_t kTracedSteps = 50'000'000, kSteps = 1'000'000'000, kStepsInAll = 16;
+inline constexpr uint64_t kTracedSteps = 50'000'000, kSteps = 1'000'000'000, kStepsInAll = 4;
 
 struct Options {
-  bool traced = false;      // watch every access: findings and counts, at a tenth of the speed
-  bool counts = true;       // traced: count requests, sectors and conflicts as well
-  uint64_t seed = 1;        // order of blocks, warps and lanes, hence of atomics
-  uint64_t step_limit = 0;  // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
-  int most_findings = 20;   // different ones that are kept
+  bool traced = false;  // watch every access: findings and counts, at a tenth of the speed
+  bool counts = true;   // traced: count requests, sectors and conflicts as well
+  uint64_t seed = 1;    // order of blocks, warps and lanes, hence of atomics
+  uint64_t step_limit =
+      0;                   // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
+  int most_findings = 20;  // different ones that are kept
 };
 
 /// Of this host thread, until it ends; sessions nest, the innermost counts.
@@ -44,6 +45,8 @@ class Session {
   /// What the launches cost the host, in units of about one branch or watched access of a kernel: threads, steps and
   /// switches between threads. Unlike time it is the same at every run and on every machine.
   uint64_t work() const { return work_; }
+  /// The next number of a row that begins with the seed.
+  uint64_t random() { return turn_ = turn_ * 6364136223846793005U + 1442695040888963407U; }
   void add_work(uint64_t units) { work_ += units; }
 
   /// The innermost of this thread; a plain untraced one where there is none.
@@ -53,6 +56,7 @@ class Session {
   Options options_;
   std::vector<Finding> findings_;
   uint64_t work_ = 0;
+  uint64_t turn_ = 0;  // of random()
   std::unique_ptr<Profile> profile_;
   Session* outer_;
 };

@@ -7,6 +7,8 @@
 //   cuda::launch(kernel, grid, block, shared_bytes, args...)       <<<>>> on the one stream, errors thrown
 //   cuda::allow_shared(kernel, bytes)              dynamic shared memory beyond 48 KB
 //   cuda::fill_zero(p, bytes)  cuda::copy_device(to, from, bytes)
+//   cuda::upload(device, host, bytes)  cuda::download(host, device, bytes)       for ops whose tensors stay on the host
+//   cuda::Fork<2> streams; streams.upload(0, ...); streams.launch(1, kernel, ...); streams.join();
 //   cuda::Scratch scratch(bytes); scratch.as<T>()  device memory for one run(), kept for the next, content undefined
 //   cuda::device().multiprocessors ...
 //   cuda::copy_async<16>(shared, global)  copy_async_zfill<16>(shared, global, bytes)  copy_async_commit()

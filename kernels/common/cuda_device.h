@@ -57,6 +57,61 @@ inline void copy_device(void* to, const void* from, size_t bytes) {
   if (bytes > 0) KLAB_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()));
 }
 
+/// For ops whose tensors stay in the host's memory. Back from `upload` the source may still be read, if it is
+/// page-locked.
+inline void upload(void* device, const void* host, size_t bytes) {
+  if (bytes > 0) KLAB_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream()));
+}
+inline void download(void* host, const void* device, size_t bytes) {
+  if (bytes > 0) KLAB_CUDA_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream()));
+}
+
+/// Streams that run beside each other: what is given to one of them is in order, and begins after what stream() holds.
+/// What follows join() on stream() begins after all of it.
+template <int count>
+class Fork {
+ public:
+  Fork() {
+    KLAB_CUDA_CHECK(cudaEventRecord(branches().event[0], klab::cuda::stream()));
+    for (cudaStream_t s : branches().stream) KLAB_CUDA_CHECK(cudaStreamWaitEvent(s, branches().event[0], 0));
+  }
+  void upload(int which, void* device, const void* host, size_t bytes) {
+    KLAB_CUDA_CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, branches().stream[which]));
+  }
+  void download(int which, void* host, const void* device, size_t bytes) {
+    KLAB_CUDA_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, branches().stream[which]));
+  }
+  template <class... P, class... A>
+  void launch(int which, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, A&&... args) {
+    kernel<<<grid, block, shared_bytes, branches().stream[which]>>>(static_cast<P>(args)...);
+    KLAB_CUDA_CHECK(cudaGetLastError());
+  }
+  void join() {
+    for (int i = 0; i < count; ++i) {
+      KLAB_CUDA_CHECK(cudaEventRecord(branches().event[i], branches().stream[i]));
+      KLAB_CUDA_CHECK(cudaStreamWaitEvent(klab::cuda::stream(), branches().event[i], 0));
+    }
+  }
+
+ private:
+  struct Branches {
+    cudaStream_t stream[count];
+    cudaEvent_t event[count];
+  };
+  // Kept: making a stream takes longer than most kernels.
+  static const Branches& branches() {
+    static const Branches one = [] {
+      Branches made{};
+      for (int i = 0; i < count; ++i) {
+        KLAB_CUDA_CHECK(cudaStreamCreateWithFlags(&made.stream[i], cudaStreamNonBlocking));
+        KLAB_CUDA_CHECK(cudaEventCreateWithFlags(&made.event[i], cudaEventDisableTiming));
+      }
+      return made;
+    }();
+    return one;
+  }
+};
+
 namespace detail {
 struct Kept {
   void* p;

@@ -56,6 +56,11 @@ KLAB_EXPORT const char* klab_gpu_alloc(void** p, size_t bytes) {
 }
 KLAB_EXPORT const char* klab_gpu_free(void* p) { return said(cudaFree(p), "cudaFree"); }
 
+KLAB_EXPORT const char* klab_gpu_alloc_pinned(void** p, size_t bytes) {
+  return said(cudaMallocHost(p, bytes), "cudaMallocHost");
+}
+KLAB_EXPORT const char* klab_gpu_free_pinned(void* p) { return said(cudaFreeHost(p), "cudaFreeHost"); }
+
 KLAB_EXPORT const char* klab_gpu_copy(void* to, const void* from, size_t bytes, int back) {
   const auto kind = back != 0 ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
   KLAB_TRY(cudaMemcpyAsync(to, from, bytes, kind, klab::cuda::stream()));
