@@ -88,7 +88,8 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, Progress& progress, bool
     progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
   };
   for (const BenchShape& shape : shapes_of(op, tour)) {
-    if (interrupted() || good.empty()) return;
+    if (interrupted()) return;
+    if (good.empty()) break;  // CUDA alone, counted
     progress.show(fmt::format("checking {}, {}", op.op.name, shape.name));
     const Ladder ladder = bench(op, shape, good, options);
     progress.clear();
