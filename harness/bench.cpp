@@ -11,6 +11,7 @@
 
 #include "harness/bench_inputs.h"
 #include "harness/bench_loop.h"
+#include "harness/ceiling_kernels.h"
 #include "harness/ceilings.h"
 #include "harness/check.h"
 #include "harness/gpu/gpu_run.h"
@@ -263,11 +264,41 @@ class LadderTimer {
     if (++r.next == r.calls.size()) r.next = 0;
   }
 
+  /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where
+  /// they are not fit for it.
+  std::vector<MoveOperands> arrays_to_move(CeilingKind kind) {
+    if (shape_.cache != Cache::cold || inputs_.accumulates()) return {};
+    if (kind != CeilingKind::copy && kind != CeilingKind::copy_2_to_1) return {};
+    const auto specs = op_.op.tensors(shape_.shape);
+    const auto floats = [&](size_t k) { return volume(specs[k].dims) * size_of(specs[k].element) / 4; };
+    std::vector<size_t> read, written;
+    for (size_t k = 0; k < specs.size(); ++k) (specs[k].role == Role::input ? read : written).push_back(k);
+    const auto larger = [&](size_t x, size_t y) { return floats(x) > floats(y); };
+    std::ranges::sort(read, larger);
+    std::ranges::sort(written, larger);
+    const size_t wanted = kind == CeilingKind::copy ? 1 : 2;
+    if (read.size() < wanted || written.empty()) return {};
+    const int64_t n = std::min(floats(read[wanted - 1]), floats(written[0]));
+    if (int64_t(wanted + 1) * 4 * n * inputs_.copies() < 2 * last_level_bytes(this_machine())) return {};
+    std::vector<MoveOperands> list;
+    for (int64_t copy = 0; copy < inputs_.copies(); ++copy) {
+      const auto p = inputs_.pointers(copy);
+      list.push_back({static_cast<const float*>(p[read[0]]),
+                      wanted == 2 ? static_cast<const float*>(p[read[1]]) : nullptr,
+                      static_cast<float*>(p[written[0]]), n});
+      for (const void* start : {p[read[0]], p[read[wanted - 1]], p[written[0]]})
+        if (reinterpret_cast<uintptr_t>(start) % 64 != 0) return {};
+    }
+    return list;
+  }
+
   void prepare_ceiling() {
     if (op_.limit.empty()) return;
     const Roof roof = roof_of(op_, shape_, ladder_.threads);
     if (!(roof.work > 0)) return;
-    sampler_ = std::make_unique<CeilingSampler>(roof.ceiling);
+    auto arrays = arrays_to_move(roof.ceiling.kind);
+    sampler_ = arrays.empty() ? std::make_unique<CeilingSampler>(roof.ceiling)
+                              : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays));
     ladder_.ceiling = name_of(roof.ceiling);
     ladder_.ceiling_method = sampler_->method();
     ladder_.ceiling_work = roof.work;

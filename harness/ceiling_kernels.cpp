@@ -127,11 +127,9 @@ HWY_INLINE void put(V v, float* p) {
 }
 
 template <bool kStream>
-double copy(float* memory, int64_t bytes, int64_t repeats) {
+double copy(const float* a, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = int64_t(hn::Lanes(d)), n = part_of(bytes, 2, lanes);
-  const float* a = memory;
-  float* c = memory + n;
+  const int64_t lanes = int64_t(hn::Lanes(d));
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
     for (int64_t i = 0; i < n; i += 4 * lanes) {
@@ -148,11 +146,9 @@ double copy(float* memory, int64_t bytes, int64_t repeats) {
 }
 
 template <bool kStream>
-double add(float* memory, int64_t bytes, int64_t repeats) {
+double add(const float* a, const float* b, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = int64_t(hn::Lanes(d)), n = part_of(bytes, 3, lanes);
-  const float *a = memory, *b = memory + n;
-  float* c = memory + 2 * n;
+  const int64_t lanes = int64_t(hn::Lanes(d));
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
     for (int64_t i = 0; i < n; i += 4 * lanes) {
@@ -237,8 +233,26 @@ double gather(const T* table, int64_t bytes, int64_t repeats, uint32_t* state) {
   return double(kGathersPerRepeat) * double(sizeof(T)) * double(repeats);
 }
 
+double move(CeilingLoop loop, const MoveOperands& on, int64_t repeats) {
+  const int64_t n = part_of(on.n * 4, 1, int64_t(hn::Lanes(hn::ScalableTag<float>())));
+  switch (loop) {
+    case CeilingLoop::copy_plain:
+      return copy<false>(on.a, on.c, n, repeats);
+    case CeilingLoop::copy_stream:
+      return copy<true>(on.a, on.c, n, repeats);
+    case CeilingLoop::add_plain:
+      return add<false>(on.a, on.b, on.c, n, repeats);
+    case CeilingLoop::add_stream:
+      return add<true>(on.a, on.b, on.c, n, repeats);
+    default:
+      return 0;
+  }
+}
+
 double run(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, uint32_t* state) {
   float* f = reinterpret_cast<float*>(memory);
+  const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+  const int64_t half = part_of(bytes, 2, lanes), third = part_of(bytes, 3, lanes);
   const auto* t4 = reinterpret_cast<const uint32_t*>(memory);
   const auto* t8 = reinterpret_cast<const uint64_t*>(memory);
   switch (loop) {
@@ -255,13 +269,11 @@ double run(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, 
     case CeilingLoop::read_streams:
       return read_streams(f, bytes, repeats);
     case CeilingLoop::copy_plain:
-      return copy<false>(f, bytes, repeats);
     case CeilingLoop::copy_stream:
-      return copy<true>(f, bytes, repeats);
+      return move(loop, {f, nullptr, f + half, half}, repeats);
     case CeilingLoop::add_plain:
-      return add<false>(f, bytes, repeats);
     case CeilingLoop::add_stream:
-      return add<true>(f, bytes, repeats);
+      return move(loop, {f, f + third, f + 2 * third, third}, repeats);
     case CeilingLoop::gather4_simd:
       return gather<uint32_t, How::simd>(t4, bytes, repeats, state);
     case CeilingLoop::gather4_scalar:
@@ -287,11 +299,16 @@ HWY_AFTER_NAMESPACE();
 namespace klab {
 namespace {
 HWY_EXPORT(run);
+HWY_EXPORT(move);
 }  // namespace
 
 double run_ceiling_loop(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats,
                         uint32_t* state) {
   return HWY_DYNAMIC_DISPATCH(run)(loop, memory, bytes, repeats, state);
+}
+
+double run_move_loop(CeilingLoop loop, const MoveOperands& on, int64_t repeats) {
+  return HWY_DYNAMIC_DISPATCH(move)(loop, on, repeats);
 }
 
 }  // namespace klab

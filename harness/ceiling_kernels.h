@@ -29,6 +29,17 @@ enum class CeilingLoop {
 /// from call to call.
 double run_ceiling_loop(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, uint32_t* state);
 
+/// Arrays that a copy or an addition goes over, on 64-byte boundaries.
+struct MoveOperands {
+  const float* a;
+  const float* b;  // of additions only
+  float* c;
+  int64_t n;  // floats; what is left over beyond whole vectors is left out
+};
+
+/// The same for copy_* and add_*, over arrays of somebody else.
+double run_move_loop(CeilingLoop loop, const MoveOperands& on, int64_t repeats);
+
 /// Bytes one repeat of a gather loop asks for, 1024 entries.
 inline constexpr int64_t kGathersPerRepeat = 1024;
 

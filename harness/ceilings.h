@@ -60,10 +60,15 @@ struct Roof {
 };
 Roof roof_of(const LabOp& op, const BenchShape& shape, int threads);
 
+struct MoveOperands;
+
 /// Measures one ceiling again and again, so that it can be sampled in the same rounds as the kernels.
 class CeilingSampler {
  public:
   explicit CeilingSampler(const Ceiling& which);
+  /// For copy and copy_2_to_1: over these arrays in turn, a pass over one of them for each of the next. What a byte
+  /// of memory costs depends on the pages that hold it, so kernels are compared with a copy on their own.
+  CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays);
   ~CeilingSampler();
   CeilingSampler(const CeilingSampler&) = delete;
   CeilingSampler& operator=(const CeilingSampler&) = delete;
