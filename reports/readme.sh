@@ -54,6 +54,7 @@ train() {
   : >"$tmp/train"
   for folder in reports/recorded/*/train; do
     [[ -d $folder ]] || continue
+    [[ ! -s $tmp/train ]] || echo >>"$tmp/train"
     of_machine() { sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "${folder%/*}/machine.json" | head -n 1; }
     printf '%s, %s threads:\n\n' "$(of_machine processor)" "$(of_machine threads)" >>"$tmp/train"
     "$klab" results "$folder"/*.json >>"$tmp/train"

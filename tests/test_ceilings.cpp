@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/bench.h"
+#include "harness/buffers.h"
+#include "harness/ceiling_kernels.h"
 #include "harness/machine.h"
 #include "harness/rows.h"
 
@@ -105,6 +107,26 @@ struct MadeUp {
     for (int round = 0; round < 9; ++round) ladder.ceiling_per_second.push_back(12000 / (4e-6 * (1 + round)));
   }
 };
+
+TEST(Ceiling, ACopyGoesOverTheArraysItIsGiven) {
+  const int64_t n = 100000;  // no multiple of a page
+  for (const CeilingKind kind : {CeilingKind::copy, CeilingKind::copy_2_to_1}) {
+    std::vector<Buffer> memory;
+    std::vector<MoveOperands> arrays;
+    for (int set = 0; set < 2; ++set) {
+      for (int k = 0; k < 3; ++k) memory.emplace_back(4 * n, 0);
+      float *a = memory[size_t(3 * set)].as<float>(), *b = memory[size_t(3 * set + 1)].as<float>(),
+            *c = memory[size_t(3 * set + 2)].as<float>();
+      for (int64_t i = 0; i < n; ++i) a[i] = float(i), b[i] = 2, c[i] = -1;
+      arrays.push_back({a, kind == CeilingKind::copy ? nullptr : b, c, n});
+    }
+    CeilingSampler sampler({.kind = kind, .level = 4, .threads = 2}, arrays);
+    EXPECT_GT(sampler.sample(0.01), 1e8);
+    const float more = kind == CeilingKind::copy ? 0 : 2;
+    for (const MoveOperands& set : arrays)
+      for (int64_t i = 0; i < n / 1024 * 1024; ++i) ASSERT_EQ(set.c[i], set.a[i] + more) << i;
+  }
+}
 
 TEST(RowsOf, SpeedupsAreTakenWithinRounds) {
   const MadeUp m;

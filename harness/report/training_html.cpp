@@ -23,13 +23,19 @@ std::string stages_html(const TrainingRun& run) {
   const double steps = std::max(1.0, number(run.result, "steps"));
   std::string html =
       "<div class=\"scroll\"><table><thead><tr><th>stage</th><th class=\"n\">ms a step</th>"
-      "<th class=\"n\">share</th><th></th></tr></thead><tbody>\n";
-  for (const auto& [share, name] : stages)
+      "<th class=\"n\">share</th><th>of its ceiling</th><th></th></tr></thead><tbody>\n";
+  for (const auto& [share, name] : stages) {
+    const json& stage = run.result["stages"][name];
+    const std::string ceiling = stage.contains("ceiling") && stage["ceiling"].is_string()
+                                    ? fmt::format("{:.0f} % of {}", 100 * number(stage, "of_ceiling"),
+                                                  stage["ceiling"].get<std::string>())
+                                    : "";
     html += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{:.2f}</td><td class=\"n\">{:.1f} %</td><td><span "
+        "<tr><td>{}</td><td class=\"n\">{:.2f}</td><td class=\"n\">{:.1f} %</td><td>{}</td><td><span "
         "class=\"stage\" style=\"width:{:.1f}rem\"></span></td></tr>\n",
-        escaped(name), 1e3 * number(run.result["stages"][name], "seconds") / steps, 100 * share,
+        escaped(name), 1e3 * number(stage, "seconds") / steps, 100 * share, escaped(ceiling),
         12 * share / std::max(stages.front().first, 1e-9));
+  }
   return html + "</tbody></table></div>\n";
 }
 

@@ -29,8 +29,7 @@ std::vector<std::string> recorded_command(const Variant& v, Built form) {
   if (!in)
     throw std::runtime_error(
         "compile_commands.json, which says how klab was compiled, is not beside this program: run klab from "
-        "the folder "
-        "it was built in (./klab does)");
+        "the folder it was built in (./klab does)");
   static const auto all = nlohmann::json::parse(in);
   const std::string end = source_path(v);
   for (const auto& entry : all) {

@@ -22,13 +22,11 @@ class Doctor {
     if (a_.outcome == Outcome::caches)
       add("results kept between calls",
           "Right at first and wrong, or suspiciously the same, when the same buffers hold other data: every "
-          "call must "
-          "compute from its inputs.");
+          "call must compute from its inputs.");
     if (a_.outcome == Outcome::loops)
       add("a loop that does not end",
           "At this size a loop's end is never met: look for an index that skips over its bound (!= where < "
-          "belongs), or "
-          "that is not advanced on one way through the body.");
+          "belongs), or that is not advanced on one way through the body.");
     if (a_.outcome == Outcome::no_faster || a_.outcome == Outcome::passed) look_at_speed();
     return std::move(list_);
   }
@@ -50,8 +48,7 @@ class Doctor {
     if (f.fault == Fault::nondeterministic)
       return add("missing barrier",
                  "Two runs on the same data differ: a thread reads what another has not written yet, or two "
-                 "write to one "
-                 "place. Put a barrier between the phases, or give each thread its own part.");
+                 "write to one place. Put a barrier between the phases, or give each thread its own part.");
     if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
     if (has(f.inputs, "denormal"))
       add("denormals flushed",
@@ -63,16 +60,15 @@ class Doctor {
                                                 ": as many apart as a vector has lanes or a block has "
                                                 "threads, so one of them has a wrong index.");
     else if (!pattern.empty())
-      add("off-by-one at a tile's edge", "Wrong: " + pattern +
-                                             ". That is what a loop over whole tiles leaves over, or does "
-                                             "twice. Compare its bound with the size: i + "
-                                             "tile <= n, and a tail for the rest.");
+      add("off-by-one at a tile's edge",
+          "Wrong: " + pattern +
+              ". That is what a loop over whole tiles leaves over, or does twice. Compare its bound with the "
+              "size: i + tile <= n, and a tail for the rest.");
     else if (step_.cuda() && !has(note, "all "))
       add("missing barrier",
           "The wrong elements form no pattern: as if threads read from shared memory what their neighbours "
-          "had not "
-          "written yet. Is there a __syncthreads() between the writing and the reading, and one before it is "
-          "written again?");
+          "had not written yet. Is there a __syncthreads() between the writing and the reading, and one "
+          "before it is written again?");
     else if (f.fault == Fault::non_finite)
       add("not written",
           "An output that nobody writes stays NaN, which is what it was filled with: some element has no "
@@ -93,16 +89,14 @@ class Doctor {
     if (note.starts_with("race on shared"))
       add("missing barrier",
           "Two threads of a block meet at one word of shared memory with no __syncthreads() between: one "
-          "belongs behind "
-          "the writing, and one before the next writing.");
+          "belongs behind the writing, and one before the next writing.");
     else if (note.starts_with("race on global"))
       add("two writers of one element",
           "Two threads write one place in global memory: give each element one owner, or add with atomics.");
     else if (note.starts_with("out of bounds"))
       add("unguarded edge",
           "A thread beyond the data's end reads or writes: the grid covers more than the array, so every "
-          "access needs its "
-          "if (i < n).");
+          "access needs its if (i < n).");
     else if (note.starts_with("barrier divergence") || note.starts_with("deadlock"))
       add("a barrier not all threads reach",
           "Some threads return or skip before __syncthreads(): guard the accesses, not the barrier.");
@@ -124,9 +118,8 @@ class Doctor {
     if (has(a_.text, "SEGV") || has(a_.text, "BUS"))
       add("unguarded edge, far out",
           "It reached memory that belongs to nobody: an index far beyond the end, often a size of 0 minus 1 "
-          "or a product "
-          "that does not fit into int. An aligned vector store to an address that is not aligned ends like "
-          "that too.");
+          "or a product that does not fit into int. An aligned vector store to an address that is not "
+          "aligned ends like that too.");
     else if (has(a_.text, "FPE"))
       add("a division by zero",
           "An integer division met a zero: a size of 0 is legal where the contract allows it.");
@@ -135,15 +128,14 @@ class Doctor {
   void look_at_speed() {
     for (const WastefulAccess& w : a_.wasteful) {
       if (w.shared)
-        add("bank conflicts", fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since "
-                                          "lanes are {} bytes apart and meet in "
-                                          "one bank. Pad the rows or permute the columns.",
-                                          w.line, w.cost, w.ideal, w.stride));
+        add("bank conflicts",
+            fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since lanes are {} bytes "
+                        "apart and meet in one bank. Pad the rows or permute the columns.",
+                        w.line, w.cost, w.ideal, w.stride));
       else
         add(w.write ? "uncoalesced store" : "uncoalesced load",
             fmt::format("Line {}: {:.1f} sectors a request where {:.1f} would do; neighbouring lanes are {} "
-                        "bytes apart. "
-                        "Let neighbours touch neighbours.",
+                        "bytes apart. Let neighbours touch neighbours.",
                         w.line, w.cost, w.ideal, w.stride));
       if (list_.size() >= 2) break;
     }
@@ -157,17 +149,15 @@ class Doctor {
       if (l.vectorized && l.checked)
         return add(
             "pointers that may overlap",
-            fmt::format(
-                "Line {}: the compiler cannot know that output and inputs are apart and tests it at every "
-                "call, or gives up. Copy the pointers into locals declared with __restrict.",
-                l.line));
+            fmt::format("Line {}: the compiler cannot know that output and inputs are apart and tests it at "
+                        "every call, or gives up. Copy the pointers into locals declared with __restrict.",
+                        l.line));
       if (!l.vectorized && (has(l.why, "alias") || has(l.why, "data ref") || has(l.why, "dependence")))
         return add(
             "aliasing stops the vectors",
-            fmt::format(
-                "Line {} stays scalar: {}. A store through one pointer may change what another reads; copy "
-                "pointers and sizes into locals, the pointers declared with __restrict.",
-                l.line, l.why));
+            fmt::format("Line {} stays scalar: {}. A store through one pointer may change what another "
+                        "reads; copy pointers and sizes into locals, the pointers declared with __restrict.",
+                        l.line, l.why));
     }
   }
 
@@ -176,8 +166,8 @@ class Doctor {
     if (!threads || a_.speed.speed == Speed::undecided || a_.speed.speed == Speed::some) return;
     add("threads in each other's way",
         "More threads and no gain: they write into one cache line (false sharing), wait for each other, or "
-        "are woken for "
-        "too little work. Give each a piece that begins on a line's border, and small sizes one thread.");
+        "are woken for too little work. Give each a piece that begins on a line's border, and small sizes "
+        "one thread.");
   }
 
   const Step& step_;

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "harness/lab.h"
+#include "labs/16_hash_nerf/plan.h"
 
 namespace klab {
 
@@ -17,16 +22,43 @@ class Profile {
     seconds_[stage] += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   void add(const std::string& stage, double seconds) { seconds_[stage] += seconds; }
+
+  /// Calls of one op that are a stage of their own.
+  struct Calls {
+    std::string op;
+    std::vector<int64_t> shape;  // of the last call
+    Cost cost;                   // of all calls; table_bytes and entry_bytes of the last one
+  };
+  /// As time(), for a stage that is one op.
+  void run(const std::string& stage, const Plan& plan, const std::string& op, ShapeView shape,
+           std::initializer_list<const void*> pointers) {
+    time(stage, [&] { plan.run(op, shape, pointers); });
+    const Cost one = find_op(op)->op.cost(shape);
+    Calls& calls = calls_[stage];
+    calls.op = op;
+    calls.shape.assign(shape.begin(), shape.end());
+    const Cost before = calls.cost;
+    calls.cost = one;
+    calls.cost.bytes += before.bytes;
+    calls.cost.flops += before.flops;
+    calls.cost.gathers += before.gathers;
+  }
+  const std::map<std::string, Calls>& calls() const { return calls_; }
+
   const std::map<std::string, double>& seconds() const { return seconds_; }
   double total() const {
     double sum = 0;
     for (const auto& [stage, s] : seconds_) sum += s;
     return sum;
   }
-  void clear() { seconds_.clear(); }
+  void clear() {
+    seconds_.clear();
+    calls_.clear();
+  }
 
  private:
   std::map<std::string, double> seconds_;
+  std::map<std::string, Calls> calls_;
 };
 
 }  // namespace klab

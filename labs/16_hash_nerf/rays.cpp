@@ -80,11 +80,11 @@ void spread_directions(RayBatch& b) {
                 b.directions[axis * b.rays + r]);
 }
 
-void composite(const Plan& plan, Field& field, RayBatch& b) {
+void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& b) {
   const std::array<int64_t, 2> shape = {b.rays, b.samples};
-  plan.run("composite_fwd", shape,
-           {b.ray_begin.data(), field.geometry(b.samples), field.rgb(), b.delta.data(), b.t.data(),
-            b.background.data(), b.color.data(), b.opacity.data(), b.depth.data()});
+  profile.run("composite_fwd", plan, "composite_fwd", shape,
+              {b.ray_begin.data(), field.geometry(b.samples), field.rgb(), b.delta.data(), b.t.data(),
+               b.background.data(), b.color.data(), b.opacity.data(), b.depth.data()});
 }
 
 }  // namespace klab

@@ -42,6 +42,6 @@ void place_samples(const Model& model, RayBatch& batch);
 void spread_directions(RayBatch& batch);
 
 /// The rays' colors, opacities and depths from the samples' densities and colors that the field holds.
-void composite(const Plan& plan, Field& field, RayBatch& batch);
+void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& batch);
 
 }  // namespace klab

@@ -118,7 +118,7 @@ void Renderer::shade_piece() {
   field_.density(model_.of(Part::table).data(), model_.of(Part::density).data(), b.positions.data(),
                  b.samples);
   field_.color(model_.of(Part::color).data(), b.sample_directions.data(), b.samples);
-  composite(plan_, field_, b);
+  composite(plan_, profile_, field_, b);
 }
 
 }  // namespace klab

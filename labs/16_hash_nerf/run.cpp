@@ -1,6 +1,7 @@
 #include "labs/16_hash_nerf/run.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #include "harness/atomic_file.h"
 #include "harness/table.h"
+#include "labs/16_hash_nerf/stage_ceilings.h"
 
 namespace klab {
 
@@ -136,24 +138,36 @@ class Metrics {
   std::ofstream out_;
 };
 
-json stages_json(const Profile& profile) {
+using Shares = std::map<std::string, StageCeiling>;
+
+json stages_json(const Profile& profile, const Shares& ceilings) {
   json stages = json::object();
   const double total = profile.total();
   for (const auto& [stage, s] : profile.seconds()) stages[stage] = {{"seconds", s}, {"share", s / total}};
+  for (const auto& [stage, c] : ceilings) {
+    stages[stage]["ceiling"] = c.name;
+    stages[stage]["of_ceiling"] = c.share;
+  }
   return stages;
 }
 
-void print_stages(const Profile& profile, int64_t steps) {
+void print_stages(const Profile& profile, const Shares& ceilings, int64_t steps) {
   std::vector<std::pair<double, std::string>> sorted;
   for (const auto& [stage, s] : profile.seconds()) sorted.emplace_back(s, stage);
   std::sort(sorted.rbegin(), sorted.rend());
   Table table({{"stage"},
                {"ms a step", Column::Kind::right},
                {"share", Column::Kind::right},
+               {"of ceiling", Column::Kind::right},
                {"", Column::Kind::bar}});
-  for (const auto& [s, stage] : sorted)
-    table.add({stage, fmt::format("{:.2f}", 1e3 * s / double(std::max<int64_t>(1, steps))),
-               fmt::format("{:.1f} %", 100 * s / profile.total()), Cell::bar(s)});
+  for (const auto& [s, stage] : sorted) {
+    const auto at = ceilings.find(stage);
+    table.add(
+        {stage, fmt::format("{:.2f}", 1e3 * s / double(std::max<int64_t>(1, steps))),
+         fmt::format("{:.1f} %", 100 * s / profile.total()),
+         at == ceilings.end() ? "" : fmt::format("{:.0f} % of {}", 100 * at->second.share, at->second.name),
+         Cell::bar(s)});
+  }
   fmt::print("{}", table.text());
 }
 
@@ -274,6 +288,7 @@ int train(RunOptions o) {
   const Model model = trainer.averaged();
   model.save(folder / "model.safetensors");
   const double run_seconds = seconds - before.seconds;
+  const Shares ceilings = ceilings_of_stages(trainer.profile(), omp_get_max_threads());
   json result = {{"scene", scene.name},
                  {"format", scene.format},
                  {"steps", trainer.steps_done()},
@@ -282,12 +297,13 @@ int train(RunOptions o) {
                  {"samples_per_second", samples / std::max(seconds, 1e-9)},
                  {"seed", o.seed},
                  {"interrupted", bool(stop_requested)},
-                 {"stages", stages_json(trainer.profile())},
+                 {"stages", stages_json(trainer.profile(), ceilings)},
                  {"config", json::parse(config_to_json(o.config))}};
   for (const auto& [op, variant] : plan.choices()) result["plan"][op] = variant->id;
   fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples a second through the whole step)\n",
              trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
-  if (!o.json && run_seconds > 0) print_stages(trainer.profile(), trainer.steps_done() - first_step);
+  if (!o.json && run_seconds > 0)
+    print_stages(trainer.profile(), ceilings, trainer.steps_done() - first_step);
   if (!o.evaluate) {
     fmt::print(words, "not evaluated (--no-eval)\n");
   } else if (!scene.test.empty()) {

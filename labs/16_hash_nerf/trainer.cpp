@@ -145,34 +145,26 @@ double Trainer::backward() {
   double loss = 0;
   profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
-  profile_.time("composite_bwd", [&] {
-    const std::array<int64_t, 2> shape = {rays, n};
-    plan_.run("composite_bwd", shape,
-              {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
-               batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
-               losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
-  });
+  const std::array<int64_t, 2> shape = {rays, n};
+  profile_.run("composite_bwd", plan_, "composite_bwd", shape,
+               {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
+                batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
+                losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
   losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
-  profile_.time("mlp_bwd color", [&] {
-    plan_.run("mlp_bwd", model_.color_shape(n),
-              {field_.color_input(), model_.of(Part::color).data(), d_rgb_.data(), d_color_input_.data(),
-               moments_[size_t(Part::color)].gradient.data()});
-  });
+  profile_.run("mlp_bwd color", plan_, "mlp_bwd", model_.color_shape(n),
+               {field_.color_input(), model_.of(Part::color).data(), d_rgb_.data(), d_color_input_.data(),
+                moments_[size_t(Part::color)].gradient.data()});
   float* d_geometry = d_color_input_.data() + model_.directional() * n;
   profile_.time("samples", [&] {
   // The first geometry output feeds both the density and the color network: its two gradients add up.
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) d_geometry[i] += d_raw_[i];
   });
-  profile_.time("mlp_bwd density", [&] {
-    plan_.run("mlp_bwd", model_.density_shape(n),
-              {field_.features(), model_.of(Part::density).data(), d_geometry, d_features_.data(),
-               moments_[size_t(Part::density)].gradient.data()});
-  });
-  profile_.time("hashgrid_bwd", [&] {
-    plan_.run("hashgrid_bwd", model_.hash_shape(n),
-              {batch_.positions.data(), d_features_.data(), moments_[size_t(Part::table)].gradient.data()});
-  });
+  profile_.run("mlp_bwd density", plan_, "mlp_bwd", model_.density_shape(n),
+               {field_.features(), model_.of(Part::density).data(), d_geometry, d_features_.data(),
+                moments_[size_t(Part::density)].gradient.data()});
+  profile_.run("hashgrid_bwd", plan_, "hashgrid_bwd", model_.hash_shape(n),
+               {batch_.positions.data(), d_features_.data(), moments_[size_t(Part::table)].gradient.data()});
   return loss;
 }
 

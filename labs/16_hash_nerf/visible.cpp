@@ -121,7 +121,7 @@ void shade(const std::array<const float*, 3>& parameters, const Plan& plan, Prof
   visible.keep(parameters, field, b);
   profile.time("samples", [&] { spread_directions(b); });
   field.color(parameters[size_t(Part::color)], b.sample_directions.data(), b.samples);
-  profile.time("composite_fwd", [&] { composite(plan, field, b); });
+  composite(plan, profile, field, b);
 }
 
 }  // namespace klab

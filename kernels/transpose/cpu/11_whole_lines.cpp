@@ -7,7 +7,9 @@
 //           Elsewhere no change: more shuffles, fewer loads.
 // NUMERICS  copies bits.
 // NEEDS     vectors of 64 bytes, a whole line; with shorter ones only the steps differ from the parent.
-// TRIED     halves of lines, two visits: between the two.
+// TRIED     halves of lines, two visits: between the two. Bands of 16 rows, half as many streams: faster or slower
+//           than 32 at 4800×4000, by the pages that a process happened to get; slower at powers of two. Panels of
+//           64×512 turned into a buffer in L2, from which each row of the result gets 256 bytes at once: slower.
 #include <omp.h>
 
 #include <algorithm>
