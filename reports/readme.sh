@@ -40,6 +40,7 @@ speed() {
   : >"$tmp/speed"
   for rows in reports/recorded/*/run.csv; do
     [[ -f $rows ]] || continue
+    [[ ! -s $tmp/speed ]] || echo >>"$tmp/speed"
     of_machine() { sed -n "s/.*\"$1\": \"\\{0,1\\}\\([^\",]*\\).*/\\1/p" "${rows%/*}/machine.json" | head -n 1; }
     printf '%s, %s, %s threads:\n\n' "$(of_machine processor)" "$(of_machine instruction_set)" "$(of_machine threads)" >>"$tmp/speed"
     "$klab" report "$rows" --summary >>"$tmp/speed"
