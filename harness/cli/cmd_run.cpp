@@ -35,11 +35,12 @@ std::vector<const Variant*> check_quickly(const LabOp& op, bool tour, Progress& 
   std::vector<CheckResult> results = checked.variants;
   if (checked.reference) results.push_back(*checked.reference);
   std::vector<const Variant*> good;
-  int passed = 0, cases = 0;
+  int passed = 0, skipped = 0, cases = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     const CheckResult& r = results[i];
     cases += r.cases;
     passed += r.passed() ? 1 : 0;
+    skipped += !r.passed() && r.failures.empty() ? 1 : 0;
     if (r.failures.empty()) {
       if (i < all.size()) good.push_back(all[i]);  // behind them is the reference
       continue;
@@ -49,9 +50,11 @@ std::vector<const Variant*> check_quickly(const LabOp& op, bool tour, Progress& 
     fmt::print("  {}  {}: {} in {}{}, expected {}, got {} ({})\n", r.variant, inked("FAILED", Ink::red),
                name_of(f.fault), f.tensor, f.index, f.expected, f.got, f.inputs);
   }
-  fmt::print("{}\n", inked(fmt::format("{}: {} of {} checks agree with the reference, in {} cases",
-                                       op.op.name, passed, results.size(), cases),
-                           passed == int(results.size()) ? Ink::dim : Ink::yellow));
+  const int asked = int(results.size()) - skipped;
+  fmt::print("{}\n", inked(fmt::format("{}: {} of {} checks agree with the reference, in {} cases{}",
+                                       op.op.name, passed, asked, cases,
+                                       skipped > 0 ? fmt::format("; {} cannot run here", skipped) : ""),
+                           passed == asked ? Ink::dim : Ink::yellow));
   return good;
 }
 

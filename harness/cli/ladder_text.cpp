@@ -71,7 +71,9 @@ std::string ceilings_text(const Ceilings& c, int threads) {
 }
 
 std::string noise_text() {
-  const double busy = busy_elsewhere();
+  double busy = busy_elsewhere();
+  // What has just ended (a build, a program that gives back its memory) is not what goes on.
+  for (int again = 0; again < 2 && busy >= 0.2; ++again) busy = std::min(busy, busy_elsewhere(0.25));
   if (busy < 0.2) return "";
   return inked(fmt::format("other work keeps {:.1f} of {} hardware threads busy: expect wide intervals\n",
                            busy, this_machine().threads),
