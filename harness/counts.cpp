@@ -10,6 +10,7 @@
 #include "harness/cases.h"
 #include "harness/check.h"
 #include "harness/crash_guard.h"
+#include "harness/occupancy.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/session.h"
 
@@ -164,6 +165,7 @@ std::vector<Row> counted_rows(const LabOp& op, std::span<const Variant* const> v
       } else {
         row.skipped = "no GPU here: counted, not timed";
         row.counts = counts_of(run);
+        row.needs = needs_of(v->id, run.launches);
       }
     } catch (const std::invalid_argument& e) {
       row.skipped = e.what();

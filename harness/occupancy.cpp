@@ -2,12 +2,16 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
+
+#include "harness/simt/gpus.h"
 
 namespace klab {
 namespace {
@@ -105,6 +109,46 @@ const std::vector<KernelResources>& kernel_resources(std::string* why) {
   }();
   if (why != nullptr) *why = reason;
   return list;
+}
+
+const KernelResources* resources_of(const std::string& variant, const std::string& kernel,
+                                    const std::vector<KernelResources>& report) {
+  const auto plain = [](const std::string& name) { return name.substr(0, name.find('<')); };
+  const KernelResources* alike = nullptr;
+  for (const KernelResources& r : report) {
+    if (r.variant != variant) continue;
+    if (r.kernel == kernel) return &r;
+    if (alike == nullptr && plain(r.kernel) == plain(kernel)) alike = &r;
+  }
+  return alike;
+}
+
+std::map<std::string, int64_t> needs_of(const std::string& variant,
+                                        std::span<const simt::LaunchRecord> launches,
+                                        const std::vector<KernelResources>& report) {
+  std::map<std::string, int64_t> needs;
+  const auto at_least = [&](const std::string& name, int64_t value) {
+    needs[name] = std::max(needs[name], value);
+  };
+  for (const KernelResources& r : report) {
+    if (r.variant != variant) continue;
+    at_least("registers", r.registers);
+    at_least("spilled_bytes", r.spill_stores + r.spill_loads);
+    at_least("shared_bytes", r.shared);
+  }
+  for (const simt::LaunchRecord& l : launches) {
+    const auto shared = int64_t(l.static_shared + l.dynamic_shared);
+    at_least("shared_bytes", shared);
+    const KernelResources* r = resources_of(variant, l.kernel, report);
+    if (r == nullptr) continue;
+    for (const simt::GpuModel& g : simt::gpus()) {
+      const auto o = simt::occupancy(g, l.block[0] * l.block[1] * l.block[2], r->registers, size_t(shared));
+      const auto percent = int64_t(std::lround(100 * o.fraction));
+      const auto [at, fresh] = needs.emplace(std::string(kOccupancyOf) + g.short_name, percent);
+      if (!fresh) at->second = std::min(at->second, percent);
+    }
+  }
+  return needs;
 }
 
 }  // namespace klab

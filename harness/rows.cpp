@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/occupancy.h"
+
 namespace klab {
 namespace {
 
@@ -91,7 +93,8 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
             .skipped = s.skipped,
             .wrong = s.wrong,
             .bytes = ladder.cost.bytes,
-            .flops = ladder.cost.flops};
+            .flops = ladder.cost.flops,
+            .needs = needs_of(s.variant, {})};
     if (!s.seconds.empty()) {
       row.seconds = s.seconds;
       row.worst_error = s.worst_error;
@@ -140,6 +143,7 @@ nlohmann::json to_json(const Row& r) {
                       {"flops", r.flops}};
   if (r.seconds.empty()) {
     if (!r.counts.empty()) j["counts"] = r.counts;
+    if (!r.needs.empty()) j["needs"] = r.needs;
     return j;
   }
   j["confidence"] = r.time.confidence;
@@ -160,6 +164,7 @@ nlohmann::json to_json(const Row& r) {
   j["shares"] = r.shares;
   j["worst_error"] = r.worst_error ? nlohmann::json(*r.worst_error) : nlohmann::json(nullptr);
   j["counts"] = r.counts;
+  if (!r.needs.empty()) j["needs"] = r.needs;
   j["waited"] = r.waited;
   return j;
 }

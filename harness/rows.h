@@ -49,6 +49,7 @@ struct Row {
   std::string verdict;                    // of the prediction: "held", "not held", "undecided", or empty
   std::optional<double> worst_error;      // of the check, over its bound: 1 is all that is allowed
   std::map<std::string, int64_t> counts;  // exact ones of CUDA run on the host, "sectors" -> 4096 a call
+  std::map<std::string, int64_t> needs;   // of CUDA kernels, "registers" -> 40: see needs_of
   std::vector<double> seconds;            // a call, one entry a round
   std::vector<double> shares;             // of the ceiling, one entry a round; empty without a ceiling
   std::vector<double> waited;             // share of each round spent waiting for a processor; may be empty

@@ -206,6 +206,8 @@ std::vector<Column> make_columns() {
        }});
   list.push_back({"counts", [](const Line& l) { return join_counts(l.row.counts); },
                   [](Line& l, const std::string& t) { l.row.counts = split_counts(t); }});
+  list.push_back({"needs", [](const Line& l) { return join_counts(l.row.needs); },
+                  [](Line& l, const std::string& t) { l.row.needs = split_counts(t); }});
   list.push_back({"shares", [](const Line& l) { return join_numbers(l.row.shares); },
                   [](Line& l, const std::string& t) { l.row.shares = split_numbers(t, positive); }});
   list.push_back({"waited", [](const Line& l) { return join_numbers(l.row.waited); },

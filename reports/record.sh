@@ -8,6 +8,7 @@
 #   sanitizer/*.txt  compute-sanitizer: memcheck, racecheck, synccheck, initcheck
 #   rows.csv, .json  times of all ladders, with machine and ceilings
 #   ncu/*.csv        Nsight Compute's counters, clocks left as they are
+#   train/*.json     the trainer on the built-in scene: PSNR after a minute, and the share of each stage
 #
 # Without a GPU the steps that need one say what they would run, and why they do not. Exit code 0: what could be done was
 # done; 1: a check failed; 2: bad input.
@@ -18,7 +19,8 @@ say() { printf 'record: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 2; }
 
 quick=()
-[[ ${1:-} == --quick ]] && { quick=(--quick); shift; }
+seconds=60  # of training
+[[ ${1:-} == --quick ]] && { quick=(--quick); seconds=5; shift; }
 [[ ${1:-} == -* ]] && fail "unknown option $1; usage: record.sh [--quick] [KLAB [FOLDER]]"
 klab=${1:-}
 if [[ -z $klab ]]; then
@@ -26,18 +28,17 @@ if [[ -z $klab ]]; then
 fi
 [[ -x $klab ]] || fail "no program at $klab: build it (./klab doctor), or name it: record.sh path/to/klab"
 "$klab" doctor --json >/dev/null || fail "$klab does not run here"
-field() { python3 -c "import json,sys; v=json.load(sys.stdin)
-for k in '$1'.split('.'): v = v.get(k) if isinstance(v, dict) else None
-print('' if v is None else v)"; }
-command -v python3 >/dev/null || fail "python3 is needed to read what klab says"
+field() { sed -n 's/.*"'"$1"'": "\([^"]*\)".*/\1/p' | head -n 1; }  # of the JSON on standard input
 doctor=$("$klab" doctor --json)
-machine=$(field machine.fingerprint <<<"$doctor")
+machine=$(field fingerprint <<<"$doctor")
 [[ -n $machine ]] || fail "$klab doctor names no machine"
 why=$(field gpu_missing <<<"$doctor")
 out=${2:-$here/recorded}/$machine
 mkdir -p "$out" 2>/dev/null || fail "cannot write to $out: name another folder, record.sh KLAB FOLDER"
 printf '%s\n' "$doctor" >"$out/.doctor.json.new" && mv "$out/.doctor.json.new" "$out/doctor.json"
 
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 failed=0
 keep() {  # FILE COMMAND...: the command's output becomes the file when it is complete; exit code 1 is a finding
   local file=$out/$1 code=0
@@ -65,16 +66,7 @@ with_tool() {  # TOOL FILE COMMAND...
 
 [[ -n $why ]] && say "no GPU: $why"
 keep check.json "$klab" check "${quick[@]}" --json
-mapfile -t rungs < <("$klab" list --json | python3 -c "
-import json, sys
-def walk(v):
-    if isinstance(v, dict):
-        for k in ('id', 'variant'):
-            if isinstance(v.get(k), str) and '.cuda.' in v[k]: print(v[k])
-        for x in v.values(): walk(x)
-    elif isinstance(v, list):
-        for x in v: walk(x)
-walk(json.load(sys.stdin))" | sort -u)
+mapfile -t rungs < <("$klab" list --json | grep -o '"[a-z0-9_]*\.cuda\.[a-z0-9_]*"' | tr -d '"' | sort -u)
 ((${#rungs[@]} > 0)) || fail "$klab knows no CUDA variant"
 for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
 
@@ -89,5 +81,13 @@ for rung in "${rungs[@]}"; do
   with_tool ncu "ncu/$rung.csv" ncu --clock-control none --csv --set full --target-processes all \
     "$klab" check "$rung" --backend cuda --quick --json
 done
+say "$klab train built-in --seconds $seconds"
+if "$klab" train built-in --seconds "$seconds" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
+  mkdir -p "$out/train"
+  cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/1_built_in_$seconds.json"
+else
+  failed=1
+  say "$(tail -n 1 "$tmp/train.txt")"
+fi
 say "the record is in $out"
 exit $failed

@@ -160,6 +160,22 @@ TEST(Resources, AreReadFromWhatPtxasSays) {
   EXPECT_EQ(list[0].stack, 16);
   EXPECT_EQ(list[0].spill_stores, 8);
   EXPECT_EQ(list[0].spill_loads, 12);
+
+  // 1024 threads of 32 registers and 4 kB: two blocks fill an H100, one block two thirds of a 4090.
+  simt::LaunchRecord launch;
+  launch.kernel = "transpose";
+  launch.block[0] = launch.block[1] = 32;
+  launch.block[2] = 1;
+  launch.static_shared = 4096;
+  const auto needs = needs_of(list[0].variant, {{launch}}, list);
+  EXPECT_EQ(needs.at("registers"), 32);
+  EXPECT_EQ(needs.at("spilled_bytes"), 20);
+  EXPECT_EQ(needs.at("shared_bytes"), 4096);
+  EXPECT_EQ(needs.at("occupancy_percent_h100"), 100);
+  EXPECT_EQ(needs.at("occupancy_percent_4090"), 67);
+  EXPECT_EQ(needs_of("transpose.cuda.01_naive", {{launch}}, list),
+            (std::map<std::string, int64_t>{{"shared_bytes", 4096}}));
+  EXPECT_TRUE(needs_of("transpose.cpu.01_naive", {}, list).empty());
   EXPECT_TRUE(parse_resources("", "f").empty());
   EXPECT_THROW(parse_resources("ptxas info : Compiling entry function '_Z1fv' for 'sm_90a'\n", "f"),
                std::runtime_error);

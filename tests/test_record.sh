@@ -14,6 +14,7 @@ case $1 in
   check) echo '{"variants": []}' ;;
   trace) [[ $2 == *02_b ]] && { echo half; exit 3; }; echo "{\"variant\": \"$2\"}" ;;
   bench) while [[ $1 != --out ]]; do shift; done; echo rows >"$2" ;;
+  train) while [[ $1 != --out ]]; do shift; done; mkdir "$2"; echo '{"psnr": 30}' >"$2/result.json" ;;
 esac
 P
 chmod +x "$work/klab"
@@ -21,7 +22,7 @@ code=0
 bash "$root/reports/record.sh" --quick "$work/klab" "$work/out" >"$work/log" 2>"$work/err" || code=$?
 [[ $code -eq 1 ]] || fail "exit code $code: a step that failed must show"
 record=$work/out/0123456789abcdef
-for file in doctor.json check.json counts/t.cuda.01_a.json rows.csv; do [[ -s $record/$file ]] || fail "no $file"; done
+for file in doctor.json check.json counts/t.cuda.01_a.json rows.csv train/1_built_in_5.json; do [[ -s $record/$file ]] || fail "no $file"; done
 [[ ! -e $record/counts/t.cuda.02_b.json ]] || fail "half a file was kept"
 [[ -z $(find "$record" -name '*.new') ]] || fail "unfinished files are left"
 grep -q "no GPU: there is no NVIDIA driver here" "$work/err" || fail "does not say why there is no GPU"

@@ -84,7 +84,11 @@ Recording sample_run() {
   skipped.time = {};
   skipped.iterations = 0;
   skipped.skipped = "needs a multiple of 16, not 1024";
+  skipped.counts = {{"bank_conflicts", 31}, {"launches", 1}};
+  skipped.needs = {{"registers", 40}, {"occupancy_percent_h100", 75}};
   run.rows.push_back(skipped);
+  skipped.counts.clear();
+  skipped.needs.clear();
   skipped.variant = "matmul.cpu.04_wrong";
   skipped.skipped.clear();
   skipped.wrong = "wrong value in c[3,17], expected 1, got 2";

@@ -53,14 +53,6 @@ std::string cut(const std::string& text, int width) {
   return columns_of(text) <= width ? text : text.substr(0, size_t(std::max(width, 1)));
 }
 
-const KernelResources* resources_of(const TraceView& v, const std::string& kernel) {
-  const auto same = [&](const KernelResources& r) {
-    return r.kernel == kernel || r.kernel.substr(0, r.kernel.find('<')) == kernel.substr(0, kernel.find('<'));
-  };
-  const auto at = std::ranges::find_if(v.resources, same);
-  return at == v.resources.end() ? nullptr : &*at;
-}
-
 std::string launches_text(const TraceView& v) {
   Table table({{"kernel"},
                {"launches", Column::Kind::right},
@@ -73,7 +65,7 @@ std::string launches_text(const TraceView& v) {
                {"occupancy"}});
   table.indent(2);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v, l.kernel);
+    const KernelResources* r = resources_of(v.variant->id, l.kernel);
     const auto o = simt::occupancy(simt::named_gpu(), l.block[0] * l.block[1] * l.block[2],
                                    r ? r->registers : 0, l.static_shared + l.dynamic_shared);
     std::string filled = fmt::format("{:.0f}%", 100 * o.fraction);
@@ -97,7 +89,7 @@ std::string occupancy_text(const TraceView& v) {
   Table table(heads);
   table.indent(2);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v, l.kernel);
+    const KernelResources* r = resources_of(v.variant->id, l.kernel);
     std::vector<Cell> cells = {l.kernel};
     for (const simt::GpuModel& g : simt::gpus()) {
       const size_t shared = l.static_shared + l.dynamic_shared;
@@ -212,7 +204,7 @@ Json trace_json(const TraceView& v) {
   for (const NamedCounter& c : named_counters(v.run)) j["nsight"][c.nsight] = c.value;
   j["launches"] = Json::array();
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v, l.kernel);
+    const KernelResources* r = resources_of(v.variant->id, l.kernel);
     Json occupancy = Json::object();
     for (const simt::GpuModel& g : simt::gpus())
       occupancy[g.name] = simt::occupancy(g, l.block[0] * l.block[1] * l.block[2], r ? r->registers : 0,

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/occupancy.h"
 #include "harness/table.h"
 
 namespace klab {
@@ -42,13 +43,31 @@ std::string predictions_html(const LadderView& view) {
   return html.empty() ? "" : "<ul class=\"note\">" + html + "</ul>\n";
 }
 
+/// "100 %: h100 a100, 67 %: 4090": of the GPUs that a row knows the occupancy of, the fullest first.
+std::string occupancy_words(const Row& row) {
+  std::map<int64_t, std::string, std::greater<>> by_percent;
+  for (const auto& [name, percent] : row.needs)
+    if (name.starts_with(kOccupancyOf)) by_percent[percent] += " " + name.substr(kOccupancyOf.size());
+  std::string text;
+  for (const auto& [percent, names] : by_percent)
+    text += fmt::format("{}{} %:{}", text.empty() ? "" : ", ", percent, names);
+  return text;
+}
+
 std::string counts_html(const LadderView& view, int number) {
-  std::map<std::string, bool> names;
-  for (const Row* r : view.rows)
+  std::map<std::string, bool> names, needs;
+  for (const Row* r : view.rows) {
     for (const auto& [name, count] : r->counts) names[name] = true;
+    if (r->counts.empty()) continue;
+    for (const auto& [name, need] : r->needs)
+      if (!name.starts_with(kOccupancyOf)) needs[name] = true;
+  }
   if (names.empty()) return "";
   std::vector<std::string> heads = {"rung"};
   for (const auto& [name, any] : names) heads.push_back(name);
+  for (const auto& [name, any] : needs) heads.push_back(name);
+  const bool occupied = needs.contains("registers");
+  if (occupied) heads.push_back("occupancy");
   HtmlTable table(fmt::format("counts{}", number), heads);
   for (const Row* r : view.rows) {
     if (r->counts.empty()) continue;
@@ -59,6 +78,13 @@ std::string counts_html(const LadderView& view, int number) {
                           ? HtmlCell::text("")
                           : HtmlCell::number(double(at->second), std::to_string(at->second)));
     }
+    for (const auto& [name, any] : needs) {
+      const auto at = r->needs.find(name);
+      cells.push_back(at == r->needs.end()
+                          ? HtmlCell::text("")
+                          : HtmlCell::number(double(at->second), std::to_string(at->second)));
+    }
+    if (occupied) cells.push_back(HtmlCell::text(occupancy_words(*r)));
     table.add(std::move(cells));
   }
   return fmt::format("<p class=\"note\">Counted exactly, {}: CUDA threads run on the host.</p>\n",
