@@ -216,15 +216,17 @@ class LadderTimer {
             fmt::format("one call takes {:.2g} s; the cap is {:.2g} s", r.once, options_.call_cap_seconds);
         return;
       }
-      // The first call pays for page faults and for waking threads, and any call may be held up: the rest is
-      // counted from the fastest of several batches.
-      for (int64_t batch = 1; batch == 1 ? r.once < 0.25 : double(batch) * r.once < options_.sample_seconds;
-           batch *= 4) {
-        const double t = seconds_of([&] {
-          for (int64_t i = 0; i < batch; ++i) next_call(r);
-        });
+      // The first call pays for page faults and for waking threads, and any call may be held up by as much as
+      // the system gives another thread: the rest is counted from the fastest of several batches.
+      double spent = 0;
+      const auto times = [&](int64_t batch) {
+        const double t = seconds_of([&] { next_call(r, batch); });
+        spent += t;
         r.once = std::min(r.once, t / double(batch));
-      }
+      };
+      if (r.once < 0.25) times(1);
+      for (int again = 0; again < 4 && spent < 0.05; ++again) times(1);
+      for (int64_t batch = 4; double(batch) * r.once < options_.sample_seconds; batch *= 4) times(batch);
     } catch (const std::exception& error) {
       condemn(r, fmt::format("threw: {}", error.what()));
       return;
@@ -259,9 +261,8 @@ class LadderTimer {
     for (Series& s : time_on_gpu(op_, shape_, good, options_)) entry(s.variant) = std::move(s);
   }
 
-  static void next_call(Runner& r) {
-    r.calls[r.next]();
-    if (++r.next == r.calls.size()) r.next = 0;
+  static void next_call(Runner& r, int64_t times = 1) {
+    for (int64_t i = 0; i < times; ++i, r.next = (r.next + 1) % r.calls.size()) r.calls[r.next]();
   }
 
   /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where

@@ -1,32 +1,51 @@
 #!/usr/bin/env bash
-# record.sh [--quick] [KLAB [FOLDER]]: one machine's record. Checks, sanitizes, times and profiles, and writes what was
-# found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ beside this file).
+# record.sh [--quick] [--only STEP,STEP] [KLAB [FOLDER]]: one machine's record. Checks, sanitizes, times and profiles, and
+# writes what was found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ beside this file). Its steps:
 #
-#   check.json       every variant against the reference; CUDA variants on the host, every access watched
-#   counts/*.json    what each CUDA variant moves, counted on the host
-#   gpu_check.json   CUDA variants on the GPU, each in a process of its own
-#   sanitizer/*.txt  compute-sanitizer: memcheck, racecheck, synccheck, initcheck
-#   rows.csv, .json  times of all ladders, with machine and ceilings
-#   ncu/*.csv        Nsight Compute's counters, clocks left as they are
-#   train/*.json     the trainer on the built-in scene: PSNR after a minute, and the share of each stage
+#   gpu_check        gpu_check.json: CUDA variants on the GPU, each in a process of its own
+#   sanitizer        sanitizer/*.txt: compute-sanitizer's memcheck, racecheck, synccheck, initcheck
+#   gpu_bench        gpu_rows.csv: times of the CUDA ladders, by the GPU's events
+#   counts           counts/*.json: what each CUDA variant moves, counted on the host
+#   ncu              ncu/*.csv, *.json: Nsight Compute's counters of the same calls, clocks left as they are, and how they
+#                    compare
+#   check            check.json: every variant against the reference; CUDA variants on the host, every access watched
+#   bench            rows.csv: times of all ladders, with ceilings; --quick: of the tour's
+#   train            train/*.json: the trainer on the built-in scene, its PSNR after a minute, the share of each stage
 #
 # Without a GPU the steps that need one say what they would run, and why they do not. Exit code 0: what could be done was
-# done; 1: a check failed; 2: bad input.
+# done; 1: a check failed or counts differ; 2: bad input.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd -P)
 say() { printf 'record: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 2; }
 
+steps=(gpu_check sanitizer gpu_bench counts ncu check bench train)
 quick=()
 seconds=60  # of training
-[[ ${1:-} == --quick ]] && { quick=(--quick); seconds=5; shift; }
-[[ ${1:-} == -* ]] && fail "unknown option $1; usage: record.sh [--quick] [KLAB [FOLDER]]"
+only=
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    --quick) quick=(--quick) seconds=5 ;;
+    --only)
+      [[ $# -ge 2 ]] || fail "--only needs steps: ${steps[*]}"
+      only=,$2,
+      shift
+      ;;
+    *) fail "unknown option $1; usage: record.sh [--quick] [--only STEP,STEP] [KLAB [FOLDER]]" ;;
+  esac
+  shift
+done
+for name in ${only//,/ }; do
+  [[ " ${steps[*]} " == *" $name "* ]] || fail "--only: no step is called '$name'; there are ${steps[*]}"
+done
+step() { [[ -z $only || $only == *,$1,* ]]; }
 klab=${1:-}
 if [[ -z $klab ]]; then
   for klab in "$here/../bin/klab" "$here/../build/cuda/klab" "$here/../build/release/klab"; do [[ -x $klab ]] && break; done
 fi
 [[ -x $klab ]] || fail "no program at $klab: build it (./klab doctor), or name it: record.sh path/to/klab"
+klab=$(readlink -f -- "$klab")
 "$klab" doctor --json >/dev/null || fail "$klab does not run here"
 field() { sed -n 's/.*"'"$1"'": "\([^"]*\)".*/\1/p' | head -n 1; }  # of the JSON on standard input
 doctor=$("$klab" doctor --json)
@@ -46,6 +65,11 @@ keep() {  # FILE COMMAND...: the command's output becomes the file when it is co
   mkdir -p "$(dirname -- "$file")"
   say "$*"
   "$@" >"$file.new" 2>"$file.err" || code=$?
+  if ((code == 2)) && grep -q "cannot be counted here" "$file.err"; then
+    say "$(tail -n 1 "$file.err")"
+    rm -f "$file.new" "$file.err"
+    return 0
+  fi
   if ((code > 1)); then
     say "exit code $code: $(tail -n 1 "$file.err")"
     rm -f "$file.new"
@@ -65,29 +89,37 @@ with_tool() {  # TOOL FILE COMMAND...
 }
 
 [[ -n $why ]] && say "no GPU: $why"
-keep check.json "$klab" check "${quick[@]}" --json
 mapfile -t rungs < <("$klab" list --json | grep -o '"[a-z0-9_]*\.cuda\.[a-z0-9_]*"' | tr -d '"' | sort -u)
 ((${#rungs[@]} > 0)) || fail "$klab knows no CUDA variant"
-for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
 
-on_gpu gpu_check.json "$klab" check --backend cuda --apart --json
-for tool in memcheck racecheck synccheck initcheck; do
+# The GPU first: where it is lent by the minute, what only it can say comes before what any machine says.
+step gpu_check && on_gpu gpu_check.json "$klab" check --backend cuda --apart --json
+step sanitizer && for tool in memcheck racecheck synccheck initcheck; do
   with_tool compute-sanitizer "sanitizer/$tool.txt" compute-sanitizer --tool "$tool" --error-exitcode 1 \
     "$klab" check --backend cuda --quick --json
 done
-say "$klab bench ${quick[*]} --out rows.csv"
-"$klab" bench "${quick[@]}" --out "$out/rows.csv" >"$out/bench.txt" 2>&1 || { failed=1; say "$(tail -n 1 "$out/bench.txt")"; }
-for rung in "${rungs[@]}"; do
-  with_tool ncu "ncu/$rung.csv" ncu --clock-control none --csv --set full --target-processes all \
-    "$klab" check "$rung" --backend cuda --quick --json
+step gpu_bench && on_gpu gpu_rows.txt "$klab" bench --backend cuda "${quick[@]}" --out "$out/gpu_rows.csv"
+step counts && for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
+step ncu && for rung in "${rungs[@]}"; do
+  metrics=$("$klab" trace "$rung" --metrics 2>/dev/null) || continue  # what the host cannot count has no counterpart
+  with_tool ncu "ncu/$rung.csv" ncu --clock-control none --csv --metrics "$metrics" "$klab" trace "$rung" --on-gpu
+  [[ ! -s $out/ncu/$rung.csv ]] || keep "ncu/$rung.json" "$klab" trace "$rung" --counters "$out/ncu/$rung.csv" --json
 done
-say "$klab train built-in --seconds $seconds"
-if "$klab" train built-in --seconds "$seconds" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
-  mkdir -p "$out/train"
-  cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/1_built_in_$seconds.json"
-else
-  failed=1
-  say "$(tail -n 1 "$tmp/train.txt")"
+step check && keep check.json "$klab" check "${quick[@]}" --json
+if step bench; then
+  # Quick: the tour, a size of each operation; else every size.
+  if ((${#quick[@]} > 0)); then timing=("$klab" run --out "$out/rows.csv"); else timing=("$klab" bench --out "$out/rows.csv"); fi
+  keep bench.txt env -C "$tmp" "${timing[@]}"  # the tour writes its page where it stands
+fi
+if step train; then
+  say "$klab train built-in --seconds $seconds"
+  if "$klab" train built-in --seconds "$seconds" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
+    mkdir -p "$out/train"
+    cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/1_built_in_$seconds.json"
+  else
+    failed=1
+    say "$(tail -n 1 "$tmp/train.txt")"
+  fi
 fi
 say "the record is in $out"
 exit $failed

@@ -13,7 +13,7 @@ case $1 in
   list) echo '{"labs": [{"variants": [{"id": "t.cuda.01_a"}, {"id": "t.cuda.02_b"}, {"id": "t.cpu.01_a"}]}]}' ;;
   check) echo '{"variants": []}' ;;
   trace) [[ $2 == *02_b ]] && { echo half; exit 3; }; echo "{\"variant\": \"$2\"}" ;;
-  bench) while [[ $1 != --out ]]; do shift; done; echo rows >"$2" ;;
+  run|bench) while [[ $1 != --out ]]; do shift; done; echo rows >"$2" ;;
   train) while [[ $1 != --out ]]; do shift; done; mkdir "$2"; echo '{"psnr": 30}' >"$2/result.json" ;;
 esac
 P
@@ -30,6 +30,12 @@ grep -q "without a GPU not run: .* check --backend cuda --apart" "$work/err" || 
 grep -q "without a GPU not run: compute-sanitizer --tool racecheck" "$work/err" || fail "no racecheck"
 grep -q "without a GPU not run: ncu --clock-control none" "$work/err" || fail "no profile"
 grep -q -- "--backend cuda" "$work/calls" && fail "called the GPU without one"
+rm "$work/calls"
+bash "$root/reports/record.sh" --only check "$work/klab" "$work/other" 2>"$work/err" || fail "--only check"
+grep -Eqv '^(doctor|list|check) ' "$work/calls" && fail "--only did more: $(cat "$work/calls")"
+code=0
+bash "$root/reports/record.sh" --only chek "$work/klab" "$work/other" 2>"$work/err" || code=$?
+[[ $code -eq 2 ]] && grep -q "no step is called 'chek'" "$work/err" || fail "took a step that is not there"
 for bad in "--wrong" "$work/nothing"; do
   code=0
   bash "$root/reports/record.sh" "$bad" >"$work/log" 2>"$work/err" || code=$?

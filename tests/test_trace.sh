@@ -31,6 +31,48 @@ assert j["hints"][0]["rung"] == "transpose.cuda.03_padded"
 assert j["nsight"]["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"] == 4
 P
 
+# A GPU's own counters, as Nsight Compute writes them: here what the host counts, then a store that costs less.
+code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --metrics
+metrics=$(tr ',' ' ' <"$work/out")
+has "$work/out" "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+counters() {  # SECTORS of the stores: a file of Nsight Compute's, each launch's share of a metric on a line
+  echo '==PROF== Connected to process 7 (klab)'
+  echo 'transpose.cuda.02_shared_tile ran once on a GPU'
+  echo '"ID","Kernel Name","Block Size","Metric Name","Metric Unit","Metric Value"'
+  for m in $metrics; do
+    value=128
+    case $m in
+      *requests*) value=128 ;;
+      *sectors*_ld*) value=512 ;;
+      *sectors*_st*) value=$1 ;;
+      *wavefronts*_ld*) value='4,096' ;;
+      *conflicts*_ld*) value='3,968' ;;
+      *conflicts*_st*) value=0 ;;
+    esac
+    echo "\"0\",\"transpose(const float *, float *)\",\"(32, 32, 1)\",\"$m\",\"\",\"$value\""
+  done
+}
+counters 512 >"$work/counters.csv"
+code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/counters.csv"
+has "$work/out" "the GPU counted what the host counts"
+counters 1024 >"$work/counters.csv"
+code 1 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/counters.csv"
+has "$work/out" "differs"
+code 2 "$klab" trace transpose.cuda.01_naive --shape 64,64 --counters "$work/nothing.csv"
+head -n 2 "$work/counters.csv" >"$work/headless.csv"
+code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/headless.csv"
+has "$work/err" "no line names the columns"
+head -c -9 "$work/counters.csv" >"$work/cut.csv"
+code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/cut.csv"
+has "$work/err" "cut.csv:"
+head -n 5 "$work/counters.csv" >"$work/few.csv"
+code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/few.csv"
+has "$work/err" "few.csv holds no "
+if [[ $("$klab" doctor --json) == *'"gpu": null'* ]]; then
+  code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --on-gpu
+  has "$work/err" "cannot run on a GPU here: "
+fi
+
 code 2 "$klab" trace transpose.cuda.07_nothing
 has "$work/err" "did you mean"
 code 2 "$klab" trace transpose.cpu.01_naive
