@@ -216,8 +216,7 @@ class LadderTimer {
             fmt::format("one call takes {:.2g} s; the cap is {:.2g} s", r.once, options_.call_cap_seconds);
         return;
       }
-      // The first call pays for page faults and for waking threads, and any call may be held up by as much as
-      // the system gives another thread: the rest is counted from the fastest of several batches.
+      // The first call pays for page faults and waking threads, and any may be held up: the fastest batch counts.
       double spent = 0;
       const auto times = [&](int64_t batch) {
         const double t = seconds_of([&] { next_call(r, batch); });
@@ -328,6 +327,7 @@ class LadderTimer {
   void rounds() {
     std::mt19937_64 random(options_.seed);
     const int count = affordable_rounds();
+    const OthersWork others;
     for (int round = 0; round < count; ++round) {
       if (options_.progress) options_.progress(op_.op.name + ", " + shape_.name, round, count);
       std::shuffle(runners_.begin(), runners_.end(), random);
@@ -350,10 +350,11 @@ class LadderTimer {
       }
       drop_finished();
     }
+    ladder_.others = others.threads();
   }
 
-  /// A variant that was right at first may have learned to cheat: what it writes now, into poisoned outputs,
-  /// must be what it wrote then, and it must still pass the check on inputs it has not seen.
+  /// A variant may have learned to cheat: what it writes now, into poisoned outputs, must be what it wrote at first,
+  /// and it must still pass the check on inputs it has not seen.
   void check_after() {
     for (auto& r : runners_) {
       const int64_t copy = int64_t(r->next);

@@ -58,6 +58,7 @@ struct Ladder {
   std::string ceiling_method;              // "streaming stores"
   std::vector<double> ceiling_per_second;  // one entry a round, as for the series
   double ceiling_work = 0;                 // FLOP or bytes of one call, the unit of the ceiling
+  double others = 0;                       // hardware threads that other work kept busy during the rounds
   bool complete = true;                    // false when stopped
 };
 

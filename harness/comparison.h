@@ -20,6 +20,10 @@ namespace klab {
 /// in the base are left out: what they show is what else ran.
 inline constexpr double kDisturbed = 0.1;
 
+/// Sessions beside more other work than this, in hardware threads, are left out; the quieter of the two runs is where it
+/// counts from, so that two runs on an equally busy machine can be compared.
+inline constexpr double kOthers = 0.2;
+
 /// With one process a run nothing tells how much processes differ; this much of a change is put down to it.
 inline constexpr double kOneProcess = 0.04;
 

@@ -70,14 +70,32 @@ std::vector<double> clean_rounds(const Row& row, const std::map<std::string, con
   return list;
 }
 
+/// Hardware threads that other work kept busy in the middle session; 0 where nobody knows.
+double usual_others(const Sessions& run) {
+  std::vector<double> all;
+  for (const auto& [session, ladder] : run)
+    for (const auto& [id, row] : ladder)
+      if (row->others) all.push_back(*row->others);
+  return all.empty() ? 0 : median(all);
+}
+
+/// What nobody has to wait for may still be slowed by others: they use the same caches, memory and power, and some
+/// variants need more of those than their anchors do.
+struct Quiet {
+  Waits usual;
+  double others = 0;  // hardware threads; sessions beside more other work than this are left out
+};
+
 /// One number a session; or the rounds themselves.
 Units units_of(const Sessions& run, const std::string& variant, const std::string& anchor, bool sessions,
-               const Waits& usual) {
+               const Quiet& quiet) {
   Units units;
   for (const auto& [session, ladder] : run) {
     const auto at = ladder.find(variant);
     if (at == ladder.end() || at->second->seconds.empty()) continue;
-    const auto rounds = clean_rounds(*at->second, ladder, anchor, usual);
+    const bool crowded = at->second->others.value_or(0) > quiet.others;
+    const auto rounds =
+        crowded ? std::vector<double>() : clean_rounds(*at->second, ladder, anchor, quiet.usual);
     if (!sessions) {
       units.values.insert(units.values.end(), rounds.begin(), rounds.end());
       units.left_out += int(at->second->seconds.size() - rounds.size());
@@ -137,11 +155,11 @@ std::map<std::string, Sessions> ladders_of(const Recording& run) {
 std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base, const Sessions& fresh,
                                bool sessions, bool absolute, int* left_out) {
   std::vector<Anchor> list;
-  const Waits usual = usual_waits(base);
+  const Quiet quiet{usual_waits(base), std::min(usual_others(base), usual_others(fresh)) + kOthers};
   *left_out = 0;
   for (const std::string& name : absolute ? std::vector<std::string>{kClock} : names_of(variant, base)) {
-    Anchor a{name, units_of(base, variant, name, sessions, usual),
-             units_of(fresh, variant, name, sessions, usual)};
+    Anchor a{name, units_of(base, variant, name, sessions, quiet),
+             units_of(fresh, variant, name, sessions, quiet)};
     *left_out = std::max(*left_out, a.fresh.left_out);
     if (int(a.base.values.size()) < kFewestUnits || int(a.fresh.values.size()) < kFewestUnits) continue;
     a.spread = spread_of(a.base.values);

@@ -1,6 +1,7 @@
 // What this machine and this build are: the record every measurement carries.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -56,6 +57,19 @@ int64_t last_level_bytes(const Machine& machine);
 
 /// Memory that can be used now without swapping, in bytes.
 int64_t free_memory();
+
+/// Watches, from its construction on, what keeps hardware threads busy besides this process: other programs, and other
+/// guests of the host.
+class OthersWork {
+ public:
+  OthersWork();
+  /// So many threads on average until now; 0 where the system does not tell.
+  double threads() const;
+
+ private:
+  double all_, own_;  // seconds of processors
+  std::chrono::steady_clock::time_point begin_;
+};
 
 /// How many hardware threads are busy with something else, watched for that long while this process sleeps. A
 /// measurement beside other work is worth little; 0 where the system does not tell.

@@ -97,6 +97,7 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
             .needs = needs_of(s.variant, {})};
     if (!s.seconds.empty()) {
       row.seconds = s.seconds;
+      row.others = std::round(ladder.others * 1e3) / 1e3;
       row.worst_error = s.worst_error;
       if (s.waited.size() == s.seconds.size())
         for (const double w : s.waited) row.waited.push_back(std::round(w * 1e3) / 1e3);
@@ -165,6 +166,7 @@ nlohmann::json to_json(const Row& r) {
   j["worst_error"] = r.worst_error ? nlohmann::json(*r.worst_error) : nlohmann::json(nullptr);
   j["counts"] = r.counts;
   if (!r.needs.empty()) j["needs"] = r.needs;
+  j["others"] = r.others ? nlohmann::json(*r.others) : nlohmann::json(nullptr);
   j["waited"] = r.waited;
   return j;
 }

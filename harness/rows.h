@@ -52,6 +52,7 @@ struct Row {
   std::map<std::string, int64_t> needs;   // of CUDA kernels, "registers" -> 40: see needs_of
   std::vector<double> seconds;            // a call, one entry a round
   std::vector<double> shares;             // of the ceiling, one entry a round; empty without a ceiling
+  std::optional<double> others;           // hardware threads that other work kept busy during the rounds
   std::vector<double> waited;             // share of each round spent waiting for a processor; may be empty
   friend bool operator==(const Row&, const Row&) = default;
 };

@@ -210,6 +210,11 @@ std::vector<Column> make_columns() {
                   [](Line& l, const std::string& t) { l.row.needs = split_counts(t); }});
   list.push_back({"shares", [](const Line& l) { return join_numbers(l.row.shares); },
                   [](Line& l, const std::string& t) { l.row.shares = split_numbers(t, positive); }});
+  list.push_back({"others",
+                  [](const Line& l) { return l.row.others ? digits(*l.row.others) : std::string(); },
+                  [](Line& l, const std::string& t) {
+                    if (!t.empty()) l.row.others = not_negative(t);
+                  }});
   list.push_back({"waited", [](const Line& l) { return join_numbers(l.row.waited); },
                   [](Line& l, const std::string& t) { l.row.waited = split_numbers(t, not_negative); }});
   list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },

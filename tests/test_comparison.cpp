@@ -24,6 +24,7 @@ struct Made {
   std::function<double(const std::string& rung, int session)> waited = [](const std::string&, int) {
     return 0.0;
   };
+  std::function<double(int session)> others = [](int) { return 0.0; };
 };
 
 Recording make(const Made& m) {
@@ -56,6 +57,7 @@ Recording make(const Made& m) {
         r.shares.push_back(1e-3 * day[size_t(i)] * std::exp(m.noise * normal(random)) / r.seconds.back());
         r.waited.push_back(m.waited(rung, session));
       }
+      r.others = m.others(session);
       r.time = median_interval(r.seconds);
       run.rows.push_back(std::move(r));
     }
@@ -144,6 +146,27 @@ TEST(Comparison, WhatOtherWorkDisturbedIsNotJudged) {
   EXPECT_HAS(change_of(result, "cpu.06_threads").reason, "other work");
   EXPECT_EQ(exit_code_of(result), 0);
   EXPECT_EQ(exit_code_of(result, true), 2);
+}
+
+TEST(Comparison, SessionsBesideOtherWorkAreNotJudged) {
+  // Nobody waits, but what lives on the caches is slower than what does not.
+  const auto beside = [](Made m, double from, double threads) {
+    m.others = [=](int session) { return session >= from ? threads : 0.02; };
+    return make(m);
+  };
+  const Made changed = slower("cpu.06_threads", 1.15);
+  const CompareResult crowded = compare_runs(make({}), beside(changed, 1, 0.9));
+  EXPECT_EQ(crowded.count(Verdict::undecided), 4) << change_text(crowded, {});
+  EXPECT_HAS(change_of(crowded, "cpu.06_threads").reason, "other work");
+  // Equally busy machines can be compared, whichever run is looked at; and quiet sessions count.
+  for (const CompareResult& fair : {compare_runs(beside({}, 1, 0.9), beside(changed, 1, 0.9)),
+                                    compare_runs(beside({}, 1, 0.1), beside(changed, 1, 0.2)),
+                                    compare_runs(make({}), beside(changed, 12, 0.9))}) {
+    EXPECT_EQ(change_of(fair, "cpu.06_threads").judgement.verdict, Verdict::slower) << change_text(fair, {});
+    EXPECT_EQ(change_of(fair, "cpu.02_loop_order").judgement.verdict, Verdict::same);
+  }
+  EXPECT_EQ(change_of(compare_runs(beside({}, 1, 0.9), make(changed)), "cpu.06_threads").judgement.verdict,
+            Verdict::undecided);
 }
 
 TEST(Comparison, AWrongVariantFails) {

@@ -46,7 +46,8 @@ double number_in(std::string text, const std::string& file, int line) {
   std::erase(text, ',');
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value >= 0))
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value >= 0) ||
+      !std::isfinite(value))
     refuse(file, line, fmt::format("'{}' in column Metric Value is no count", text));
   return value;
 }
