@@ -12,7 +12,7 @@
 # machine. KLAB names the program (default: ./klab), README the file to fill.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-klab=${KLAB:-$root/klab}
+klab=$(readlink -f -- "${KLAB:-$root/klab}")
 readme=$(readlink -f -- "${README:-$root/README.md}")
 cd "$root"
 

@@ -7,7 +7,7 @@
 # KLAB names the program (default: ./klab). Nothing else should run on the machine meanwhile; it takes about 20 minutes.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-klab=${KLAB:-$root/klab}
+klab=$(readlink -f -- "${KLAB:-$root/klab}")
 data=${1:-}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
