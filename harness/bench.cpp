@@ -223,8 +223,7 @@ class LadderTimer {
         spent += t;
         r.once = std::min(r.once, t / double(batch));
       };
-      if (r.once < 0.25) times(1);
-      for (int again = 0; again < 4 && spent < 0.05; ++again) times(1);
+      for (int again = 0; again < 5 && r.once < 0.25 && spent < 0.05; ++again) times(1);
       for (int64_t batch = 4; double(batch) * r.once < options_.sample_seconds; batch *= 4) times(batch);
     } catch (const std::exception& error) {
       condemn(r, fmt::format("threw: {}", error.what()));

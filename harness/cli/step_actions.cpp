@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/check.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/source.h"
@@ -118,6 +119,13 @@ int check_every_step(const StepCheckOptions& o) {
   int bad = 0, all = 0;
   for (const Step& step : steps()) {
     if (interrupted()) return exit_interrupted;
+    if (const std::string why = step.op->bench.empty()
+                                    ? ""
+                                    : step.own->supported(step.op->bench.front().shape, host_of(*step.own));
+        !why.empty()) {
+      fmt::print("{:<24} {} {}\n", step.name, inked("left  ", Ink::dim), why);
+      continue;
+    }
     const Answer a = ask_with(step, o);
     const bool good = as_it_should(a, o);
     ++all;

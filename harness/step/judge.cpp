@@ -108,6 +108,8 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   options.sample_seconds = 0.01;
   options.ladder_seconds = 3;
   options.call_cap_seconds = 1.5;
+  options.check_work = 1e7;  // it has been checked at every shape of the suite, and somebody waits
+  options.cold_caches = 2;
   options.threads = job.threads;
   options.seed = job.seed;
   options.progress = [](const std::string&, int round, int) { say({{"round", round}}); };
