@@ -16,3 +16,11 @@ fi
 # A table that cannot differ would prove nothing.
 sed -i 's/^| `[a-z_]* *`.*//; s/^| \[01\].*//' "$tmp/README.md"
 ! diff -q "$root/README.md" "$tmp/README.md" >/dev/null
+# The reports of the recorded tours have their plots.
+if gnuplot --version >/dev/null 2>&1; then
+  for rows in "$root"/reports/recorded/*/run.csv; do
+    "$klab" report "$rows" -o "$tmp/report.html" >/dev/null
+    if grep -o 'There are no plots[^<]*' "$tmp/report.html"; then exit 1; fi
+    [[ $(grep -o '<svg' "$tmp/report.html" | wc -l) -gt 10 ]] || { echo "$rows: hardly a plot in its report"; exit 1; }
+  done
+fi

@@ -106,7 +106,7 @@ std::vector<Tool> find_programs() {
       program("git", "git", "git", "rows say which commit they were measured at", false),
       program("gnuplot", "gnuplot", "gnuplot-nox", "plots of the report", false),
       program("clang-format", "clang-format", "clang-format", "for developers: klab format", false),
-      program("clang-tidy", "clang-tidy", "clang-tidy", "for developers: klab tidy", false),
+      program("clang-tidy-16", "clang-tidy-16", "clang-tidy-16", "for developers: klab tidy", false),
   };
 }
 

@@ -177,8 +177,11 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   }
   s += "plot " + plots +
        ", $d using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle, "
-       "$d using 1:(int($0)%2 ? $2 : 1/0):4 with labels left offset 0.7,0 font ',10' notitle, "
-       "$d using 1:(int($0)%2 ? 1/0 : $2):4 with labels right offset -0.7,0 font ',10' notitle\n";
+       "$d every 2 using 1:2:4 with labels right offset -0.7,0 font ',10' notitle";
+  // A plot of labels without any point would crash gnuplot 5.4.
+  if (std::ranges::count(data, '\n') > 1)
+    s += ", $d every 2::1 using 1:2:4 with labels left offset 0.7,0 font ',10' notitle";
+  s += "\n";
   return key;
 }
 
@@ -254,6 +257,7 @@ bool Plots::draw() {
   }
   if (!good) {
     drawn_.clear();
+    error_ = WIFSIGNALED(status) || WEXITSTATUS(status) > 128 ? "it crashed" : "";
     std::ifstream errors(folder / "errors");
     for (std::string line; std::getline(errors, line);)
       if (line.find("line ") != std::string::npos || line.find("not found") != std::string::npos)
