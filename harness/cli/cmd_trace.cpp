@@ -116,8 +116,7 @@ int run(const Options& o) {
   progress.show("counting " + variant.id);
   TraceView view{.op = &op, .variant = &variant, .run = count_run(op, variant, shape, settings().seed)};
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
-  for (const KernelResources& r : kernel_resources(&view.no_resources))
-    if (r.variant == variant.id) view.resources.push_back(r);
+  kernel_resources(&view.no_resources);
   progress.clear();
   if (o.metrics) {
     fmt::print("{}\n", metrics_of(view.run));

@@ -111,10 +111,8 @@ std::string launches_html(const TraceView& v) {
   for (const simt::GpuModel& g : simt::gpus()) heads.push_back(fmt::format("occupancy {}", g.short_name));
   HtmlTable table("launches", heads);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    int registers = 0;
-    for (const KernelResources& r : v.resources)
-      if (r.kernel.substr(0, r.kernel.find('<')) == l.kernel.substr(0, l.kernel.find('<')))
-        registers = r.registers;
+    const KernelResources* r = resources_of(v.variant->id, l.kernel);
+    const int registers = r == nullptr ? 0 : r->registers;
     const size_t shared = l.static_shared + l.dynamic_shared;
     const unsigned threads = l.block[0] * l.block[1] * l.block[2];
     std::vector<HtmlCell> cells = {
@@ -132,7 +130,7 @@ std::string launches_html(const TraceView& v) {
     table.add(std::move(cells));
   }
   std::string html = "<h2>Launches</h2>\n" + table.html(false);
-  if (v.resources.empty() && !v.no_resources.empty())
+  if (!v.no_resources.empty())
     html += "<p class=\"note\">Registers are not known, and limit nothing here: " + escaped(v.no_resources) +
             ".</p>\n";
   return html;

@@ -16,9 +16,7 @@ struct TraceView {
   const Variant* variant = nullptr;
   CountedRun run;
   std::vector<Hint> hints;
-  std::vector<KernelResources> resources;  // of the kernels that were launched; empty: not known
-  std::string no_resources;                // why not
-  std::string gpu;                         // whose occupancy is shown first
+  std::string no_resources;  // why registers are not known; empty: they are
 };
 
 /// A counter under the name that Nsight Compute gives it, with the one that klab uses in words.

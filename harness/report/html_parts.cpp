@@ -72,18 +72,16 @@ std::string counts_html(const LadderView& view, int number) {
   for (const Row* r : view.rows) {
     if (r->counts.empty()) continue;
     std::vector<HtmlCell> cells = {HtmlCell::code(short_name(*r))};
-    for (const auto& [name, any] : names) {
-      const auto at = r->counts.find(name);
-      cells.push_back(at == r->counts.end()
-                          ? HtmlCell::text("")
-                          : HtmlCell::number(double(at->second), std::to_string(at->second)));
-    }
-    for (const auto& [name, any] : needs) {
-      const auto at = r->needs.find(name);
-      cells.push_back(at == r->needs.end()
-                          ? HtmlCell::text("")
-                          : HtmlCell::number(double(at->second), std::to_string(at->second)));
-    }
+    const auto add = [&](const std::map<std::string, bool>& columns,
+                         const std::map<std::string, int64_t>& of) {
+      for (const auto& [name, any] : columns) {
+        const auto at = of.find(name);
+        cells.push_back(at == of.end() ? HtmlCell::text("")
+                                       : HtmlCell::number(double(at->second), std::to_string(at->second)));
+      }
+    };
+    add(names, r->counts);
+    add(needs, r->needs);
     if (occupied) cells.push_back(HtmlCell::text(occupancy_words(*r)));
     table.add(std::move(cells));
   }
