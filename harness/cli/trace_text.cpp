@@ -77,8 +77,7 @@ std::string launches_text(const TraceView& v) {
                r ? fmt::format("{} B", r->spill_stores + r->spill_loads) : "?", filled});
   }
   std::string text = table.text();
-  if (!v.no_resources.empty())
-    text += inked("  registers: " + v.no_resources + "\n", Ink::dim);
+  if (!v.no_resources.empty()) text += inked("  registers: " + v.no_resources + "\n", Ink::dim);
   return text;
 }
 
