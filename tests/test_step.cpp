@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/cases.h"
 #include "harness/cli/source.h"
 #include "harness/select.h"
 #include "harness/step/compile.h"
+#include "harness/step/counts.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/imports.h"
 #include "harness/step/lesson.h"
@@ -98,8 +100,23 @@ TEST(Step, PromisedTimesPassAndTheParentsDoNot) {
 }
 
 TEST(Step, CountingShapesAreLegalAndSmall) {
-  for (const Step& s : steps())
-    if (s.cuda()) EXPECT_TRUE(s.op->op.valid(counting_shape(s))) << s.own->id;
+  for (const Step& s : steps()) {
+    if (!s.cuda()) continue;
+    const auto shape = counting_shape(s);
+    ASSERT_TRUE(s.op->op.valid(shape)) << s.own->id;
+    int64_t elements = 0;
+    for (const TensorSpec& t : s.op->op.tensors(shape)) elements += volume(t.dims);
+    EXPECT_LE(elements, 1 << 21) << s.own->id << " at " << shape_text(s.op->op, shape);
+  }
+}
+
+/// A line is called wasteful where klab's rung does better, not where the step's nature is to scatter.
+TEST(Step, WasteThatKlabsRungNeedsTooIsNotHeldAgainstYou) {
+  const Step& tiles = find_step("03.cuda.02");
+  EXPECT_TRUE(counts_of_step(tiles, *tiles.own, 1).at("wasteful").empty());
+  EXPECT_FALSE(counts_of_step(tiles, *tiles.parent, 1).at("wasteful").empty());
+  const Step& scatter = find_step("10.hashgrid_bwd.cuda.04");
+  EXPECT_TRUE(counts_of_step(scatter, *scatter.own, 1).at("wasteful").empty());
 }
 
 /// `wild`: in every third round something else had the processor.

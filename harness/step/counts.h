@@ -16,7 +16,8 @@ struct WastefulAccess {
   bool write = false, shared = false;
   double cost = 0, ideal = 0;  // sectors, or turns, a request
   int64_t requests = 0;
-  int64_t stride = 0;  // bytes between lanes
+  int64_t stride = 0;   // bytes between lanes
+  std::string counted;  // the count of StepCounts that it adds to
 };
 
 struct VariantCounts {

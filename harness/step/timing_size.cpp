@@ -1,6 +1,8 @@
 #include "harness/step/timing_size.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "harness/cases.h"
 #include "harness/machine.h"
@@ -11,13 +13,36 @@ namespace {
 constexpr double kMostTimed = 4e8;  // units of about a nanosecond, as work() counts
 constexpr double kMostCounted = 4e5;
 
-/// The largest dimension halved until the shape costs at most that; stays where no smaller one is legal.
-std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most) {
-  while (work(op, shape) > most) {
-    auto halved = shape;
-    *std::max_element(halved.begin(), halved.end()) /= 2;
-    if (halved == shape || !op.valid(halved) || !(work(op, halved) > 0)) break;
-    shape = halved;
+/// What a run costs where threads are executed one by one: rungs that sort or clear go over whole tensors, however
+/// little of them the formula of costs calls compulsory.
+double counted_work(const Op& op, ShapeView shape) {
+  double elements = 0;
+  for (const TensorSpec& t : op.tensors(shape)) elements += double(volume(t.dims));
+  return std::max(work(op, shape), elements / 4);
+}
+
+/// Dimensions, the largest first, made smaller until the shape costs at most that: halved, or less by one where the
+/// dimension is a logarithm. One that hardly changes the cost is left alone.
+std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most,
+                            double (*cost)(const Op&, ShapeView)) {
+  const auto smaller = [&]() -> std::vector<int64_t> {
+    std::vector<size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::ranges::stable_sort(order, std::greater(), [&](size_t d) { return shape[d]; });
+    for (const size_t d : order) {
+      auto less = shape;
+      if (op.dims[d].starts_with("log2_"))
+        --less[d];
+      else
+        less[d] /= 2;
+      if (op.valid(less) && cost(op, less) > 0 && cost(op, less) < 0.9 * cost(op, shape)) return less;
+    }
+    return {};
+  };
+  while (cost(op, shape) > most) {
+    auto less = smaller();
+    if (less.empty()) break;
+    shape = std::move(less);
   }
   return shape;
 }
@@ -44,7 +69,7 @@ BenchShape timing_size(const Step& step) {
                                          ? Cache::cold
                                          : Cache::hot};
   }
-  const auto smaller = shrunk(op.op, size.shape, kMostTimed);
+  const auto smaller = shrunk(op.op, size.shape, kMostTimed, work);
   if (smaller != size.shape) size = {.name = size.name + ", halved", .shape = smaller, .cache = size.cache};
   return size;
 }
@@ -58,7 +83,7 @@ double expected_at(const Step& step, const BenchShape& size) {
 std::vector<int64_t> counting_shape(const Step& step) {
   const LabOp& op = *step.op;
   return shrunk(op.op, step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape,
-                kMostCounted);
+                kMostCounted, counted_work);
 }
 
 }  // namespace klab
