@@ -142,6 +142,25 @@ TEST(StepSpeed, IsAskedHalfOfTheWay) {
   EXPECT_EQ(judge_times(times(1.0, 3, 0)).speed, Speed::not_asked);
   EXPECT_EQ(judge_times(times(2.3, 3, 3, true)).speed, Speed::undecided);
   EXPECT_NEAR(judge_times(times(1.5, 3, 3)).of_own, 0.5, 1e-12);
+  // Slower where klab's rung gains nothing: the file's fault; and the machine's where klab's is as slow.
+  EXPECT_EQ(judge_times(times(0.8, 1.01, 3)).speed, Speed::slower);
+  EXPECT_EQ(judge_times(times(0.8, 0.8, 3)).speed, Speed::not_asked);
+  EXPECT_EQ(judge_times(times(0.5, 0.8, 3)).speed, Speed::slower);
+}
+
+TEST(StepSpeed, OtherSizesCountAsWell) {
+  const auto judged = [](const StepTimes& there) {
+    StepTimes here = times(3, 3, 3);
+    here.elsewhere = {there};
+    return judge_times(here).speed;
+  };
+  EXPECT_EQ(judged(times(1, 1, 0)), Speed::enough);
+  EXPECT_EQ(judged(times(0.5, 1, 0)), Speed::slower);
+  EXPECT_EQ(judged(times(0.5, 0.5, 0)), Speed::enough);  // klab's own pays there, too
+  EXPECT_EQ(judged(times(1, 2, 0)), Speed::some);
+  EXPECT_EQ(judged(times(1.6, 2, 0)), Speed::enough);
+  EXPECT_EQ(judged(times(1, 1.2, 0)), Speed::enough);  // too little to be sure of
+  EXPECT_EQ(judged({}), Speed::enough);                // none was timed
 }
 
 TEST(StepSpeed, CountsAskForWhatKlabsRungLowers) {
@@ -151,6 +170,15 @@ TEST(StepSpeed, CountsAskForWhatKlabsRungLowers) {
   EXPECT_EQ(judge_counts(parent, parent, own).speed, Speed::none);
   EXPECT_EQ(judge_counts(parent, {{"bank conflicts", 200}, {"store sectors", 40}}, own).speed, Speed::some);
   EXPECT_EQ(judge_counts(parent, parent, parent).speed, Speed::not_asked);
+  // A third of it takes the conflicts away and fetches what nobody asked for.
+  StepCounts wasteful = own;
+  wasteful["load requests"] = 8, wasteful["load sectors"] = 256;
+  EXPECT_EQ(judge_counts(parent, wasteful, own).speed, Speed::some);
+  // Shared memory is asked for where nothing else is; threads never are.
+  const StepCounts padded = {{kSharedBytes, 4224}, {kThreads, 512}},
+                   dense = {{kSharedBytes, 4096}, {kThreads, 128}};
+  EXPECT_EQ(judge_counts(padded, padded, dense).speed, Speed::none);
+  EXPECT_EQ(judge_counts(padded, {{kSharedBytes, 4096}, {kThreads, 512}}, dense).speed, Speed::enough);
 }
 
 TEST(StepNames, AreFoundInAllTheirForms) {

@@ -185,7 +185,13 @@ class Typesetter {
   Typesetter(const std::string& markdown, const Typesetting& how, const Paper& on)
       : hints_(how.hints), width_(std::min(how.width, 88)), on_(on) {
     std::istringstream in(markdown);
-    for (std::string line; std::getline(in, line);) lines_.push_back(line);
+    const std::string close = "</details>";
+    for (std::string line; std::getline(in, line);) {
+      // What closes at the end of a paragraph's line stands in a line of its own, as if it had been written so.
+      const bool closes = line.size() > close.size() && line.ends_with(close);
+      lines_.push_back(closes ? line.substr(0, line.size() - close.size()) : line);
+      if (closes) lines_.push_back(close);
+    }
   }
 
   std::string run() {
@@ -342,7 +348,11 @@ void each_line(const std::string& markdown, F f) {
     if (heading) {
       name = trimmed(line.substr(3));
       name.erase(std::remove(name.begin(), name.end(), '`'), name.end());
-      name = name.substr(0, name.find_first_of(": "));
+      const size_t word = name.find_first_of(":, ");
+      // A rung, cuda.01_naive, is known by its name alone; other headings are their own names.
+      name = name.substr(0, name.substr(0, word).find('_') != std::string::npos ? word : name.find(": "));
+    } else if (!code && line.starts_with("# ")) {
+      name.clear();
     }
     f(line, name, heading);
   }
@@ -356,9 +366,11 @@ std::string typeset(const std::string& markdown, const Typesetting& how, const P
 
 std::string section_of(const std::string& markdown, const std::string& name) {
   std::string found;
-  const bool number = name.size() <= 2 && std::all_of(name.begin(), name.end(),
-                                                      [](unsigned char c) { return std::isdigit(c) != 0; });
-  const std::string prefix = (number && name.size() == 1 ? "0" : "") + name + "_";
+  // "4", "04", "cuda.04"
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const bool number = digits < name.size();
+  const bool one = name.size() - digits == 1;
+  const std::string prefix = name.substr(0, digits) + (one ? "0" : "") + name.substr(digits) + "_";
   each_line(markdown, [&](const std::string& line, const std::string& section, bool) {
     if (section == name || (number && section.starts_with(prefix))) found += line + "\n";
   });

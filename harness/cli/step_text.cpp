@@ -25,6 +25,32 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+/// What a kernel printed, as far as anybody reads it.
+std::string beginning_of(const std::string& printed) {
+  constexpr size_t kMost = 20;
+  std::string out;
+  std::istringstream in(printed);
+  size_t lines = 0;
+  for (std::string l; lines < kMost && std::getline(in, l); ++lines) out += "| " + l.substr(0, 120) + "\n";
+  return out + (in.eof() ? "" : "| ...\n");
+}
+
+/// Lines longer than the paper is wide are broken between words.
+std::string wrapped(const std::string& text) {
+  const size_t width = std::max<size_t>(40, std::min<size_t>(size_t(paper().width), 110) - 12);
+  std::string out;
+  std::istringstream in(text);
+  for (std::string l; std::getline(in, l);) {
+    const std::string indent(std::min(l.find_first_not_of(' '), l.size()), ' ');
+    for (size_t cut;
+         l.size() > width && (cut = l.rfind(' ', width)) != std::string::npos && cut > indent.size();
+         l = indent + l.substr(cut + 1))
+      out += l.substr(0, cut) + "\n";
+    out += l + "\n";
+  }
+  return out;
+}
+
 std::string field(const char* name, const std::string& value) {
   return value.empty() ? "" : indented(fmt::format("{:<9} {}", name, value));
 }
@@ -54,10 +80,11 @@ std::string counts_text(const Answer& a) {
                {""}});
   for (const auto& l : a.counts->lines)
     table.add({l.name, std::to_string(l.parent), std::to_string(l.yours), std::to_string(l.own),
-               Cell(!l.asked    ? ""
+               Cell(l.worse     ? "should not rise"
+                    : !l.asked  ? ""
                     : l.reached ? "lower, as asked"
                                 : "should fall",
-                    l.reached ? Ink::green : Ink::red)});
+                    l.reached && !l.worse ? Ink::green : Ink::red)});
   return text + (table.empty() ? "" : indented(table.text()));
 }
 
@@ -65,7 +92,7 @@ std::string speed_text(const Step& step, const Answer& a) {
   const Speed s = a.speed.speed;
   const Ink ink = s == Speed::enough ? Ink::green : s == Speed::not_asked ? Ink::plain : Ink::red;
   if (a.counts) {
-    const std::string what = s == Speed::enough      ? "yes, by what the executor counts"
+    const std::string what = s == Speed::enough      ? "yes: it needs less, by what the executor counts"
                              : s == Speed::not_asked ? a.speed.why
                                                      : std::string("not yet: ") + name_of(s);
     return line(4, "faster?", what, ink) + counts_text(a);
@@ -85,7 +112,9 @@ std::string next_text(const Step& step, const Answer& a) {
   const std::string again = "klab step --check " + step.name;
   if (a.passed()) {
     const Step* next = next_step(step);
-    return "done. klab's own answer: klab step --solution " + step.name +
+    const bool more = !diagnose(step, a).empty();
+    return std::string(more ? "done, though what is said above would make it better" : "done") +
+           ". klab's own answer: klab step --solution " + step.name +
            (next != nullptr ? "\nnext: klab step " + next->name : "");
   }
   const size_t hints = lesson_of(step).hints.size();
@@ -117,10 +146,13 @@ std::string answer_text(const Step& step, const Answer& a) {
   if (a.outcome == Outcome::missing || a.outcome == Outcome::harness)
     return inked(std::string(name_of(a.outcome)) + ": " + a.text, Ink::red) + "\n";
   // What the compiler says, and nothing else.
-  if (!a.compiles()) return line(1, "compiles?", "no", Ink::red) + a.compiled.message;
+  if (!a.compiles())
+    return line(1, "compiles?", "no", Ink::red) + a.compiled.message +
+           (lesson_of(step).hints.empty() ? "" : fmt::format("stuck? klab step {} --hint 1\n", step.name));
   std::string text = line(1, "compiles?", "yes, in " + seconds, Ink::green);
   if (!a.compiled.message.empty()) text += a.compiled.message;
-  text += loops_text(a.compiled);
+  // Loops that stayed scalar matter once it is right, and not yet fast.
+  if (a.safe() && !a.passed()) text += loops_text(a.compiled);
   const std::string what = std::string(name_of(a.outcome)) + ": " + a.text;
   const std::string diagnosis = diagnosis_text(diagnose(step, a));
   // What ends, prints or reaches where it must not is not judged by its values.
@@ -132,7 +164,8 @@ std::string answer_text(const Step& step, const Answer& a) {
   else if (wrong)
     text += line(2, "right?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
   else
-    text += line(2, "right?", "not known yet: first it must be safe", Ink::dim);
+    text += line(2, "right?", "not known yet: what 3 says comes first", Ink::dim);
+  if (wrong && !a.printed.empty()) text += indented("it printed:") + indented(beginning_of(a.printed));
   if (!wrong && !a.safe())
     text += line(3, "safe?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
   if (a.safe()) {
@@ -140,7 +173,7 @@ std::string answer_text(const Step& step, const Answer& a) {
     text += speed_text(step, a);
     if (a.outcome == Outcome::unchanged) text += indented(inked(what, Ink::red));
   }
-  text += indented(diagnosis);
+  text += indented(wrapped(diagnosis));
   std::istringstream next(next_text(step, a));
   std::string first;
   std::getline(next, first);
@@ -151,10 +184,19 @@ std::string answer_text(const Step& step, const Answer& a) {
 
 std::string step_text(const Step& step, int hints) {
   const StepLesson lesson = lesson_of(step);
-  std::string text = fmt::format("{}  {}\n", inked("Step " + step.name, Ink::bold), lesson.title) +
-                     fmt::format("{}\n\n", inked("from " + step.parent->id, Ink::dim)) +
-                     typeset(lesson.text, {.hints = false, .width = paper().width});
   const auto count = std::min(size_t(std::max(0, hints)), lesson.hints.size());
+  std::string text = fmt::format("{}  {}\n", inked("Step " + step.name, Ink::bold), lesson.title);
+  // Who asks for a hint has read the text.
+  if (hints > 0) {
+    if (size_t(hints) > lesson.hints.size())
+      text += fmt::format("There are {} hints.\n", lesson.hints.size());
+  } else {
+    const std::string before = fmt::format("from {0}; its lesson: klab explain {0}", step.parent->id);
+    text += inked(before, Ink::dim) + "\n\n" + typeset(lesson.text, {.hints = false, .width = paper().width});
+    if (!lesson.hints.empty())
+      text += inked(fmt::format("Hints: klab step {} --hint 1 (of {})\n", step.name, lesson.hints.size()),
+                    Ink::dim);
+  }
   for (size_t k = 0; k < count; ++k)
     text += "\n" + inked(fmt::format("Hint {} of {}", k + 1, lesson.hints.size()), Ink::bold) + "\n" +
             typeset(lesson.hints[k], {.hints = true, .width = paper().width});

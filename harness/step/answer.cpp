@@ -20,10 +20,12 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr double kTryingSeconds = 10;
+constexpr double kCheckingSeconds = 15;  // a shape: those that are checked take milliseconds
 
 /// What the judging process said, put together.
 struct Heard {
   std::string at = "starting";
+  std::string shape;  // at hand, where one is
   bool done = false;
   std::string wrong;
   std::optional<Json> check, times, counts;
@@ -112,6 +114,7 @@ class Check {
     if (fs::file_size(file_) > (4 << 20)) return end(Outcome::missing, "the file has more than 4 MB");
     if (fs::file_size(file_) == 0) return end(Outcome::no_variant, "the file is empty");
     text_ = read_text(file_);
+    answer_.shares_memory = text_.find("__shared__") != std::string::npos;
     return true;
   }
 
@@ -144,8 +147,8 @@ class Check {
 
   ProcessLimits limits_at(const std::string& stage) const {
     const bool small = stage == "starting" || stage == "loading" || stage == "trying";
-    return {.seconds = small ? std::min(kTryingSeconds, options_.seconds) : options_.seconds,
-            .bytes = options_.bytes};
+    const double most = small ? kTryingSeconds : stage == "checking" ? kCheckingSeconds : options_.seconds;
+    return {.seconds = std::min(most, options_.seconds), .bytes = options_.bytes};
   }
 
   void ask_judge() {
@@ -176,6 +179,7 @@ class Check {
       heard.at = j["at"];
       doing(heard.at);
     }
+    if (j.contains("shape") && j["shape"].is_string()) heard.shape = j["shape"];
     if (j.contains("wrong") && j["wrong"].is_string()) heard.wrong = j["wrong"];
     if (j.contains("check")) heard.check = j["check"];
     if (j.contains("times")) heard.times = j["times"];
@@ -186,7 +190,8 @@ class Check {
   void judge(const Ended& ended, const Heard& heard) {
     const Words words = sorted(ended.words);
     if (heard.check) take_check(*heard.check);
-    const std::string stage = heard.at == "trying" ? "checking" : heard.at;
+    const std::string stage =
+        (heard.at == "trying" ? "checking" : heard.at) + (heard.shape.empty() ? "" : " " + heard.shape);
     switch (ended.how) {
       case Ended::How::too_long:
         return void(
@@ -212,6 +217,7 @@ class Check {
                       heard.at == "starting"
                           ? "the judge did not start: " + first_line(ended.words)
                           : fmt::format("ended the process with exit code {} while {}", ended.code, stage)));
+    answer_.printed = words.others;
     if (answer_.failure) {
       return void(end(outcome_of(*answer_.failure), where_text(*answer_.failure)));
     }
@@ -251,6 +257,9 @@ class Check {
                                 .of_ceiling = t.at("of_ceiling"),
                                 .ceiling = t.at("ceiling"),
                                 .expected = t.at("expected")};
+      for (const Json& e : t.at("elsewhere"))
+        answer_.times->elsewhere.push_back(
+            {.size = e.at("size"), .parent = e.at("parent"), .yours = e.at("yours"), .own = e.at("own")});
       answer_.speed = judge_times(*answer_.times);
     }
     if (heard.counts) {

@@ -52,7 +52,9 @@ struct Answer {
   std::optional<CountVerdict> counts;  // CUDA on the host
   std::string counted_at;
   std::vector<WastefulAccess> wasteful;
-  double seconds = 0;  // from the file to the answer
+  std::string printed;         // by the kernel, on standard output and error
+  bool shares_memory = false;  // CUDA: blocks have shared memory
+  double seconds = 0;          // from the file to the answer
 
   bool passed() const { return outcome == Outcome::passed; }
   /// How far the four questions were answered.

@@ -55,6 +55,9 @@ VariantCounts count_variant(const LabOp& op, const Variant& variant, ShapeView s
     const int64_t blocks = int64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
     all.counts["barriers"] += launch.barriers * blocks * launch.times;
     all.counts["launches"] += launch.times;
+    all.counts[kThreads] += blocks * launch.block[0] * launch.block[1] * launch.block[2] * launch.times;
+    int64_t& shared = all.counts[kSharedBytes];
+    shared = std::max(shared, int64_t(launch.static_shared + launch.dynamic_shared));
   }
   std::ranges::sort(all.wasteful, [](const WastefulAccess& a, const WastefulAccess& b) {
     return (a.cost - a.ideal) * double(a.requests) > (b.cost - b.ideal) * double(b.requests);

@@ -26,7 +26,12 @@ class Doctor {
     if (a_.outcome == Outcome::loops)
       add("a loop that does not end",
           "At this size a loop's end is never met: look for an index that skips over its bound (!= where < "
-          "belongs), or that is not advanced on one way through the body.");
+          "belongs), that is not advanced on one way through the body, or advanced by a product that is 0 "
+          "here.");
+    if (a_.outcome == Outcome::prints)
+      add("a print left in",
+          "A kernel that prints is timed printing. Take it out: while the result is still wrong, what it "
+          "prints is shown with the answer.");
     if (a_.outcome == Outcome::no_faster || a_.outcome == Outcome::passed) look_at_speed();
     return std::move(list_);
   }
@@ -54,6 +59,11 @@ class Doctor {
       add("denormals flushed",
           "Only inputs near the smallest numbers fail: somewhere a mode or an approximation makes numbers "
           "below 1e-38 zero.");
+    if (has(f.inputs, "huge") && f.fault == Fault::wrong_value)
+      add("rounding errors that outlive their cause",
+          "It is right with ordinary inputs and wrong where a few are huge. What was rounded off while "
+          "something large "
+          "was in a sum stays when that is subtracted again: let nothing in that must come out.");
     const std::string pattern = pattern_of(note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
@@ -64,15 +74,21 @@ class Doctor {
           "Wrong: " + pattern +
               ". That is what a loop over whole tiles leaves over, or does twice. Compare its bound with the "
               "size: i + tile <= n, and a tail for the rest.");
-    else if (step_.cuda() && !has(note, "all "))
+    else if (f.fault == Fault::non_finite)
+      add("not written, or read outside",
+          "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
+          "has no owner "
+          "(does the grid, or the loop, reach the last one?), or it was made from a place beside the input.");
+    else if (a_.shares_memory && !has(note, "all "))
       add("missing barrier",
           "The wrong elements form no pattern: as if threads read from shared memory what their neighbours "
           "had not written yet. Is there a __syncthreads() between the writing and the reading, and one "
           "before it is written again?");
-    else if (f.fault == Fault::non_finite)
-      add("not written",
-          "An output that nobody writes stays NaN, which is what it was filled with: some element has no "
-          "owner.");
+    else if (list_.empty())
+      add("indices, or a term too many or too few",
+          "It computes from other elements than the contract names. Take the smallest failing size, write "
+          "down by hand "
+          "which inputs this one output needs, and compare them with the ones that the loop meets.");
   }
 
   /// "the last row", of "34 of 1156 elements are wrong: the last row"; empty where they form nothing.
@@ -102,10 +118,13 @@ class Doctor {
           "Some threads return or skip before __syncthreads(): guard the accesses, not the barrier.");
     else if (note.starts_with("misaligned"))
       add("misaligned vector access",
-          "A float4 must begin at a multiple of 16 bytes: rows whose length is no multiple of 4 do not.");
+          "A float4 must begin at a multiple of 16 bytes. Rows whose length is no multiple of 4 do not, nor "
+          "does any where the pointer itself does not, as \"off alignment\" in the inputs says.");
     else if (note.starts_with("uninitialized"))
       add("read before written",
-          "It reads what nobody has written: accumulate in a register, or write before you add.");
+          "It reads what nobody has written. Do writing and reading index the same way? Does every "
+          "element have a thread that writes it: enough threads, none skipped by a guard, zeros where the "
+          "data ends? A sum must begin with a value, not with what memory held.");
     else if (note.starts_with("inactive lane"))
       add("a shuffle from a lane that is not there",
           "All lanes of the mask must reach the shuffle: take it out of the branch.");
@@ -139,9 +158,20 @@ class Doctor {
                         w.line, w.cost, w.ideal, w.stride));
       if (list_.size() >= 2) break;
     }
+    if (a_.counts) look_at_grid();
     if (a_.passed() || a_.counts) return;
     look_at_loops();
     look_at_threads();
+  }
+
+  void look_at_grid() {
+    for (const auto& l : a_.counts->lines)
+      if (l.name == kThreads && 2 * l.own <= l.parent && l.yours >= 2 * l.own)
+        add("threads without work",
+            fmt::format(
+                "It starts {} threads, klab's rung {}. A thread or block that now does what several did "
+                "leaves the others nothing to do: make the grid smaller where the kernel is launched.",
+                l.yours, l.own));
   }
 
   void look_at_loops() {
@@ -163,7 +193,9 @@ class Doctor {
 
   void look_at_threads() {
     const bool threads = has(step_.own->rung, "thread") || has(step_.own->rung, "parallel");
-    if (!threads || a_.speed.speed == Speed::undecided || a_.speed.speed == Speed::some) return;
+    if (!threads || a_.outcome == Outcome::unchanged || a_.speed.speed == Speed::undecided ||
+        a_.speed.speed == Speed::some)
+      return;
     add("threads in each other's way",
         "More threads and no gain: they write into one cache line (false sharing), wait for each other, or "
         "are woken for too little work. Give each a piece that begins on a line's border, and small sizes "

@@ -26,6 +26,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kFewestShapes = 12;
+constexpr double kPatience = 3;  // seconds of timing, after which no further size is begun
 
 void say(const Json& line) {
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -113,8 +114,25 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   options.threads = job.threads;
   options.seed = job.seed;
   options.progress = [](const std::string&, int round, int) { say({{"round", round}}); };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto gone = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   const Ladder ladder = bench(*step.op, size, all, options);
   const Series& mine = ladder.series[1];
+  Json elsewhere = Json::array();
+  options.rounds = options.fewest_rounds = 5;
+  options.sample_seconds = 0.005;
+  options.ladder_seconds = 0.6;
+  options.call_cap_seconds = 0.2;
+  for (const BenchShape& other : mine.seconds.empty() ? std::vector<BenchShape>{} : other_sizes(step, size)) {
+    if (gone() > kPatience) break;  // where operands alone take seconds to make
+    const Ladder there = bench(*step.op, other, all, options);
+    elsewhere.push_back({{"size", other.name + ", " + shape_text(step.op->op, other.shape)},
+                         {"parent", there.series[0].seconds},
+                         {"yours", there.series[1].seconds},
+                         {"own", there.series[2].seconds}});
+  }
   Json share = Json::array();
   for (size_t i = 0; i < std::min(mine.seconds.size(), ladder.ceiling_per_second.size()); ++i)
     share.push_back(ladder.ceiling_work / mine.seconds[i] / ladder.ceiling_per_second[i]);
@@ -125,6 +143,7 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
           {"of_ceiling", share},
           {"ceiling", ladder.ceiling},
           {"expected", expected_at(step, size)},
+          {"elsewhere", elsewhere},
           {"skipped", mine.skipped},
           {"wrong", mine.wrong},
           {"parent_skipped", ladder.series[0].skipped}};
@@ -147,10 +166,12 @@ int judge_step(const JudgeJob& job) {
   const Variant* const list[] = {&*yours};
   // Once at a small size first: who loops there, loops everywhere, and is not waited for long.
   say({{"at", "trying"}});
+  const auto small = small_shape(step, job.seed);
+  if (!small.empty()) say({{"shape", shape_text(step.op->op, small)}});
   auto result = check(*step.op, list,
                       {.seed = job.seed,
                        .max_failures = 1,
-                       .shape = small_shape(step, job.seed),
+                       .shape = small,
                        .quick = true,
                        .gradients = false,
                        .done = {}})
@@ -161,8 +182,8 @@ int judge_step(const JudgeJob& job) {
     const auto begin = std::chrono::steady_clock::now();
     yours->supported = [&, shapes = 0, able = yours->supported](ShapeView shape, const Host& host) mutable {
       const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      say({{"shape", ++shapes}});
-      return shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : able(shape, host);
+      say({{"shape", shape_text(step.op->op, shape)}});
+      return ++shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : able(shape, host);
     };
     result = check(*step.op, list, {.seed = job.seed, .max_failures = 1, .done = {}}).variants.front();
     yours->supported = step.own->supported;
@@ -170,10 +191,10 @@ int judge_step(const JudgeJob& job) {
   say({{"check", as_json(result)}});
   if (result.passed() && job.time) {
     if (step.cuda()) {
-      say({{"at", "counting"}});
+      say({{"at", "counting"}, {"shape", ""}});
       say({{"counts", counts_of_step(step, *yours, job.seed)}});
     } else {
-      say({{"at", "timing"}});
+      say({{"at", "timing"}, {"shape", ""}});
       say({{"times", times_of(step, *yours, job)}});
     }
   }

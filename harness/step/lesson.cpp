@@ -26,6 +26,8 @@ std::vector<Section> sections_of(const std::string& page) {
       std::string heading = line.substr(3);
       std::erase(heading, '`');
       list.push_back({heading.substr(0, heading.find_first_of(":, ")), heading, ""});
+    } else if (!code && line.starts_with("# ")) {
+      list.push_back({"", line.substr(2), ""});  // another op's part of the page
     } else if (!list.empty()) {
       list.back().body += line + "\n";
     }

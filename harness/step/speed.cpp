@@ -1,5 +1,6 @@
 #include "harness/step/speed.h"
 
+#include <fmt/core.h>
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +33,9 @@ const char* name_of(Speed speed) {
   return "?";
 }
 
-SpeedVerdict judge_times(const StepTimes& t) {
+namespace {
+
+SpeedVerdict judge_here(const StepTimes& t) {
   SpeedVerdict v;
   if (t.yours.empty() || t.parent.empty()) {
     v.why = "the parent could not be timed beside it";
@@ -52,6 +55,10 @@ SpeedVerdict judge_times(const StepTimes& t) {
   else
     v.asked = 1 + (std::min(claimed, reached) - 1) / 2;
   const double value = v.over_parent->value;
+  if (v.asked == 0 && claimed >= kLeastGain && v.over_parent->high < 0.97) {
+    // Slower as klab's own is: the machine's doing, or its other work. Slower than that: the file's.
+    if (v.own_over_parent >= 0.97 || v.of_own < 0.7) v.speed = Speed::slower;
+  }
   if (v.asked == 0) return v;
   if (value >= v.asked)
     v.speed = v.over_parent->low > 1 ? Speed::enough : Speed::undecided;
@@ -64,27 +71,64 @@ SpeedVerdict judge_times(const StepTimes& t) {
   return v;
 }
 
+/// What is wrong at another size; empty: nothing, or nothing that is beyond doubt.
+std::optional<Speed> judge_there(const StepTimes& t, std::string& why) {
+  if (t.parent.empty() || t.yours.empty() || t.own.empty()) return {};
+  const Estimate yours = ratio_interval(t.parent, t.yours), own = ratio_interval(t.parent, t.own);
+  const bool loses = own.low > 0.95 && yours.high < 0.8;
+  const bool misses = own.low > 1.3 && yours.high < 1 + (own.low - 1) / 3;
+  if (!loses && !misses) return {};
+  why = fmt::format("at {} it is {:.2f} times the parent, where klab's own rung is at {:.2f}", t.size,
+                    yours.value, own.value);
+  return loses ? Speed::slower : Speed::some;
+}
+
+}  // namespace
+
+SpeedVerdict judge_times(const StepTimes& t) {
+  SpeedVerdict v = judge_here(t);
+  for (const StepTimes& other : t.elsewhere) {
+    if (v.speed != Speed::enough && v.speed != Speed::not_asked) break;
+    if (const auto wrong = judge_there(other, v.why)) v.speed = *wrong;
+  }
+  return v;
+}
+
 CountVerdict judge_counts(const StepCounts& parent, const StepCounts& yours, const StepCounts& own) {
   CountVerdict v;
   const auto of = [](const StepCounts& c, const std::string& name) {
     const auto at = c.find(name);
     return at == c.end() ? int64_t(0) : at->second;
   };
-  bool asked = false, all = true, any = false;
+  bool asked = false, all = true, any = false, worse = false;
   StepCounts names = parent;
   names.insert(yours.begin(), yours.end());
   names.insert(own.begin(), own.end());
   for (const auto& [name, ignored] : names) {
     CountVerdict::Line line{name, of(parent, name), of(yours, name), of(own, name)};
     const double from = double(line.parent), to = double(line.own);
-    line.asked = to < 0.9 * from;
+    line.asked = to < 0.9 * from && name != kThreads && name != kSharedBytes;
     line.reached = !line.asked || double(line.yours) <= (from + to) / 2;
+    const bool waste = name.ends_with("sectors") || name == "bank conflicts";
+    const std::string requests =
+        name == "bank conflicts" ? "shared requests" : name.substr(0, name.find(' ')) + " requests";
+    line.worse = waste && double(line.yours) > 2 * std::max(from, to) &&
+                 double(line.yours) > std::max(from, to) + 0.1 * double(of(yours, requests));
+    worse = worse || line.worse;
     asked = asked || line.asked;
     all = all && line.reached;
     any = any || (line.asked && double(line.yours) < 0.95 * from);
     if (line.parent != 0 || line.yours != 0 || line.own != 0) v.lines.push_back(std::move(line));
   }
-  if (!asked)
+  for (auto& line : v.lines) {
+    if (asked || line.name != kSharedBytes || line.own >= line.parent) continue;
+    line.asked = asked = true;
+    line.reached = all = line.yours <= (line.parent + line.own) / 2;
+    any = line.reached;
+  }
+  if (worse)
+    v.speed = Speed::some;
+  else if (!asked)
     v.why = "klab's own rung changes no count either: only a GPU shows what it brings";
   else
     v.speed = all ? Speed::enough : any ? Speed::some : Speed::none;

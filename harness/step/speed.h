@@ -27,7 +27,8 @@ struct StepTimes {
   std::vector<double> parent, yours, own;
   std::vector<double> of_ceiling;  // of yours, one entry a round; may be empty
   std::string ceiling;
-  double expected = 0;  // what klab's rung claims over its parent at this size; 0: nothing
+  double expected = 0;               // what klab's rung claims over its parent at this size; 0: nothing
+  std::vector<StepTimes> elsewhere;  // at other sizes, with fewer rounds; nothing is claimed there
 };
 
 struct SpeedVerdict {
@@ -41,11 +42,14 @@ struct SpeedVerdict {
 };
 
 /// Asked is half of the way from the parent to what klab's rung claims or, where that is less, reaches here; the median
-/// must reach it, and the interval lie above 1. A gain below 5 % is not asked for.
+/// must reach it, and the interval lie above 1. A gain below 5 % is not asked for. Elsewhere it must not lose what the
+/// parent had and klab's rung keeps, nor miss two thirds of what klab's rung gains there beyond doubt.
 SpeedVerdict judge_times(const StepTimes& times);
 
 /// Counts of a CUDA variant executed on the host, "sectors" -> 4096.
 using StepCounts = std::map<std::string, int64_t>;
+inline constexpr const char* kThreads = "threads";
+inline constexpr const char* kSharedBytes = "shared bytes a block";
 
 struct CountVerdict {
   Speed speed = Speed::not_asked;
@@ -54,11 +58,13 @@ struct CountVerdict {
     std::string name;
     int64_t parent = 0, yours = 0, own = 0;
     bool asked = false, reached = true;
+    bool worse = false;  // more than twice what both others need
   };
   std::vector<Line> lines;
 };
 
-/// Counts that klab's rung lowers by at least a tenth are asked for: yours must come at least half of the way down.
+/// Counts that klab's rung lowers by at least a tenth are asked for: yours must come at least half of the way down. Where
+/// it lowers none, a smaller need of shared memory is. Threads are shown and never asked for.
 CountVerdict judge_counts(const StepCounts& parent, const StepCounts& yours, const StepCounts& own);
 
 }  // namespace klab

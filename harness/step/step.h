@@ -34,7 +34,7 @@ std::vector<const Step*> steps_of(const Lab& lab);
 /// a lab's. Throws NotFound, which says what there is.
 const Step& find_step(const std::string& what);
 
-/// The step behind this one in its ladder; nullptr at the end.
+/// The step behind this one in its lab; nullptr at the end.
 const Step* next_step(const Step& step);
 
 /// $KLAB_WORK, or work/ in klab's folder. Throws std::runtime_error where there is neither.

@@ -11,7 +11,8 @@ namespace klab {
 namespace {
 
 constexpr double kMostTimed = 4e8;  // units of about a nanosecond, as work() counts
-constexpr double kMostCounted = 4e5;
+constexpr double kMostElsewhere = 4e7;
+constexpr double kMostCounted = 6e5;
 
 /// What a run costs where threads are executed one by one: rungs that sort or clear go over whole tensors, however
 /// little of them the formula of costs calls compulsory.
@@ -23,8 +24,8 @@ double counted_work(const Op& op, ShapeView shape) {
 
 /// Dimensions, the largest first, made smaller until the shape costs at most that: halved, or less by one where the
 /// dimension is a logarithm. One that hardly changes the cost is left alone.
-std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most,
-                            double (*cost)(const Op&, ShapeView)) {
+template <class Work>
+std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most, Work cost) {
   const auto smaller = [&]() -> std::vector<int64_t> {
     std::vector<size_t> order(shape.size());
     std::iota(order.begin(), order.end(), size_t(0));
@@ -35,11 +36,11 @@ std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double mos
         --less[d];
       else
         less[d] /= 2;
-      if (op.valid(less) && cost(op, less) > 0 && cost(op, less) < 0.9 * cost(op, shape)) return less;
+      if (op.valid(less) && cost(less) > 0 && cost(less) < 0.9 * cost(shape)) return less;
     }
     return {};
   };
-  while (cost(op, shape) > most) {
+  while (cost(shape) > most) {
     auto less = smaller();
     if (less.empty()) break;
     shape = std::move(less);
@@ -69,9 +70,25 @@ BenchShape timing_size(const Step& step) {
                                          ? Cache::cold
                                          : Cache::hot};
   }
-  const auto smaller = shrunk(op.op, size.shape, kMostTimed, work);
+  const auto smaller = shrunk(op.op, size.shape, kMostTimed, [&](ShapeView s) { return work(op.op, s); });
   if (smaller != size.shape) size = {.name = size.name + ", halved", .shape = smaller, .cache = size.cache};
   return size;
+}
+
+std::vector<BenchShape> other_sizes(const Step& step, const BenchShape& timed) {
+  std::vector<BenchShape> list;
+  for (BenchShape b : step.op->bench) {
+    b.shape =
+        shrunk(step.op->op, b.shape, kMostElsewhere, [&](ShapeView s) { return busiest_work(*step.op, s); });
+    if (step.op->op.cost(b.shape).bytes < double(last_level_bytes(this_machine()))) b.cache = Cache::hot;
+    const auto same = [&](const BenchShape& other) {
+      return other.shape == b.shape && other.cache == b.cache;
+    };
+    if (same(timed) || std::ranges::any_of(list, same)) continue;
+    list.push_back(b);
+    if (list.size() == 2) break;
+  }
+  return list;
 }
 
 double expected_at(const Step& step, const BenchShape& size) {
@@ -83,7 +100,7 @@ double expected_at(const Step& step, const BenchShape& size) {
 std::vector<int64_t> counting_shape(const Step& step) {
   const LabOp& op = *step.op;
   return shrunk(op.op, step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape,
-                kMostCounted, counted_work);
+                kMostCounted, [&](ShapeView s) { return counted_work(op.op, s); });
 }
 
 }  // namespace klab

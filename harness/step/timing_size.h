@@ -15,6 +15,10 @@ BenchShape timing_size(const Step& step);
 /// What klab's rung claims over its parent at that size; 0 when it is not the size the claim is for, or there is none.
 double expected_at(const Step& step, const BenchShape& size);
 
+/// Up to two other sizes that the lab is timed at, made small: what a rung that minds its sizes, or lengths, is held to as
+/// well.
+std::vector<BenchShape> other_sizes(const Step& step, const BenchShape& timed);
+
 /// A size for counting: the largest dimension halved until the host executes it with every access watched in about a
 /// second.
 std::vector<int64_t> counting_shape(const Step& step);

@@ -44,6 +44,82 @@ std::string header_line(const std::string& key, const std::string& text) {
   return out + line + "\n";
 }
 
+/// Headers of kernels/common that a source includes.
+std::vector<std::string> helpers_of(const std::string& source) {
+  static const std::regex form(R"re(#include "(kernels/common/[^"]*)")re");
+  std::vector<std::string> list;
+  for (std::sregex_iterator m(source.begin(), source.end(), form), end; m != end; ++m)
+    list.push_back((*m)[1]);
+  return list;
+}
+
+/// Of the comment that a file opens with.
+std::string first_sentence(const std::string& source) {
+  std::istringstream in(source);
+  std::string text;
+  for (std::string line; std::getline(in, line) && line.starts_with("// ");) {
+    text += (text.empty() ? "" : " ") + line.substr(3);
+    if (const size_t end = (text + " ").find(". "); end != std::string::npos) return text.substr(0, end + 1);
+  }
+  return text;
+}
+
+constexpr const char* kFrame =
+    R"(// FRAME     vectors stand in a part of the file that is compiled once for each instruction set:
+//
+//             #undef HWY_TARGET_INCLUDE
+//             #define HWY_TARGET_INCLUDE KLAB_STEP_FILE
+//             #include "hwy/foreach_target.h"
+//             #include "hwy/highway.h"
+//@helpers
+//             HWY_BEFORE_NAMESPACE();
+//             namespace klab {
+//             namespace {
+//             namespace HWY_NAMESPACE {
+//             namespace hn = hwy::HWY_NAMESPACE;
+//
+//             void part(const @contract::Args<float>& x) {
+//               const hn::ScalableTag<float> d;   // the machine's widest vector; hn::Lanes(d) floats
+//             }
+//
+//             }  // namespace HWY_NAMESPACE
+//             }  // namespace
+//             }  // namespace klab
+//             HWY_AFTER_NAMESPACE();
+//
+//             #if HWY_ONCE
+//             namespace klab {
+//             namespace {
+//             HWY_EXPORT(part);
+//             void run(const @contract::Args<float>& x) { HWY_DYNAMIC_DISPATCH(part)(x); }
+//             KLAB_VARIANT(@contract, {...});   // as below
+//             }  // namespace
+//             }  // namespace klab
+//             #endif
+//
+)";
+
+/// What klab's rung uses and the code that the learner begins with has not: Highway's frame, and shared helpers with the
+/// first words of each.
+std::string tools_text(const std::string& own, const std::string& from) {
+  const fs::path root = source_root();
+  const auto had = helpers_of(from);
+  std::string text, includes;
+  for (const std::string& helper : helpers_of(own)) {
+    if (std::ranges::find(had, helper) != had.end()) continue;
+    const std::string source = read_text(root / helper);
+    text += header_line("HELPER", helper + ": " + first_sentence(source));
+    if (helper.ends_with("-inl.h")) includes += "//             #include \"" + helper + "\"\n";
+  }
+  const char* const highway = "hwy/foreach_target.h";
+  if (own.find(highway) == std::string::npos || from.find(highway) != std::string::npos) return text;
+  static const std::regex contract_form(R"(KLAB_VARIANT\((\w+))");
+  std::smatch contract;
+  if (!std::regex_search(own, contract, contract_form)) return text;
+  std::string frame = std::regex_replace(kFrame, std::regex("@contract"), contract[1].str());
+  return text + std::regex_replace(frame, std::regex("//@helpers\n"), includes + "//\n");
+}
+
 /// Comments go, and what spaces there are become one.
 std::string code_only(const std::string& text) {
   static const std::regex comment(R"re(//[^\n]*|/\*[^]*?\*/)re"), space(R"(\s+)");
@@ -73,9 +149,14 @@ std::string work_text(const Step& step, const Variant& from) {
   text += header_line("EXPECT", text_of("EXPECT"));
   text += header_line("NUMERICS", text_of("NUMERICS"));
   text += header_line("NEEDS", text_of("NEEDS"));
+  const std::string source = read_text(root / source_path(from));
+  if (&from != step.own) text += tools_text(read_text(root / source_path(*step.own)), source);
   text += header_line(
-      "FROM", from.id + ", whose code follows. Make the change, then: klab step --check " + step.name);
-  std::string code = without_header(read_text(root / source_path(from)));
+      "FROM",
+      from.id + ", whose code as klab has it follows. Make the change, then: klab step --check " + step.name +
+          ". In KLAB_VARIANT, .tiles are sizes beside which more is checked; .parent and .expect are klab's "
+          "bookkeeping and may stay.");
+  std::string code = without_header(source);
   // Highway includes this file once for each instruction set, wherever it lies.
   static const std::regex target(R"re(#define HWY_TARGET_INCLUDE "[^"]*")re");
   code = std::regex_replace(code, target, "#define HWY_TARGET_INCLUDE KLAB_STEP_FILE");

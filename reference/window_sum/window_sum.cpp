@@ -35,6 +35,17 @@ void sums(int64_t n, int64_t r, const Value& value, double* y) {
 
 }  // namespace
 
+void WindowSum::arrange(const Args<float>& x, std::mt19937_64& random) {
+  const auto [n, r] = x.shape;
+  float most = 0;
+  for (int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(x.x[i]));
+  if (most < 1e20F) return;
+  auto* values = const_cast<float*>(x.x);
+  const uint64_t one_in = 4 * (2 * uint64_t(std::min(r, n)) + 1);
+  for (int64_t i = 0; i < n; ++i)
+    if (random() % one_in != 0) values[i] /= most;
+}
+
 void WindowSum::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [n, r] = x.shape;
   sums(

@@ -1,6 +1,7 @@
 // matmul.cuda.02_coalesced: the lanes of a warp along a row of C.
 //
-// CHANGE    threadIdx.x counts columns and threadIdx.y rows. Nothing else moves.
+// CHANGE    threadIdx.x counts columns and threadIdx.y rows; block and grid are turned with them: 32
+//           columns wide, 8 rows high. The sum stays as it is.
 // EXPECT    32 neighbours of B and of C are 4 sectors a request in place of 1 and 32; the one float of A that
 //           all lanes want is 1 sector in place of 32. 33 sectors for a multiply-add of the warp become 5:
 //           several times faster, and still 2n³ floats asked for.

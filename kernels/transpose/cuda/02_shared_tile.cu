@@ -1,7 +1,8 @@
 // transpose.cuda.02_shared_tile: tiles turned in shared memory.
 //
-// CHANGE    a block reads a tile of 32 x 32 row by row, waits, and writes it column by column: both rows of input
-//           and rows of output are touched 32 neighbours at a time.
+// CHANGE    a block of 32 x 8 threads takes a tile of 32 x 32, four elements a thread: reads it along rows
+//           of the input, waits, and writes rows of the output, which are columns of the tile. As many
+//           blocks as there are tiles.
 // EXPECT    4 sectors a request on both sides. The price: a column of the tile lies in one bank, so a warp that reads
 //           it takes 32 turns, 31 more than it should. Still several times the parent.
 // NUMERICS  moves bits.

@@ -4,7 +4,7 @@
 //           such vectors at a time, so that four additions are under way.
 // EXPECT    against the direct scalar sum, lanes times as many additions an instruction and four chains in
 //           place of one: tens of times. The work still grows with r: a vector load for each element of the
-//           window, so the parent's two walks win again from a radius of some ten or twenty.
+//           window, so the two walks of 02 win again from a radius of some ten or twenty.
 // NUMERICS  the same additions as 01_direct in the same order, so the same bits.
 // NEEDS     nothing; radii beyond n/2 leave no whole window, and all is done one by one.
 // TRIED     -

@@ -1,0 +1,25 @@
+// window_sum.cpu.71_slides_in_double: the textbook's running sum in double. Errors are smaller, and stay as long.
+// Must be caught as Fault::wrong_value.
+#include <algorithm>
+
+#include "reference/window_sum/window_sum.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+void run(const WindowSum::Args<float>& x) {
+  const int64_t n = x.shape.n, r = std::min(x.shape.r, n);
+  double sum = 0;
+  for (int64_t j = 0; j < std::min(r, n); ++j) sum += double(x.x[j]);
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + r < n) sum += double(x.x[i + r]);
+    if (i - r - 1 >= 0) sum -= double(x.x[i - r - 1]);
+    x.y[i] = float(sum);
+  }
+}
+
+KLAB_MUTANT(WindowSum, Fault::wrong_value, {.run = run});
+
+}  // namespace
+}  // namespace klab
