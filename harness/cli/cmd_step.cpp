@@ -45,7 +45,10 @@ int export_work(const Options& o) {
   const char* user = std::getenv("USER");
   const std::string name = !o.name.empty() ? o.name : user != nullptr ? user : "somebody";
   write_whole(o.export_to, export_text(work_folder(), name));
-  fmt::print("{} holds your work files and your progress, sealed\n", o.export_to);
+  std::string held;
+  for (const Step& step : steps())
+    if (std::filesystem::is_regular_file(work_path(step))) held += (held.empty() ? "" : ", ") + step.name;
+  fmt::print("{} holds your files of {}, and your progress, sealed\n", o.export_to, held);
   return exit_ok;
 }
 

@@ -154,7 +154,7 @@ int watch_step(const Step& step, const StepCheckOptions& o) {
       continue;
     }
     seen = now;
-    if (paper().terminal) fmt::print("\x1b[2J\x1b[H");
+    fmt::print("{}", paper().terminal ? "\x1b[2J\x1b[H" : "\n");
     check_step(step, o);
     fmt::print("{}\n", inked("waiting for the next save; Ctrl-C ends", Ink::dim));
     std::fflush(stdout);

@@ -182,6 +182,14 @@ class Doctor {
             fmt::format("Line {}: the compiler cannot know that output and inputs are apart and tests it at "
                         "every call, or gives up. Copy the pointers into locals declared with __restrict.",
                         l.line));
+      if (l.vectorized && l.bytes <= 16 && a_.times && a_.times->expected > 2)
+        return add(
+            "narrow vectors",
+            fmt::format(
+                "Line {}: the compiler made vectors of {} floats, which every processor of this kind has. "
+                "klab is compiled for all of them; wider ones are chosen when it runs, by code in Highway's "
+                "frame, which the file's header shows where klab's rung has it.",
+                l.line, l.bytes / 4));
       if (!l.vectorized && (has(l.why, "alias") || has(l.why, "data ref") || has(l.why, "dependence")))
         return add(
             "aliasing stops the vectors",
