@@ -30,9 +30,14 @@ void draw(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs
       // A plain generator: large inputs are drawn in a moment, and timing does not depend on their quality.
       std::minstd_rand fast{unsigned(random() | 1)};
       const float low = specs[k].draw == Draw::unit ? 0.F : -1.F;
-      const float scale = (1.F - low) / float(std::minstd_rand::max() / 256 + 1);
+      constexpr unsigned kCoarser = 256;  // what a float can hold of it
+      constexpr unsigned kValues = std::minstd_rand::max() / kCoarser + 1;
+      const float scale = (1.F - low) / float(kValues);
       float* p = tensors[k].as<float>();
-      for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) p[i] = low + scale * float(fast() / 256);
+      for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) {
+        const unsigned drawn = unsigned(fast()) / kCoarser;
+        p[i] = low + scale * float(drawn);
+      }
     }
   }
   if (op.op.arrange) op.op.arrange(shape, tensors.pointers(), random);

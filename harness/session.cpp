@@ -18,8 +18,6 @@
 
 #include "harness/registry.h"
 
-extern char** environ;
-
 namespace klab {
 namespace {
 

@@ -1,4 +1,5 @@
 #include "harness/cli/check_apart.h"
+#include "harness/failure_json.h"
 
 #include <fmt/core.h>
 #include <sys/wait.h>
@@ -12,12 +13,6 @@
 
 namespace klab {
 namespace {
-
-Fault fault_named(const std::string& name) {
-  for (int f = 0; f <= int(Fault::finding); ++f)
-    if (name == name_of(Fault(f))) return Fault(f);
-  return Fault::threw;
-}
 
 std::string quoted(const std::string& text) {
   std::string all = "'";
@@ -51,15 +46,7 @@ CheckResult read_check(const std::string& variant, const std::string& printed, i
     r.note = j.value("note", "");
     r.skipped = j.value("skipped", "");
     r.seconds = all.value("seconds", 0.0);
-    for (const auto& f : j["failures"])
-      r.failures.push_back({.fault = fault_named(f.value("fault", "")),
-                            .tensor = f.value("tensor", ""),
-                            .index = f.value("index", ""),
-                            .expected = f.value("expected", ""),
-                            .got = f.value("got", ""),
-                            .bound = f.value("bound", ""),
-                            .inputs = f.value("inputs", ""),
-                            .note = f.value("note", "")});
+    for (const auto& f : j["failures"]) r.failures.push_back(failure_from(f));
     return r;
   }
   return fail("its process said nothing of it; " + how_it_ended(status));

@@ -7,6 +7,7 @@
 #include "harness/check.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
+#include "harness/failure_json.h"
 #include "harness/select.h"
 #include "harness/table.h"
 
@@ -33,15 +34,7 @@ Json as_json(const CheckResult& r) {
       {"worst", r.worst},     {"failures", Json::array()}};
   if (!r.note.empty()) j["note"] = r.note;
   if (!r.skipped.empty()) j["skipped"] = r.skipped;
-  for (const Failure& f : r.failures)
-    j["failures"].push_back({{"fault", name_of(f.fault)},
-                             {"tensor", f.tensor},
-                             {"index", f.index},
-                             {"expected", f.expected},
-                             {"got", f.got},
-                             {"bound", f.bound},
-                             {"inputs", f.inputs},
-                             {"note", f.note}});
+  for (const Failure& f : r.failures) j["failures"].emplace_back(to_json(f));
   return j;
 }
 

@@ -1,5 +1,10 @@
 #include "harness/cli/gpu_counters.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// The parser cuts long file names on purpose, and ends them itself.
+#pragma GCC diagnostic ignored "-Wstringop-truncation"
+#endif
+#include <csv.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,28 +19,6 @@
 
 namespace klab {
 namespace {
-
-/// Cells of a line in which each may stand in quotation marks; a doubled mark inside is one. Empty when a mark is open at
-/// the end.
-std::vector<std::string> cells_of_line(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"') {
-      if (quoted && i + 1 < line.size() && line[i + 1] == '"') {
-        cells.back() += line[++i];
-      } else {
-        quoted = !quoted;
-      }
-    } else if (line[i] == ',' && !quoted) {
-      cells.emplace_back();
-    } else if (line[i] != '\r') {
-      cells.back() += line[i];
-    }
-  }
-  if (quoted) cells.clear();
-  return cells;
-}
 
 [[noreturn]] void refuse(const std::string& file, int line, const std::string& what) {
   throw std::invalid_argument(fmt::format("{}:{}: {}", file, line, what));
@@ -55,35 +38,43 @@ double number_in(std::string text, const std::string& file, int line) {
 }  // namespace
 
 std::map<std::string, double> read_ncu(const std::string& text, const std::string& file) {
-  static const std::array<std::string, 2> wanted = {"Metric Name", "Metric Value"};
-  std::map<std::string, double> sums;
-  std::vector<std::string> head;
-  std::array<size_t, 2> at{};
+  // Of the lines, its table: every cell stands in quotation marks, and what the program printed has none. The numbers
+  // are those of the lines in the file.
+  std::string table;
+  std::vector<int> numbers = {0};
   std::istringstream in(text);
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (line.empty() || line.starts_with("==")) continue;
-    const std::vector<std::string> cells = cells_of_line(line);
-    if (head.empty()) {
-      if (std::ranges::find(cells, wanted[0]) == cells.end()) continue;  // what the program printed
-      head = cells;
-      for (size_t k = 0; k < wanted.size(); ++k) {
-        at[k] = size_t(std::ranges::find(head, wanted[k]) - head.begin());
-        if (at[k] == head.size()) refuse(file, number, "there is no column " + wanted[k]);
-      }
-      continue;
-    }
-    if (cells.size() == 1) continue;  // what the program printed
-    if (cells.size() != head.size())
-      refuse(file, number, fmt::format("{} cells under {} columns: cut?", cells.size(), head.size()));
-    sums[cells[at[0]]] += number_in(cells[at[1]], file, number);
+    const bool head = table.empty() && line.find("\"Metric Name\"") != std::string::npos;
+    if (!head && (table.empty() || !line.starts_with('"'))) continue;
+    table += line + "\n";
+    numbers.push_back(number);
   }
-  if (head.empty())
+  if (table.empty())
     throw std::invalid_argument(
         file +
         ": no line names the columns Metric Name and Metric Value; record it with ncu "
         "--csv --metrics, as klab trace VARIANT --metrics says");
+  io::CSVReader<2, io::trim_chars<' ', '\r'>, io::double_quote_escape<',', '"'>> reader(
+      file, table.data(), table.data() + table.size());
+  const auto line = [&] { return numbers.at(std::min<size_t>(reader.get_file_line(), numbers.size() - 1)); };
+  std::map<std::string, double> sums;
+  try {
+    reader.read_header(io::ignore_extra_column, "Metric Name", "Metric Value");
+    std::string metric, value;
+    while (reader.read_row(metric, value)) sums[metric] += number_in(value, file, line());
+  } catch (const io::error::missing_column_in_header& error) {
+    refuse(file, line(), std::string("there is no column ") + error.column_name);
+  } catch (const io::error::too_few_columns&) {
+    refuse(file, line(), "fewer cells than columns: cut?");
+  } catch (const io::error::too_many_columns&) {
+    refuse(file, line(), "more cells than columns");
+  } catch (const io::error::escaped_string_not_closed&) {
+    refuse(file, line(), "a quotation mark is not closed: cut?");
+  } catch (const io::error::base& error) {
+    refuse(file, line(), error.what());
+  }
   return sums;
 }
 
@@ -110,6 +101,7 @@ std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::
                       file, c.nsight, run.variant));
     list.push_back({c.words, c.value, at->second, false});
     if (c.words.ends_with(" requests")) requests = &list.back();
+    if (requests == nullptr) continue;  // each kind's requests come first
     if (c.words.ends_with(" sectors")) rate_of(c.words + " a request", list.size() - 1);
     if (c.words == "bank conflicts") {
       const std::string which = requests->words.substr(0, requests->words.rfind(' '));

@@ -41,7 +41,7 @@ Pixels read_png(const std::string& file) {
 
 /// Each new pixel is the mean of those it covers.
 Pixels shrunk(const Pixels& p, int width) {
-  if (p.width <= width) return p;
+  if (width < 1 || p.width <= width) return p;
   Pixels small{width, std::max(1, int(int64_t(p.height) * width / p.width)), {}};
   small.rgb.resize(size_t(small.width) * size_t(small.height) * 3);
   for (int y = 0; y < small.height; ++y)

@@ -184,7 +184,7 @@ void Executor::run_block() {
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();
-  const unsigned turn = unsigned(mix(options_.seed + block_number) % warps());
+  const unsigned turn = unsigned(mix(options_.seed + block_number) % std::max(1U, warps()));
   for (;;) {
     bool moved = false;
     for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + turn) % warps()) || moved;

@@ -39,6 +39,7 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
   }
 
 // Atomic operations that code writes itself (guards of static variables do).
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is no type.
 #define KLAB_ATOMIC_UPDATE(bits, T, name)                                        \
   T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic, \
@@ -77,6 +78,7 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
   KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                            \
   KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                           \
   KLAB_ATOMIC_UPDATE(bits, T, fetch_nand)
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 void __tsan_atomic_thread_fence(int) {}

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/cli/source.h"
+#include "harness/failure_json.h"
 #include "harness/step/imports.h"
 #include "harness/step/judge.h"
 #include "harness/step/sandbox.h"
@@ -232,15 +233,7 @@ class Check {
     answer_.worst = j.value("worst", 0.0);
     skipped_ = j.value("skipped", "");
     if (j.value("failures", Json::array()).empty()) return;
-    const Json& f = j["failures"][0];
-    answer_.failure = Failure{.fault = Fault(f.value("fault", 0)),
-                              .tensor = f.value("tensor", ""),
-                              .index = f.value("index", ""),
-                              .expected = f.value("expected", ""),
-                              .got = f.value("got", ""),
-                              .bound = f.value("bound", ""),
-                              .inputs = f.value("inputs", ""),
-                              .note = f.value("note", "")};
+    answer_.failure = failure_from(j["failures"][0]);
   }
 
   void take_speed(const Heard& heard) {

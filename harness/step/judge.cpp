@@ -13,6 +13,7 @@
 #include "harness/bench.h"
 #include "harness/cases.h"
 #include "harness/check.h"
+#include "harness/failure_json.h"
 #include "harness/machine.h"
 #include "harness/simt/modules.h"
 #include "harness/step/counts.h"
@@ -78,15 +79,7 @@ Variant variant_of(const Step& step) {
 
 Json as_json(const CheckResult& r) {
   Json failures = Json::array();
-  for (const Failure& f : r.failures)
-    failures.push_back({{"fault", int(f.fault)},
-                        {"tensor", f.tensor},
-                        {"index", f.index},
-                        {"expected", f.expected},
-                        {"got", f.got},
-                        {"bound", f.bound},
-                        {"inputs", f.inputs},
-                        {"note", f.note}});
+  for (const Failure& f : r.failures) failures.push_back(to_json(f));
   return {{"passed", r.passed()}, {"cases", r.cases},     {"skipped", r.skipped},
           {"worst", r.worst},     {"seconds", r.seconds}, {"failures", failures}};
 }
