@@ -23,7 +23,7 @@ constexpr double kTryEverythingBelow = 2e4;
 // CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
 // watched, and run at all.
 constexpr double kWatchedBelow = 2e5;
-constexpr double kCudaBelow = 4e6;
+constexpr double kCudaBelow = 2e7;
 // What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
@@ -48,10 +48,12 @@ std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size
   return {Pattern::random, kPatterns[1 + turn % hard]};
 }
 
-// Each tensor by another number of elements, none a multiple of any vector's lanes.
-std::vector<int64_t> offsets_for(size_t tensors, bool misaligned) {
+// Each tensor by another number of elements, none a multiple of any vector's lanes; or, every third turn, one tensor
+// alone, for variants that look at one pointer and believe the others.
+std::vector<int64_t> offsets_for(size_t tensors, bool misaligned, size_t turn) {
   std::vector<int64_t> list(tensors, 0);
-  for (size_t k = 0; k < tensors && misaligned; ++k) list[k] = int64_t(1 + 2 * k) % 16;
+  for (size_t k = 0; k < tensors && misaligned; ++k)
+    if (turn % 3 != 2 || k == turn / 3 % tensors) list[k] = int64_t(1 + 2 * k) % 16;
   return list;
 }
 
@@ -91,7 +93,7 @@ class ShapeCheck {
     const bool both = !options.quick && small;
     for (const bool misaligned : {false, true})
       if (both || misaligned == (!options.quick && turn % 2 == 1))
-        offsets_.push_back(offsets_for(specs_.size(), misaligned));
+        offsets_.push_back(offsets_for(specs_.size(), misaligned, turn));
   }
 
   void check(Progress& progress) {
@@ -123,6 +125,7 @@ class ShapeCheck {
   std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
+    trial.on_multiprocessors(turn_ % 2 == 1 ? 1 : 0);
     trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
                 asked_ ? 0 : kWatchedSteps);
     // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.

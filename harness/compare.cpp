@@ -1,6 +1,7 @@
 #include "harness/compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,7 @@ bool same_bits(const TensorSpec& spec, const Buffer& got, const Buffer& referenc
   const char* mine = got.as<char>() + i * width;
   if (spec.element != Element::f32)
     return std::memcmp(mine, reference.as<char>() + i * width, size_t(width)) == 0;
-  const auto want = float(reference.as<double>()[i]);
+  const auto want = std::bit_cast<uint32_t>(float(reference.as<double>()[i]));
   return std::memcmp(mine, &want, sizeof want) == 0;
 }
 

@@ -64,8 +64,8 @@ void add_estimate(std::vector<Column>& list, const char* value, const char* low,
 }
 
 /// A number of timed rows; empty in rows that were skipped.
-Column timed_column(const char* name, std::function<double(const Row&)> get,
-                    std::function<void(Row&, double)> set, double (*parse)(const std::string&)) {
+Column timed_column(const char* name, const std::function<double(const Row&)>& get,
+                    const std::function<void(Row&, double)>& set, double (*parse)(const std::string&)) {
   return {name, [get](const Line& l) { return l.row.seconds.empty() ? std::string() : digits(get(l.row)); },
           [set, parse](Line& l, const std::string& text) {
             if (!text.empty()) set(l.row, parse(text));

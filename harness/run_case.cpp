@@ -1,5 +1,7 @@
 #include "harness/run_case.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -69,6 +71,7 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
+  options.multiprocessors = multiprocessors_;
   simt::Session session(options);
   ended_early_ = false;
   const auto end = [&] { host_work_ += session.work(); };
@@ -150,6 +153,7 @@ void Trial::diagnose(Failure& failure, const Given& given) {
   std::vector<int64_t> elsewhere = offsets_;
   for (int64_t& offset : elsewhere) offset += 64;
   Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
+  fresh.on_multiprocessors(multiprocessors_);
   if (fresh.execute(given) || fresh.judge(given).failure) return;
   failure.fault = Fault::stale;
   failure.note += "; right in fresh buffers";
@@ -207,6 +211,9 @@ Failure Trial::describe(Failure failure, const Given& given) const {
     if (k) list += ',';
     list += std::to_string(offsets_[k]);
   }
+  if (multiprocessors_ > 0 && variant_.backend == "cuda")
+    failure.inputs += fmt::format(", on a device of {} multiprocessor{}", multiprocessors_,
+                                  multiprocessors_ > 1 ? "s" : "");
   if (!aligned) failure.inputs += ", pointers " + list + " elements off alignment";
   return failure;
 }

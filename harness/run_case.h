@@ -53,6 +53,10 @@ class Trial {
     watch_limit_ = most;
   }
 
+  /// Kernels on the host are told that the device has so many multiprocessors: grids made to fill few are soon too small
+  /// for the data, so that loops over the grid turn more than once. 0: as many as the named GPU has.
+  void on_multiprocessors(int count) { multiprocessors_ = count; }
+
   /// What the runs so far cost the host executor; see simt::Session::work().
   uint64_t host_work() const { return host_work_; }
 
@@ -78,6 +82,7 @@ class Trial {
   Tensors tensors_;
   std::function<void()> call_;
   bool watched_ = false;
+  int multiprocessors_ = 0;
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
   uint64_t watch_limit_ = 0;

@@ -95,7 +95,8 @@ std::string speed_text(const Step& step, const Answer& a) {
     const std::string what = s == Speed::enough      ? "yes: it needs less, by what the executor counts"
                              : s == Speed::not_asked ? a.speed.why
                                                      : std::string("not yet: ") + name_of(s);
-    return line(4, "faster?", what, ink) + counts_text(a);
+    const std::string there = s == Speed::some && !a.speed.why.empty() ? indented(wrapped(a.speed.why)) : "";
+    return line(4, "faster?", what, ink) + there + counts_text(a);
   }
   if (!a.times) return line(4, "faster?", "not timed", Ink::dim);
   std::string text =
@@ -113,9 +114,13 @@ std::string next_text(const Step& step, const Answer& a) {
   if (a.passed()) {
     const Step* next = next_step(step);
     const bool more = !diagnose(step, a).empty();
-    return std::string(more ? "done, though what is said above would make it better" : "done") +
+    const bool blind = a.counts && a.speed.speed == Speed::not_asked;
+    return std::string(more    ? "done, though what is said above would make it better"
+                       : blind ? "done, as far as it can be told without a GPU"
+                               : "done") +
            ". klab's own answer: klab step --solution " + step.name +
-           (next != nullptr ? "\nnext: klab step " + next->name : "");
+           (next != nullptr ? "\nnext: klab step " + next->name
+                            : "\nThe last step of this lab: klab step shows the others.");
   }
   const size_t hints = lesson_of(step).hints.size();
   std::string text = "change " + work_path(step).string() + " and say " + again;

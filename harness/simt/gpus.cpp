@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "harness/simt/runtime_api.h"
+#include "harness/simt/session.h"
 
 namespace klab::simt {
 namespace {
@@ -62,10 +63,12 @@ const DeviceLimits& device_limits() {
   thread_local const GpuModel* of = nullptr;
   thread_local DeviceLimits limits{};
   const GpuModel& g = named_gpu();
+  const int asked = Session::current().options().multiprocessors;
+  limits.multiprocessors = asked > 0 ? asked : g.multiprocessors;
   if (of == &g) return limits;
   of = &g;
   limits = {.name = g.name,
-            .multiprocessors = g.multiprocessors,
+            .multiprocessors = limits.multiprocessors,
             .shared_per_block = 48 * kKiB,
             .shared_per_block_optin = g.shared_per_block,
             .shared_per_multiprocessor = g.shared,

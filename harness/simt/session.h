@@ -27,6 +27,7 @@ struct Options {
   uint64_t step_limit =
       0;                   // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
   int most_findings = 20;  // different ones that are kept
+  int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 
 /// Of this host thread, until it ends; sessions nest, the innermost counts.

@@ -257,7 +257,12 @@ class Check {
     }
     if (heard.counts) {
       const Json& c = *heard.counts;
-      answer_.counts = judge_counts(c.at("parent"), c.at("yours"), c.at("own"));
+      const auto counted = [](const Json& at) {
+        return StepCountsThere{at.at("shape"), at.at("parent"), at.at("yours"), at.at("own")};
+      };
+      std::vector<StepCountsThere> elsewhere;
+      for (const Json& there : c.at("elsewhere")) elsewhere.push_back(counted(there));
+      answer_.counts = judge_counts(counted(c), elsewhere);
       answer_.counted_at = c.at("shape");
       for (const Json& w : c.at("wasteful"))
         answer_.wasteful.push_back({.file = w.at("file"),

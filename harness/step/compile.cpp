@@ -162,11 +162,12 @@ Compiled compile_work(const Step& step, const fs::path& source, const fs::path& 
   std::thread beside([&] { plain = compilation.make(Built::host); });
   Compiled traced = compilation.make(Built::host_traced);
   beside.join();
+  const double seconds = std::max(plain.seconds, traced.seconds);
   // Where it does not compile, both say the same.
-  Compiled result = plain.good ? std::move(traced) : std::move(plain);
-  if (result.good) result.modules.insert(result.modules.begin(), plain.modules.front());
-  result.seconds = std::max(result.seconds, plain.seconds);
-  return result;
+  Compiled& result = plain.good ? traced : plain;
+  if (plain.good && traced.good) traced.modules.insert(traced.modules.begin(), plain.modules.front());
+  result.seconds = seconds;
+  return std::move(result);
 }
 
 std::vector<std::string> split_command(const std::string& command) {

@@ -82,7 +82,16 @@ nlohmann::json counts_of_step(const Step& step, const Variant& yours, uint64_t s
                         {"ideal", w.ideal},
                         {"stride", w.stride}});
   }
-  return {{"shape", shape_text(step.op->op, shape)},
+  nlohmann::json elsewhere = nlohmann::json::array();
+  for (const auto& other : other_counting_shapes(step, shape)) {
+    const auto there = [&](const Variant& v) { return count_variant(*step.op, v, other, seed).counts; };
+    elsewhere.push_back({{"shape", shape_text(step.op->op, other)},
+                         {"parent", there(*step.parent)},
+                         {"yours", there(yours)},
+                         {"own", there(*step.own)}});
+  }
+  return {{"elsewhere", elsewhere},
+          {"shape", shape_text(step.op->op, shape)},
           {"parent", run(*step.parent).counts},
           {"yours", mine.counts},
           {"own", own.counts},

@@ -104,8 +104,9 @@ class Doctor {
   void look_at_finding(const std::string& note) {
     if (note.starts_with("race on shared"))
       add("missing barrier",
-          "Two threads of a block meet at one word of shared memory with no __syncthreads() between: one "
-          "belongs behind the writing, and one before the next writing.");
+          "Two threads of a block meet at one word of shared memory with no __syncthreads() between (within "
+          "one warp "
+          "__syncwarp() is enough): one belongs behind the writing, and one before the next writing.");
     else if (note.starts_with("race on global"))
       add("two writers of one element",
           "Two threads write one place in global memory: give each element one owner, or add with atomics.");
@@ -127,7 +128,9 @@ class Doctor {
           "data ends? A sum must begin with a value, not with what memory held.");
     else if (note.starts_with("inactive lane"))
       add("a shuffle from a lane that is not there",
-          "All lanes of the mask must reach the shuffle: take it out of the branch.");
+          "All lanes of the mask must reach the shuffle, and all that reach it be in the mask: take it out "
+          "of the "
+          "branch, or name every lane, ~0u.");
     else if (note.starts_with("missing wait"))
       add("missing wait",
           "The asynchronous copy is used before it has landed: wait for its group, then the barrier.");
@@ -149,7 +152,9 @@ class Doctor {
       if (w.shared)
         add("bank conflicts",
             fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since lanes are {} bytes "
-                        "apart and meet in one bank. Pad the rows or permute the columns.",
+                        "apart and meet in one bank. Pad the rows, permute the columns, or give neighbouring "
+                        "words to "
+                        "neighbouring threads.",
                         w.line, w.cost, w.ideal, w.stride));
       else
         add(w.write ? "uncoalesced store" : "uncoalesced load",

@@ -15,8 +15,6 @@
 #include <fstream>
 #include <stdexcept>
 
-extern char** environ;
-
 namespace klab {
 namespace {
 namespace fs = std::filesystem;

@@ -110,10 +110,12 @@ CountVerdict judge_counts(const StepCounts& parent, const StepCounts& yours, con
     line.asked = to < 0.9 * from && name != kThreads && name != kSharedBytes;
     line.reached = !line.asked || double(line.yours) <= (from + to) / 2;
     const bool waste = name.ends_with("sectors") || name == "bank conflicts";
+    const bool asks = name.ends_with("requests");
     const std::string requests =
         name == "bank conflicts" ? "shared requests" : name.substr(0, name.find(' ')) + " requests";
-    line.worse = waste && double(line.yours) > 2 * std::max(from, to) &&
-                 double(line.yours) > std::max(from, to) + 0.1 * double(of(yours, requests));
+    line.worse = (asks && double(line.yours) > 4 * std::max(from, to) && from + to > 0) ||
+                 (waste && double(line.yours) > 2 * std::max(from, to) &&
+                  double(line.yours) > std::max(from, to) + 0.1 * double(of(yours, requests)));
     worse = worse || line.worse;
     asked = asked || line.asked;
     all = all && line.reached;
@@ -132,6 +134,24 @@ CountVerdict judge_counts(const StepCounts& parent, const StepCounts& yours, con
     v.why = "klab's own rung changes no count either: only a GPU shows what it brings";
   else
     v.speed = all ? Speed::enough : any ? Speed::some : Speed::none;
+  return v;
+}
+
+CountVerdict judge_counts(const StepCountsThere& here, const std::vector<StepCountsThere>& elsewhere) {
+  CountVerdict v = judge_counts(here.parent, here.yours, here.own);
+  for (const StepCountsThere& there : elsewhere) {
+    if (v.speed != Speed::enough && v.speed != Speed::not_asked) break;
+    const CountVerdict other = judge_counts(there.parent, there.yours, there.own);
+    if (other.speed == Speed::not_asked) continue;
+    v.speed = other.speed;
+    v.why.clear();
+    if (other.speed == Speed::enough) continue;
+    v.speed = Speed::some;
+    for (const auto& l : other.lines)
+      if ((l.asked && !l.reached) || l.worse)
+        v.why += (v.why.empty() ? "" : "; ") + fmt::format("at {} {} are {}, the parent's {}, klab's {}",
+                                                           there.shape, l.name, l.yours, l.parent, l.own);
+  }
   return v;
 }
 

@@ -67,4 +67,11 @@ struct CountVerdict {
 /// it lowers none, a smaller need of shared memory is. Threads are shown and never asked for.
 CountVerdict judge_counts(const StepCounts& parent, const StepCounts& yours, const StepCounts& own);
 
+/// The same with what was counted at other sizes, where what klab's rung lowers is asked for as well.
+struct StepCountsThere {
+  std::string shape;
+  StepCounts parent, yours, own;
+};
+CountVerdict judge_counts(const StepCountsThere& here, const std::vector<StepCountsThere>& elsewhere);
+
 }  // namespace klab

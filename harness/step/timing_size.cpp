@@ -35,7 +35,7 @@ std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double mos
       if (op.dims[d].starts_with("log2_"))
         --less[d];
       else
-        less[d] /= 2;
+        less[d] = less[d] / 2 | (less[d] > 1 && less[d] % 2 == 1 ? 1 : 0);  // odd sizes stay odd
       if (op.valid(less) && cost(less) > 0 && cost(less) < 0.9 * cost(shape)) return less;
     }
     return {};
@@ -101,6 +101,17 @@ std::vector<int64_t> counting_shape(const Step& step) {
   const LabOp& op = *step.op;
   return shrunk(op.op, step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape,
                 kMostCounted, [&](ShapeView s) { return counted_work(op.op, s); });
+}
+
+std::vector<std::vector<int64_t>> other_counting_shapes(const Step& step,
+                                                        const std::vector<int64_t>& counted) {
+  std::vector<std::vector<int64_t>> list;
+  for (const BenchShape& b : step.op->bench) {
+    auto shape =
+        shrunk(step.op->op, b.shape, kMostCounted, [&](ShapeView s) { return counted_work(step.op->op, s); });
+    if (shape != counted && std::ranges::find(list, shape) == list.end()) list.push_back(std::move(shape));
+  }
+  return list;
 }
 
 }  // namespace klab

@@ -23,4 +23,8 @@ std::vector<BenchShape> other_sizes(const Step& step, const BenchShape& timed);
 /// second.
 std::vector<int64_t> counting_shape(const Step& step);
 
+/// The other sizes that the lab is timed at, made as small.
+std::vector<std::vector<int64_t>> other_counting_shapes(const Step& step,
+                                                        const std::vector<int64_t>& counted);
+
 }  // namespace klab

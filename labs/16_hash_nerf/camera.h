@@ -36,7 +36,8 @@ struct Camera {
 
   Vec3 position() const { return {pose[3], pose[7], pose[11]}; }
   Vec3 axis(int column) const {
-    return {pose[size_t(column)], pose[size_t(4 + column)], pose[size_t(8 + column)]};
+    const auto c = size_t(column);
+    return {pose[c], pose[4 + c], pose[8 + c]};
   }
 
   /// The ray through a point of the image, in world coordinates.

@@ -86,7 +86,8 @@ Config config_from_json(const std::string& text, const std::string& where) {
   }
   if (!document.is_object()) throw std::runtime_error(where + ": must be a JSON object of settings");
   Config config;
-  for (const auto& [key, value] : document.items()) {
+  for (const auto& item : document.items()) {
+    const std::string& key = item.key();
     bool known = false;
     Config::fields(config, [&](const char* name, auto&, auto&&...) { known |= key == name; });
     if (!known)

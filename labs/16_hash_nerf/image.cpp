@@ -96,7 +96,7 @@ bool decode_jpeg_into(const Bytes& bytes, bool header_only, Image& image, Bytes&
     JSAMPROW line = row.data();
     jpeg_read_scanlines(&jpeg, &line, 1);
     for (int x = 0; x < image.width; ++x, out += 4) {
-      for (int c = 0; c < 3; ++c) out[c] = row[size_t(x * channels + (gray ? 0 : c))];
+      for (int c = 0; c < 3; ++c) out[c] = row[size_t(x) * size_t(channels) + size_t(gray ? 0 : c)];
       out[3] = 255;
     }
   }

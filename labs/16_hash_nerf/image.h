@@ -1,6 +1,7 @@
 // Pictures: 8-bit RGBA in memory, PNG and JPEG on disk.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -41,7 +42,7 @@ void save_png(const std::filesystem::path& file, int width, int height, int chan
 
 /// [0,1] to a byte, rounded, clipped; NaN becomes 0.
 inline uint8_t to_byte(float v) {
-  return v >= 1.F ? uint8_t(255) : v > 0.F ? uint8_t(v * 255.F + 0.5F) : uint8_t(0);
+  return v >= 1.F ? uint8_t(255) : v > 0.F ? uint8_t(std::lround(v * 255.F)) : uint8_t(0);
 }
 
 }  // namespace klab

@@ -46,8 +46,8 @@ void Renderer::draw_rays(const Camera& camera, int64_t first) {
   const int64_t n = marched_.rays;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {
-    const int64_t pixel = first + r;
-    const Ray ray = camera.ray(float(pixel % camera.width) + 0.5F, float(pixel / camera.width) + 0.5F);
+    const int64_t pixel = first + r, row = pixel / camera.width, column = pixel % camera.width;
+    const Ray ray = camera.ray(float(column) + 0.5F, float(row) + 0.5F);
     const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
     const float d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
     for (int64_t c = 0; c < 3; ++c) {

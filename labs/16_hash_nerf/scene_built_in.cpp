@@ -197,8 +197,9 @@ View render_view(const std::vector<Object>& objects, const Camera& camera, const
       Vec3 sum;
       int covered = 0;
       for (int s = 0; s < kGrid * kGrid; ++s) {
-        const Ray ray = camera.ray(float(x) + (float(s % kGrid) + 0.5F) / kGrid,
-                                   float(y) + (float(s / kGrid) + 0.5F) / kGrid);
+        const int row = s / kGrid, column = s % kGrid;
+        const Ray ray =
+            camera.ray(float(x) + (float(column) + 0.5F) / kGrid, float(y) + (float(row) + 0.5F) / kGrid);
         const Hit h = nearest(objects, ray);
         if (!h.object) continue;
         const Vec3 c = shade(objects, ray, h, 1);

@@ -49,7 +49,10 @@ double learning_rate(const Config& c, int64_t step, double progress) {
   if (c.schedule == "cosine")
     return rate *
            (c.final_rate + (1 - c.final_rate) * 0.5 * (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
-  if (step >= c.decay_start) rate *= std::pow(c.decay, 1 + double((step - c.decay_start) / c.decay_every));
+  if (step >= c.decay_start) {
+    const int64_t decays = 1 + (step - c.decay_start) / c.decay_every;
+    rate *= std::pow(c.decay, double(decays));
+  }
   return rate;
 }
 

@@ -125,8 +125,9 @@ std::vector<uint8_t> ImageFit::render() {
     const int64_t n = std::min(options_.batch, pixels - begin);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) {
-      positions_[i] = (float((begin + i) % image_.width) + 0.5F) / float(image_.width);
-      positions_[n + i] = (float((begin + i) / image_.width) + 0.5F) / float(image_.height);
+      const int64_t row = (begin + i) / image_.width, column = (begin + i) % image_.width;
+      positions_[i] = (float(column) + 0.5F) / float(image_.width);
+      positions_[n + i] = (float(row) + 0.5F) / float(image_.height);
     }
     evaluate(n);
 #pragma omp parallel for schedule(static)
