@@ -62,7 +62,7 @@ bool Buffer::intact(std::string* where) const {
   }
   for (int64_t i = 0; i < kFence; ++i) {
     if (begin_[bytes_ + i] == mark(begin_ + bytes_ + i)) continue;
-    if (where) *where = std::to_string(i) + " bytes past its end";
+    if (where) *where = i == 0 ? "right behind its end" : std::to_string(i) + " bytes behind its end";
     return false;
   }
   return true;

@@ -141,6 +141,7 @@ class ShapeCheck {
       if (k == 0) first = trial.outputs();
       trial.watch(false);
     }
+    trial.find_done(first);
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     progress.spent = before + double(trial.host_work());
     return trial.repeats(first, givens_.front());

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <random>
+#include <utility>
 
 #include "harness/cases.h"
 #include "harness/element.h"
@@ -55,6 +57,20 @@ const simt::Finding& telling(const std::vector<simt::Finding>& findings) {
 
 }  // namespace
 
+/// Puts the outputs of find_done() in place, and poisons one element of each.
+void Trial::nearly_done() {
+  size_t output = 0;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const std::vector<char>& bytes = done_[output++];
+    const auto width = size_t(size_of(specs_[k].element)), count = bytes.size() / width;
+    if (specs_[k].role != Role::output || count == 0) continue;
+    std::memcpy(tensors_[k].data(), bytes.data(), bytes.size());
+    const size_t missing = std::minstd_rand(unsigned(runs_ * 7919 + output))() % count;
+    std::memset(tensors_[k].as<char>() + missing * width, 0xFF, width);
+  }
+}
+
 std::optional<Failure> Trial::execute(const Given& given) {
   if (watch_limit_ > 0 && watched_) {
     if (auto failure = execute(given, {.traced = true, .counts = false, .step_limit = watch_limit_});
@@ -71,6 +87,7 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
+  if (!done_.empty()) nearly_done();
   options.multiprocessors = multiprocessors_;
   simt::Session session(options);
   ended_early_ = false;
@@ -134,9 +151,19 @@ Trial::Outcome Trial::judge(const Given& given) const {
 }
 
 Trial::Outcome Trial::run(const Given& given) {
-  if (auto failure = execute(given)) return {.failure = std::move(failure)};
+  if (auto failure = execute(given)) {
+    done_.clear();
+    return {.failure = std::move(failure)};
+  }
   Outcome outcome = judge(given);
-  if (outcome.failure) diagnose(*outcome.failure, given);
+  const bool found_done = !std::exchange(done_, {}).empty();
+  if (!outcome.failure) return outcome;
+  if (found_done) {
+    outcome.failure->fault = Fault::stale;
+    outcome.failure->note += "; its results were there before the call, all but one element";
+  } else {
+    diagnose(*outcome.failure, given);
+  }
   return outcome;
 }
 

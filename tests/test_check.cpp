@@ -24,7 +24,7 @@ TEST(Buffers, FencesSeeOneByteOnEitherSide) {
       std::string where;
       b.as<char>()[bytes] ^= 1;
       EXPECT_FALSE(b.intact(&where));
-      EXPECT_EQ(where, "0 bytes past its end");
+      EXPECT_EQ(where, "right behind its end");
       b.as<char>()[bytes] ^= 1;
       b.as<char>()[-1] ^= 1;
       EXPECT_FALSE(b.intact(&where));

@@ -146,6 +146,10 @@ TEST(StepSpeed, IsAskedHalfOfTheWay) {
   EXPECT_EQ(judge_times(times(0.8, 1.01, 3)).speed, Speed::slower);
   EXPECT_EQ(judge_times(times(0.8, 0.8, 3)).speed, Speed::not_asked);
   EXPECT_EQ(judge_times(times(0.5, 0.8, 3)).speed, Speed::slower);
+  // Beside other work nobody can tell.
+  StepTimes beside = times(0.8, 0.8, 3);
+  beside.others = 1;
+  EXPECT_EQ(judge_times(beside).speed, Speed::undecided);
 }
 
 TEST(StepSpeed, OtherSizesCountAsWell) {

@@ -195,12 +195,14 @@ int show_path(const std::string& lab) {
                inked(fmt::format("{:<24} {:>2} of {:>2} done", l.id, done, list.size()), Ink::bold), l.title);
     const bool touched = std::ranges::any_of(list, [&](const Step* s) { return record(*s) != nullptr; });
     if (one == nullptr && !touched) continue;
+    size_t widest = 22;
+    for (const Step* s : list) widest = std::max(widest, s->name.size());
     for (const Step* s : list) {
       const StepRecord* r = record(*s);
       std::string state = r == nullptr || r->tries == 0 ? "" : r->done ? "done" : r->outcome;
       if (r != nullptr && r->best_ratio > 0)
         state += fmt::format(", best {:.2f} times the parent", r->best_ratio);
-      fmt::print("  {:<22} {:<44} {}\n", s->name, s->own->id,
+      fmt::print("  {:<{}} {:<44} {}\n", s->name, widest, s->own->id,
                  inked(state, r && r->done ? Ink::green : Ink::dim));
     }
   }

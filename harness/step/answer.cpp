@@ -249,6 +249,7 @@ class Check {
                                 .own = t.at("own"),
                                 .of_ceiling = t.at("of_ceiling"),
                                 .ceiling = t.at("ceiling"),
+                                .others = t.at("others"),
                                 .expected = t.at("expected")};
       for (const Json& e : t.at("elsewhere"))
         answer_.times->elsewhere.push_back(

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <regex>
 
 #include "harness/cli/source.h"
@@ -21,8 +23,9 @@ class Doctor {
     if (a_.outcome == Outcome::crashes) look_at_crash();
     if (a_.outcome == Outcome::caches)
       add("results kept between calls",
-          "Right at first and wrong, or suspiciously the same, when the same buffers hold other data: every "
-          "call must compute from its inputs.");
+          "Right at first and wrong, or suspiciously the same, when the same buffers hold other data, or "
+          "when most of the "
+          "result is there already: every call must compute all of it from its inputs.");
     if (a_.outcome == Outcome::loops)
       add("a loop that does not end",
           "At this size a loop's end is never met: look for an index that skips over its bound (!= where < "
@@ -64,6 +67,16 @@ class Doctor {
           "It is right with ordinary inputs and wrong where a few are huge. What was rounded off while "
           "something large "
           "was in a sum stays when that is subtracted again: let nothing in that must come out.");
+    if (f.fault == Fault::non_finite && has(f.got, "inf"))
+      return add("an overflow",
+                 "It became infinite on the way: a sum, a power or a quotient outgrew the largest float, "
+                 "3.4e38, though the "
+                 "result would not. What keeps the arguments small, such as a maximum subtracted first?");
+    if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
+      return add("not accurate enough",
+                 "Its first digits are right. An approximation with too few terms, a constant with too few "
+                 "digits, or a sum "
+                 "whose rounding errors grow: the bound beside it is what float arithmetic allows here.");
     const std::string pattern = pattern_of(note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
@@ -89,6 +102,12 @@ class Doctor {
           "It computes from other elements than the contract names. Take the smallest failing size, write "
           "down by hand "
           "which inputs this one output needs, and compare them with the ones that the loop meets.");
+  }
+
+  /// Right to three digits.
+  static bool nearly(const std::string& got, const std::string& expected) {
+    const double a = std::strtod(got.c_str(), nullptr), b = std::strtod(expected.c_str(), nullptr);
+    return b != 0 && std::abs(a - b) < 1e-3 * std::abs(b);
   }
 
   /// "the last row", of "34 of 1156 elements are wrong: the last row"; empty where they form nothing.

@@ -27,7 +27,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kFewestShapes = 12;
-constexpr double kPatience = 3;  // seconds of timing, after which no further size is begun
+constexpr double kLongestTiming = 20;  // seconds, after which rounds end
+constexpr double kPatience = 3;        // seconds of timing, after which no further size is begun
 
 void say(const Json& line) {
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -97,6 +98,10 @@ std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
 Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   const BenchShape size = timing_size(step);
   const std::vector<const Variant*> all = {step.parent, &yours, step.own};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto gone = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   BenchOptions options;
   options.rounds = 11;
   options.sample_seconds = 0.01;
@@ -106,12 +111,11 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   options.cold_caches = 2;
   options.threads = job.threads;
   options.seed = job.seed;
+  options.stop = [&] { return gone() > kLongestTiming; };
   options.progress = [](const std::string&, int round, int) { say({{"round", round}}); };
-  const auto begin = std::chrono::steady_clock::now();
-  const auto gone = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const OthersWork others;
   const Ladder ladder = bench(*step.op, size, all, options);
+  const double busy = others.threads();
   const Series& mine = ladder.series[1];
   Json elsewhere = Json::array();
   options.rounds = options.fewest_rounds = 5;
@@ -137,6 +141,7 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
           {"ceiling", ladder.ceiling},
           {"expected", expected_at(step, size)},
           {"elsewhere", elsewhere},
+          {"others", busy},
           {"skipped", mine.skipped},
           {"wrong", mine.wrong},
           {"parent_skipped", ladder.series[0].skipped}};

@@ -8,6 +8,7 @@ namespace klab {
 namespace {
 
 constexpr double kLeastGain = 1.05;
+constexpr double kShared = 0.2;  // hardware threads
 
 double median_ratio(const std::vector<double>& a, const std::vector<double>& b) {
   return median(ratios(a, b));
@@ -58,6 +59,11 @@ SpeedVerdict judge_here(const StepTimes& t) {
   if (v.asked == 0 && claimed >= kLeastGain && v.over_parent->high < 0.97) {
     // Slower as klab's own is: the machine's doing, or its other work. Slower than that: the file's.
     if (v.own_over_parent >= 0.97 || v.of_own < 0.7) v.speed = Speed::slower;
+  }
+  // klab's rung shows nothing of what it claims while the processors are shared: nobody can tell.
+  if (v.asked == 0 && claimed >= kLeastGain && t.others > kShared) {
+    v.speed = Speed::undecided;
+    v.why = "klab's own rung gains nothing just now, and something else keeps the machine busy: check again";
   }
   if (v.asked == 0) return v;
   if (value >= v.asked)

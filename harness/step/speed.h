@@ -27,6 +27,7 @@ struct StepTimes {
   std::vector<double> parent, yours, own;
   std::vector<double> of_ceiling;  // of yours, one entry a round; may be empty
   std::string ceiling;
+  double others = 0;                 // hardware threads that something else kept busy meanwhile
   double expected = 0;               // what klab's rung claims over its parent at this size; 0: nothing
   std::vector<StepTimes> elsewhere;  // at other sizes, with fewer rounds; nothing is claimed there
 };

@@ -97,6 +97,11 @@ constexpr const char* kFrame =
 //             }  // namespace klab
 //             #endif
 //
+//           Of Highway 1.0's names, behind hn:: and with d first where it is asked for: LoadU, StoreU,
+//           Stream, Set(d, x), Zero(d), Add, Sub, Mul, MulAdd(a, b, c) = a*b + c, Max, Gt, IfThenElse,
+//           FirstN(d, count), MaskedLoad(mask, d, p), SumOfLanes(d, v) and MaxOfLanes(d, v), which give
+//           vectors, and GetLane(v). FlushStream is hwy::FlushStream.
+//
 )";
 
 /// What klab's rung uses and the code that the learner begins with has not: Highway's frame, and shared helpers with the

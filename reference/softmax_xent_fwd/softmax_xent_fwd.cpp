@@ -1,12 +1,26 @@
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
+#include <cmath>
+#include <utility>
+
 #include "reference/softmax_xent_fwd/row.h"
 
 namespace klab {
 
 void SoftmaxXentFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
   auto* labels = const_cast<int32_t*>(x.labels);  // arrange() owns the inputs
-  for (int64_t i = 0; i < x.shape.n; ++i) labels[i] = int32_t(random() % uint64_t(x.shape.c));
+  auto* logits = const_cast<float*>(x.logits);
+  const int64_t c = x.shape.c;
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    labels[i] = int32_t(random() % uint64_t(c));
+    // One row in four is a single logit above many that are nearly equal: an exponential that is wrong at some arguments
+    // only has no right ones to hide behind. Not quite equal, or the roundings of their sum would all lean one way.
+    float* row = logits + i * c;
+    if (random() % 4 != 0 || !(std::abs(row[0]) < 100)) continue;
+    const float below = row[0] - float(random() % 4096) / 1024;
+    for (int64_t j = 1; j < c; ++j) row[j] = below - float(random() % 1024) * 1e-5F;
+    std::swap(row[0], row[random() % uint64_t(c)]);
+  }
 }
 
 // The bound, with T = terms(shape) and to first order in u. A variant holds

@@ -51,7 +51,7 @@ struct SoftmaxXentFwd {
   /// to each other; never below 16. The bound itself is derived beside the code.
   static double terms(const Shape& s) { return double(s.c) + 24; }
 
-  /// Draws the labels.
+  /// Draws the labels, and makes one row in four a single logit above many nearly equal ones.
   static void arrange(const Args<float>& x, std::mt19937_64& random);
 
   /// Values and error bound; derivation beside the code.
