@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -192,8 +193,26 @@ std::string signal_name(int signal) {
 
 fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }
 
+namespace {
+
+constexpr const char* kScratch = "klab_step_";  // then the process, then six letters
+
+/// What processes left that were killed. Nobody else's folders can be removed, and nobody's who still lives.
+void sweep() {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kScratch)) continue;
+    const long owner = std::strtol(name.c_str() + std::strlen(kScratch), nullptr, 10);
+    if (owner > 0 && kill(pid_t(owner), 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
 ScratchFolder::ScratchFolder() {
-  std::string form = (fs::temp_directory_path() / "klab_step_XXXXXX").string();
+  sweep();
+  std::string form = (fs::temp_directory_path() / kScratch).string() + std::to_string(getpid()) + "_XXXXXX";
   if (mkdtemp(form.data()) == nullptr)
     throw std::runtime_error(form + ": cannot make a folder: " + std::strerror(errno));
   path_ = form;
