@@ -20,7 +20,8 @@ KLAB_LAB({
                   {.name = "radius 100, beyond the caches", .shape = {1 << 22, 100}, .cache = Cache::cold}},
         // The direct sums take n·(2r+1) additions, of which the cost formula knows nothing: sizes are modest.
         .check = {{0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65, 127, 256, 257, 1000, 2500, 4099, 20011},
-                  {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 18, 31, 32, 33, 63, 64, 100, 127, 128, 129, 500, 1100, 2100}},
+                  {0,  1,  2,  3,  4,   7,   8,   15,  16,  17,   18,  31,
+                   32, 33, 63, 64, 100, 127, 128, 129, 500, 1100, 2100}},
         .limit = "copy",
         .huge = 1e34,
         .busiest =
