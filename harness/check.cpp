@@ -124,8 +124,8 @@ class ShapeCheck {
 
   std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
+    if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
-    trial.on_multiprocessors(turn_ % 2 == 1 ? 1 : 0);
     trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
                 asked_ ? 0 : kWatchedSteps);
     // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.

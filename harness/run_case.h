@@ -59,7 +59,10 @@ class Trial {
 
   /// The next run finds these outputs (of an earlier one, as outputs() gives them) in place of poison, all but one element
   /// of each: a variant that looks whether its work is done already, here and there, takes them for its own.
-  void find_done(std::vector<std::vector<char>> outputs) { done_ = std::move(outputs); }
+  void find_done(std::vector<std::vector<char>> outputs) {
+    done_ = std::move(outputs);
+    missing_ = runs_;
+  }
 
   /// What the runs so far cost the host executor; see simt::Session::work().
   uint64_t host_work() const { return host_work_; }
@@ -89,6 +92,7 @@ class Trial {
   bool watched_ = false;
   int multiprocessors_ = 0;
   std::vector<std::vector<char>> done_;
+  uint64_t missing_ = 0;  // which element of done_ is
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
   uint64_t watch_limit_ = 0;

@@ -1,5 +1,4 @@
 #include "harness/cli/check_apart.h"
-#include "harness/failure_json.h"
 
 #include <fmt/core.h>
 #include <sys/wait.h>
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "harness/failure_json.h"
 
 namespace klab {
 namespace {

@@ -64,11 +64,11 @@ const DeviceLimits& device_limits() {
   thread_local DeviceLimits limits{};
   const GpuModel& g = named_gpu();
   const int asked = Session::current().options().multiprocessors;
-  limits.multiprocessors = asked > 0 ? asked : g.multiprocessors;
-  if (of == &g) return limits;
+  const int multiprocessors = asked > 0 ? asked : g.multiprocessors;
+  if (of == &g && limits.multiprocessors == multiprocessors) return limits;
   of = &g;
   limits = {.name = g.name,
-            .multiprocessors = limits.multiprocessors,
+            .multiprocessors = multiprocessors,
             .shared_per_block = 48 * kKiB,
             .shared_per_block_optin = g.shared_per_block,
             .shared_per_multiprocessor = g.shared,

@@ -59,7 +59,8 @@ struct CountVerdict {
     std::string name;
     int64_t parent = 0, yours = 0, own = 0;
     bool asked = false, reached = true;
-    bool worse = false;  // more than twice what both others need
+    bool worse =
+        false;  // far more than both others need: twice the sectors or conflicts, four times the requests
   };
   std::vector<Line> lines;
 };

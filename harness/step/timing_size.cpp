@@ -48,6 +48,11 @@ std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double mos
   return shape;
 }
 
+/// As small as what is counted must be.
+std::vector<int64_t> shrunk_to_count(const Op& op, const std::vector<int64_t>& shape) {
+  return shrunk(op, shape, kMostCounted, [&](ShapeView s) { return counted_work(op, s); });
+}
+
 const BenchShape& tour_size(const LabOp& op) {
   for (const BenchShape& b : op.bench)
     if (b.tour) return b;
@@ -99,16 +104,15 @@ double expected_at(const Step& step, const BenchShape& size) {
 
 std::vector<int64_t> counting_shape(const Step& step) {
   const LabOp& op = *step.op;
-  return shrunk(op.op, step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape,
-                kMostCounted, [&](ShapeView s) { return counted_work(op.op, s); });
+  return shrunk_to_count(op.op,
+                         step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape);
 }
 
 std::vector<std::vector<int64_t>> other_counting_shapes(const Step& step,
                                                         const std::vector<int64_t>& counted) {
   std::vector<std::vector<int64_t>> list;
   for (const BenchShape& b : step.op->bench) {
-    auto shape =
-        shrunk(step.op->op, b.shape, kMostCounted, [&](ShapeView s) { return counted_work(step.op->op, s); });
+    auto shape = shrunk_to_count(step.op->op, b.shape);
     if (shape != counted && std::ranges::find(list, shape) == list.end()) list.push_back(std::move(shape));
   }
   return list;
