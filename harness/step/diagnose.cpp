@@ -24,8 +24,7 @@ class Doctor {
     if (a_.outcome == Outcome::caches)
       add("results kept between calls",
           "Right at first and wrong, or suspiciously the same, when the same buffers hold other data, or "
-          "when most of the "
-          "result is there already: every call must compute all of it from its inputs.");
+          "when most of the result is there already: every call must compute all of it from its inputs.");
     if (a_.outcome == Outcome::loops)
       add("a loop that does not end",
           "At this size a loop's end is never met: look for an index that skips over its bound (!= where < "
@@ -65,18 +64,18 @@ class Doctor {
     if (has(f.inputs, "huge") && f.fault == Fault::wrong_value)
       add("rounding errors that outlive their cause",
           "It is right with ordinary inputs and wrong where a few are huge. What was rounded off while "
-          "something large "
-          "was in a sum stays when that is subtracted again: let nothing in that must come out.");
+          "something large was in a sum stays when that is subtracted again: let nothing in that must come "
+          "out.");
     if (f.fault == Fault::non_finite && has(f.got, "inf"))
-      return add("an overflow",
-                 "It became infinite on the way: a sum, a power or a quotient outgrew the largest float, "
-                 "3.4e38, though the "
-                 "result would not. What keeps the arguments small, such as a maximum subtracted first?");
+      return add(
+          "an overflow",
+          "It became infinite on the way: a sum, a power or a quotient outgrew the largest float, 3.4e38, "
+          "though the result would not. What keeps the arguments small, such as a maximum subtracted first?");
     if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
-      return add("not accurate enough",
-                 "Its first digits are right. An approximation with too few terms, a constant with too few "
-                 "digits, or a sum "
-                 "whose rounding errors grow: the bound beside it is what float arithmetic allows here.");
+      return add(
+          "not accurate enough",
+          "Its first digits are right. An approximation with too few terms, a constant with too few digits, "
+          "or a sum whose rounding errors grow: the bound beside it is what float arithmetic allows here.");
     const std::string pattern = pattern_of(note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
@@ -90,8 +89,8 @@ class Doctor {
     else if (f.fault == Fault::non_finite)
       add("not written, or read outside",
           "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
-          "has no owner "
-          "(does the grid, or the loop, reach the last one?), or it was made from a place beside the input.");
+          "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
+          "beside the input.");
     else if (a_.shares_memory && !has(note, "all "))
       add("missing barrier",
           "The wrong elements form no pattern: as if threads read from shared memory what their neighbours "
@@ -100,8 +99,8 @@ class Doctor {
     else if (list_.empty())
       add("indices, or a term too many or too few",
           "It computes from other elements than the contract names. Take the smallest failing size, write "
-          "down by hand "
-          "which inputs this one output needs, and compare them with the ones that the loop meets.");
+          "down by hand which inputs this one output needs, and compare them with the ones that the loop "
+          "meets.");
   }
 
   /// Right to three digits.
@@ -124,8 +123,8 @@ class Doctor {
     if (note.starts_with("race on shared"))
       add("missing barrier",
           "Two threads of a block meet at one word of shared memory with no __syncthreads() between (within "
-          "one warp "
-          "__syncwarp() is enough): one belongs behind the writing, and one before the next writing.");
+          "one warp __syncwarp() is enough): one belongs behind the writing, and one before the next "
+          "writing.");
     else if (note.starts_with("race on global"))
       add("two writers of one element",
           "Two threads write one place in global memory: give each element one owner, or add with atomics.");
@@ -142,14 +141,13 @@ class Doctor {
           "does any where the pointer itself does not, as \"off alignment\" in the inputs says.");
     else if (note.starts_with("uninitialized"))
       add("read before written",
-          "It reads what nobody has written. Do writing and reading index the same way? Does every "
-          "element have a thread that writes it: enough threads, none skipped by a guard, zeros where the "
-          "data ends? A sum must begin with a value, not with what memory held.");
+          "It reads what nobody has written. Do writing and reading index the same way? Does every element "
+          "have a thread that writes it: enough threads, none skipped by a guard, zeros where the data ends? "
+          "A sum must begin with a value, not with what memory held.");
     else if (note.starts_with("inactive lane"))
       add("a shuffle from a lane that is not there",
           "All lanes of the mask must reach the shuffle, and all that reach it be in the mask: take it out "
-          "of the "
-          "branch, or name every lane, ~0u.");
+          "of the branch, or name every lane, ~0u.");
     else if (note.starts_with("missing wait"))
       add("missing wait",
           "The asynchronous copy is used before it has landed: wait for its group, then the barrier.");
@@ -172,8 +170,7 @@ class Doctor {
         add("bank conflicts",
             fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since lanes are {} bytes "
                         "apart and meet in one bank. Pad the rows, permute the columns, or give neighbouring "
-                        "words to "
-                        "neighbouring threads.",
+                        "words to neighbouring threads.",
                         w.line, w.cost, w.ideal, w.stride));
       else
         add(w.write ? "uncoalesced store" : "uncoalesced load",
@@ -209,11 +206,10 @@ class Doctor {
       if (l.vectorized && l.bytes <= 16 && a_.times && a_.times->expected > 2)
         return add(
             "narrow vectors",
-            fmt::format(
-                "Line {}: the compiler made vectors of {} floats, which every processor of this kind has. "
-                "klab is compiled for all of them; wider ones are chosen when it runs, by code in Highway's "
-                "frame, which the file's header shows where klab's rung has it.",
-                l.line, l.bytes / 4));
+            fmt::format("Line {}: the compiler made vectors of {} floats, which every processor of this kind "
+                        "has. klab is compiled for all of them; wider ones are chosen when it runs, by code "
+                        "in Highway's frame, which the file's header shows where klab's rung has it.",
+                        l.line, l.bytes / 4));
       if (!l.vectorized && (has(l.why, "alias") || has(l.why, "data ref") || has(l.why, "dependence")))
         return add(
             "aliasing stops the vectors",
