@@ -166,6 +166,32 @@ double add(const float* a, const float* b, float* c, int64_t n, int64_t repeats)
   return double(n) * 12 * double(repeats);
 }
 
+/// Each vector read and written back, in kStreams places at once. What is written is what was there, which the
+/// compiler is not told.
+template <int kStreams>
+double update(float* p, int64_t bytes, int64_t repeats) {
+  const hn::ScalableTag<uint32_t> d;
+  const int64_t lanes = int64_t(hn::Lanes(d)), n = part_of(bytes, kStreams, lanes);
+  auto* data = reinterpret_cast<uint32_t*>(p);
+  uint32_t nothing = 0;
+  keep(nothing);
+  const auto change = hn::Set(d, nothing);
+  for (int64_t r = 0; r < repeats; ++r) {
+    keep(data);
+    for (int64_t i = 0; i < n; i += 4 * lanes)
+      for (int64_t s = 0; s < kStreams; ++s) {
+        uint32_t* q = data + s * n + i;
+        const auto v0 = hn::Load(d, q), v1 = hn::Load(d, q + lanes);
+        const auto v2 = hn::Load(d, q + 2 * lanes), v3 = hn::Load(d, q + 3 * lanes);
+        hn::Store(hn::Xor(v0, change), d, q);
+        hn::Store(hn::Xor(v1, change), d, q + lanes);
+        hn::Store(hn::Xor(v2, change), d, q + 2 * lanes);
+        hn::Store(hn::Xor(v3, change), d, q + 3 * lanes);
+      }
+  }
+  return double(n) * kStreams * 8 * double(repeats);
+}
+
 /// The next random indices into a table of 2^bits entries: a linear congruential generator a lane (Numerical
 /// Recipes' constants), of which the high bits are the good ones. They cost far less than the loads they are
 /// for.
@@ -274,6 +300,10 @@ double run(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, 
     case CeilingLoop::add_plain:
     case CeilingLoop::add_stream:
       return move(loop, {f, f + third, f + 2 * third, third}, repeats);
+    case CeilingLoop::update:
+      return update<1>(f, bytes, repeats);
+    case CeilingLoop::update_streams:
+      return update<4>(f, bytes, repeats);
     case CeilingLoop::gather4_simd:
       return gather<uint32_t, How::simd>(t4, bytes, repeats, state);
     case CeilingLoop::gather4_scalar:

@@ -15,6 +15,8 @@ enum class CeilingLoop {
   copy_stream,  // stores that pass the caches by
   add_plain,    // c = a + b: two reads for each write
   add_stream,
+  update,  // read, changed and written back where it was
+  update_streams,
   gather4_simd,
   gather4_scalar,
   gather4_prefetch,

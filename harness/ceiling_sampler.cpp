@@ -30,6 +30,8 @@ std::vector<Method> methods_of(CeilingKind kind) {
       return {{CeilingLoop::copy_plain, "plain stores"}, {CeilingLoop::copy_stream, "streaming stores"}};
     case CeilingKind::copy_2_to_1:
       return {{CeilingLoop::add_plain, "plain stores"}, {CeilingLoop::add_stream, "streaming stores"}};
+    case CeilingKind::update:
+      return {{CeilingLoop::update, "one stream"}, {CeilingLoop::update_streams, "four streams"}};
     case CeilingKind::gather4:
       return {{CeilingLoop::gather4_simd, "gather instructions"},
               {CeilingLoop::gather4_scalar, "scalar loads"},

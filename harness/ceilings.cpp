@@ -25,6 +25,8 @@ const char* kind_name(CeilingKind kind) {
       return "copy";
     case CeilingKind::copy_2_to_1:
       return "copy 2:1";
+    case CeilingKind::update:
+      return "update";
     case CeilingKind::gather4:
       return "gather 4 B";
     case CeilingKind::gather8:
@@ -78,7 +80,7 @@ std::vector<Ceiling> plan(const Machine& machine, bool quick) {
     for (int level = 1; level <= kMemory; ++level) {
       if (level != kMemory && cache_bytes(machine, level) == 0) continue;
       for (const CeilingKind kind : {CeilingKind::read, CeilingKind::copy, CeilingKind::copy_2_to_1,
-                                     CeilingKind::gather4, CeilingKind::gather8})
+                                     CeilingKind::update, CeilingKind::gather4, CeilingKind::gather8})
         list.push_back(make(machine, kind, level, threads));
     }
   }
@@ -154,12 +156,13 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   const Machine& machine = this_machine();
   const Cost cost = op.op.cost(shape.shape);
   if (op.limit == "fma") return {make(machine, CeilingKind::fma_f32, 0, threads), cost.flops, true};
-  int64_t footprint = 0, read = 0, written = 0;
+  int64_t footprint = 0, read = 0, written = 0, in_place = 0;
   for (const TensorSpec& t : op.op.tensors(shape.shape)) {
     const int64_t bytes = volume(t.dims) * size_of(t.element);
     footprint += bytes;
     if (t.role != Role::output) read += bytes;
     if (t.role != Role::input) written += bytes;
+    if (t.role == Role::accumulate) in_place += bytes;
   }
   if (op.limit == "gather") {
     const int level = level_of(machine, int64_t(cost.table_bytes), Cache::hot, 1);
@@ -170,6 +173,8 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   const int level = level_of(machine, footprint, shape.cache, threads);
   if (op.limit == "read") return {make(machine, CeilingKind::read, level, threads), cost.bytes};
   if (op.limit == "copy") {
+    // Whether lines that are written have to be fetched first is what tells a copy from an update.
+    if (2 * in_place > written) return {make(machine, CeilingKind::update, level, threads), cost.bytes};
     const bool two = double(read) >= 1.5 * double(written);
     return {make(machine, two ? CeilingKind::copy_2_to_1 : CeilingKind::copy, level, threads), cost.bytes};
   }

@@ -1,8 +1,8 @@
 // What this machine can do at most, measured in the process that measures the kernels.
 //
-// Three kinds of ceiling: arithmetic (fused multiply-adds), moving bytes in order (read, copy, and 2:1, which
-// is two reads for each write), and random reads of a table (gather). Each by where the data are and by
-// number of threads.
+// Three kinds of ceiling: arithmetic (fused multiply-adds), moving bytes in order (read; copy; 2:1, which is
+// two reads for each write; update, which writes where it read), and random reads of a table (gather). Each by
+// where the data are and by number of threads.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace klab {
 
-enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, gather4, gather8 };
+enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, update, gather4, gather8 };
 
 /// One measured ceiling.
 struct Ceiling {
@@ -51,8 +51,8 @@ nlohmann::json to_json(const Ceilings& ceilings);
 /// The level at which an op works: the smallest cache that holds its footprint when hot; memory when cold.
 int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads);
 
-/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write and cache
-/// state. `work` is what one call does in the ceiling's unit.
+/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write, whether
+/// most of what is written was read there before, and cache state. `work` is what one call does in the ceiling's unit.
 struct Roof {
   Ceiling ceiling;  // per_second not yet filled
   double work = 0;  // FLOP or bytes a call

@@ -54,6 +54,12 @@ TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
   ASSERT_NE(find_op("vector_add"), nullptr);
   EXPECT_EQ(name_of(roof_of(*find_op("vector_add"), far, 1).ceiling), "copy 2:1 memory")
       << "two reads for each write";
+  ASSERT_NE(find_op("adam"), nullptr);
+  EXPECT_EQ(
+      name_of(roof_of(*find_op("adam"), {.name = "cold", .shape = {1000, 2, 0}, .cache = Cache::cold}, 1)
+                  .ceiling),
+      "update memory")
+      << "written where it was read";
 }
 
 TEST(Ceiling, RooflineIsTheLowerOfTwo) {
@@ -71,7 +77,7 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
     EXPECT_LE(f32->per_second, 2 * 16 * 2 * 6.5e9 * threads);
     EXPECT_GT(f32->per_second, 1e8);
     for (const CeilingKind kind : {CeilingKind::read, CeilingKind::copy, CeilingKind::copy_2_to_1,
-                                   CeilingKind::gather4, CeilingKind::gather8}) {
+                                   CeilingKind::update, CeilingKind::gather4, CeilingKind::gather8}) {
       const Ceiling* memory = c.find(kind, 4, threads);
       ASSERT_NE(memory, nullptr);
       EXPECT_GT(memory->per_second, 1e6) << name_of(*memory);
@@ -81,6 +87,18 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   }
   EXPECT_EQ(&c, &ceilings()) << "measured once a process";
   EXPECT_FALSE(c.not_measured.empty());
+}
+
+TEST(Ceiling, AnUpdateLeavesWhatWasThere) {
+  Buffer memory(4 * 100000, 0);
+  float* p = memory.as<float>();
+  for (int64_t i = 0; i < 100000; ++i) p[i] = float(i);
+  for (const CeilingLoop loop : {CeilingLoop::update, CeilingLoop::update_streams}) {
+    const double bytes = run_ceiling_loop(loop, memory.as<std::byte>(), 400000, 3, nullptr);
+    EXPECT_LE(bytes, 3 * 2 * 400000.0) << "each byte is read once and written once a repeat";
+    EXPECT_GT(bytes, 2.9 * 2 * 400000.0);
+    for (int64_t i = 0; i < 100000; ++i) ASSERT_EQ(p[i], float(i)) << i;
+  }
 }
 
 /// A ladder of the registered vector_add whose times are made up.

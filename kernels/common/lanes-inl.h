@@ -125,7 +125,10 @@ HWY_INLINE void four_sums(D d, V a, V b, V c, V e, float* HWY_RESTRICT out) {
   };
   V sums = merge(merge(e, c), merge(b, a));
   for (size_t left = hn::Lanes(d) / 4; left > 1; left /= 2) sums = merge(sums, sums);
-  store_first(sums, d, out, 4);
+  // Stored whole: from what a masked store wrote, nothing can be loaded until it has reached the cache.
+  HWY_ALIGN hn::TFromD<D> all[16];
+  hn::Store(sums, d, all);
+  for (int i = 0; i < 4; ++i) out[i] = all[i];
 #endif
 }
 

@@ -13,7 +13,7 @@ namespace {
 MlpFwd::Shape shape_from(const std::array<int64_t, 6>& mlp) { return shape_of<MlpFwd>(mlp); }
 
 // Parameters to a stretch: its gradient is cleared while it is still in the cache.
-constexpr int64_t kStretch = 1 << 18;
+constexpr int64_t kStretch = 1 << 17;
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "harness/registrar.h"
 #include "reference/adam/adam.h"
@@ -45,13 +46,13 @@ HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V
   store_first(hn::IfThenElse(live, new_v, v), d, x.v + i, count);
 }
 
-/// Entries [begin, end) where several whole groups fill a vector; begin is a multiple of the lanes.
-void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
+/// Entries [begin, end) of groups of 2^shift, of which several whole ones fill a vector; begin is a multiple of the lanes.
+template <int shift>
+HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
   const hn::RebindToSigned<decltype(d)> di;
-  const int64_t lanes = int64_t(hn::Lanes(d)), group = x.shape.group;
-  int shift = 0;  // log2(group)
-  while ((int64_t(1) << shift) < group) ++shift;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  constexpr int64_t group = int64_t(1) << shift, most = int64_t(hn::MaxLanes(d)) >> shift;
   const auto lane = hn::Iota(di, 0);
   const auto group_of_lane = hn::IndicesFromVec(d, hn::ShiftRightSame(lane, shift));
   const auto lane_of_group =
@@ -75,13 +76,33 @@ void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
     const size_t groups = (count + size_t(group) - 1) >> shift;
     const auto before = hn::TableLookupLanes(hn::BitCast(d, load_first(di, counts, groups)), group_of_lane);
     const auto steps = hn::Sub(hn::BitCast(di, before), hn::VecFromMask(di, live));  // a true lane is -1
-    store_first(hn::BitCast(di, hn::TableLookupLanes(hn::BitCast(d, steps), lane_of_group)), di, counts,
-                groups);
+    HWY_ALIGN int32_t packed[16];
+    hn::Store(hn::BitCast(di, hn::TableLookupLanes(hn::BitCast(d, steps), lane_of_group)), di, packed);
+    if (int64_t(groups) == most) {
+      std::memcpy(counts, packed, size_t(most) * sizeof(int32_t));
+    } else {
+      std::copy_n(packed, groups, counts);
+    }
     const auto float_steps = hn::ConvertTo(d, steps);
     // Lanes that are skipped may have step 0, whose correction is 0: their quotient is not used.
     step(d, x, i, count, gradient, hn::RebindMask(d, live),
          one_minus_exp_minus(d, hn::Mul(float_steps, rate1)),
          one_minus_exp_minus(d, hn::Mul(float_steps, rate2)));
+  }
+}
+
+void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
+  switch (x.shape.group) {
+    case 1:
+      return groups_of<0>(x, begin, end);
+    case 2:
+      return groups_of<1>(x, begin, end);
+    case 4:
+      return groups_of<2>(x, begin, end);
+    case 8:
+      return groups_of<3>(x, begin, end);
+    case 16:
+      return groups_of<4>(x, begin, end);
   }
 }
 

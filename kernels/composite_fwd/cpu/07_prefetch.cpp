@@ -1,11 +1,12 @@
 // composite_fwd.cpu.07_prefetch: the next piece is asked for while this one is computed.
 //
-// CHANGE    each pass prefetches two of the six streams, two pieces ahead, into L2.
+// CHANGE    two passes over the piece's samples prefetch three of the six streams each, two pieces ahead.
 // EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at using
 //           memory and arithmetic.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
-// TRIED     prefetching into L1: fewer requests can wait there than in L2, and beyond the caches it lost what it gained.
+// TRIED     prefetching into L2 only: faster on some processors, a good deal slower on others. Two streams in every
+//           pass: a pass that ends where a ray is opaque leaves out what it should have asked for.
 #include <algorithm>
 #include <vector>
 
@@ -38,8 +39,8 @@ void composite(const CompositeFwd::Args<float>& x) {
     const int64_t from = x.ray_begin[first];
     for (last = first + 1; last < rays && x.ray_begin[last + 1] - from <= kPiece;) ++last;
     const int64_t to = x.ray_begin[last];
-    // Into L2, two pieces ahead; asking for what lies past the end does no harm.
-    const auto ask = [](const float* p) { __builtin_prefetch(p + 2 * kPiece, 0, 2); };
+    // Two pieces ahead, by passes that no ray ends early; asking for what lies past the end does no harm.
+    const auto ask = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
     // 1. Optical depth of every sample, whatever ray it is of.
     for (int64_t i = from; i < to; i += lanes) {
       const size_t count = size_t(std::min(lanes, to - i));
@@ -47,6 +48,7 @@ void composite(const CompositeFwd::Args<float>& x) {
       hn::StoreU(hn::Mul(sigma, load_first(d, x.delta + i, count)), d, tau.data() + (i - from));
       ask(x.rgb + i);
       ask(x.rgb + samples + i);
+      ask(x.rgb + 2 * samples + i);
     }
     // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
     for (int64_t r = first; r < last; ++r) {
@@ -61,6 +63,7 @@ void composite(const CompositeFwd::Args<float>& x) {
       hn::StoreU(exp_minus(d, hn::LoadU(d, behind.data() + i)), d, behind.data() + i);
       ask(x.density_raw + from + i);
       ask(x.delta + from + i);
+      ask(x.t + from + i);
     }
     // 4. Weights and their sums, ray by ray. Colors past the end of the ray are loaded as 0.
     for (int64_t r = first; r < last; ++r) {
@@ -75,8 +78,6 @@ void composite(const CompositeFwd::Args<float>& x) {
         green = hn::MulAdd(weight, load_first(d, x.rgb + samples + i, count), green);
         blue = hn::MulAdd(weight, load_first(d, x.rgb + 2 * samples + i, count), blue);
         depth = hn::MulAdd(weight, load_first(d, x.t + i, count), depth);
-        ask(x.rgb + 2 * samples + i);
-        ask(x.t + i);
         in_front = last_lane(d, after);
         if (hn::GetLane(in_front) < float(CompositeFwd::stop)) break;
       }

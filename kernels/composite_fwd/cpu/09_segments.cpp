@@ -68,7 +68,7 @@ HWY_INLINE V scan(const Borders& b, V v, V before) {
   return hn::Add(v, hn::IfThenElseZero(b.carry, before));
 }
 
-constexpr int64_t kPiece = 512;  // samples; a multiple of every number of lanes
+constexpr int64_t kPiece = 256;  // samples; a multiple of every number of lanes
 
 /// Where the rays of a piece begin, a bit a sample.
 struct Heads {
@@ -150,9 +150,9 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
     Heads heads;
     for (; begins < last && x.ray_begin[begins] < to; ++begins) heads.set(x.ray_begin[begins] - from);
     const int64_t whole = std::min((to - from + lanes - 1) / lanes, (samples - from) / lanes) * lanes;
-    // Into L2, two pieces ahead; asking for what lies past the end does no harm.
+    // Two pieces ahead; asking for what lies past the end does no harm.
     walk(x, from, whole, heads, carry, piece, [d](const float* p, int64_t k) HWY_ATTR {
-      __builtin_prefetch(p + k + 2 * kPiece, 0, 2);
+      __builtin_prefetch(p + k + 2 * kPiece);
       return hn::LoadU(d, p + k);
     });
     if (from + whole < to) {  // the stream's last samples, fewer than a vector
@@ -203,7 +203,7 @@ void run(const CompositeFwd::Args<float>& x) {
 KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "08_threads",
                             .numerics = {.growth = Growth::linear},
-                            .tiles = {4, 16, 512},
+                            .tiles = {4, 16, 256},
                             .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.3}});
 
 }  // namespace
