@@ -156,13 +156,12 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   const Machine& machine = this_machine();
   const Cost cost = op.op.cost(shape.shape);
   if (op.limit == "fma") return {make(machine, CeilingKind::fma_f32, 0, threads), cost.flops, true};
-  int64_t footprint = 0, read = 0, written = 0, in_place = 0;
+  int64_t footprint = 0, read = 0, written = 0;
   for (const TensorSpec& t : op.op.tensors(shape.shape)) {
     const int64_t bytes = volume(t.dims) * size_of(t.element);
     footprint += bytes;
     if (t.role != Role::output) read += bytes;
     if (t.role != Role::input) written += bytes;
-    if (t.role == Role::accumulate) in_place += bytes;
   }
   if (op.limit == "gather") {
     const int level = level_of(machine, int64_t(cost.table_bytes), Cache::hot, 1);
@@ -172,14 +171,14 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   }
   const int level = level_of(machine, footprint, shape.cache, threads);
   if (op.limit == "read") return {make(machine, CeilingKind::read, level, threads), cost.bytes};
+  if (op.limit == "update") return {make(machine, CeilingKind::update, level, threads), cost.bytes};
   if (op.limit == "copy") {
-    // Whether lines that are written have to be fetched first is what tells a copy from an update.
-    if (2 * in_place > written) return {make(machine, CeilingKind::update, level, threads), cost.bytes};
     const bool two = double(read) >= 1.5 * double(written);
     return {make(machine, two ? CeilingKind::copy_2_to_1 : CeilingKind::copy, level, threads), cost.bytes};
   }
-  throw std::invalid_argument(fmt::format(
-      "{}: its lab names the limit '{}'; known limits are fma, copy, read and gather", op.op.name, op.limit));
+  throw std::invalid_argument(
+      fmt::format("{}: its lab names the limit '{}'; known limits are fma, copy, update, read and gather",
+                  op.op.name, op.limit));
 }
 
 double attainable(double flops_peak, double intensity, double bytes_per_second) {

@@ -51,8 +51,8 @@ nlohmann::json to_json(const Ceilings& ceilings);
 /// The level at which an op works: the smallest cache that holds its footprint when hot; memory when cold.
 int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads);
 
-/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write, whether
-/// most of what is written was read there before, and cache state. `work` is what one call does in the ceiling's unit.
+/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write and cache
+/// state. `work` is what one call does in the ceiling's unit.
 struct Roof {
   Ceiling ceiling;  // per_second not yet filled
   double work = 0;  // FLOP or bytes a call

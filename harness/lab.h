@@ -31,7 +31,8 @@ struct LabOp {
   /// Sizes tried for each dimension; the variants' tiles are added. One list serves all dimensions that have none.
   std::vector<std::vector<int64_t>> check;
   double check_flops = 5e7;  // shapes that cost more are left out of the check
-  std::string limit;         // the ceiling the op approaches: "fma" | "copy" | "read" | "gather"
+  std::string
+      limit;  // the ceiling the op approaches: "fma" | "copy" | "update" (in place) | "read" | "gather"
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
   double huge = 1e15;
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in

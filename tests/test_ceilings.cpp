@@ -60,6 +60,8 @@ TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
                   .ceiling),
       "update memory")
       << "written where it was read";
+  op.limit = "update";
+  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "update memory");
 }
 
 TEST(Ceiling, RooflineIsTheLowerOfTwo) {
