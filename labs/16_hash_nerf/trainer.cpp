@@ -30,13 +30,14 @@ const Scene& with_views(const Scene& scene) {
   return scene;
 }
 
-// The first element that is not finite, or -1.
+// The first element that is not finite, or -1. Runs over a whole batch in every step, so all are first taken
+// together: 0 x is zero if x is finite and NaN otherwise.
 int64_t first_not_finite(const float* p, int64_t n) {
-  int64_t found = n;
-#pragma omp parallel for schedule(static) reduction(min : found)
-  for (int64_t i = 0; i < n; ++i)
-    if (!std::isfinite(p[i])) found = std::min(found, i);
-  return found == n ? -1 : found;
+  float zero = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : zero)
+  for (int64_t i = 0; i < n; ++i) zero += 0 * p[i];
+  if (zero == 0) return -1;
+  return std::find_if(p, p + n, [](float x) { return !std::isfinite(x); }) - p;
 }
 
 const char* name_of(Part part) {
@@ -108,11 +109,24 @@ void Trainer::draw_rays() {
       background(seed_, uint64_t(step_), kBackground);
   const int64_t n = batch_.rays = rays_next_;
   const auto views = int64_t(scene_.train.size());
+  const bool random = config_.background == "random";
+  const float fixed = config_.background == "black" ? 0.0F : 1.0F;
+  struct Drawn {
+    const View& view;
+    int64_t pixel;
+  };
+  const auto draw = [&](int64_t r) {
+    const View& view = scene_.train[size_t(pixels.below(uint64_t(r) * 2, views))];
+    return Drawn{view, pixels.below(uint64_t(r) * 2 + 1, int64_t(view.image.width) * view.image.height)};
+  };
+  // A pixel anywhere in all the pictures is a miss in every cache; the draws of later rays are known already.
+  constexpr int64_t kAhead = 16;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {
-    const auto index = uint64_t(r);
-    const View& view = scene_.train[size_t(pixels.below(index * 2, views))];
-    const int64_t pixel = pixels.below(index * 2 + 1, int64_t(view.image.width) * view.image.height);
+    const Drawn later = draw(r + kAhead);
+    __builtin_prefetch(later.view.image.rgba.data() + later.pixel * 4);
+    if (!later.view.depth.empty()) __builtin_prefetch(later.view.depth.data() + later.pixel);
+    const auto [view, pixel] = draw(r);
     const auto x = int(pixel % view.image.width), y = int(pixel / view.image.width);
     const Ray ray = view.camera.ray(float(x) + 0.5F, float(y) + 0.5F);
     const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
@@ -122,13 +136,11 @@ void Trainer::draw_rays() {
     for (int64_t c = 0; c < 3; ++c) {
       batch_.origins[c * n + r] = o[c];
       batch_.directions[c * n + r] = d[c];
-      const float back = config_.background == "random"  ? background.unit(index * 3 + uint64_t(c))
-                         : config_.background == "black" ? 0.0F
-                                                         : 1.0F;
+      const float back = random ? background.unit(uint64_t(r) * 3 + uint64_t(c)) : fixed;
       batch_.background[c * n + r] = back;
       truth_.color[c * n + r] = alpha * float(p[c]) / 255.0F + (1 - alpha) * back;
     }
-    batch_.jitter[r] = jitter.unit(index);
+    batch_.jitter[r] = jitter.unit(uint64_t(r));
     truth_.depth[r] = view.depth.empty() ? 0.0F : view.depth[size_t(pixel)];
   }
 }
@@ -166,6 +178,12 @@ double Trainer::backward() {
   profile_.run("mlp_bwd density", plan_, "mlp_bwd", model_.density_shape(n),
                {field_.features(), model_.of(Part::density).data(), d_geometry, d_features_.data(),
                 moments_[size_t(Part::density)].gradient.data()});
+  for (const Part part : {Part::density, Part::color}) {
+    const Array<float>& gradient = moments_[size_t(part)].gradient;
+    require_finite(name_of(part), gradient.data(), gradient.size());
+  }
+  // The table's gradient is large and mostly zero; what is not finite in it comes from here.
+  require_finite("the hash features", d_features_.data(), model_.encoded() * n);
   profile_.run("hashgrid_bwd", plan_, "hashgrid_bwd", model_.hash_shape(n),
                {batch_.positions.data(), d_features_.data(), moments_[size_t(Part::table)].gradient.data()});
   return loss;
@@ -181,17 +199,13 @@ double Trainer::batch_psnr() const {
   return -10 * std::log10(std::max(sum / double(3 * batch_.rays), 1e-12));
 }
 
-void Trainer::require_finite_gradients() const {
-  for (const Part part : kParts) {
-    // The table's gradient is large and mostly zero; what is not finite in it comes from the features' gradient.
-    const bool table = part == Part::table;
-    const Array<float>& gradient = moments_[size_t(part)].gradient;
-    const int64_t bad = table ? first_not_finite(d_features_.data(), model_.encoded() * batch_.samples)
-                              : first_not_finite(gradient.data(), gradient.size());
+void Trainer::require_finite(const char* what, const float* gradient, int64_t n) {
+  profile_.time("finite gradients", [&] {
+    const int64_t bad = first_not_finite(gradient, n);
     if (bad >= 0)
-      throw NotFinite(fmt::format("step {}: the gradient of {} is not finite (element {})", step_,
-                                  table ? "the hash features" : name_of(part), bad));
-  }
+      throw NotFinite(
+          fmt::format("step {}: the gradient of {} is not finite (element {})", step_, what, bad));
+  });
 }
 
 void Trainer::optimize(double progress) {
@@ -242,7 +256,6 @@ StepReport Trainer::loss_and_gradient() {
   report.psnr = batch_psnr();
   report.rays = batch_.rays;
   report.samples = batch_.samples;
-  require_finite_gradients();
   if (config_.total_variation > 0)
     profile_.time("total variation", [&] {
       Profile inner;  // its share of the field is not the step's

@@ -67,7 +67,7 @@ class Trainer {
   void leave_out_cut_rays();
   double backward();
   double batch_psnr() const;
-  void require_finite_gradients() const;
+  void require_finite(const char* what, const float* gradient, int64_t n);
   void optimize(double progress);
   void average();
   void adapt_rays(const StepReport& report);

@@ -2,16 +2,17 @@
 //
 // CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16).
 //           The gradient of the weights sums over samples, which are the lanes: the tile of activations is
-//           transposed first, in blocks of 4x4, so that lanes are columns of d_weights and nothing is summed
+//           transposed first, in registers, so that lanes are columns of d_weights and nothing is summed
 //           across lanes.
 // EXPECT    close to the arithmetic peak. A 64x64 layer costs three products of 16384 multiply-adds (16
-//           lanes) for a tile; transposing its inputs adds 2048 shuffles and 1024 stores of 4 lanes.
+//           lanes) for a tile; transposing its inputs adds 512 shuffles and 256 stores.
 // NUMERICS  float, multiply and add fused; a weight's gradient is one chain over all samples, added to
 //           d_weights at the end.
 // NEEDS     (hidden + 4) tiles, two copies of the weights and one of their gradients; nothing that grows
 //           with n.
 // TRIED     ruled out on paper: sums over lanes at the end of a tile, as many additions across lanes as
-//           multiply-adds; sums kept as vectors in memory, 256 KB read and written for each tile.
+//           multiply-adds; sums kept as vectors in memory, 256 KB read and written for each tile. Transposing
+//           in blocks of 4x4: four times the shuffles and stores, and slower by what they take.
 #include <algorithm>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/common/transpose_block-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -56,8 +58,8 @@ void pack(const float* w, int64_t rows, int64_t columns, int64_t row, int64_t co
 enum class End { none, relu, gate };
 
 /// R rows of out = w h for the tile h[terms][kTile]. With End::gate only where `gate`, a tile, is positive.
-template <int64_t R>
-void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_RESTRICT h, End end,
+template <End end, int64_t R>
+void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_RESTRICT h,
                   const float* HWY_RESTRICT gate, float* HWY_RESTRICT out, int64_t out_stride) {
   const Tag d;
   const int64_t lanes = int64_t(hn::Lanes(d));
@@ -76,8 +78,8 @@ void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_R
     for (int64_t r = 0; r < R; ++r)
       for (int64_t v = 0; v < kVectors; ++v) {
         Vector z = sum[r][v];
-        if (end == End::relu) z = hn::Max(hn::Zero(d), z);  // in this order a NaN stays one
-        if (end == End::gate)
+        if constexpr (end == End::relu) z = hn::Max(hn::Zero(d), z);  // in this order a NaN stays one
+        if constexpr (end == End::gate)
           z = hn::IfThenElseZero(hn::Gt(hn::Load(d, gate + r * kTile + t + v * lanes), hn::Zero(d)), z);
         hn::StoreU(z, d, out + r * out_stride + t + v * lanes);
       }
@@ -85,54 +87,36 @@ void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_R
 }
 
 /// out[rows][kTile] = w h[terms][kTile]; rows of out are out_stride floats apart.
-void product(const float* w, int64_t rows, int64_t terms, const float* h, End end, const float* gate,
-             float* out, int64_t out_stride) {
+template <End end>
+void product(const float* w, int64_t rows, int64_t terms, const float* h, const float* gate, float* out,
+             int64_t out_stride) {
   for (int64_t r = 0; r < rows; r += kRows, w += kRows * terms, out += kRows * out_stride) {
     const float* g = end == End::gate ? gate + r * kTile : nullptr;
     switch (std::min(kRows, rows - r)) {
       case 1:
-        product_rows<1>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 1>(w, terms, h, g, out, out_stride);
         break;
       case 2:
-        product_rows<2>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 2>(w, terms, h, g, out, out_stride);
         break;
       case 3:
-        product_rows<3>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 3>(w, terms, h, g, out, out_stride);
         break;
       case 4:
-        product_rows<4>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 4>(w, terms, h, g, out, out_stride);
         break;
       case 5:
-        product_rows<5>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 5>(w, terms, h, g, out, out_stride);
         break;
       default:
-        product_rows<6>(w, terms, h, end, g, out, out_stride);
+        product_rows<end, 6>(w, terms, h, g, out, out_stride);
     }
   }
 }
 
-/// t[kTile][pad] = transpose of h[rows][kTile], in blocks of 4x4. Rows of h are there up to a multiple of 4.
+/// t[kTile][pad] = transpose of h[rows][kTile]. Rows of h are there up to a multiple of 4.
 void transpose(const float* h, int64_t rows, int64_t pad, float* t) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t i = 0; i < kTile; ++i) t[i * pad + r] = h[r * kTile + i];
-#else
-  const hn::FixedTag<float, 4> d;
-  for (int64_t i = 0; i < kTile; i += 4)
-    for (int64_t r = 0; r < rows; r += 4) {
-      const float* p = h + r * kTile + i;
-      const auto a = hn::Load(d, p), b = hn::Load(d, p + kTile);
-      const auto c = hn::Load(d, p + 2 * kTile), e = hn::Load(d, p + 3 * kTile);
-      const auto ab = hn::InterleaveLower(d, a, b),
-                 ab2 = hn::InterleaveUpper(d, a, b);  // a0 b0 a1 b1, a2 b2 a3 b3
-      const auto ce = hn::InterleaveLower(d, c, e), ce2 = hn::InterleaveUpper(d, c, e);
-      float* q = t + i * pad + r;
-      hn::Store(hn::ConcatLowerLower(d, ce, ab), d, q);  // a0 b0 c0 e0
-      hn::Store(hn::ConcatUpperUpper(d, ce, ab), d, q + pad);
-      hn::Store(hn::ConcatLowerLower(d, ce2, ab2), d, q + 2 * pad);
-      hn::Store(hn::ConcatUpperUpper(d, ce2, ab2), d, q + 3 * pad);
-    }
-#endif
+  transpose_block(h, kTile, t, pad, (rows + 3) / 4 * 4, kTile);
 }
 
 /// R rows by V vectors of sums[to][pad] += d[to][kTile] t[kTile][pad].
@@ -257,12 +241,12 @@ void tile(const MlpBwd::Args<float>& x, int64_t i, int64_t count, Work& w) {
   const MlpBwd::Shape& s = x.shape;
   load_tile(x.x + i, s.in, s.n, count, w.h);
   for (int64_t l = 0; l < s.hidden; ++l)
-    product(w.packed + s.weight_begin(l), s.width, s.from(l), w.h + l * w.size, End::relu, nullptr,
-            w.h + (l + 1) * w.size, kTile);
+    product<End::relu>(w.packed + s.weight_begin(l), s.width, s.from(l), w.h + l * w.size, nullptr,
+                       w.h + (l + 1) * w.size, kTile);
   load_tile(x.d_y + i, s.out, s.n, count, w.d);
   if (s.logistic) {
-    product(w.packed + s.weight_begin(s.hidden), s.out, s.width, w.h + s.hidden * w.size, End::none, nullptr,
-            w.next, kTile);
+    product<End::none>(w.packed + s.weight_begin(s.hidden), s.out, s.width, w.h + s.hidden * w.size, nullptr,
+                       w.next, kTile);
     logistic_gradient(w.next, s.out * kTile, w.d);
   }
   for (int64_t l = s.hidden; l >= 0; --l) {
@@ -270,9 +254,12 @@ void tile(const MlpBwd::Args<float>& x, int64_t i, int64_t count, Work& w) {
     const float* h = w.h + l * w.size;
     transpose(h, from, pad, w.transposed);
     weight_gradient(w.d, to, w.transposed, pad, w.sums + w.layer_begin[size_t(l)]);
+    const float* w_t = w.packed_transposed + s.weight_begin(l);
     const bool direct = l == 0 && count == kTile;
-    product(w.packed_transposed + s.weight_begin(l), from, to, w.d, l == 0 ? End::none : End::gate, h,
-            direct ? x.d_x + i : w.next, direct ? s.n : kTile);
+    if (l > 0)
+      product<End::gate>(w_t, from, to, w.d, h, w.next, kTile);
+    else
+      product<End::none>(w_t, from, to, w.d, nullptr, direct ? x.d_x + i : w.next, direct ? s.n : kTile);
     std::swap(w.d, w.next);
   }
   if (count < kTile)
