@@ -93,7 +93,8 @@ class Ahead {
   void step(int64_t rows) {
     for (; rows > 0 && at_ < count_; --rows) {
       Range& range = ranges_[at_];
-      for (int64_t t = 0; t < kTile; t += kLine) {
+      // Lines' last floats: where a row does not begin on a line, its first line came with the tile before.
+      for (int64_t t = kLine - 1; t < kTile; t += kLine) {
         if (range.write)
           __builtin_prefetch(range.row + t, 1);
         else

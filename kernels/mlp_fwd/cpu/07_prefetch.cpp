@@ -84,10 +84,13 @@ void layer(const float* w, int64_t to, int64_t from, const float* h, bool relu, 
            int64_t out_stride, const Ahead& read = {}, const Ahead& write = {}) {
   for (int64_t r = 0; r < to; r += kRows, w += kRows * from, out += kRows * out_stride) {
     const int64_t done = std::min(r + kRows, to);
+    // Lines' last floats: where a row does not begin on a line, its first line came with the tile before.
     for (int64_t a = read.rows * r / to; a < read.rows * done / to; ++a)
-      for (int64_t t = 0; t < kTile; t += kLine) __builtin_prefetch(read.row + a * read.stride + t, 0);
+      for (int64_t t = kLine - 1; t < kTile; t += kLine)
+        __builtin_prefetch(read.row + a * read.stride + t, 0);
     for (int64_t a = write.rows * r / to; a < write.rows * done / to; ++a)
-      for (int64_t t = 0; t < kTile; t += kLine) __builtin_prefetch(write.row + a * write.stride + t, 1);
+      for (int64_t t = kLine - 1; t < kTile; t += kLine)
+        __builtin_prefetch(write.row + a * write.stride + t, 1);
     switch (std::min(kRows, to - r)) {
       case 1:
         register_tile<1>(w, from, h, relu, out, out_stride);

@@ -228,16 +228,16 @@ void mark_blocks(const int32_t* words, int64_t blocks, std::vector<uint8_t>& mar
       marks[static_cast<size_t>((coordinate(b, 2) * blocks + coordinate(b, 1)) * blocks + coordinate(b, 0))] =
           1;
   }
-  // To the neighbors, one axis after the other.
+  // To the neighbors, one axis after the other; `stride` blocks in a row have the same place along the axis.
+  const int64_t all = blocks * blocks * blocks;
   std::vector<uint8_t> before;
   for (int64_t stride : {int64_t(1), blocks, blocks * blocks}) {
     before = marks;
-    for (int64_t b = 0; b < blocks * blocks * blocks; ++b) {
-      const int64_t along = b / stride % blocks;
-      auto& mark = marks[static_cast<size_t>(b)];
-      if (along > 0) mark |= before[static_cast<size_t>(b - stride)];
-      if (along + 1 < blocks) mark |= before[static_cast<size_t>(b + stride)];
-    }
+    for (int64_t begin = 0; begin < all; begin += blocks * stride)
+      for (int64_t i = begin; i < begin + (blocks - 1) * stride; ++i) {
+        marks[static_cast<size_t>(i)] |= before[static_cast<size_t>(i + stride)];
+        marks[static_cast<size_t>(i + stride)] |= before[static_cast<size_t>(i)];
+      }
   }
 }
 
