@@ -9,11 +9,8 @@
 #include "harness/statistics.h"
 
 namespace klab {
-namespace {
 
-constexpr int kMemory = 4;
-
-const char* kind_name(CeilingKind kind) {
+const char* name_of(CeilingKind kind) {
   switch (kind) {
     case CeilingKind::fma_f32:
       return "fma f32";
@@ -34,6 +31,10 @@ const char* kind_name(CeilingKind kind) {
   }
   return "?";
 }
+
+namespace {
+
+constexpr int kMemory = 4;
 
 /// What that many threads have together of a cache; 0 when there is none of that level.
 int64_t capacity(const Machine& machine, int level, int threads) {
@@ -79,9 +80,7 @@ std::vector<Ceiling> plan(const Machine& machine, bool quick) {
       list.push_back(make(machine, kind, 0, threads));
     for (int level = 1; level <= kMemory; ++level) {
       if (level != kMemory && cache_bytes(machine, level) == 0) continue;
-      for (const CeilingKind kind : {CeilingKind::read, CeilingKind::copy, CeilingKind::copy_2_to_1,
-                                     CeilingKind::update, CeilingKind::gather4, CeilingKind::gather8})
-        list.push_back(make(machine, kind, level, threads));
+      for (const CeilingKind kind : kMemoryCeilings) list.push_back(make(machine, kind, level, threads));
     }
   }
   return list;
@@ -112,7 +111,7 @@ std::string level_name(int level) {
 }
 
 std::string name_of(const Ceiling& c) {
-  return c.level == 0 ? kind_name(c.kind) : std::string(kind_name(c.kind)) + " " + level_name(c.level);
+  return c.level == 0 ? name_of(c.kind) : std::string(name_of(c.kind)) + " " + level_name(c.level);
 }
 
 const Ceiling* Ceilings::find(CeilingKind kind, int level, int threads) const {

@@ -5,6 +5,7 @@
 // where the data are and by number of threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -17,6 +18,14 @@
 namespace klab {
 
 enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, update, gather4, gather8 };
+
+/// Those that each level of memory has of its own, in the order in which they are shown.
+inline constexpr std::array kMemoryCeilings = {CeilingKind::copy,    CeilingKind::copy_2_to_1,
+                                               CeilingKind::update,  CeilingKind::read,
+                                               CeilingKind::gather4, CeilingKind::gather8};
+
+/// "fma f32", "copy", "gather 8 B".
+const char* name_of(CeilingKind kind);
 
 /// One measured ceiling.
 struct Ceiling {

@@ -51,12 +51,8 @@ std::string ceilings_text(const Ceilings& c, int threads) {
                                  threads == 1 ? "" : "s", this_machine().instruction_set);
   text += fmt::format("  multiply-add   f32 {}  f64 {} GFLOP/s\n", rate(c, CeilingKind::fma_f32, 0, threads),
                       rate(c, CeilingKind::fma_f64, 0, threads));
-  const std::pair<CeilingKind, const char*> kinds[] = {
-      {CeilingKind::copy, "copy"},          {CeilingKind::copy_2_to_1, "copy 2:1"},
-      {CeilingKind::update, "update"},      {CeilingKind::read, "read"},
-      {CeilingKind::gather4, "gather 4 B"}, {CeilingKind::gather8, "gather 8 B"}};
-  for (const auto& [kind, name] : kinds) {
-    text += fmt::format("  {:<13}", name);
+  for (const CeilingKind kind : kMemoryCeilings) {
+    text += fmt::format("  {:<13}", name_of(kind));
     std::string method;
     for (int level = 1; level <= 4; ++level) {
       const Ceiling* found = c.find(kind, level, threads);

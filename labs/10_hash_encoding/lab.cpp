@@ -23,6 +23,9 @@ const std::vector<BenchShape> kBench = {
     {.name = "16x2, T 19, 2^16 random", .shape = {1 << 16, 3, 16, 2, 19, 16, 2048, 0}, .tour = true},
     {.name = "16x2, T 19, 2^18 random", .shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}},
     {.name = "16x2, T 19, 2^18 along rays", .shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}},
+    {.name = "a part of a training step, the table in memory",
+     .shape = {10000, 3, 16, 2, 18, 16, 2048, 1},
+     .cache = Cache::cold},
     {.name = "8x4, T 19, 2^18 random", .shape = {1 << 18, 3, 8, 4, 19, 16, 2048, 0}},
 };
 

@@ -21,6 +21,7 @@ const std::vector<std::vector<int64_t>> kCheck = {
 const std::vector<BenchShape> kBench = {
     {.name = "density 32-64-16", .shape = {1 << 18, 32, 64, 1, 16, 0}},
     {.name = "color 32-64-64-3", .shape = {1 << 18, 32, 64, 2, 3, 1}},
+    {.name = "density, rows that begin anywhere", .shape = {(1 << 15) + 5, 32, 64, 1, 16, 0}},
     {.name = "color, a quarter of the samples", .shape = {1 << 16, 32, 64, 2, 3, 1}, .tour = true},
 };
 

@@ -39,22 +39,23 @@ void on_signal(int signal) {
   }
 }
 
-fs::path choose_folder(const RunOptions& o, const std::string& scene) {
-  if (!o.resume.empty()) return o.resume;
-  if (o.out.empty()) {
-    for (int i = 1;; ++i) {
-      fs::path candidate = fs::path("runs") / (i == 1 ? scene : fmt::format("{}-{}", scene, i));
-      if (!fs::exists(candidate)) return candidate;
-    }
-  }
-  if (fs::exists(o.out) && !fs::is_directory(o.out))
-    throw std::runtime_error(fmt::format("--out {}: is a file; name a folder", o.out.string()));
-  if (fs::exists(o.out) && !fs::is_empty(o.out))
+void require_unused(const fs::path& out) {
+  if (fs::exists(out) && !fs::is_directory(out))
+    throw std::runtime_error(fmt::format("--out {}: is a file; name a folder", out.string()));
+  if (fs::exists(out) && !fs::is_empty(out))
     throw std::runtime_error(fmt::format(
         "--out {}: exists and is not empty; nothing was touched. Name another folder, or go on with "
         "what is there by --resume {}",
-        o.out.string(), o.out.string()));
-  return o.out;
+        out.string(), out.string()));
+}
+
+fs::path choose_folder(const RunOptions& o, const std::string& scene) {
+  if (!o.resume.empty()) return o.resume;
+  if (!o.out.empty()) return o.out;
+  for (int i = 1;; ++i) {
+    fs::path candidate = fs::path("runs") / (i == 1 ? scene : fmt::format("{}-{}", scene, i));
+    if (!fs::exists(candidate)) return candidate;
+  }
 }
 
 // Says before the work begins that its result could not be kept.
@@ -211,6 +212,7 @@ std::string score_json(const Score& score) {
 }
 
 int train(RunOptions o) {
+  require_unused(o.out);
   std::optional<TensorFile> checkpoint;
   Resumed before;
   if (!o.resume.empty()) {

@@ -1,0 +1,209 @@
+// hashgrid_fwd.cpu.07_read_first: a level is read through, in order, before points meet it at random.
+//
+// CHANGE    a thread takes a level for itself, the finest first, and before the first point reads one byte of each
+//           line of its table, by four walks through it side by side. Not where its points are too few to touch most
+//           lines. The stream of prefetches for the next level is gone.
+// EXPECT    a table that no cache holds arrives at the speed of a copy, in place of a wait for each line: the
+//           prefetcher sees loads in order and keeps more open than a core's own misses. Prefetch instructions do not
+//           wake it, and wait in the places that misses need. At least 1.2 times faster with few points and a cold
+//           table. In a table that stays in the shared cache from call to call reading it once more is lost time: a
+//           tenth with few points, next to nothing with many.
+// NUMERICS  as the parent: every point is computed by one thread with the same operations.
+// NEEDS     a cache that holds a level for each thread.
+// TRIED     the same level for all threads, each reading its share: as fast on some days, and slower than the parent on
+//           others, when half of the lines had to come from the other core's cache. Reading only where points are fewer
+//           than twice the lines: the later looks of a training step, at more points and hardly warmer tables, wait again.
+//           Plain loads and inserts in place of gather instructions: the same time.
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/07_read_first.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/hashgrid_cell-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
+template <int kDim>
+HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
+  const HashgridF32 d;
+  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
+    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
+    count /= 2;
+    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
+  }
+}
+
+/// One feature at a time, four bytes a lane.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
+                           int64_t out_stride) {
+  const HashgridF32 d;
+  const hn::RebindToSigned<HashgridF32> di;
+  const HashgridU32 du;
+  for (int f = 0; f < kFeatures; ++f) {
+    HashgridF v[8];
+    for (int c = 0; c < 1 << kDim; ++c)
+      v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures))));
+    interpolate<kDim>(v, fraction);
+    hn::StoreU(v[0], d, out + f * out_stride);
+  }
+}
+
+/// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
+/// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions and entries are spread the
+/// same way.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
+                        int64_t out_stride) {
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
+  const HashgridF32 d;
+  const HashgridU32 du;
+  const hn::RepartitionToWide<HashgridU32> du64;
+  const hn::RebindToSigned<decltype(du64)> di64;
+  const auto* words = reinterpret_cast<const uint64_t*>(table);
+  HashgridF fraction_low[3];
+  HashgridF fraction_high[3];
+  for (int k = 0; k < kDim; ++k) {
+    fraction_low[k] = hn::InterleaveLower(d, fraction[k], fraction[k]);
+    fraction_high[k] = hn::InterleaveUpper(d, fraction[k], fraction[k]);
+  }
+  for (int pair = 0; pair < kFeatures / 2; ++pair) {
+    HashgridF low[8];
+    HashgridF high[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      const auto word = hn::Mul(entry[c], hn::Set(du, kFeatures / 2));
+      const auto index_low = hn::BitCast(di64, hn::ZipLower(du64, word, hn::Zero(du)));
+      const auto index_high = hn::BitCast(di64, hn::ZipUpper(du64, word, hn::Zero(du)));
+      low[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_low));
+      high[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_high));
+    }
+    interpolate<kDim>(low, fraction_low);
+    interpolate<kDim>(high, fraction_high);
+    // A block of low: p0f0 p0f1 p1f0 p1f1, of high: p2f0 p2f1 p3f0 p3f1. Two rounds of interleaving sort
+    // them.
+    const auto a = hn::InterleaveLower(d, low[0], high[0]);  // p0f0 p2f0 p0f1 p2f1
+    const auto b = hn::InterleaveUpper(d, low[0], high[0]);  // p1f0 p3f0 p1f1 p3f1
+    hn::StoreU(hn::InterleaveLower(d, a, b), d, out + (2 * pair) * out_stride);
+    hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (2 * pair + 1) * out_stride);
+  }
+#endif
+}
+
+/// One vector of points: positions[d*stride] to out[f*out_stride].
+template <int kDim, int kFeatures, bool kDense>
+HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64_t stride, const float* table,
+                       float* out, int64_t out_stride) {
+  HashgridAxis axis[3];
+  for (int k = 0; k < kDim; ++k) axis[k] = hashgrid_axis(positions + k * stride, level.scale);
+  if constexpr (kDim == 2) axis[2] = axis[1];
+  HashgridU entry[8];
+  hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
+
+  const HashgridF fraction[3] = {axis[0].fraction, axis[1].fraction, axis[2].fraction};
+  if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
+    by_feature<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  } else {
+    by_pair<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+  }
+}
+
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+/// Reads `bytes` bytes into the caches. Volatile: nothing else needs what is read.
+void read_through(const void* memory, int64_t bytes) {
+  const auto* p = static_cast<const volatile char*>(memory);
+  constexpr int64_t kWalks = 4;
+  const int64_t part = bytes / kWalks / kLine * kLine;
+  for (int64_t i = 0; i < part; i += kLine)
+    for (int64_t walk = 0; walk < kWalks; ++walk) (void)p[walk * part + i];
+}
+
+template <int kDim, int kFeatures, bool kDense>
+void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
+              float* out) {
+  const int64_t lanes = int64_t(hn::Lanes(HashgridF32()));
+  const int64_t n = x.shape.n;
+  const float* table = x.table + level.offset * kFeatures;
+  const int64_t bytes = level.entries * kFeatures * 4;
+  if ((end - begin) << (kDim - 1) >= bytes / kLine) read_through(table, bytes);
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes)
+    points<kDim, kFeatures, kDense>(level, x.positions + i, n, table, out + i, n);
+  if (i == end) return;
+  // The last points, in a vector filled up with points at the origin.
+  HWY_ALIGN float position[kDim * kHashgridLanes] = {};
+  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  for (int k = 0; k < kDim; ++k)
+    for (int64_t j = i; j < end; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
+  points<kDim, kFeatures, kDense>(level, position, kHashgridLanes, table, result, kHashgridLanes);
+  for (int f = 0; f < kFeatures; ++f)
+    for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
+}
+
+template <int kDim, int kFeatures>
+void encode(const HashgridFwd::Args<float>& x) {
+  const std::vector<HashgridLevel> levels = hashgrid_levels(x.shape);
+  const int64_t n = x.shape.n;
+  // One part a level; more where threads are more than half as many as levels.
+  const int64_t parts = (2 * omp_get_max_threads() + x.shape.levels - 1) / x.shape.levels;
+  const int64_t size = (n / parts + kHashgridLanes) / kHashgridLanes * kHashgridLanes;
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < parts * x.shape.levels; ++task) {
+    const int64_t l = x.shape.levels - 1 - task / parts;
+    const int64_t begin = std::min(n, task % parts * size), end = std::min(n, begin + size);
+    if (begin == end) continue;
+    float* out = x.features + l * kFeatures * n;
+    if (levels[size_t(l)].dense) {
+      chunk_of<kDim, kFeatures, true>(levels[size_t(l)], x, begin, end, out);
+    } else {
+      chunk_of<kDim, kFeatures, false>(levels[size_t(l)], x, begin, end, out);
+    }
+  }
+}
+
+template <int kDim>
+void encode_dim(const HashgridFwd::Args<float>& x) {
+  switch (x.shape.features) {
+    case 1:
+      return encode<kDim, 1>(x);
+    case 2:
+      return encode<kDim, 2>(x);
+    case 4:
+      return encode<kDim, 4>(x);
+    case 8:
+      return encode<kDim, 8>(x);
+  }
+}
+
+void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode_all);
+void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
+
+KLAB_VARIANT(HashgridFwd, {.run = run,
+                           .parent = "06_threads",
+                           .expect = {.shape = {1 << 14, 3, 16, 2, 18, 16, 2048, 1}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif
