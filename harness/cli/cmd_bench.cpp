@@ -1,5 +1,6 @@
 // klab bench: times ladders and records them.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,6 @@
 // klab check: does every variant compute what its contract says?
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,6 @@
 // klab compare: two recorded runs against each other.
+#include <CLI/CLI.hpp>
+
 #include "harness/cli/command.h"
 #include "harness/cli/recorded.h"
 

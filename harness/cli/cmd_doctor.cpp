@@ -1,5 +1,6 @@
 // klab doctor: what is here, what is missing, how to get it, and whether timing makes sense now.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // klab explain: a lab's lesson page, or the section of one rung, set for reading.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
 #include "harness/cli/markdown.h"

@@ -1,5 +1,6 @@
 // klab list: labs, ops and variants, with the one thing each rung changes.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,6 @@
 // klab regress: measures now, compares with a baseline, and goes on measuring while it does not know.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <map>

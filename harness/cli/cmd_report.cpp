@@ -1,5 +1,6 @@
 // klab report: recorded rows as one page.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

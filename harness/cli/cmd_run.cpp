@@ -1,5 +1,6 @@
 // klab run: the tour. Each lab is checked and timed briefly, and says where to read on.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // klab step: the learner's path, one rung at a time.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <fstream>
 

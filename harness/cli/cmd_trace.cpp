@@ -1,5 +1,6 @@
 // klab trace: what a CUDA variant does to memory, line by line, without a GPU.
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

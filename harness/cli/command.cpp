@@ -2,6 +2,7 @@
 #include "harness/cli/command.h"
 
 #include <omp.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -2,6 +2,9 @@
 // own.
 //
 //   // harness/cli/cmd_greet.cpp
+//   #include <CLI/CLI.hpp>
+//   #include "harness/cli/command.h"
+//
 //   KLAB_COMMAND({.name = "greet", .summary = "say hello", .setup = [](CLI::App& app) -> std::function<int()>
 //   {
 //     auto name = std::make_shared<std::string>("world");
@@ -13,13 +16,15 @@
 // every command by the frame; find their values in settings() when the command runs.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace klab {
 

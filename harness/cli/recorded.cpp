@@ -1,6 +1,7 @@
 #include "harness/cli/recorded.h"
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <filesystem>

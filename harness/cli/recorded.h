@@ -1,13 +1,15 @@
 // Recorded runs by name: reports/recorded/<machine>/<name>.csv.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 #include "harness/cli/change_text.h"
 #include "harness/rows.h"
 #include "harness/session.h"
+
+namespace CLI {
+class App;
+}
 
 namespace klab {
 

@@ -1,5 +1,6 @@
 // klab eval: how far a model is from pictures it has not seen.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
 #include "labs/16_hash_nerf/run.h"

@@ -1,5 +1,6 @@
 // klab render: pictures and depth maps of a model, from new views or from those of its scene.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // klab results: recorded runs of train and fit-image as one Markdown table.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,6 @@
 // klab train: pictures in, a model out.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
 #include "labs/16_hash_nerf/run.h"

@@ -1,5 +1,6 @@
 // klab fit-image: learn one photograph.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
