@@ -2,13 +2,19 @@
 # Trains klab's scenes on this machine and records the results: reports/recorded/<fingerprint>/train/*.json and a rendered
 # picture. README.md's table of training comes from them (reports/readme.sh --train).
 #
-#   reports/train.sh [DATA]      DATA: a folder with lego_400, fox and albert, as far as you have them
+#   reports/train.sh [DATA [RUN...]]   DATA: a folder with lego_400, fox and albert, as far as you have them. RUN: these
+#                                      only, of those named below
 #
 # KLAB names the program (default: ./klab). Nothing else should run on the machine meanwhile; it takes about 20 minutes.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 data=${1:-}
+wanted=" ${*:2} "
+runs=" 1_built_in_60 2_lego_400_120 3_lego_400_600 4_fox_300 5_albert_60 "
+for run in $wanted; do
+  [[ $runs == *" $run "* ]] || { echo "no run is called $run; there are:$runs" >&2; exit 2; }
+done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "$klab" doctor --json >"$tmp/machine.json"
@@ -17,24 +23,28 @@ out=$root/reports/recorded/$machine
 mkdir -p "$out/train"
 mv "$tmp/machine.json" "$out/machine.json"
 
+asked() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 record() {  # NAME args of train...
   local name=$1
   shift
+  asked "$name" || return 0
   "$klab" train "$@" --out "$tmp/$name"
   cp "$tmp/$name/result.json" "$out/train/$name.json.new"
   mv "$out/train/$name.json.new" "$out/train/$name.json"
 }
 record 1_built_in_60 built-in --seconds 60
-"$klab" render "$tmp/1_built_in_60" --size 320 --out "$tmp/picture" --depth
-mkdir -p "$root/reports/pictures"
-mv "$tmp/picture/frame_0000.png" "$root/reports/pictures/scene.png"
-mv "$tmp/picture/frame_0000_depth.png" "$root/reports/pictures/scene_depth.png"
+if asked 1_built_in_60; then
+  "$klab" render "$tmp/1_built_in_60" --size 320 --out "$tmp/picture" --depth
+  mkdir -p "$root/reports/pictures"
+  mv "$tmp/picture/frame_0000.png" "$root/reports/pictures/scene.png"
+  mv "$tmp/picture/frame_0000_depth.png" "$root/reports/pictures/scene_depth.png"
+fi
 if [[ -n $data && -d $data/lego_400 ]]; then
   record 2_lego_400_120 "$data/lego_400" --seconds 120
   record 3_lego_400_600 "$data/lego_400" --seconds 600
 fi
 [[ -n $data && -d $data/fox ]] && record 4_fox_300 "$data/fox" --downscale 4 --seconds 300
-if [[ -n $data && -f $data/albert/albert.jpg ]]; then
+if [[ -n $data && -f $data/albert/albert.jpg ]] && asked 5_albert_60; then
   "$klab" fit-image "$data/albert/albert.jpg" --seconds 60 --json >"$tmp/image.json"
   mv "$tmp/image.json" "$out/train/5_albert_60.json"
 fi
