@@ -120,8 +120,8 @@ Resumed take_over(RunOptions& o, const TensorFile& file) {
 }
 
 std::string duration_text(double s) {
-  return s < 100 ? fmt::format("{:.0f} s", s)
-                 : fmt::format("{:.0f}:{:02.0f} min", std::floor(s / 60), std::fmod(s, 60));
+  const auto whole = int64_t(std::lround(s));
+  return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 
 class Metrics {
