@@ -22,6 +22,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/read_through.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -168,15 +169,6 @@ HWY_INLINE void scatter(const Block<kDim>& b, int64_t count, float* d_table) {
 }
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
-
-/// Reads `bytes` bytes into the caches. Volatile: nothing else needs what is read.
-void read_through(const void* memory, int64_t bytes) {
-  const auto* p = static_cast<const volatile char*>(memory);
-  constexpr int64_t kWalks = 4;
-  const int64_t part = bytes / kWalks / kLine * kLine;
-  for (int64_t i = 0; i < part; i += kLine)
-    for (int64_t walk = 0; walk < kWalks; ++walk) (void)p[walk * part + i];
-}
 
 template <int kDim, int kFeatures, bool kDense>
 void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Args<float>& x) {

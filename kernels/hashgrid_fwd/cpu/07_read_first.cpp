@@ -27,6 +27,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/read_through.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -119,15 +120,6 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 }
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
-
-/// Reads `bytes` bytes into the caches. Volatile: nothing else needs what is read.
-void read_through(const void* memory, int64_t bytes) {
-  const auto* p = static_cast<const volatile char*>(memory);
-  constexpr int64_t kWalks = 4;
-  const int64_t part = bytes / kWalks / kLine * kLine;
-  for (int64_t i = 0; i < part; i += kLine)
-    for (int64_t walk = 0; walk < kWalks; ++walk) (void)p[walk * part + i];
-}
 
 template <int kDim, int kFeatures, bool kDense>
 void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
