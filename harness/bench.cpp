@@ -71,9 +71,9 @@ struct Runner {
   const Variant* variant;
   Series* series;
   std::vector<std::function<void()>> calls;  // one a copy of the operands
-  size_t next = 0;
-  double once = 0;    // seconds
-  uint64_t hash = 0;  // of the outputs of one call
+  size_t last = 0;                           // copy that was used last
+  double once = 0;                           // seconds
+  uint64_t hash = 0;                         // of the outputs of one call
   Sample sample;
 };
 
@@ -231,10 +231,10 @@ class LadderTimer {
     }
     r.series->iterations = std::max<int64_t>(1, int64_t(options_.sample_seconds / std::max(r.once, 1e-9)));
     r.sample.iterations = r.series->iterations;
-    r.sample.call = [&r] { next_call(r); };
+    r.sample.call = [this, &r] { next_call(r); };
     // Whoever ran before left its own data in the caches.
     if (shape_.cache == Cache::hot && r.once < options_.sample_seconds)
-      r.sample.before = [&r] { next_call(r); };
+      r.sample.before = [this, &r] { next_call(r); };
   }
 
   /// They do not share rounds with what runs on the processor, and are checked there where they are timed.
@@ -259,8 +259,9 @@ class LadderTimer {
     for (Series& s : time_on_gpu(op_, shape_, good, options_)) entry(s.variant) = std::move(s);
   }
 
-  static void next_call(Runner& r, int64_t times = 1) {
-    for (int64_t i = 0; i < times; ++i, r.next = (r.next + 1) % r.calls.size()) r.calls[r.next]();
+  /// All take turns with the copies: one that the variant before has just used would not be cold.
+  void next_call(Runner& r, int64_t times = 1) {
+    for (; times > 0; --times) r.calls[r.last = turn_++ % r.calls.size()]();
   }
 
   /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where
@@ -297,7 +298,7 @@ class LadderTimer {
     if (!(roof.work > 0)) return;
     auto arrays = arrays_to_move(roof.ceiling.kind);
     sampler_ = arrays.empty() ? std::make_unique<CeilingSampler>(roof.ceiling)
-                              : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays));
+                              : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
     ladder_.ceiling = name_of(roof.ceiling);
     ladder_.ceiling_method = sampler_->method();
     ladder_.ceiling_work = roof.work;
@@ -318,8 +319,7 @@ class LadderTimer {
   /// must be what the first call wrote. Accumulated outputs have grown and are left to check_after().
   void compare_timed(Runner& r) {
     if (!options_.check || inputs_.accumulates() || !r.variant->numerics.deterministic) return;
-    const size_t last = (r.next + r.calls.size() - 1) % r.calls.size();
-    if (inputs_.hash_of_outputs(int64_t(last)) != r.hash)
+    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash)
       condemn(r, "after timing: the timed calls wrote other outputs than the first call");
   }
 
@@ -356,7 +356,7 @@ class LadderTimer {
   /// and it must still pass the check on inputs it has not seen.
   void check_after() {
     for (auto& r : runners_) {
-      const int64_t copy = int64_t(r->next);
+      const auto copy = int64_t(turn_ % r->calls.size());
       inputs_.reset(copy);
       next_call(*r);
       if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash)
@@ -374,6 +374,7 @@ class LadderTimer {
   const BenchShape& shape_;
   const BenchOptions& options_;
   BenchInputs inputs_;
+  size_t turn_ = 0;  // calls so far: which copy is next
   Ladder ladder_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<const Variant*> on_gpu_;

@@ -28,7 +28,7 @@ struct BenchOptions {
   bool check = true;  // values before and after timing; a variant that fails is not timed
   double check_work =
       1e300;  // FLOP and bytes: a larger shape is checked at a smaller one, halved until it is below
-  int cold_caches = 4;  // how many last-level caches the copies of cold operands fill together
+  int cold_caches = 4;  // how many last-level caches the other copies of cold operands fill together
   std::function<void(const std::string& what, int round, int rounds)> progress;
   std::function<double()>
       now;  // seconds of a clock that takes the place of the machine's, for tests of what follows

@@ -47,7 +47,7 @@ void draw(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs
 
 int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory, int caches) {
   if (footprint <= 0) return 1;
-  const int64_t wanted = (caches * last_level + footprint - 1) / footprint;
+  const int64_t wanted = 1 + (caches * last_level + footprint - 1) / footprint;
   return std::clamp<int64_t>(std::min(wanted, memory / footprint), 1, 8192);
 }
 
@@ -74,7 +74,7 @@ BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t
     const double each = double(footprint) * 1e-6;
     text_ = count == 1 ? fmt::format("cold: {:.4g} MB", each)
                        : fmt::format("cold: {} copies of {:.4g} MB", count, each);
-    if (count * footprint < 2 * last) text_ += ", fewer than would empty the cache";
+    if ((count - 1) * footprint < last) text_ += ", fewer than would empty the cache";
   }
   for (const TensorSpec& s : specs_) accumulates_ = accumulates_ || s.role == Role::accumulate;
   if (!accumulates_) return;

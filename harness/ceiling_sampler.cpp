@@ -56,7 +56,7 @@ struct CeilingSampler::State {
   std::string name;
   int64_t repeats = 1;
   std::vector<MoveOperands> arrays;  // of somebody else, in place of `memory`
-  size_t next = 0;                   // of them
+  size_t* turn = nullptr;            // passes over them so far
 
   struct Measured {
     double seconds, work;
@@ -81,8 +81,8 @@ struct CeilingSampler::State {
       const auto begin = std::chrono::steady_clock::now();
 #pragma omp parallel num_threads(which.threads) reduction(+ : work)
       for (int64_t i = 0; i < count; ++i)
-        work += run_move_loop(loop, part(arrays[(next + size_t(i)) % arrays.size()]), 1);
-      next = (next + size_t(count)) % arrays.size();
+        work += run_move_loop(loop, part(arrays[(*turn + size_t(i)) % arrays.size()]), 1);
+      *turn += size_t(count);
       return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), work};
     }
     const int64_t bytes = chunk();
@@ -161,12 +161,13 @@ CeilingSampler::CeilingSampler(const Ceiling& which) : state_(std::make_unique<S
   s.choose_method();
 }
 
-CeilingSampler::CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays)
+CeilingSampler::CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays, size_t& turn)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.which = which;
   s.which.threads = std::max(1, which.threads);
   s.arrays = std::move(arrays);
+  s.turn = &turn;
   s.choose_method();
 }
 

@@ -76,8 +76,9 @@ class CeilingSampler {
  public:
   explicit CeilingSampler(const Ceiling& which);
   /// For copy and copy_2_to_1: over these arrays in turn, a pass over one of them for each of the next. What a byte
-  /// of memory costs depends on the pages that hold it, so kernels are compared with a copy on their own.
-  CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays);
+  /// of memory costs depends on the pages that hold it, so kernels are compared with a copy on their own. `turn`
+  /// counts the passes and says whose turn it is; kernels that use the arrays count in it, too. It must outlive this.
+  CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays, size_t& turn);
   ~CeilingSampler();
   CeilingSampler(const CeilingSampler&) = delete;
   CeilingSampler& operator=(const CeilingSampler&) = delete;

@@ -144,12 +144,35 @@ TEST(BenchTime, FewerRoundsWhenTheyWouldTakeTooLong) {
 
 TEST(Cold, CopiesExceedTheCacheSeveralTimes) {
   constexpr int64_t mb = 1 << 20;
-  EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 1000 * mb), 13);
-  EXPECT_EQ(copies_for_cold(128 * mb, 32 * mb, 1000 * mb), 1);
+  EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 1000 * mb), 14);
+  EXPECT_EQ(copies_for_cold(128 * mb, 32 * mb, 1000 * mb), 2);
+  EXPECT_EQ(copies_for_cold(500 * mb, 32 * mb, 1000 * mb), 2)
+      << "what is left of one call, the next would find";
   EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 55 * mb), 5) << "bounded by memory";
   EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 5 * mb), 1);
   EXPECT_EQ(copies_for_cold(0, 32 * mb, mb), 1);
-  EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 1000 * mb, 2), 7);
+  EXPECT_EQ(copies_for_cold(10 * mb, 32 * mb, 1000 * mb, 2), 8);
+}
+
+TEST(Cold, NoCallUsesTheCopyOfTheCallBefore) {
+  const float* before = nullptr;
+  int calls = 0, again = 0;
+  const auto watch = [&](const auto& x) {
+    right(x);
+    ++calls;
+    again += x.a == before;
+    before = x.a;
+  };
+  const Variant first = variant<Only>("01_a", OnlyRun(watch)), second = variant<Only>("02_b", OnlyRun(watch));
+  const Variant* list[] = {&first, &second};
+  const int64_t n = last_level_bytes(this_machine()) / 8;  // one copy fills the cache
+  BenchOptions o = quick_options();
+  o.check = false;
+  o.rounds = 9;
+  o.cold_caches = 1;
+  bench(lab_op<Only>(), {.name = "cold", .shape = {n}, .cache = Cache::cold}, list, o);
+  EXPECT_GT(calls, 2 * o.rounds);
+  EXPECT_LE(again, 2) << "the first call of each variant is its own";
 }
 
 TEST(Cold, CallsRotateAmongTheCopies) {

@@ -140,8 +140,10 @@ TEST(Ceiling, ACopyGoesOverTheArraysItIsGiven) {
       for (int64_t i = 0; i < n; ++i) a[i] = float(i), b[i] = 2, c[i] = -1;
       arrays.push_back({a, kind == CeilingKind::copy ? nullptr : b, c, n});
     }
-    CeilingSampler sampler({.kind = kind, .level = 4, .threads = 2}, arrays);
+    size_t turn = 0;
+    CeilingSampler sampler({.kind = kind, .level = 4, .threads = 2}, arrays, turn);
     EXPECT_GT(sampler.sample(0.01), 1e8);
+    EXPECT_GE(turn, 2U) << "passes are counted where others count theirs";
     const float more = kind == CeilingKind::copy ? 0 : 2;
     for (const MoveOperands& set : arrays)
       for (int64_t i = 0; i < n / 1024 * 1024; ++i) ASSERT_EQ(set.c[i], set.a[i] + more) << i;
