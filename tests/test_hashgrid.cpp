@@ -2,6 +2,7 @@
 //
 // ctest: sanitized
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <random>
@@ -165,6 +166,25 @@ TEST_P(HashgridForward, GridPointsGiveTheirEntries) {
     for (int64_t f = 0; f < 2; ++f)
       EXPECT_EQ(c.features[size_t(f * 9 + i)], float(hashgrid_index(level, 2, corner) * 2 + f)) << i;
   }
+}
+
+TEST_P(HashgridForward, LevelsLargerThanCachesNearTheCore) {
+  const Variant* one[] = {GetParam()};
+  const LabOp* op = find_op("hashgrid_fwd");
+  ASSERT_NE(op, nullptr);
+  CheckOptions options;
+  options.quick = true;
+  // 2 MB dense and 4 MB hashed, with enough points for a thread that rungs choosing their way by either go the other one.
+  options.shape = {70003, 3, 2, 4, 18, 51, 200, 0};
+  const auto levels = hashgrid_levels(HashgridShape{70003, 3, 2, 4, 18, 51, 200});
+  ASSERT_TRUE(levels[0].dense);
+  ASSERT_FALSE(levels[1].dense);
+  ASSERT_GT(levels[0].entries * 16, 1 << 21);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(2);
+  const auto results = check(*op, one, options).variants;
+  omp_set_num_threads(threads);
+  for (const CheckResult& r : results) EXPECT_TRUE(r.passed()) << r.variant;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HashgridForward, testing::ValuesIn(variants_of("hashgrid_fwd", "cpu")),
