@@ -223,6 +223,16 @@ TEST_P(HashgridBackward, SizesBeyondBlocksAndBatches) {
   }
 }
 
+TEST_P(HashgridBackward, LevelsLargerThanCachesNearTheCore) {
+  const LabOp* op = find_op("hashgrid_bwd");
+  const Variant* const one[] = {GetParam()};
+  CheckOptions options;
+  options.quick = true;
+  options.gradients = false;
+  options.shape = {20003, 3, 2, 4, 18, 51, 200, 0};  // 2 MB dense, 4 MB hashed
+  for (const CheckResult& r : check(*op, one, options).variants) EXPECT_TRUE(r.passed()) << r.variant;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, HashgridBackward, testing::ValuesIn(variants_of("hashgrid_bwd", "cpu")),
                          [](const auto& given) { return given.param->rung; });
 
