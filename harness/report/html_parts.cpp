@@ -223,7 +223,9 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                  if (!r->ceiling.empty()) {
                    caption += fmt::format(" Red: ceiling {}, {} {}.", escaped(r->ceiling),
                                           three_digits(r->ceiling_per_second * 1e-9),
-                                          r->ceiling.starts_with("fma") ? "GFLOP/s" : "GB/s");
+                                          r->ceiling.starts_with("fma")      ? "GFLOP/s"
+                                          : r->ceiling.starts_with("gather") ? "GB/s of random reads"
+                                                                             : "GB/s");
                    break;
                  }
                html += figure(drawn.svg(key), caption + " × over naive." + predictions_html(*view));

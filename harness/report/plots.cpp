@@ -96,7 +96,12 @@ std::string Plots::ladder(const LadderView& view) {
     const double rate = view.rate(r) * 1e-9, scale = rate * r.time.value;
     const double low = scale / r.time.high, high = scale / r.time.low;
     longest = std::max({longest, rate, std::min(high, 1.3 * rate)});  // a wild interval may leave the picture
-    if (view.flops == r.ceiling.starts_with("fma")) ceiling = std::max(ceiling, r.ceiling_per_second * 1e-9);
+    // Random reads are counted in another unit than bars: the line stands where a rung at the ceiling would.
+    if (r.ceiling.starts_with("gather")) {
+      if (r.of_ceiling && r.of_ceiling->value > 0) ceiling = rate / r.of_ceiling->value;
+    } else if (view.flops == r.ceiling.starts_with("fma")) {
+      ceiling = std::max(ceiling, r.ceiling_per_second * 1e-9);
+    }
     const std::string times = r.over_naive ? three_digits(r.over_naive->value) + "×" : "";
     data += fmt::format("{} {} {} {} {} {}\n", i + 1, rate, low, high, is_peer(r) ? "0x8a8f98" : "0x3b7dd8",
                         times.empty() ? "\"\"" : quoted(times));
