@@ -14,8 +14,8 @@ namespace klab {
 
 class BenchInputs {
  public:
-  /// Draws inputs by seed; all but one of the cold ones' copies fill `caches` last-level caches. Throws std::invalid_argument when one set does
-  /// not fit in half of the free memory.
+  /// Draws inputs by seed; when cold, all copies but one fill `caches` last-level caches. Throws
+  /// std::invalid_argument when one set does not fit in half of the free memory.
   BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed, int caches = 4);
 
   int64_t copies() const { return int64_t(copies_.size()); }
@@ -38,8 +38,9 @@ class BenchInputs {
 };
 
 /// Copies needed so that the others push a copy of `footprint` bytes out of a last-level cache between two of
-/// its turns: together `caches` times the cache, within `memory` bytes. A large copy needs another one, too: it does not
-/// push itself out where what is written goes around the caches, or where they keep more than what came last.
+/// its turns: together `caches` times the cache, within `memory` bytes. A large copy needs another one, too: it
+/// does not push itself out where what is written goes around the caches, or where they keep more than what came
+/// last.
 int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory, int caches = 4);
 
 }  // namespace klab

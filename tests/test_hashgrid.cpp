@@ -174,7 +174,8 @@ TEST_P(HashgridForward, LevelsLargerThanCachesNearTheCore) {
   ASSERT_NE(op, nullptr);
   CheckOptions options;
   options.quick = true;
-  // 2 MB dense and 4 MB hashed, with enough points for a thread that rungs choosing their way by either go the other one.
+  // 2 MB dense and 4 MB hashed, and many points for each of two threads: rungs that go another way with large levels or
+  // with many points do so here.
   options.shape = {70003, 3, 2, 4, 18, 51, 200, 0};
   const auto levels = hashgrid_levels(HashgridShape{70003, 3, 2, 4, 18, 51, 200});
   ASSERT_TRUE(levels[0].dense);

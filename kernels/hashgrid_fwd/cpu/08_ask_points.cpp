@@ -105,7 +105,7 @@ struct Looked {
   HWY_ALIGN float fraction[3][kHashgridLanes];
 };
 
-/// Cells of the points at positions[d*stride]. kAsk: asks for the lines of their corners, one for two along x.
+/// Cells of the points at positions[d*stride]. kAsk: asks for the lines of their corners.
 template <int kDim, int kFeatures, bool kDense, bool kAsk>
 HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t stride, const float* table,
                      Looked& out) {
@@ -119,7 +119,7 @@ HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t
   hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
   for (int c = 0; c < 1 << kDim; ++c) hn::Store(entry[c], HashgridU32(), out.entry[c]);
   if constexpr (kAsk)
-    for (int c = 0; c < 1 << kDim; c += 1)
+    for (int c = 0; c < 1 << kDim; ++c)
       for (size_t j = 0; j < hn::Lanes(HashgridU32()); ++j)
         __builtin_prefetch(table + size_t(out.entry[c][j]) * kFeatures);
 }

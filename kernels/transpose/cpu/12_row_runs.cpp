@@ -14,7 +14,7 @@
 //           good or a bad day. Tiles copied to a buffer and turned from there, or lines of one row of the result kept until
 //           they leave together: slower. Two buffers in L1, so that a tile leaves while the next is turned and lines come and go
 //           at one pace: equal in large tiles of 32x128, slower where rows begin anywhere. Reading alone in this order, or
-//           writing alone, comes within a few percent of a copy; it is both together that lose.
+//           writing alone, comes within a tenth of a copy; it is both together that lose.
 #include <omp.h>
 
 #include <algorithm>
