@@ -105,6 +105,93 @@ TEST(VolumeRendering, ANanIsNotSwallowed) {
   }
 }
 
+/// Inputs and outputs of composite_fwd for rays of given lengths; nothing is opaque.
+struct ManyRays {
+  explicit ManyRays(const std::vector<int>& lengths) : rays(lengths.size()) {
+    for (const int n : lengths) begin.push_back(begin.back() + n);
+    const auto samples = size_t(begin.back());
+    for (size_t i = 0; i < 3 * samples; ++i) rgb.push_back(float(i * 37 % 101) / 101);
+    for (size_t i = 0; i < samples; ++i) {
+      raw.push_back(float(i * 53 % 89) / 89 - 2);
+      delta.push_back(0.05F + float(i * 29 % 97) / 400);
+      t.push_back(1 + float(i * 11 % 83) / 83);
+    }
+    for (size_t i = 0; i < 3 * rays; ++i) background.push_back(float(i * 13 % 31) / 31);
+    color.assign(3 * rays, NAN), opacity.assign(rays, NAN), depth.assign(rays, NAN);
+  }
+  void run(const Variant& variant) {
+    const std::vector<int64_t> shape = {int64_t(rays), begin.back()};
+    std::vector<void*> p = {begin.data(),      raw.data(),   rgb.data(),     delta.data(), t.data(),
+                            background.data(), color.data(), opacity.data(), depth.data()};
+    variant.bind(shape, p)();
+  }
+  size_t rays;
+  std::vector<int32_t> begin = {0};
+  std::vector<float> raw, rgb, delta, t, background, color, opacity, depth;
+};
+
+/// Lengths that meet vectors, turns and blocks of every size at every place: runs of equal ones, with gaps.
+std::vector<int> lengths_of_every_kind() {
+  std::vector<int> lengths;
+  for (const int n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33})
+    for (int k = 0; k < 3 + 1500 / n; ++k) lengths.push_back((k + n) % 6 == 0 ? 0 : n);
+  for (int k = 0; k < 600; ++k) lengths.push_back(k * k % 11 == 0 ? k % 40 : k % 3);
+  lengths.insert(lengths.end(), 1500, 0);
+  lengths.push_back(20);
+  return lengths;
+}
+
+TEST(VolumeRendering, RaysOfEveryLengthAtEveryPlace) {
+  const std::vector<int> lengths = lengths_of_every_kind();
+  for (const Variant* v : variants_of("composite_fwd")) {
+    ManyRays x(lengths);
+    if (!v->supported(std::vector<int64_t>{int64_t(x.rays), x.begin.back()}, Host{.threads = 2}).empty())
+      continue;
+    x.run(*v);
+    for (size_t r = 0; r < x.rays; ++r) {
+      const auto first = size_t(x.begin[r]), n = size_t(lengths[r]), samples = size_t(x.begin.back());
+      const std::vector<double> raw(x.raw.begin() + int64_t(first), x.raw.begin() + int64_t(first + n));
+      const std::vector<double> delta(x.delta.begin() + int64_t(first), x.delta.begin() + int64_t(first + n));
+      const TracedRay ray = trace(raw.data(), delta.data(), int64_t(n));
+      double sum[4] = {};
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t c = 0; c < 3; ++c) sum[c] += ray.weight[i] * x.rgb[c * samples + first + i];
+        sum[3] += ray.weight[i] * x.t[first + i];
+      }
+      for (size_t c = 0; c < 3; ++c)
+        ASSERT_NEAR(x.color[c * x.rays + r], sum[c] + ray.T[n] * x.background[c * x.rays + r], 1e-5)
+            << v->id << ' ' << r;
+      ASSERT_NEAR(x.opacity[r], 1 - ray.T[n], 1e-5) << v->id << ' ' << r;
+      ASSERT_NEAR(x.depth[r], sum[3], 2e-5) << v->id << ' ' << r;
+    }
+  }
+}
+
+TEST(VolumeRendering, ANanStaysInItsRay) {
+  const std::vector<int> lengths = lengths_of_every_kind();
+  for (const Variant* v : variants_of("composite_fwd")) {
+    ManyRays x(lengths), clean(lengths);
+    if (!v->supported(std::vector<int64_t>{int64_t(x.rays), x.begin.back()}, Host{.threads = 2}).empty())
+      continue;
+    std::vector<bool> ill(x.rays);
+    for (size_t r = 5; r < x.rays; r += 17)
+      if (lengths[r] > 0) {
+        ill[r] = true;
+        const auto at = size_t(x.begin[r] + int(r) % lengths[r]);
+        std::vector<float>& where = r % 2 == 0 ? x.rgb : x.raw;
+        where[at] = std::numeric_limits<float>::quiet_NaN();
+      }
+    x.run(*v);
+    clean.run(*v);
+    for (size_t r = 0; r < x.rays; ++r) {
+      ASSERT_EQ(std::isnan(x.color[r]), ill[r]) << v->id << ' ' << r;
+      if (!ill[r]) {
+        ASSERT_EQ(x.color[r], clean.color[r]) << v->id << ' ' << r;
+      }
+    }
+  }
+}
+
 TEST(SphericalHarmonics, AreOrthonormal) {
   // Midpoints in azimuth are exact for these degrees; in z, Simpson's rule over polynomials of degree 6 converges.
   constexpr int kAround = 16, kAlong = 2000;

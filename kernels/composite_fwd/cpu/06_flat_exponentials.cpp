@@ -56,7 +56,7 @@ void composite(const CompositeFwd::Args<float>& x) {
     // 3. Transmittance behind every sample.
     for (int64_t i = 0; i < to - from; i += lanes)
       hn::StoreU(exp_minus(d, hn::LoadU(d, behind.data() + i)), d, behind.data() + i);
-    // 4. Weights and their sums, ray by ray. Colors past the end of the ray are loaded as 0.
+    // 4. Weights and their sums, ray by ray. Past the end of the ray both are 0, whatever the next one holds.
     for (int64_t r = first; r < last; ++r) {
       auto red = hn::Zero(d), green = hn::Zero(d), blue = hn::Zero(d), depth = hn::Zero(d);
       auto in_front = hn::Set(d, 1.0F);
@@ -64,7 +64,8 @@ void composite(const CompositeFwd::Args<float>& x) {
       for (int64_t i = x.ray_begin[r]; i < end; i += lanes) {
         const size_t count = size_t(std::min(lanes, end - i));
         const auto after = hn::LoadU(d, behind.data() + (i - from));
-        const auto weight = hn::Sub(shift_in(d, after, in_front), after);
+        const auto weight =
+            hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(shift_in(d, after, in_front), after));
         red = hn::MulAdd(weight, load_first(d, x.rgb + i, count), red);
         green = hn::MulAdd(weight, load_first(d, x.rgb + samples + i, count), green);
         blue = hn::MulAdd(weight, load_first(d, x.rgb + 2 * samples + i, count), blue);
