@@ -2,12 +2,14 @@
 // Volume rendering, spherical harmonics, pixel losses and Adam against values worked out elsewhere, and the ends of
 // the range that the drawn inputs of the check do not reach.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "harness/check.h"
 #include "harness/lab.h"
 #include "harness/registry.h"
 #include "reference/adam/adam.h"
@@ -189,6 +191,50 @@ TEST(VolumeRendering, ANanStaysInItsRay) {
         ASSERT_EQ(x.color[r], clean.color[r]) << v->id << ' ' << r;
       }
     }
+  }
+}
+
+TEST(VolumeRendering, ANanStaysInItsRaysGradients) {
+  const std::vector<int> lengths = lengths_of_every_kind();
+  for (const Variant* v : variants_of("composite_bwd", "cpu")) {
+    ManyRays x(lengths);
+    const size_t samples = size_t(x.begin.back());
+    std::vector<float> d_color(3 * x.rays, 0.5F), d_opacity(x.rays, 0.25F), d_depth(x.rays, 0.125F);
+    std::vector<bool> ill(x.rays);
+    for (size_t r = 5; r < x.rays; r += 17)
+      if (lengths[r] > 0) {
+        ill[r] = true;
+        x.raw[size_t(x.begin[r] + int(r) % lengths[r])] = std::numeric_limits<float>::quiet_NaN();
+      }
+    std::vector<float> d_raw(samples), d_rgb(3 * samples);
+    const std::vector<int64_t> shape = {int64_t(x.rays), int64_t(samples)};
+    std::vector<void*> p = {
+        x.begin.data(),      x.raw.data(),   x.rgb.data(),     x.delta.data(), x.t.data(),  //
+        x.background.data(), d_color.data(), d_opacity.data(), d_depth.data(), d_raw.data(), d_rgb.data()};
+    v->bind(shape, p)();
+    for (size_t r = 0; r < x.rays; ++r) {
+      bool nan = false;
+      for (auto i = size_t(x.begin[r]); i < size_t(x.begin[r + 1]); ++i) nan = nan || std::isnan(d_raw[i]);
+      ASSERT_EQ(nan, ill[r]) << v->id << ' ' << r;
+    }
+  }
+}
+
+TEST(VolumeRendering, MoreSamplesThanCachesHold) {
+  for (const char* name : {"composite_fwd", "composite_bwd"}) {
+    const LabOp* op = find_op(name);
+    ASSERT_NE(op, nullptr);
+    const Variant* const best[] = {variants_of(name, "cpu").back()};
+    CheckOptions options;
+    options.quick = true;
+    options.shape = {40000,
+                     (1 << 21) + 208};  // rungs that write around the caches do so from 2^21 samples on
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(3);
+    const auto results = check(*op, best, options).variants;
+    omp_set_num_threads(threads);
+    ASSERT_FALSE(results.empty());
+    for (const CheckResult& r : results) EXPECT_TRUE(r.passed()) << r.variant;
   }
 }
 

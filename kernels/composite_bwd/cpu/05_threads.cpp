@@ -61,7 +61,7 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
     // 3. Transmittance behind every sample.
     for (int64_t i = 0; i < to - from; i += lanes)
       hn::StoreU(exp_minus(d, hn::LoadU(d, behind.data() + i)), d, behind.data() + i);
-    // 4. Gradients, ray by ray. Colors and distances past the end of the ray are loaded as 0.
+    // 4. Gradients, ray by ray. Past the end of the ray weights, colors and distances are 0, whatever the next one holds.
     for (int64_t r = first; r < last; ++r) {
       const int64_t begin = x.ray_begin[r], end = x.ray_begin[r + 1];
       const auto red = hn::Set(d, x.d_color[r]), green = hn::Set(d, x.d_color[rays + r]);
@@ -72,7 +72,8 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
       for (; i < end && hn::GetLane(in_front) >= float(CompositeFwd::stop); i += lanes) {
         const size_t count = size_t(std::min(lanes, end - i));
         const auto after = hn::LoadU(d, behind.data() + (i - from));
-        const auto weight = hn::Sub(shift_in(d, after, in_front), after);
+        const auto weight =
+            hn::IfThenElseZero(hn::FirstN(d, count), hn::Sub(shift_in(d, after, in_front), after));
         // Lanes past the end hold another ray's; the last one of this ray is needed for its background.
         in_front = end - i < lanes ? hn::Set(d, behind[size_t(end - 1 - from)]) : last_lane(d, after);
         auto p = hn::Mul(depth, load_first(d, x.t + i, count));

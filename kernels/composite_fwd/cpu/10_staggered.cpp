@@ -28,6 +28,7 @@
 #include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
+#include "kernels/common/ray_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -35,13 +36,6 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::CappedTag<float, 16>;
-using DU = hn::RebindToUnsigned<D>;
-using V = hn::Vec<D>;
-using U = hn::Vec<DU>;
-using M = hn::Mask<D>;
-
-constexpr int64_t kLanes = int64_t(hn::MaxLanes(D()));
 constexpr int64_t kStep = 2 * kLanes;  // samples of a turn
 constexpr int64_t kLag = 3;            // turns from the first stage to the last
 constexpr int64_t kBlock = 512;        // samples whose rays are looked up together
@@ -51,40 +45,6 @@ constexpr size_t kTogether =
     kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together: a turn may end two
 constexpr size_t kSlots = 32;             // rays that may have ended before
 static_assert(kSlots % kTogether == 0 && kSlots >= 2 * kTogether + size_t(kLanes));
-
-/// A vector's word has a bit for each lane where a ray begins, and this one.
-constexpr uint32_t kAlways = uint32_t(1) << 31;
-
-/// Of lane i: the bits of lanes (i - 2^k, i], or the bit that is always set where there are not as many. [4]: the bits of
-/// all lanes up to i. [5]: its own.
-HWY_ALIGN constexpr std::array<std::array<uint32_t, 16>, 6> kBits = [] {
-  std::array<std::array<uint32_t, 16>, 6> bits{};
-  for (uint32_t i = 0; i < 16; ++i) {
-    for (uint32_t k = 0, by = 1; k < 4; ++k, by *= 2)
-      bits[k][i] = i < by ? kAlways : ((uint32_t(1) << by) - 1) << (i - by + 1);
-    bits[4][i] = (uint32_t(2) << i) - 1;
-    bits[5][i] = uint32_t(1) << i;
-  }
-  return bits;
-}();
-
-/// Lanes none of whose kBits[k] are set in `word`.
-HWY_INLINE M none_of(U word, size_t k) {
-  const DU d;
-  return hn::RebindMask(D(), hn::Eq(hn::And(word, hn::Load(d, kBits[k].data())), hn::Zero(d)));
-}
-
-/// Lanes whose bits are set.
-HWY_INLINE M mask_of(uint32_t bits) { return hn::Not(none_of(hn::Set(DU(), bits), 5)); }
-
-/// Inclusive sums within rays; `before` is the last vector's result, spread by last_lane.
-HWY_INLINE V scan(uint32_t word, V v, V before) {
-  const D d;
-  const U begins = hn::Set(DU(), word);
-  for (int k = 0, by = 1; by < int(kLanes); ++k, by *= 2)
-    v = hn::Add(v, hn::IfThenElseZero(none_of(begins, size_t(k)), lanes_up(d, v, by)));
-  return hn::Add(v, hn::IfThenElseZero(none_of(begins, 4), before));
-}
 
 /// The rays [next, last) of a thread, looked up a block of the stream at a time.
 struct Rays {
