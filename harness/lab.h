@@ -15,7 +15,7 @@ namespace klab {
 /// Where the operands are when the clock starts.
 enum class Cache {
   hot,   // the same buffers every time
-  cold,  // rotated among copies that together exceed the last-level cache several times
+  cold,  // each call takes the next of several copies; the others fill the last-level cache several times
 };
 
 struct BenchShape {

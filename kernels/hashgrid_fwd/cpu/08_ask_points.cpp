@@ -1,17 +1,19 @@
-// hashgrid_fwd.cpu.08_ask_points: the lines of the points to come are asked for, two vectors ahead.
+// hashgrid_fwd.cpu.08_ask_points: the lines of the points to come are asked for, three vectors ahead.
 //
-// CHANGE    cells and entries are computed two vectors of points before their corners are gathered; they wait in L1, and the
-//           line of every corner is asked for. A level with that many points is not read through first. Levels that fit
-//           near the core, and few points, go the parent's way.
+// CHANGE    cells and entries are computed three vectors of points before their corners are gathered; they wait in L1.
+//           Between gathers the line of every corner to come is asked for. A level with that many points is not read
+//           through first. In levels that fit near the core, and with few points, nothing is asked for.
 // EXPECT    a gather instruction is dozens of small steps, and a core looks only a few hundred ahead: it hardly gets past
 //           the vector at hand, whose lines it then waits for. Asked for beforehand they come while it gathers. At least
 //           1.1 times faster with 2^18 points along rays; most where an entry is large, so that corners share no line.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for what is under way.
 // TRIED     asking for one of two corners along x, which mostly share a line: half of the gain. Computing the entries twice,
-//           once to ask and once to gather: slower. Three to six vectors ahead: no difference. Asking in levels that L2
-//           holds, too: slower the more there are. Reading a level through first, too: a little slower. Streaming stores
-//           for the results: slower.
+//           once to ask and once to gather: slower. Asking for all corners of a vector before the first gather: a few
+//           percent slower. Asking in levels that L2 holds, too: slower the more there are. Reading a level through first,
+//           too: a little slower. Streaming stores for the results: no difference. Plain loads of eight bytes, and points
+//           interpolated one by one in registers of sixteen: a fifth faster in levels that L1 or L2 holds, equal beyond,
+//           where what a core can have under way to the shared cache is the limit, whoever asks.
 #include <omp.h>
 
 #include <algorithm>
@@ -43,17 +45,31 @@ HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
   }
 }
 
-/// One feature at a time, four bytes a lane.
-template <int kDim, int kFeatures>
+/// A vector of points between its cells and its corners.
+struct Looked {
+  HWY_ALIGN uint32_t entry[8][kHashgridLanes];
+  HWY_ALIGN float fraction[3][kHashgridLanes];
+};
+
+/// Asks for the lines of corner c, of lanes [begin, end).
+template <int kFeatures>
+HWY_INLINE void ask(const Looked& soon, int c, const float* table, size_t begin, size_t end) {
+  for (size_t j = begin; j < end; ++j) __builtin_prefetch(table + size_t(soon.entry[c][j]) * kFeatures);
+}
+
+/// One feature at a time, four bytes a lane. kAsk, here and below: the lines of `soon` are asked for between gathers.
+template <int kDim, int kFeatures, bool kAsk>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
-                           int64_t out_stride) {
+                           int64_t out_stride, const Looked& soon) {
   const HashgridF32 d;
   const hn::RebindToSigned<HashgridF32> di;
   const HashgridU32 du;
   for (int f = 0; f < kFeatures; ++f) {
     HashgridF v[8];
-    for (int c = 0; c < 1 << kDim; ++c)
+    for (int c = 0; c < 1 << kDim; ++c) {
+      if (kAsk && f == 0) ask<kFeatures>(soon, c, table, 0, hn::Lanes(d));
       v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures))));
+    }
     interpolate<kDim>(v, fraction);
     hn::StoreU(v[0], d, out + f * out_stride);
   }
@@ -62,9 +78,9 @@ HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, co
 /// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
 /// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions and entries are spread the
 /// same way.
-template <int kDim, int kFeatures>
+template <int kDim, int kFeatures, bool kAsk>
 HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
-                        int64_t out_stride) {
+                        int64_t out_stride, const Looked& soon) {
 #if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
   const HashgridF32 d;
   const HashgridU32 du;
@@ -84,7 +100,10 @@ HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const
       const auto word = hn::Mul(entry[c], hn::Set(du, kFeatures / 2));
       const auto index_low = hn::BitCast(di64, hn::ZipLower(du64, word, hn::Zero(du)));
       const auto index_high = hn::BitCast(di64, hn::ZipUpper(du64, word, hn::Zero(du)));
+      const size_t lanes = hn::Lanes(d);
+      if (kAsk && pair == 0) ask<kFeatures>(soon, c, table, 0, lanes / 2);
       low[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_low));
+      if (kAsk && pair == 0) ask<kFeatures>(soon, c, table, lanes / 2, lanes);
       high[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_high));
     }
     interpolate<kDim>(low, fraction_low);
@@ -99,16 +118,9 @@ HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const
 #endif
 }
 
-/// A vector of points between its cells and its corners.
-struct Looked {
-  HWY_ALIGN uint32_t entry[8][kHashgridLanes];
-  HWY_ALIGN float fraction[3][kHashgridLanes];
-};
-
-/// Cells of the points at positions[d*stride]. kAsk: asks for the lines of their corners.
-template <int kDim, int kFeatures, bool kDense, bool kAsk>
-HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t stride, const float* table,
-                     Looked& out) {
+/// Cells of the points at positions[d*stride].
+template <int kDim, bool kDense>
+HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t stride, Looked& out) {
   HashgridAxis axis[3];
   for (int k = 0; k < kDim; ++k) {
     axis[k] = hashgrid_axis(positions + k * stride, level.scale);
@@ -118,23 +130,20 @@ HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t
   HashgridU entry[8];
   hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
   for (int c = 0; c < 1 << kDim; ++c) hn::Store(entry[c], HashgridU32(), out.entry[c]);
-  if constexpr (kAsk)
-    for (int c = 0; c < 1 << kDim; ++c)
-      for (size_t j = 0; j < hn::Lanes(HashgridU32()); ++j)
-        __builtin_prefetch(table + size_t(out.entry[c][j]) * kFeatures);
 }
 
 /// Features of a vector of points, to out[f*out_stride].
-template <int kDim, int kFeatures>
-HWY_INLINE void gather(const Looked& at, const float* table, float* out, int64_t out_stride) {
+template <int kDim, int kFeatures, bool kAsk>
+HWY_INLINE void gather(const Looked& at, const Looked& soon, const float* table, float* out,
+                       int64_t out_stride) {
   HashgridU entry[8];
   for (int c = 0; c < 1 << kDim; ++c) entry[c] = hn::Load(HashgridU32(), at.entry[c]);
   HashgridF fraction[3];
   for (int k = 0; k < kDim; ++k) fraction[k] = hn::Load(HashgridF32(), at.fraction[k]);
   if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
-    by_feature<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+    by_feature<kDim, kFeatures, kAsk>(entry, fraction, table, out, out_stride, soon);
   } else {
-    by_pair<kDim, kFeatures>(entry, fraction, table, out, out_stride);
+    by_pair<kDim, kFeatures, kAsk>(entry, fraction, table, out, out_stride, soon);
   }
 }
 
@@ -143,16 +152,16 @@ template <int kDim, int kFeatures, bool kDense, bool kAsk>
 void whole_vectors(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin,
                    int64_t vectors, const float* table, float* out) {
   const int64_t lanes = int64_t(hn::Lanes(HashgridF32())), n = x.shape.n;
-  constexpr int64_t kAhead = kAsk ? 2 : 0, kWaiting = 4;
-  Looked waiting[kWaiting];
+  constexpr int64_t kAhead = 3, kWaiting = 4;
+  Looked waiting[kWaiting] = {};
   const auto look_at = [&](int64_t v) HWY_ATTR {
-    look<kDim, kFeatures, kDense, kAsk>(level, x.positions + begin + v * lanes, n, table,
-                                        waiting[v % kWaiting]);
+    look<kDim, kDense>(level, x.positions + begin + v * lanes, n, waiting[v % kWaiting]);
   };
   for (int64_t v = 0; v < std::min(kAhead, vectors); ++v) look_at(v);
   for (int64_t v = 0; v < vectors; ++v) {
     if (v + kAhead < vectors) look_at(v + kAhead);
-    gather<kDim, kFeatures>(waiting[v % kWaiting], table, out + begin + v * lanes, n);
+    gather<kDim, kFeatures, kAsk>(waiting[v % kWaiting], waiting[(v + kAhead) % kWaiting], table,
+                                  out + begin + v * lanes, n);
   }
 }
 
@@ -183,8 +192,8 @@ void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int
   for (int k = 0; k < kDim; ++k)
     for (int64_t j = i; j < end; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
   Looked at;
-  look<kDim, kFeatures, kDense, false>(level, position, kHashgridLanes, table, at);
-  gather<kDim, kFeatures>(at, table, result, kHashgridLanes);
+  look<kDim, kDense>(level, position, kHashgridLanes, at);
+  gather<kDim, kFeatures, false>(at, at, table, result, kHashgridLanes);
   for (int f = 0; f < kFeatures; ++f)
     for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
 }
