@@ -165,8 +165,11 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   if (op.limit == "gather") {
     const int level = level_of(machine, int64_t(cost.table_bytes), Cache::hot, 1);
     const bool wide = cost.entry_bytes > 4;
-    return {make(machine, wide ? CeilingKind::gather8 : CeilingKind::gather4, level, threads),
-            cost.gathers * cost.entry_bytes};
+    Ceiling c = make(machine, wide ? CeilingKind::gather8 : CeilingKind::gather4, level, threads);
+    // A table as large as the op's: a smaller part of a cache is faster than the half that stands for the level, the more
+    // so where others use that cache, too.
+    c.working_set = power_of_two_below(std::max<int64_t>(int64_t(cost.table_bytes), 4096));
+    return {c, cost.gathers * cost.entry_bytes};
   }
   const int level = level_of(machine, footprint, shape.cache, threads);
   if (op.limit == "read") return {make(machine, CeilingKind::read, level, threads), cost.bytes};

@@ -62,6 +62,10 @@ TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
       << "written where it was read";
   op.limit = "update";
   EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "update memory");
+  ASSERT_NE(find_op("hashgrid_fwd"), nullptr);
+  const BenchShape grid{.name = "hot", .shape = {1000, 3, 16, 2, 19, 16, 2048, 0}};
+  EXPECT_EQ(roof_of(*find_op("hashgrid_fwd"), grid, 1).ceiling.working_set, (1 << 19) * 8)
+      << "one level's table";
 }
 
 TEST(Ceiling, RooflineIsTheLowerOfTwo) {
