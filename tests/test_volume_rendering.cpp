@@ -127,6 +127,20 @@ struct ManyRays {
                             background.data(), color.data(), opacity.data(), depth.data()};
     variant.bind(shape, p)();
   }
+  bool supported(const Variant& variant) const {
+    return variant.supported(std::vector<int64_t>{int64_t(rays), begin.back()}, Host{.threads = 2}).empty();
+  }
+  /// A NaN in every 17th ray that has samples: among its densities, or by turns among its colors. Returns which rays.
+  std::vector<bool> spoil(bool colors) {
+    std::vector<bool> ill(rays);
+    for (size_t r = 5; r < rays; r += 17) {
+      const int n = begin[r + 1] - begin[r];
+      if (n == 0) continue;
+      ill[r] = true;
+      (colors && r % 2 == 0 ? rgb : raw)[size_t(begin[r] + int(r) % n)] = NAN;
+    }
+    return ill;
+  }
   size_t rays;
   std::vector<int32_t> begin = {0};
   std::vector<float> raw, rgb, delta, t, background, color, opacity, depth;
@@ -147,8 +161,7 @@ TEST(VolumeRendering, RaysOfEveryLengthAtEveryPlace) {
   const std::vector<int> lengths = lengths_of_every_kind();
   for (const Variant* v : variants_of("composite_fwd")) {
     ManyRays x(lengths);
-    if (!v->supported(std::vector<int64_t>{int64_t(x.rays), x.begin.back()}, Host{.threads = 2}).empty())
-      continue;
+    if (!x.supported(*v)) continue;
     x.run(*v);
     for (size_t r = 0; r < x.rays; ++r) {
       const auto first = size_t(x.begin[r]), n = size_t(lengths[r]), samples = size_t(x.begin.back());
@@ -173,16 +186,8 @@ TEST(VolumeRendering, ANanStaysInItsRay) {
   const std::vector<int> lengths = lengths_of_every_kind();
   for (const Variant* v : variants_of("composite_fwd")) {
     ManyRays x(lengths), clean(lengths);
-    if (!v->supported(std::vector<int64_t>{int64_t(x.rays), x.begin.back()}, Host{.threads = 2}).empty())
-      continue;
-    std::vector<bool> ill(x.rays);
-    for (size_t r = 5; r < x.rays; r += 17)
-      if (lengths[r] > 0) {
-        ill[r] = true;
-        const auto at = size_t(x.begin[r] + int(r) % lengths[r]);
-        std::vector<float>& where = r % 2 == 0 ? x.rgb : x.raw;
-        where[at] = std::numeric_limits<float>::quiet_NaN();
-      }
+    if (!x.supported(*v)) continue;
+    const std::vector<bool> ill = x.spoil(true);
     x.run(*v);
     clean.run(*v);
     for (size_t r = 0; r < x.rays; ++r) {
@@ -200,12 +205,7 @@ TEST(VolumeRendering, ANanStaysInItsRaysGradients) {
     ManyRays x(lengths);
     const size_t samples = size_t(x.begin.back());
     std::vector<float> d_color(3 * x.rays, 0.5F), d_opacity(x.rays, 0.25F), d_depth(x.rays, 0.125F);
-    std::vector<bool> ill(x.rays);
-    for (size_t r = 5; r < x.rays; r += 17)
-      if (lengths[r] > 0) {
-        ill[r] = true;
-        x.raw[size_t(x.begin[r] + int(r) % lengths[r])] = std::numeric_limits<float>::quiet_NaN();
-      }
+    const std::vector<bool> ill = x.spoil(false);
     std::vector<float> d_raw(samples), d_rgb(3 * samples);
     const std::vector<int64_t> shape = {int64_t(x.rays), int64_t(samples)};
     std::vector<void*> p = {

@@ -1,5 +1,6 @@
 #include "labs/16_hash_nerf/stage_ceilings.h"
 
+#include <utility>
 #include <vector>
 
 #include "harness/ceilings.h"
@@ -8,7 +9,7 @@
 namespace klab {
 
 std::map<std::string, StageCeiling> ceilings_of_stages(const Profile& profile, int threads) {
-  std::map<std::string, double> measured;  // by name: stages share ceilings
+  std::map<std::pair<std::string, int64_t>, double> measured;  // by name and size: stages share ceilings
   std::map<std::string, StageCeiling> result;
   for (const auto& [stage, calls] : profile.calls()) {
     const auto spent = profile.seconds().find(stage);
@@ -17,17 +18,18 @@ std::map<std::string, StageCeiling> ceilings_of_stages(const Profile& profile, i
       continue;
     const Roof roof = roof_of(*op, {.name = stage, .shape = calls.shape, .cache = Cache::hot}, threads);
     const std::string name = name_of(roof.ceiling);
-    if (!measured.contains(name)) {
+    double& per_second = measured[{name, roof.ceiling.working_set}];
+    if (!(per_second > 0)) {
       CeilingSampler sampler(roof.ceiling);
       std::vector<double> samples;
       for (int i = 0; i < 5; ++i) samples.push_back(sampler.sample(0.01));
-      measured[name] = median(samples);
+      per_second = median(samples);
     }
     const Cost& cost = calls.cost;
     const double work = roof.flops              ? cost.flops
                         : op->limit == "gather" ? cost.gathers * cost.entry_bytes
                                                 : cost.bytes;
-    if (measured[name] > 0) result[stage] = {name, work / spent->second / measured[name]};
+    if (per_second > 0) result[stage] = {name, work / spent->second / per_second};
   }
   return result;
 }

@@ -178,7 +178,8 @@ HWY_INLINE void weigh(const Rays& rays, Ended& ended, State& s, V after, uint32_
     ask(x.rgb + 2 * n + k);
     ask(x.t + k);
   }
-  // Without a beginning this is lane 15 of the mask's unused bits or a lane that nobody reads; the slot is used again.
+  // The ray that ends here left off one lane below the first beginning. Without one it is some number, and the slot is
+  // written again.
   ended.left[slot] = left[uint32_t(__builtin_ctz(word)) % 16];
   ended.count += word != kAlways;
   uint32_t rest = word & (word - 1) & ~kAlways;  // beginnings but the first
