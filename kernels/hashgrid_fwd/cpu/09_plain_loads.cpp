@@ -1,0 +1,232 @@
+// hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and nothing else waits for memory.
+//
+// CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points earlier,
+//           and shuffles that put the lanes together. What streams by, positions and results, is asked for well ahead.
+// EXPECT    a gather is dozens of small steps for what eight loads and seven shuffles do, so more points fit into what
+//           a core looks ahead, and their lines are under way together without being asked for. 1.1 times or more with
+//           2^18 points; more in levels that L1 or L2 holds.
+// NUMERICS  as the parent: the same operations, so the same bits.
+// NEEDS     nothing; entries of one feature are gathered as before.
+// TRIED     without asking for the streams: as fast as long as something else keeps misses apart. Full of misses a core
+//           drops its own prefetches first, waits for positions at every vector, and with them for all that follows:
+//           with this loop unrolled three times slower. Asking for the corners, too, as 08: slower, the loads alone
+//           keep as many lines under way. One load of a whole line for both corners along x, picked by a permutation:
+//           half of the loads, and slower. Addresses through registers in place of L1, addresses of sixteen vectors
+//           ahead, corners copied to L1 by integer moves: slower. Lines of the next level asked for meanwhile: slower,
+//           the more the farther they are.
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/09_plain_loads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/read_through.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
+template <int kDim>
+HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
+  const HashgridF32 d;
+  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
+    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
+    count /= 2;
+    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
+  }
+}
+
+/// A vector of points between its cells and its corners, in L1: loads take their addresses from there.
+struct Looked {
+  HWY_ALIGN uint32_t entry[8][kHashgridLanes];
+  HWY_ALIGN float fraction[3][kHashgridLanes];
+};
+
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
+/// Lanes of 64 bits from as many places: words[kStep * entry[j]] for j = 0, 1, 4, 5, 8, 9, ... in this order.
+template <int kStep, class D64>
+HWY_INLINE hn::Vec<D64> collect(D64 d, const uint64_t* words, const uint32_t* entry) {
+  if constexpr (hn::MaxLanes(D64()) == 1) {
+    return hn::LoadU(d, words + size_t(*entry) * kStep);
+  } else {
+    const hn::Half<D64> half;
+    constexpr size_t kHigh = hn::MaxLanes(D64()) == 2 ? 1 : hn::MaxLanes(D64());
+    return hn::Combine(d, collect<kStep>(half, words, entry + kHigh), collect<kStep>(half, words, entry));
+  }
+}
+#endif
+
+/// One feature at a time, four bytes a lane.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_feature(const Looked& at, const float* table, float* out, int64_t out_stride) {
+  const HashgridF32 d;
+  const HashgridU32 du;
+  const hn::RebindToSigned<HashgridF32> di;
+  HashgridF fraction[3];
+  for (int k = 0; k < kDim; ++k) fraction[k] = hn::Load(d, at.fraction[k]);
+  for (int f = 0; f < kFeatures; ++f) {
+    HashgridF v[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      const auto entry = hn::Load(du, at.entry[c]);
+      v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry, hn::Set(du, kFeatures))));
+    }
+    interpolate<kDim>(v, fraction);
+    hn::StoreU(v[0], d, out + f * out_stride);
+  }
+}
+
+/// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
+/// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions are spread the same way.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_pair(const Looked& at, const float* table, float* out, int64_t out_stride) {
+#if HWY_TARGET != HWY_SCALAR
+  const HashgridF32 d;
+  const hn::RepartitionToWide<HashgridU32> du64;
+  const auto* words = reinterpret_cast<const uint64_t*>(table);
+  HashgridF fraction_low[3];
+  HashgridF fraction_high[3];
+  for (int k = 0; k < kDim; ++k) {
+    const auto fraction = hn::Load(d, at.fraction[k]);
+    fraction_low[k] = hn::InterleaveLower(d, fraction, fraction);
+    fraction_high[k] = hn::InterleaveUpper(d, fraction, fraction);
+  }
+  for (int pair = 0; pair < kFeatures / 2; ++pair) {
+    HashgridF low[8];
+    HashgridF high[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      low[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c]));
+      high[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c] + 2));
+    }
+    interpolate<kDim>(low, fraction_low);
+    interpolate<kDim>(high, fraction_high);
+    // A block of low: p0f0 p0f1 p1f0 p1f1, of high: p2f0 p2f1 p3f0 p3f1. Two rounds of interleaving sort
+    // them.
+    const auto a = hn::InterleaveLower(d, low[0], high[0]);  // p0f0 p2f0 p0f1 p2f1
+    const auto b = hn::InterleaveUpper(d, low[0], high[0]);  // p1f0 p3f0 p1f1 p3f1
+    hn::StoreU(hn::InterleaveLower(d, a, b), d, out + (2 * pair) * out_stride);
+    hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (2 * pair + 1) * out_stride);
+  }
+#endif
+}
+
+/// Cells of the points at positions[d*stride].
+template <int kDim, bool kDense>
+HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t stride, Looked& out) {
+  HashgridAxis axis[3];
+  for (int k = 0; k < kDim; ++k) {
+    axis[k] = hashgrid_axis(positions + k * stride, level.scale);
+    hn::Store(axis[k].fraction, HashgridF32(), out.fraction[k]);
+  }
+  if constexpr (kDim == 2) axis[2] = axis[1];
+  HashgridU entry[8];
+  hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
+  for (int c = 0; c < 1 << kDim; ++c) hn::Store(entry[c], HashgridU32(), out.entry[c]);
+}
+
+/// Features of a vector of points, to out[f*out_stride].
+template <int kDim, int kFeatures>
+HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, int64_t out_stride) {
+  if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
+    by_feature<kDim, kFeatures>(at, table, out, out_stride);
+  } else {
+    by_pair<kDim, kFeatures>(at, table, out, out_stride);
+  }
+}
+
+constexpr int64_t kLine = 64;    // bytes of a cache line
+constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is asked for
+
+template <int kDim, int kFeatures, bool kDense>
+void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
+              float* out) {
+  const int64_t lanes = int64_t(hn::Lanes(HashgridF32()));
+  const int64_t n = x.shape.n;
+  const float* table = x.table + level.offset * kFeatures;
+  const int64_t bytes = level.entries * kFeatures * 4;
+  if ((end - begin) << (kDim - 1) >= bytes / kLine) read_through(table, bytes);
+  Looked at[2];
+  int64_t i = begin;
+  if (i + lanes <= end) look<kDim, kDense>(level, x.positions + i, n, at[0]);
+  for (size_t now = 0; i + lanes <= end; i += lanes, now ^= 1) {
+    for (int k = 0; k < kDim; ++k) __builtin_prefetch(x.positions + k * n + i + kAhead);
+    for (int f = 0; f < kFeatures; ++f) __builtin_prefetch(out + f * n + i + kAhead, 1);
+    if (i + 2 * lanes <= end) look<kDim, kDense>(level, x.positions + i + lanes, n, at[now ^ 1]);
+    sum_corners<kDim, kFeatures>(at[now], table, out + i, n);
+  }
+  if (i == end) return;
+  // The last points, in a vector filled up with points at the origin.
+  HWY_ALIGN float position[kDim * kHashgridLanes] = {};
+  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  for (int k = 0; k < kDim; ++k)
+    for (int64_t j = i; j < end; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
+  look<kDim, kDense>(level, position, kHashgridLanes, at[0]);
+  sum_corners<kDim, kFeatures>(at[0], table, result, kHashgridLanes);
+  for (int f = 0; f < kFeatures; ++f)
+    for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
+}
+
+template <int kDim, int kFeatures>
+void encode(const HashgridFwd::Args<float>& x) {
+  const std::vector<HashgridLevel> levels = hashgrid_levels(x.shape);
+  const int64_t n = x.shape.n;
+  // One part a level; more where threads are more than half as many as levels.
+  const int64_t parts = (2 * omp_get_max_threads() + x.shape.levels - 1) / x.shape.levels;
+  const int64_t size = (n / parts + kHashgridLanes) / kHashgridLanes * kHashgridLanes;
+#pragma omp parallel for schedule(dynamic)
+  for (int64_t task = 0; task < parts * x.shape.levels; ++task) {
+    const int64_t l = x.shape.levels - 1 - task / parts;
+    const int64_t begin = std::min(n, task % parts * size), end = std::min(n, begin + size);
+    if (begin == end) continue;
+    float* out = x.features + l * kFeatures * n;
+    if (levels[size_t(l)].dense) {
+      chunk_of<kDim, kFeatures, true>(levels[size_t(l)], x, begin, end, out);
+    } else {
+      chunk_of<kDim, kFeatures, false>(levels[size_t(l)], x, begin, end, out);
+    }
+  }
+}
+
+template <int kDim>
+void encode_dim(const HashgridFwd::Args<float>& x) {
+  switch (x.shape.features) {
+    case 1:
+      return encode<kDim, 1>(x);
+    case 2:
+      return encode<kDim, 2>(x);
+    case 4:
+      return encode<kDim, 4>(x);
+    case 8:
+      return encode<kDim, 8>(x);
+  }
+}
+
+void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode_all);
+void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
+
+KLAB_VARIANT(HashgridFwd, {.run = run,
+                           .parent = "07_read_first",
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1}});
+
+}  // namespace
+}  // namespace klab
+#endif

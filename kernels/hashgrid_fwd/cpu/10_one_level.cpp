@@ -1,0 +1,248 @@
+// hashgrid_fwd.cpu.10_one_level: all threads in one level.
+//
+// CHANGE    where the points of each thread meet every line of a level twice, all threads work on that level, each with
+//           its part of the points, and each reads all of the table through. Other levels stay with one thread.
+// EXPECT    threads share the last cache: one table in it instead of one a thread, and what one has brought the others
+//           find. 1.15 times or more with 2^18 points.
+// NUMERICS  as the parent: who computes a point does not change it.
+// NEEDS     threads that share a last cache. Where they do not, all fetch the same lines from memory at the same time,
+//           and it is slower than the parent.
+// TRIED     each thread reading its share of the table: the rest is in the other cores' own caches, and slower to get
+//           than from the shared one. Shares read crosswise, one after the other: equal. Streaming stores: equal.
+//           Sharing with as many points as lines, as in a training step: a little slower.
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/10_one_level.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/read_through.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
+template <int kDim>
+HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
+  const HashgridF32 d;
+  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
+    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
+    count /= 2;
+    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
+  }
+}
+
+/// A vector of points between its cells and its corners, in L1: loads take their addresses from there.
+struct Looked {
+  HWY_ALIGN uint32_t entry[8][kHashgridLanes];
+  HWY_ALIGN float fraction[3][kHashgridLanes];
+};
+
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
+/// Lanes of 64 bits from as many places: words[kStep * entry[j]] for j = 0, 1, 4, 5, 8, 9, ... in this order.
+template <int kStep, class D64>
+HWY_INLINE hn::Vec<D64> collect(D64 d, const uint64_t* words, const uint32_t* entry) {
+  if constexpr (hn::MaxLanes(D64()) == 1) {
+    return hn::LoadU(d, words + size_t(*entry) * kStep);
+  } else {
+    const hn::Half<D64> half;
+    constexpr size_t kHigh = hn::MaxLanes(D64()) == 2 ? 1 : hn::MaxLanes(D64());
+    return hn::Combine(d, collect<kStep>(half, words, entry + kHigh), collect<kStep>(half, words, entry));
+  }
+}
+#endif
+
+/// One feature at a time, four bytes a lane.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_feature(const Looked& at, const float* table, float* out, int64_t out_stride) {
+  const HashgridF32 d;
+  const HashgridU32 du;
+  const hn::RebindToSigned<HashgridF32> di;
+  HashgridF fraction[3];
+  for (int k = 0; k < kDim; ++k) fraction[k] = hn::Load(d, at.fraction[k]);
+  for (int f = 0; f < kFeatures; ++f) {
+    HashgridF v[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      const auto entry = hn::Load(du, at.entry[c]);
+      v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry, hn::Set(du, kFeatures))));
+    }
+    interpolate<kDim>(v, fraction);
+    hn::StoreU(v[0], d, out + f * out_stride);
+  }
+}
+
+/// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
+/// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions are spread the same way.
+template <int kDim, int kFeatures>
+HWY_INLINE void by_pair(const Looked& at, const float* table, float* out, int64_t out_stride) {
+#if HWY_TARGET != HWY_SCALAR
+  const HashgridF32 d;
+  const hn::RepartitionToWide<HashgridU32> du64;
+  const auto* words = reinterpret_cast<const uint64_t*>(table);
+  HashgridF fraction_low[3];
+  HashgridF fraction_high[3];
+  for (int k = 0; k < kDim; ++k) {
+    const auto fraction = hn::Load(d, at.fraction[k]);
+    fraction_low[k] = hn::InterleaveLower(d, fraction, fraction);
+    fraction_high[k] = hn::InterleaveUpper(d, fraction, fraction);
+  }
+  for (int pair = 0; pair < kFeatures / 2; ++pair) {
+    HashgridF low[8];
+    HashgridF high[8];
+    for (int c = 0; c < 1 << kDim; ++c) {
+      low[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c]));
+      high[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c] + 2));
+    }
+    interpolate<kDim>(low, fraction_low);
+    interpolate<kDim>(high, fraction_high);
+    // A block of low: p0f0 p0f1 p1f0 p1f1, of high: p2f0 p2f1 p3f0 p3f1. Two rounds of interleaving sort
+    // them.
+    const auto a = hn::InterleaveLower(d, low[0], high[0]);  // p0f0 p2f0 p0f1 p2f1
+    const auto b = hn::InterleaveUpper(d, low[0], high[0]);  // p1f0 p3f0 p1f1 p3f1
+    hn::StoreU(hn::InterleaveLower(d, a, b), d, out + (2 * pair) * out_stride);
+    hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (2 * pair + 1) * out_stride);
+  }
+#endif
+}
+
+/// Cells of the points at positions[d*stride].
+template <int kDim, bool kDense>
+HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t stride, Looked& out) {
+  HashgridAxis axis[3];
+  for (int k = 0; k < kDim; ++k) {
+    axis[k] = hashgrid_axis(positions + k * stride, level.scale);
+    hn::Store(axis[k].fraction, HashgridF32(), out.fraction[k]);
+  }
+  if constexpr (kDim == 2) axis[2] = axis[1];
+  HashgridU entry[8];
+  hashgrid_corners<kDim, kDense>(level, axis[0].cell, axis[1].cell, axis[2].cell, entry);
+  for (int c = 0; c < 1 << kDim; ++c) hn::Store(entry[c], HashgridU32(), out.entry[c]);
+}
+
+/// Features of a vector of points, to out[f*out_stride].
+template <int kDim, int kFeatures>
+HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, int64_t out_stride) {
+  if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
+    by_feature<kDim, kFeatures>(at, table, out, out_stride);
+  } else {
+    by_pair<kDim, kFeatures>(at, table, out, out_stride);
+  }
+}
+
+constexpr int64_t kLine = 64;    // bytes of a cache line
+constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is asked for
+
+/// Whether so many points touch most lines of a level of so many bytes.
+bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }
+
+template <int kDim, int kFeatures, bool kDense>
+void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
+              float* out) {
+  const int64_t lanes = int64_t(hn::Lanes(HashgridF32()));
+  const int64_t n = x.shape.n;
+  const float* table = x.table + level.offset * kFeatures;
+  const int64_t bytes = level.entries * kFeatures * 4;
+  if (touches_most(end - begin, kDim, bytes)) read_through(table, bytes);
+  Looked at[2];
+  int64_t i = begin;
+  if (i + lanes <= end) look<kDim, kDense>(level, x.positions + i, n, at[0]);
+  for (size_t now = 0; i + lanes <= end; i += lanes, now ^= 1) {
+    for (int k = 0; k < kDim; ++k) __builtin_prefetch(x.positions + k * n + i + kAhead);
+    for (int f = 0; f < kFeatures; ++f) __builtin_prefetch(out + f * n + i + kAhead, 1);
+    if (i + 2 * lanes <= end) look<kDim, kDense>(level, x.positions + i + lanes, n, at[now ^ 1]);
+    sum_corners<kDim, kFeatures>(at[now], table, out + i, n);
+  }
+  if (i == end) return;
+  // The last points, in a vector filled up with points at the origin.
+  HWY_ALIGN float position[kDim * kHashgridLanes] = {};
+  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  for (int k = 0; k < kDim; ++k)
+    for (int64_t j = i; j < end; ++j) position[k * kHashgridLanes + j - i] = x.positions[k * n + j];
+  look<kDim, kDense>(level, position, kHashgridLanes, at[0]);
+  sum_corners<kDim, kFeatures>(at[0], table, result, kHashgridLanes);
+  for (int f = 0; f < kFeatures; ++f)
+    for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
+}
+
+/// Points of a level, for one thread.
+struct Task {
+  int64_t level, begin, end;
+};
+
+/// The finest level first. A level that is shared has a task for each thread.
+std::vector<Task> tasks_of(const HashgridShape& shape, const std::vector<HashgridLevel>& levels) {
+  const int64_t threads = omp_get_max_threads();
+  // One part a level; more where threads are more than half as many as levels.
+  const int64_t alone = (2 * threads + shape.levels - 1) / shape.levels;
+  std::vector<Task> tasks;
+  for (int64_t l = shape.levels - 1; l >= 0; --l) {
+    const int64_t bytes = levels[size_t(l)].entries * shape.features * 4;
+    const bool share = touches_most(shape.n / threads / 2, shape.dim, bytes);
+    const int64_t parts = share ? threads : alone;
+    const int64_t size = (shape.n / parts + kHashgridLanes) / kHashgridLanes * kHashgridLanes;
+    for (int64_t begin = 0; begin < shape.n; begin += size)
+      tasks.push_back({l, begin, std::min(shape.n, begin + size)});
+  }
+  return tasks;
+}
+
+template <int kDim, int kFeatures>
+void encode(const HashgridFwd::Args<float>& x) {
+  const std::vector<HashgridLevel> levels = hashgrid_levels(x.shape);
+  const std::vector<Task> tasks = tasks_of(x.shape, levels);
+#pragma omp parallel for schedule(dynamic)
+  for (const Task& task : tasks) {
+    const HashgridLevel& level = levels[size_t(task.level)];
+    float* out = x.features + task.level * kFeatures * x.shape.n;
+    if (level.dense) {
+      chunk_of<kDim, kFeatures, true>(level, x, task.begin, task.end, out);
+    } else {
+      chunk_of<kDim, kFeatures, false>(level, x, task.begin, task.end, out);
+    }
+  }
+}
+
+template <int kDim>
+void encode_dim(const HashgridFwd::Args<float>& x) {
+  switch (x.shape.features) {
+    case 1:
+      return encode<kDim, 1>(x);
+    case 2:
+      return encode<kDim, 2>(x);
+    case 4:
+      return encode<kDim, 4>(x);
+    case 8:
+      return encode<kDim, 8>(x);
+  }
+}
+
+void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(encode_all);
+void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
+
+KLAB_VARIANT(HashgridFwd, {.run = run,
+                           .parent = "09_plain_loads",
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.15}});
+
+}  // namespace
+}  // namespace klab
+#endif
