@@ -11,10 +11,12 @@
 
 #include "harness/bench_inputs.h"
 #include "harness/bench_loop.h"
+#include "harness/cases.h"
 #include "harness/ceiling_kernels.h"
 #include "harness/ceilings.h"
 #include "harness/check.h"
 #include "harness/gpu/gpu_run.h"
+#include "harness/line_trip.h"
 
 namespace klab {
 namespace {
@@ -34,13 +36,6 @@ class ThreadScope {
  private:
   int before_;
 };
-
-std::string shape_text(const Op& op, ShapeView shape) {
-  std::string text;
-  for (size_t d = 0; d < shape.size(); ++d)
-    text += fmt::format("{}{}={}", d ? " " : "", op.dims[d], shape[d]);
-  return text;
-}
 
 /// Work in arbitrary units: what time is assumed to be proportional to.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
@@ -341,6 +336,7 @@ class LadderTimer {
         ladder_.ceiling_per_second.resize(std::min(ladder_.ceiling_per_second.size(), size_t(round)));
         return;
       }
+      ladder_.line_ns.push_back(line_trip_ns());
       for (auto& r : runners_) {
         if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
         if (!r->series->wrong.empty()) continue;

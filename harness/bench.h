@@ -59,6 +59,7 @@ struct Ladder {
   std::vector<double> ceiling_per_second;  // one entry a round, as for the series
   double ceiling_work = 0;                 // FLOP or bytes of one call, the unit of the ceiling
   double others = 0;                       // hardware threads that other work kept busy during the rounds
+  std::vector<double> line_ns;             // one entry a round: line_trip_ns()
   bool complete = true;                    // false when stopped
 };
 

@@ -217,6 +217,8 @@ std::vector<Column> make_columns() {
                   }});
   list.push_back({"waited", [](const Line& l) { return join_numbers(l.row.waited); },
                   [](Line& l, const std::string& t) { l.row.waited = split_numbers(t, not_negative); }});
+  list.push_back({"line_ns", [](const Line& l) { return join_numbers(l.row.line_ns); },
+                  [](Line& l, const std::string& t) { l.row.line_ns = split_numbers(t, not_negative); }});
   list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },
                   [](Line& l, const std::string& t) { l.row.seconds = split_numbers(t, positive); }});
   return list;

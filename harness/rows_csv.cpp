@@ -59,7 +59,8 @@ void finish(Line& l) {
   if (l.rounds != int64_t(r.seconds.size()))
     throw Problem("seconds",
                   CellError(fmt::format("holds {} times, but 'rounds' says {}", r.seconds.size(), l.rounds)));
-  for (const auto& [column, list] : {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited}})
+  for (const auto& [column, list] :
+       {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited}, std::pair{"line_ns", &r.line_ns}})
     if (!list->empty() && list->size() != r.seconds.size())
       throw Problem(column,
                     CellError(fmt::format("holds {} numbers for {} times", list->size(), r.seconds.size())));

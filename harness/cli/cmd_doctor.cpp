@@ -8,6 +8,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/tools.h"
 #include "harness/gpu/gpu.h"
+#include "harness/line_trip.h"
 #include "harness/machine.h"
 #include "harness/occupancy.h"
 #include "harness/table.h"
@@ -98,7 +99,7 @@ void print_tools(const char* title, const std::vector<Tool>& tools) {
   fmt::print("{}", table.text());
 }
 
-void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load) {
+void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, double line_ns) {
   const auto line = [](const char* name, const std::string& text) {
     fmt::print("  {:<16} {}\n", name, text);
   };
@@ -116,6 +117,12 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load) 
     if (c.shared_by > 1) caches += fmt::format(" for {} threads", c.shared_by);
   }
   line("caches", caches.empty() ? "unknown" : caches);
+  if (line_ns > 0)
+    line("between cores",
+         fmt::format("{:.0f} ns for a cache line from one thread to another and back: {}", line_ns,
+                     line_ns < kSharedCacheNs
+                         ? "they share a cache"
+                         : "they are on different dies or sockets, each with its own last cache"));
   line("memory", fmt::format("{}, {} free", size_text(m.memory), size_text(free_memory())));
   line("huge pages", m.huge_pages);
   if (const std::string g = governor(); !g.empty()) line("clock governor", g);
@@ -138,6 +145,7 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load) 
 int run(bool json) {
   const Machine& machine = this_machine();
   const Load load = measure_load();
+  const double line_ns = line_trip_ns();
   const InstalledGpu gpu = find_gpu();
   const auto programs = find_programs();
   const auto libraries = find_libraries();
@@ -153,6 +161,7 @@ int run(bool json) {
                             : Json({{"name", gpu.name}, {"driver", gpu.driver}, {"memory", gpu.memory}})},
                 {"gpu_missing", why_not_on_gpu().empty() ? Json() : Json(why_not_on_gpu())},
                 {"kernels_with_known_registers", kernel_resources().size()},
+                {"line_trip_ns", line_ns > 0 ? Json(line_ns) : Json()},
                 {"load", {{"busy", load.busy}, {"stolen", load.stolen}}},
                 {"programs", as_json(programs)},
                 {"libraries", as_json(libraries)},
@@ -160,7 +169,7 @@ int run(bool json) {
     fmt::print("{}\n", out.dump(2));
     return exit_ok;
   }
-  print_machine(machine, gpu, load);
+  print_machine(machine, gpu, load, line_ns);
   print_tools("Programs", programs);
   print_tools("Libraries", libraries);
   if (!hints.empty()) fmt::print("\n{}\n", inked("Advice", Ink::bold));

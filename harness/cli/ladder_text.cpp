@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/line_trip.h"
 #include "harness/sweep.h"
 #include "harness/table.h"
 
@@ -47,8 +48,12 @@ std::string rate(const Ceilings& c, CeilingKind kind, int level, int threads) {
 }  // namespace
 
 std::string ceilings_text(const Ceilings& c, int threads) {
-  std::string text = fmt::format("{}  {} thread{}, {}\n", inked("ceilings", Ink::bold), threads,
+  std::string text = fmt::format("{}  {} thread{}, {}", inked("ceilings", Ink::bold), threads,
                                  threads == 1 ? "" : "s", this_machine().instruction_set);
+  if (const double ns = line_trip_ns(); ns > 0)
+    text +=
+        inked(fmt::format("  (a cache line from one thread to another and back: {:.0f} ns)", ns), Ink::dim);
+  text += '\n';
   text += fmt::format("  multiply-add   f32 {}  f64 {} GFLOP/s\n", rate(c, CeilingKind::fma_f32, 0, threads),
                       rate(c, CeilingKind::fma_f64, 0, threads));
   for (const CeilingKind kind : kMemoryCeilings) {
@@ -147,6 +152,8 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
                                  ink_of(r.verdict)));
     table.add(std::move(cells));
   }
+  if (const std::string moved = moved_text(ladder.line_ns); !moved.empty())
+    notes += fmt::format("  {}\n", inked(moved, Ink::yellow));
   return text + (any ? table.text() : "") + notes;
 }
 

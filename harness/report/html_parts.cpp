@@ -228,7 +228,9 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                                                                              : "GB/s");
                    break;
                  }
-               html += figure(drawn.svg(key), caption + " × over naive." + predictions_html(*view));
+               caption += " × over naive.";
+               if (const std::string moved = view->moved(); !moved.empty()) caption += " " + escaped(moved);
+               html += figure(drawn.svg(key), caption + predictions_html(*view));
              }
              if (shown > kPlotsShown) html += "</div></details><div class=\"plots\">\n";
              html += figure(drawn.svg(op.roofline),

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "harness/line_trip.h"
 #include "harness/report/report.h"
 
 namespace klab {
@@ -74,6 +75,12 @@ double LadderView::work() const {
 double LadderView::rate(const Row& row) const { return (flops ? row.flops : row.bytes) / row.time.value; }
 bool LadderView::timed() const {
   return std::any_of(rows.begin(), rows.end(), [](const Row* r) { return !r->seconds.empty(); });
+}
+
+std::string LadderView::moved() const {
+  std::vector<double> all;
+  for (const Row* r : rows) all.insert(all.end(), r->line_ns.begin(), r->line_ns.end());
+  return moved_text(all);
 }
 
 std::vector<LadderView> ladder_views(const std::vector<Row>& rows) {

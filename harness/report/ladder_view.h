@@ -19,7 +19,8 @@ struct LadderView {
   double work() const;                // FLOP or bytes of a call
   double rate(const Row& row) const;  // per second
   const char* unit() const { return flops ? "GFLOP/s" : "GB/s"; }
-  bool timed() const;  // any of them
+  bool timed() const;         // any of them
+  std::string moved() const;  // moved_text() of the rounds
 };
 
 /// In the order of labs, ops and sizes. The rows stay where they are.

@@ -85,6 +85,7 @@ std::string report_markdown(const ReportInput& in) {
                           in.comparison ? " " + verdict_of(changes, *r) + " |" : "");
     }
     text += "\n";
+    if (const std::string moved = view.moved(); !moved.empty()) text += moved + "\n\n";
   }
   std::string seen;
   for (const LadderView& view : ladders) {
