@@ -75,6 +75,17 @@ struct CeilingSampler::State {
     return shared_table(which.kind) ? which.working_set : which.working_set / which.threads / 4096 * 4096;
   }
 
+  /// The calling thread's part of `count` repeats; random reads fall into one table after the other.
+  double run(CeilingLoop loop, std::byte* mine, int64_t count, uint32_t* random_state) const {
+    if (which.tables.empty()) return run_ceiling_loop(loop, mine, chunk(), count, random_state);
+    double work = 0;
+    for (const TableShare& t : which.tables) {
+      const auto repeats_here = std::max<int64_t>(1, std::llround(double(count) * t.share));
+      work += run_ceiling_loop(loop, mine, int64_t(t.bytes), repeats_here, random_state);
+    }
+    return work;
+  }
+
   Measured once(CeilingLoop loop, int64_t count) {
     double work = 0;
     if (!arrays.empty()) {
@@ -91,7 +102,7 @@ struct CeilingSampler::State {
     {
       const int t = omp_get_thread_num();
       std::byte* mine = memory.as<std::byte>() + (shared_table(which.kind) ? 0 : t * bytes);
-      work += run_ceiling_loop(loop, mine, bytes, count, &random[size_t(t) * 16]);
+      work += run(loop, mine, count, &random[size_t(t) * 16]);
     }
     return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), work};
   }
@@ -126,7 +137,7 @@ struct CeilingSampler::State {
     for (int attempt = 0; attempt < 40; ++attempt) {
       const auto begin = std::chrono::steady_clock::now();
       if (arrays.empty())
-        run_ceiling_loop(loop, memory.as<std::byte>(), chunk(), count, random.data());
+        run(loop, memory.as<std::byte>(), count, random.data());
       else
         once(loop, count);
       const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

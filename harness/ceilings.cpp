@@ -111,7 +111,12 @@ std::string level_name(int level) {
 }
 
 std::string name_of(const Ceiling& c) {
-  return c.level == 0 ? name_of(c.kind) : std::string(name_of(c.kind)) + " " + level_name(c.level);
+  if (c.level == 0) return name_of(c.kind);
+  int nearest = c.level;
+  for (const TableShare& t : c.tables)
+    nearest = std::min(nearest, level_of(this_machine(), int64_t(t.bytes), Cache::hot, 1));
+  return fmt::format("{} {}{}", name_of(c.kind), nearest < c.level ? level_name(nearest) + " to " : "",
+                     level_name(c.level));
 }
 
 const Ceiling* Ceilings::find(CeilingKind kind, int level, int threads) const {
@@ -163,12 +168,16 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
     if (t.role != Role::input) written += bytes;
   }
   if (op.limit == "gather") {
-    const int level = level_of(machine, int64_t(cost.table_bytes), Cache::hot, 1);
+    // Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
+    // the more so where others use that cache, too.
+    int64_t largest = 4096;
+    for (const TableShare& t : cost.tables) largest = std::max(largest, int64_t(t.bytes));
     const bool wide = cost.entry_bytes > 4;
-    Ceiling c = make(machine, wide ? CeilingKind::gather8 : CeilingKind::gather4, level, threads);
-    // A table as large as the op's: a smaller part of a cache is faster than the half that stands for the level, the more
-    // so where others use that cache, too.
-    c.working_set = power_of_two_below(std::max<int64_t>(int64_t(cost.table_bytes), 4096));
+    Ceiling c = make(machine, wide ? CeilingKind::gather8 : CeilingKind::gather4,
+                     level_of(machine, largest, Cache::hot, 1), threads);
+    c.working_set = power_of_two_below(largest);
+    for (const TableShare& t : cost.tables)
+      c.tables.push_back({double(power_of_two_below(std::max<int64_t>(int64_t(t.bytes), 4096))), t.share});
     return {c, cost.gathers * cost.entry_bytes};
   }
   const int level = level_of(machine, footprint, shape.cache, threads);

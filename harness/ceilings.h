@@ -32,10 +32,13 @@ struct Ceiling {
   CeilingKind kind = CeilingKind::fma_f32;
   int level = 0;            // 1..3: fits that cache; 4: memory; 0: registers only
   int64_t working_set = 0;  // bytes, all threads together
+  std::vector<TableShare> tables =
+      {};  // of random reads: powers of two up to working_set; empty: one of that size
   int threads = 1;
   double per_second =
       0;  // FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples
   std::string method;  // what reached it: "plain stores", "streaming stores", "gather", "scalar loads"
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
 /// "fma f32", "copy L2", "gather 8 B memory".

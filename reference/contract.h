@@ -50,13 +50,21 @@ enum class Draw {
   arranged,  // zeroed; the contract's arrange() fills it
 };
 
+/// A table that random reads fall into, and which share of all of them.
+struct TableShare {
+  double bytes = 0;
+  double share = 1;
+  friend bool operator==(const TableShare&, const TableShare&) = default;
+};
+
 /// What the operation must at least move and compute, whatever the variant. Decimal bytes.
 struct Cost {
   double bytes = 0;        // every input read once, every output written once (accumulated: read and written)
   double flops = 0;        // multiply and add count one each
   double gathers = 0;      // random reads of one table entry; ops whose limit is "gather" say how many
   double entry_bytes = 8;  // of one such entry: 4 or 8
-  double table_bytes = 0;  // of the table they fall into, which decides the cache that serves them
+  std::vector<TableShare> tables =
+      {};  // they fall into, one after the other; their sizes decide who serves them
 };
 
 /// Dimensions of one tensor, slowest first.

@@ -64,8 +64,13 @@ TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
   EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "update memory");
   ASSERT_NE(find_op("hashgrid_fwd"), nullptr);
   const BenchShape grid{.name = "hot", .shape = {1000, 3, 16, 2, 19, 16, 2048, 0}};
-  EXPECT_EQ(roof_of(*find_op("hashgrid_fwd"), grid, 1).ceiling.working_set, (1 << 19) * 8)
-      << "one level's table";
+  const Roof reads = roof_of(*find_op("hashgrid_fwd"), grid, 1);
+  EXPECT_EQ(reads.ceiling.working_set, (1 << 19) * 8) << "the largest level's table";
+  ASSERT_EQ(reads.ceiling.tables.size(), 6U) << "five coarse levels, and the others are of one size";
+  EXPECT_EQ(reads.ceiling.tables.front(), (TableShare{(1 << 12) * 8, 1.0 / 16}));
+  EXPECT_EQ(reads.ceiling.tables.back().bytes, (1 << 19) * 8);
+  EXPECT_NEAR(reads.ceiling.tables.back().share, 11.0 / 16, 1e-12);
+  EXPECT_NEAR(reads.work, 1000 * 16 * 4.5 * 8, 1e-6) << "4.5 lines a point and level";
 }
 
 TEST(Ceiling, RooflineIsTheLowerOfTwo) {
@@ -151,6 +156,15 @@ TEST(Ceiling, ACopyGoesOverTheArraysItIsGiven) {
     const float more = kind == CeilingKind::copy ? 0 : 2;
     for (const MoveOperands& set : arrays)
       for (int64_t i = 0; i < n / 1024 * 1024; ++i) ASSERT_EQ(set.c[i], set.a[i] + more) << i;
+  }
+}
+
+TEST(Ceiling, RandomReadsFallIntoSeveralTables) {
+  const std::vector<TableShare> tables = {{4096, 0.25}, {1 << 16, 0.75}};
+  for (const CeilingKind kind : {CeilingKind::gather4, CeilingKind::gather8}) {
+    const Ceiling which{.kind = kind, .level = 4, .working_set = 1 << 16, .tables = tables, .threads = 2};
+    EXPECT_EQ(name_of(which), std::string(name_of(kind)) + " L1 to memory");
+    EXPECT_GT(CeilingSampler(which).sample(0.005), 1e6);
   }
 }
 

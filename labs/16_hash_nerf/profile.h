@@ -27,7 +27,7 @@ class Profile {
   struct Calls {
     std::string op;
     std::vector<int64_t> shape;  // of the last call
-    Cost cost;                   // of all calls; table_bytes and entry_bytes of the last one
+    Cost cost;                   // of all calls; tables and entry_bytes of the last one
   };
   /// As time(), for a stage that is one op.
   void run(const std::string& stage, const Plan& plan, const std::string& op, ShapeView shape,

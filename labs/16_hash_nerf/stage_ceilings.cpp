@@ -1,5 +1,6 @@
 #include "labs/16_hash_nerf/stage_ceilings.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,7 +10,7 @@
 namespace klab {
 
 std::map<std::string, StageCeiling> ceilings_of_stages(const Profile& profile, int threads) {
-  std::map<std::pair<std::string, int64_t>, double> measured;  // by name and size: stages share ceilings
+  std::vector<std::pair<Ceiling, double>> measured;  // stages share ceilings
   std::map<std::string, StageCeiling> result;
   for (const auto& [stage, calls] : profile.calls()) {
     const auto spent = profile.seconds().find(stage);
@@ -18,13 +19,15 @@ std::map<std::string, StageCeiling> ceilings_of_stages(const Profile& profile, i
       continue;
     const Roof roof = roof_of(*op, {.name = stage, .shape = calls.shape, .cache = Cache::hot}, threads);
     const std::string name = name_of(roof.ceiling);
-    double& per_second = measured[{name, roof.ceiling.working_set}];
-    if (!(per_second > 0)) {
+    auto known = std::find_if(measured.begin(), measured.end(),
+                              [&](const auto& m) { return m.first == roof.ceiling; });
+    if (known == measured.end()) {
       CeilingSampler sampler(roof.ceiling);
       std::vector<double> samples;
       for (int i = 0; i < 5; ++i) samples.push_back(sampler.sample(0.01));
-      per_second = median(samples);
+      known = measured.insert(measured.end(), {roof.ceiling, median(samples)});
     }
+    const double per_second = known->second;
     const Cost& cost = calls.cost;
     const double work = roof.flops              ? cost.flops
                         : op->limit == "gather" ? cost.gathers * cost.entry_bytes

@@ -24,6 +24,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "reference/hashgrid_fwd/half.h"
 
@@ -107,18 +109,21 @@ bool hashgrid_valid(const HashgridShape& s) {
 
 Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
   const auto levels = hashgrid_levels(s);
+  // Random reads are lines, as many in each level. Two corners along x share a line of 64 bytes but for the share that an
+  // entry has of it.
+  const double entry_bytes = 4 * double(s.features);
+  const double lines = double(s.levels) * double(int64_t(1) << (s.dim - 1)) * (1 + entry_bytes / 64);
   double touched = 0;
-  double largest = 0;
+  std::vector<TableShare> tables;
   for (const HashgridLevel& level : levels) {
     touched += double(std::min(level.entries, s.n << s.dim) * s.features);
-    largest = std::max(largest, double(level.entries));
+    const double bytes = entry_bytes * double(level.entries), share = 1 / double(s.levels);
+    if (!tables.empty() && tables.back().bytes == bytes) {
+      tables.back().share += share;
+    } else {
+      tables.push_back({bytes, share});
+    }
   }
-  // Random reads are lines, of the levels as large as the largest or nearly: the coarser ones come from caches nearer
-  // to the core. Two corners along x share a line of 64 bytes but for the share that an entry has of it.
-  double large = 0;
-  for (const HashgridLevel& level : levels) large += double(level.entries) > largest / 2 ? 1 : 0;
-  const double entry_bytes = 4 * double(s.features);
-  const double lines = large * double(int64_t(1) << (s.dim - 1)) * (1 + entry_bytes / 64);
 
   const double points = double(s.n);
   const double outputs = points * double(s.levels * s.features);
@@ -130,7 +135,7 @@ Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
           .flops = flops,
           .gathers = points * lines,
           .entry_bytes = s.features == 1 ? 4.0 : 8.0,
-          .table_bytes = entry_bytes * largest};
+          .tables = std::move(tables)};
 }
 
 void hashgrid_march(const HashgridShape& s, float* positions, std::mt19937_64& random) {
