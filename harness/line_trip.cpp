@@ -67,18 +67,21 @@ void throw_back(Ball& ball) {
 }  // namespace
 
 double line_trip_ns() {
+  constexpr int kAttempts = 3;  // what holds a thread up is mostly short: a program that just ended
   const auto threads = size_t(omp_get_max_threads());
-  std::vector<Ball> balls(threads);  // one for each thread that throws back
-  double farthest = 0;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::vector<Ball> balls(threads);  // one for each thread that throws back
+    double farthest = 0;
 #pragma omp parallel
-  for (int other = 1; other < omp_get_num_threads(); ++other) {
-    const int thread = omp_get_thread_num();
+    for (int other = 1; other < omp_get_num_threads(); ++other) {
+      const int thread = omp_get_thread_num();
 #pragma omp barrier
-    if (thread == other) throw_back(balls[size_t(other)]);
-    if (thread == 0) farthest = std::max(farthest, throw_ball(balls[size_t(other)]));
+      if (thread == other) throw_back(balls[size_t(other)]);
+      if (thread == 0) farthest = std::max(farthest, throw_ball(balls[size_t(other)]));
+    }
+    if (std::none_of(balls.begin(), balls.end(), [](const Ball& b) { return b.dropped(); })) return farthest;
   }
-  const bool dropped = std::any_of(balls.begin(), balls.end(), [](const Ball& b) { return b.dropped(); });
-  return dropped ? 0 : farthest;
+  return 0;
 }
 
 std::string moved_text(std::span<const double> line_ns) {
