@@ -170,14 +170,15 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
   if (op.limit == "gather") {
     // Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
     // the more so where others use that cache, too.
-    int64_t largest = 4096;
-    for (const TableShare& t : cost.tables) largest = std::max(largest, int64_t(t.bytes));
-    const bool wide = cost.entry_bytes > 4;
-    Ceiling c = make(machine, wide ? CeilingKind::gather8 : CeilingKind::gather4,
-                     level_of(machine, largest, Cache::hot, 1), threads);
-    c.working_set = power_of_two_below(largest);
-    for (const TableShare& t : cost.tables)
-      c.tables.push_back({double(power_of_two_below(std::max<int64_t>(int64_t(t.bytes), 4096))), t.share});
+    constexpr int64_t kSmallest = 4096;
+    Ceiling c = make(machine, cost.entry_bytes > 4 ? CeilingKind::gather8 : CeilingKind::gather4, 1, threads);
+    c.working_set = kSmallest;
+    for (const TableShare& t : cost.tables) {
+      const int64_t bytes = std::max(int64_t(t.bytes), kSmallest);
+      c.tables.push_back({double(power_of_two_below(bytes)), t.share});
+      c.working_set = std::max(c.working_set, power_of_two_below(bytes));
+      c.level = std::max(c.level, level_of(machine, bytes, Cache::hot, 1));
+    }
     return {c, cost.gathers * cost.entry_bytes};
   }
   const int level = level_of(machine, footprint, shape.cache, threads);

@@ -32,11 +32,11 @@ struct Ceiling {
   CeilingKind kind = CeilingKind::fma_f32;
   int level = 0;            // 1..3: fits that cache; 4: memory; 0: registers only
   int64_t working_set = 0;  // bytes, all threads together
-  std::vector<TableShare> tables =
-      {};  // of random reads: powers of two up to working_set; empty: one of that size
+  /// Of random reads: powers of two up to working_set; empty: one of that size.
+  std::vector<TableShare> tables = {};
   int threads = 1;
-  double per_second =
-      0;  // FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples
+  /// FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
+  double per_second = 0;
   std::string method;  // what reached it: "plain stores", "streaming stores", "gather", "scalar loads"
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };

@@ -15,7 +15,7 @@ namespace klab {
 /// thread.
 double line_trip_ns();
 
-/// Above this, in nanoseconds, no two cores have been seen that share a last-level cache.
+/// Above this, in nanoseconds, cores are taken to have no last-level cache in common.
 inline constexpr double kSharedCacheNs = 200;
 
 /// A sentence when threads shared a last-level cache at some of these times and not at others, so that measurements in

@@ -63,8 +63,8 @@ struct Cost {
   double flops = 0;        // multiply and add count one each
   double gathers = 0;      // random reads of one table entry; ops whose limit is "gather" say how many
   double entry_bytes = 8;  // of one such entry: 4 or 8
-  std::vector<TableShare> tables =
-      {};  // they fall into, one after the other; their sizes decide who serves them
+  /// What the random reads fall into, one after the other; sizes decide which memory serves them.
+  std::vector<TableShare> tables = {};
 };
 
 /// Dimensions of one tensor, slowest first.

@@ -2,6 +2,7 @@
 // ctest: serial
 #include "harness/ceilings.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "harness/bench.h"
@@ -163,7 +164,10 @@ TEST(Ceiling, RandomReadsFallIntoSeveralTables) {
   const std::vector<TableShare> tables = {{4096, 0.25}, {1 << 16, 0.75}};
   for (const CeilingKind kind : {CeilingKind::gather4, CeilingKind::gather8}) {
     const Ceiling which{.kind = kind, .level = 4, .working_set = 1 << 16, .tables = tables, .threads = 2};
-    EXPECT_EQ(name_of(which), std::string(name_of(kind)) + " L1 to memory");
+    // Where a machine hides its caches, the small table is in memory, too.
+    const int nearest = level_of(this_machine(), 4096, Cache::hot, 1);
+    EXPECT_EQ(name_of(which),
+              fmt::format("{} {}memory", name_of(kind), nearest < 4 ? level_name(nearest) + " to " : ""));
     EXPECT_GT(CeilingSampler(which).sample(0.005), 1e6);
   }
 }

@@ -120,9 +120,8 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
   if (line_ns > 0)
     line("between cores",
          fmt::format("{:.0f} ns for a cache line from one thread to another and back: {}", line_ns,
-                     line_ns < kSharedCacheNs
-                         ? "they share a cache"
-                         : "they are on different dies or sockets, each with its own last cache"));
+                     line_ns < kSharedCacheNs ? "as within one last cache"
+                                              : "as between dies or sockets, each with its own last cache"));
   line("memory", fmt::format("{}, {} free", size_text(m.memory), size_text(free_memory())));
   line("huge pages", m.huge_pages);
   if (const std::string g = governor(); !g.empty()) line("clock governor", g);
