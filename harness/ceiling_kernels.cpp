@@ -126,40 +126,49 @@ HWY_INLINE void put(V v, float* p) {
   }
 }
 
-template <bool kStream>
+/// kVectors at a time: all are loaded before the first is stored.
+template <bool kStream, int kVectors>
 double copy(const float* a, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
-    for (int64_t i = 0; i < n; i += 4 * lanes) {
-      const auto v0 = hn::Load(d, a + i), v1 = hn::Load(d, a + i + lanes),
-                 v2 = hn::Load(d, a + i + 2 * lanes), v3 = hn::Load(d, a + i + 3 * lanes);
-      put<kStream>(v0, c + i);
-      put<kStream>(v1, c + i + lanes);
-      put<kStream>(v2, c + i + 2 * lanes);
-      put<kStream>(v3, c + i + 3 * lanes);
+    for (int64_t i = 0; i < n; i += kVectors * lanes) {
+      if constexpr (kVectors == 1) {
+        put<kStream>(hn::Load(d, a + i), c + i);
+      } else {
+        static_assert(kVectors == 4);
+        const auto v0 = hn::Load(d, a + i), v1 = hn::Load(d, a + i + lanes),
+                   v2 = hn::Load(d, a + i + 2 * lanes), v3 = hn::Load(d, a + i + 3 * lanes);
+        put<kStream>(v0, c + i);
+        put<kStream>(v1, c + i + lanes);
+        put<kStream>(v2, c + i + 2 * lanes);
+        put<kStream>(v3, c + i + 3 * lanes);
+      }
     }
   }
   if (kStream) hwy::FlushStream();
   return double(n) * 8 * double(repeats);
 }
 
-template <bool kStream>
+template <bool kStream, int kVectors>
 double add(const float* a, const float* b, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto sum = [&](int64_t i) HWY_ATTR { return hn::Add(hn::Load(d, a + i), hn::Load(d, b + i)); };
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
-    for (int64_t i = 0; i < n; i += 4 * lanes) {
-      const auto v0 = hn::Add(hn::Load(d, a + i), hn::Load(d, b + i));
-      const auto v1 = hn::Add(hn::Load(d, a + i + lanes), hn::Load(d, b + i + lanes));
-      const auto v2 = hn::Add(hn::Load(d, a + i + 2 * lanes), hn::Load(d, b + i + 2 * lanes));
-      const auto v3 = hn::Add(hn::Load(d, a + i + 3 * lanes), hn::Load(d, b + i + 3 * lanes));
-      put<kStream>(v0, c + i);
-      put<kStream>(v1, c + i + lanes);
-      put<kStream>(v2, c + i + 2 * lanes);
-      put<kStream>(v3, c + i + 3 * lanes);
+    for (int64_t i = 0; i < n; i += kVectors * lanes) {
+      if constexpr (kVectors == 1) {
+        put<kStream>(sum(i), c + i);
+      } else {
+        static_assert(kVectors == 4);
+        const auto v0 = sum(i), v1 = sum(i + lanes), v2 = sum(i + 2 * lanes), v3 = sum(i + 3 * lanes);
+        put<kStream>(v0, c + i);
+        put<kStream>(v1, c + i + lanes);
+        put<kStream>(v2, c + i + 2 * lanes);
+        put<kStream>(v3, c + i + 3 * lanes);
+      }
     }
   }
   if (kStream) hwy::FlushStream();
@@ -263,13 +272,17 @@ double move(CeilingLoop loop, const MoveOperands& on, int64_t repeats) {
   const int64_t n = part_of(on.n * 4, 1, int64_t(hn::Lanes(hn::ScalableTag<float>())));
   switch (loop) {
     case CeilingLoop::copy_plain:
-      return copy<false>(on.a, on.c, n, repeats);
+      return copy<false, 4>(on.a, on.c, n, repeats);
     case CeilingLoop::copy_stream:
-      return copy<true>(on.a, on.c, n, repeats);
+      return copy<true, 4>(on.a, on.c, n, repeats);
+    case CeilingLoop::copy_stream_single:
+      return copy<true, 1>(on.a, on.c, n, repeats);
     case CeilingLoop::add_plain:
-      return add<false>(on.a, on.b, on.c, n, repeats);
+      return add<false, 4>(on.a, on.b, on.c, n, repeats);
     case CeilingLoop::add_stream:
-      return add<true>(on.a, on.b, on.c, n, repeats);
+      return add<true, 4>(on.a, on.b, on.c, n, repeats);
+    case CeilingLoop::add_stream_single:
+      return add<true, 1>(on.a, on.b, on.c, n, repeats);
     default:
       return 0;
   }
@@ -296,9 +309,11 @@ double run(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, 
       return read_streams(f, bytes, repeats);
     case CeilingLoop::copy_plain:
     case CeilingLoop::copy_stream:
+    case CeilingLoop::copy_stream_single:
       return move(loop, {f, nullptr, f + half, half}, repeats);
     case CeilingLoop::add_plain:
     case CeilingLoop::add_stream:
+    case CeilingLoop::add_stream_single:
       return move(loop, {f, f + third, f + 2 * third, third}, repeats);
     case CeilingLoop::update:
       return update<1>(f, bytes, repeats);

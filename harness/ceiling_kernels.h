@@ -12,9 +12,11 @@ enum class CeilingLoop {
   read,
   read_streams,  // from four places at once
   copy_plain,
-  copy_stream,  // stores that pass the caches by
-  add_plain,    // c = a + b: two reads for each write
+  copy_stream,         // stores that pass the caches by
+  copy_stream_single,  // the same, vector by vector in place of four at a time
+  add_plain,           // c = a + b: two reads for each write
   add_stream,
+  add_stream_single,
   update,  // read, changed and written back where it was
   update_streams,
   gather4_simd,

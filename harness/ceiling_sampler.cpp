@@ -27,9 +27,13 @@ std::vector<Method> methods_of(CeilingKind kind) {
     case CeilingKind::read:
       return {{CeilingLoop::read, "one stream"}, {CeilingLoop::read_streams, "four streams"}};
     case CeilingKind::copy:
-      return {{CeilingLoop::copy_plain, "plain stores"}, {CeilingLoop::copy_stream, "streaming stores"}};
+      return {{CeilingLoop::copy_plain, "plain stores"},
+              {CeilingLoop::copy_stream, "streaming stores"},
+              {CeilingLoop::copy_stream_single, "single streaming stores"}};
     case CeilingKind::copy_2_to_1:
-      return {{CeilingLoop::add_plain, "plain stores"}, {CeilingLoop::add_stream, "streaming stores"}};
+      return {{CeilingLoop::add_plain, "plain stores"},
+              {CeilingLoop::add_stream, "streaming stores"},
+              {CeilingLoop::add_stream_single, "single streaming stores"}};
     case CeilingKind::update:
       return {{CeilingLoop::update, "one stream"}, {CeilingLoop::update_streams, "four streams"}};
     case CeilingKind::gather4:
