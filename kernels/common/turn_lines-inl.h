@@ -92,7 +92,7 @@ HWY_INLINE void copy_line(const float* from, float* to) {
   for (int64_t k = 0; k < 16; k += int64_t(hn::Lanes(d))) hn::Store(hn::Load(d, from + k), d, to + k);
 }
 
-//// Writes elements of one output row. `fresh` points at `count` new ones, of which the first belongs to `out`;
+/// Writes elements of one output row. `fresh` points at `count` new ones, of which the first belongs to `out`;
 /// before them lie the sixteen that came last. The lines that are now complete leave:
 ///
 ///        carried from the last step |  fresh

@@ -71,7 +71,7 @@ constexpr int64_t kStep = 32;     // rows a step
 constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
 constexpr int64_t kRun = 64;      // columns of a row that are asked for together
 
-// Asks for sixteen lines, one a row. Not unrolled, here and below: see above.
+// Asks for sixteen lines, one a row. Not unrolled, here and below: see CHANGE.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {
 #pragma GCC unroll 1
   for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n);
