@@ -126,26 +126,30 @@ HWY_INLINE void put(V v, float* p) {
   }
 }
 
-/// kVectors at a time: all are loaded before the first is stored.
+/// Fills c with load(i), kVectors at a time: all are loaded before the first is stored.
+template <bool kStream, int kVectors, class Load>
+HWY_INLINE void fill(float* c, int64_t n, Load load) {
+  const int64_t lanes = int64_t(hn::Lanes(hn::ScalableTag<float>()));
+  for (int64_t i = 0; i < n; i += kVectors * lanes) {
+    if constexpr (kVectors == 1) {
+      put<kStream>(load(i), c + i);
+    } else {
+      static_assert(kVectors == 4);
+      const auto v0 = load(i), v1 = load(i + lanes), v2 = load(i + 2 * lanes), v3 = load(i + 3 * lanes);
+      put<kStream>(v0, c + i);
+      put<kStream>(v1, c + i + lanes);
+      put<kStream>(v2, c + i + 2 * lanes);
+      put<kStream>(v3, c + i + 3 * lanes);
+    }
+  }
+}
+
 template <bool kStream, int kVectors>
 double copy(const float* a, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
-    for (int64_t i = 0; i < n; i += kVectors * lanes) {
-      if constexpr (kVectors == 1) {
-        put<kStream>(hn::Load(d, a + i), c + i);
-      } else {
-        static_assert(kVectors == 4);
-        const auto v0 = hn::Load(d, a + i), v1 = hn::Load(d, a + i + lanes),
-                   v2 = hn::Load(d, a + i + 2 * lanes), v3 = hn::Load(d, a + i + 3 * lanes);
-        put<kStream>(v0, c + i);
-        put<kStream>(v1, c + i + lanes);
-        put<kStream>(v2, c + i + 2 * lanes);
-        put<kStream>(v3, c + i + 3 * lanes);
-      }
-    }
+    fill<kStream, kVectors>(c, n, [&](int64_t i) HWY_ATTR { return hn::Load(d, a + i); });
   }
   if (kStream) hwy::FlushStream();
   return double(n) * 8 * double(repeats);
@@ -154,22 +158,10 @@ double copy(const float* a, float* c, int64_t n, int64_t repeats) {
 template <bool kStream, int kVectors>
 double add(const float* a, const float* b, float* c, int64_t n, int64_t repeats) {
   const hn::ScalableTag<float> d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  const auto sum = [&](int64_t i) HWY_ATTR { return hn::Add(hn::Load(d, a + i), hn::Load(d, b + i)); };
   for (int64_t r = 0; r < repeats; ++r) {
     keep(a);
-    for (int64_t i = 0; i < n; i += kVectors * lanes) {
-      if constexpr (kVectors == 1) {
-        put<kStream>(sum(i), c + i);
-      } else {
-        static_assert(kVectors == 4);
-        const auto v0 = sum(i), v1 = sum(i + lanes), v2 = sum(i + 2 * lanes), v3 = sum(i + 3 * lanes);
-        put<kStream>(v0, c + i);
-        put<kStream>(v1, c + i + lanes);
-        put<kStream>(v2, c + i + 2 * lanes);
-        put<kStream>(v3, c + i + 3 * lanes);
-      }
-    }
+    fill<kStream, kVectors>(
+        c, n, [&](int64_t i) HWY_ATTR { return hn::Add(hn::Load(d, a + i), hn::Load(d, b + i)); });
   }
   if (kStream) hwy::FlushStream();
   return double(n) * 12 * double(repeats);

@@ -169,6 +169,7 @@ class Comparer {
     };
     c.base_seconds = middle(base);
     c.fresh_seconds = middle(*fresh);
+    if (!options_.absolute) c.machine = ceiling_of(*fresh, any.variant) - ceiling_of(base, any.variant);
     int disturbed = 0;
     auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &disturbed);
     if (list.empty()) {
@@ -185,6 +186,16 @@ class Comparer {
     }
     result_.changes.push_back(std::move(c));
     anchors_.push_back(std::move(list));
+  }
+
+  /// Log of the ceiling beside a variant, up to a constant that is the same in every run; 0 where none was kept.
+  static double ceiling_of(const Sessions& run, const std::string& variant) {
+    std::vector<double> all;
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end())
+        for (size_t i = 0; i < at->second->shares.size(); ++i)
+          all.push_back(-std::log(at->second->seconds[i] * at->second->shares[i]));
+    return all.empty() ? 0 : median(all);
   }
 
   /// Counts have no noise: one more is a regression, and needs no statistics.
@@ -234,6 +245,7 @@ class Comparer {
       Change& c = result_.changes[judged[n]];
       c.judgement = judgements[n];
       withhold_contradicted(c, anchors_[judged[n]]);
+      withhold_moved(c);
       const int needed = sessions_needed(c.base_units, int(comparisons.size()), options_.verdict);
       if (c.judgement.verdict == Verdict::undecided && c.reason.empty() && c.fresh_units < needed)
         c.reason = fmt::format("too few {}: {} against {}, {} are needed",
@@ -254,6 +266,18 @@ class Comparer {
       j.verdict = Verdict::undecided;
       return;
     }
+  }
+
+  static void withhold_moved(Change& c) {
+    Judgement& j = c.judgement;
+    if (j.verdict != Verdict::slower && j.verdict != Verdict::faster) return;
+    if (std::abs(c.machine) < std::log(kMoved) || std::abs(j.change.value) > std::abs(c.machine)) return;
+    c.reason = fmt::format(
+        "{} by {:+.1f} %, but the machine itself ran at {:.2f} times its speed of then, and that does not "
+        "change all code alike: record the base anew",
+        j.verdict == Verdict::slower ? "slower" : "faster", 100 * std::expm1(j.change.value),
+        std::exp(c.machine));
+    j.verdict = Verdict::undecided;
   }
 
   const ComparisonOptions& options_;

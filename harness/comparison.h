@@ -27,6 +27,10 @@ inline constexpr double kOthers = 0.2;
 /// With one process a run nothing tells how much processes differ; this much of a change is put down to it.
 inline constexpr double kOneProcess = 0.04;
 
+/// When the machine itself ran faster or slower by this factor than for the base, by the ceiling of the same rounds, changes
+/// no larger than that are not judged: processors do not speed up or slow down all code alike.
+inline constexpr double kMoved = 1.2;
+
 struct ComparisonOptions {
   VerdictOptions verdict;
   bool absolute = false;          // times themselves, without an anchor; only on one machine
@@ -42,6 +46,7 @@ struct Change {
   double fresh_seconds = 0;
   int base_units = 0, fresh_units = 0;  // sessions, or rounds where there are no sessions
   int left_out = 0;                     // sessions of the new run in which other work took the processor
+  double machine = 0;                   // log of how much faster the ceiling was than in the base
   Judgement judgement;
   std::string reason;  // why it is undecided, or what else is to be known; may be empty
   std::string failed;  // the check that the new one failed; then there is no judgement

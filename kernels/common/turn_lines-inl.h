@@ -1,7 +1,7 @@
 // Whole cache lines turned and streamed: what the last rungs of the transpose ladder have in common.
 //
-// turn_block is explained in transpose.cpu.11_whole_lines, emit in 07_carry. Included once per instruction set, after
-// hwy/highway.h and kernels/common/transpose_block-inl.h.
+// turn_block is explained in transpose.cpu.11_whole_lines, emit and batch in 07_carry, RealignedStore in 10_realign.
+// Included once per instruction set, after hwy/highway.h and kernels/common/transpose_block-inl.h.
 #if defined(KLAB_KERNELS_COMMON_TURN_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_TURN_LINES_INL_H_
 #undef KLAB_KERNELS_COMMON_TURN_LINES_INL_H_
@@ -15,6 +15,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
+#include "reference/transpose/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -115,6 +116,105 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
     for (int64_t e = k; e < k + 16; e += lanes) hn::Stream(hn::LoadU(d, fresh + e), d, out + e);
   if (last)
     for (; k < count; ++k) out[k] = fresh[k];
+}
+
+/// Result in the caches. Rows [i, i + rows) and columns [j_begin, j_end).
+void plain_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_begin, int64_t j_end) {
+  constexpr int64_t kCols = 16;
+  const auto [m, n] = x.shape;
+  for (int64_t j = j_begin; j < j_end; j += kCols)
+    transpose_block(x.in + i * n + j, n, x.out + j * m + i, m, rows, std::min(kCols, j_end - j));
+}
+
+constexpr int64_t kPanel = 1024;  // columns walked down together
+constexpr int64_t kBatch = 64;    // columns turned before they are written
+constexpr int64_t kStep = 32;     // rows a step
+constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
+
+/// What to ask for next: the elements `by` further on, in the first `rows` rows.
+struct Ahead {
+  int64_t by, rows;
+};
+
+// Any alignment, through a window in L1. Rows [i, i + rows) and columns [j0, j1), at most kBatch of them, of
+// each of which `carried` holds the sixteen elements before row i.
+template <class Ask>
+void batch(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j0, int64_t j1, float* carried,
+           bool first, bool last, Ahead ahead, Ask ask) {
+  constexpr int64_t kCols = 16, kWindow = 16 + kStep;
+  const int64_t m = x.shape.m, n = x.shape.n;
+  alignas(64) float window[kBatch * kWindow];  // of each output row: sixteen carried, kStep fresh elements
+  if (!first)
+    for (int64_t j = j0; j < j1; ++j) copy_line(carried + (j - j0) * 16, window + (j - j0) * kWindow);
+  // All columns are turned before the first line leaves: a load that straddles two stores waits until
+  // both are in the cache, and stores get there in order, behind any streaming store before them.
+  for (int64_t j = j0; j < j1; j += kCols) {
+    const float* in = x.in + i * n + j;
+    for (int64_t r = 0; r + 16 <= ahead.rows; r += 16) ask(in + ahead.by + r * n, n);
+    transpose_block(in, n, window + (j - j0) * kWindow + 16, kWindow, rows, std::min(kCols, j1 - j));
+  }
+  for (int64_t j = j0; j < j1; ++j) {
+    const float* mine = window + (j - j0) * kWindow;
+    emit(mine + 16, x.out + j * m + i, rows, first, last);
+    if (!last) copy_line(mine + kStep, carried + (j - j0) * 16);
+  }
+}
+
+#if HWY_MAX_BYTES == 64
+// Streams whole lines of output rows that begin anywhere. A line begins `past` elements before the block does.
+// In a vector rotated by `past` lanes every element has its place within a line: the lanes below `past` belong
+// to the next line, the others complete the line before.
+//
+//     in the order of rows     a b c d e f g h      next block     i j k l m n o p        past = 3, lines of 8
+//     rotated                  f g h a b c d e                     n o p i j k l m
+//     one line                                   f g h i j k l m
+struct RealignedStore {
+  float* carried;  // the vector before, of one output row after the other
+  HWY_INLINE void operator()(hn::Vec<Line> fresh, Line d, float* to) {
+    alignas(64) static constexpr int32_t kLanes[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                                                       0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const int64_t past = int64_t(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % 16;
+    const auto turn = hn::SetTableIndices(d, kLanes + 16 - past);
+    const auto before = hn::TableLookupLanes(hn::Load(d, carried), turn);
+    const auto after = hn::TableLookupLanes(fresh, turn);
+    hn::Stream(hn::IfThenElse(hn::FirstN(d, size_t(past)), before, after), d, to - past);
+    hn::Store(fresh, d, carried);
+    carried += 16;
+  }
+};
+#endif
+
+/// Result beyond the caches, any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end), at most kPanel of them.
+/// ask(from, n) asks for sixteen lines, n floats apart, kAhead columns before they are turned.
+template <class Ask>
+void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin, int64_t j_end,
+              Ask ask) {
+  const int64_t n = x.shape.n;
+  alignas(64) float carried[kPanel * 16];
+  for (int64_t i = i_begin; i < i_end; i += kStep) {
+    const int64_t rows = std::min(kStep, i_end - i);
+    const bool first = i == i_begin, last = i + rows == i_end;
+    // kAhead columns further; past the end of the panel the walk goes on at the beginning of the next step.
+    const auto ahead = [&](int64_t j) {
+      if (j + kAhead < j_end) return Ahead{kAhead, rows};
+      const int64_t there = std::min(j_begin + j + kAhead - j_end, j_end - 1);
+      return Ahead{kStep * n + there - j, std::min(kStep, i_end - i - kStep)};
+    };
+    int64_t j = j_begin;
+#if HWY_MAX_BYTES == 64
+    if (!first && !last)
+      for (; j + 16 <= j_end; j += 16)
+        for (int64_t r = 0; r < kStep; r += 16) {
+          const float* in = x.in + (i + r) * n + j;
+          if (r + 16 <= ahead(j).rows) ask(in + ahead(j).by, n);
+          turn_block(in, n, x.out + j * x.shape.m + i + r, x.shape.m,
+                     RealignedStore{carried + (j - j_begin) * 16});
+        }
+#endif
+    for (; j < j_end; j += kBatch)
+      batch(x, i, rows, j, std::min(j_end, j + kBatch), carried + (j - j_begin) * 16, first, last, ahead(j),
+            ask);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -20,6 +20,7 @@
 #include <algorithm>
 
 #include "harness/registrar.h"
+#include "kernels/common/turn_cut.h"
 #include "reference/transpose/transpose.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -28,6 +29,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
+#include "kernels/common/turn_lines-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -35,77 +37,14 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kPanel = 1024;  // columns walked down together
-constexpr int64_t kBatch = 64;    // columns turned before they are written
-constexpr int64_t kStep = 32;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
-constexpr int64_t kRun = 64;      // columns of a row that are asked for together
-
-#if HWY_MAX_BYTES == 64
-using Line = hn::FixedTag<float, 16>;
-using Vector = hn::Vec<Line>;
-
-// Four vectors seen as a 4x4 matrix of groups of four lanes, transposed.
-HWY_INLINE void transpose_groups(Vector& a, Vector& b, Vector& c, Vector& d) {
-  const Line line;
-  const auto ab02 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);  // a0 b0 a2 b2
-  const auto ab13 = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));  // a1 b1 a3 b3
-  const auto cd02 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(d), c);
-  const auto cd13 = hn::OddEvenBlocks(d, hn::SwapAdjacentBlocks(c));
-  a = hn::ConcatLowerLower(line, cd02, ab02);  // a0 b0 c0 d0
-  b = hn::ConcatLowerLower(line, cd13, ab13);
-  c = hn::ConcatUpperUpper(line, cd02, ab02);
-  d = hn::ConcatUpperUpper(line, cd13, ab13);
-}
-
-// Four columns from the groups that hold them.
-template <class Store>
-HWY_INLINE void finish_four(Vector r0, Vector r1, Vector r2, Vector r3, float* out, int64_t m, Store& store) {
-  const Line d;
-  const hn::Repartition<uint64_t, Line> pairs;
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
-  store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, out);
-  store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, out + m);
-  store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, out + 2 * m);
-  store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, out + 3 * m);
-}
-
-// 16x16 elements; every input line is loaded once, whole. v[4 * q + r] is row r + 4 q, later columns 4 q to
-// 4 q + 3 of rows r, r + 4, r + 8, r + 12.
-template <class Store>
-HWY_INLINE void turn_block(const float* in, int64_t n, float* out, int64_t m, Store store) {
-  const Line d;
-  Vector v[16];
-  for (int64_t r = 0; r < 4; ++r) {
-    for (int64_t q = 0; q < 4; ++q) v[4 * q + r] = hn::LoadU(d, in + (4 * q + r) * n);
-    transpose_groups(v[r], v[4 + r], v[8 + r], v[12 + r]);
-  }
-  for (int64_t q = 0; q < 4; ++q)
-    finish_four(v[4 * q], v[4 * q + 1], v[4 * q + 2], v[4 * q + 3], out + 4 * q * m, m, store);
-}
-#endif
-
-// Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
-void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {
-#if HWY_MAX_BYTES == 64
-  if (cols == 16) return turn_block(in, n, out, m, StreamStore());
-#endif
-  const hn::CappedTag<float, 16> d;
-  alignas(64) float lines[16 * 16];
-  for (int64_t i = 0; i < 16; i += kBlockRows)
-    transpose_strip<kBlockRows>(in + i * n, n, lines + i, 16, cols);
-  for (int64_t c = 0; c < cols; ++c)
-    for (int64_t i = 0; i < 16; i += int64_t(hn::Lanes(d)))
-      hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
-}
+constexpr int64_t kRun = 64;  // columns of a row that are asked for together
 
 // Asks for sixteen lines, one a row, into the second-level cache.
-HWY_INLINE void prefetch_block(const float* in, int64_t n) {
-  for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
-}
+struct AskBlock {
+  HWY_INLINE void operator()(const float* in, int64_t n) const {
+    for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
+  }
+};
 
 // Blocks are numbered within kRun columns of a step; each asks for its share of the rows of the next run, which begins
 // at `in`. Of them `rows` exist.
@@ -113,14 +52,6 @@ HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));
   for (int64_t r = block * kShare; r < std::min(rows, (block + 1) * kShare); ++r)
     for (int64_t c = 0; c < kRun; c += 16) __builtin_prefetch(in + r * n + c);
-}
-
-// Result in the caches. Rows [i, i + rows) and columns [j_begin, j_end).
-void plain_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_begin, int64_t j_end) {
-  constexpr int64_t kCols = 16;
-  const auto [m, n] = x.shape;
-  for (int64_t j = j_begin; j < j_end; j += kCols)
-    transpose_block(x.in + i * n + j, n, x.out + j * m + i, m, rows, std::min(kCols, j_end - j));
 }
 
 // Every row of `out` begins on a line. Rows [i, i + rows) and columns [j_begin, j_end).
@@ -142,116 +73,10 @@ void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int6
   }
 }
 
-HWY_INLINE void copy_line(const float* from, float* to) {
-  const hn::CappedTag<float, 16> d;
-  for (int64_t k = 0; k < 16; k += int64_t(hn::Lanes(d))) hn::Store(hn::Load(d, from + k), d, to + k);
-}
-
-// Writes elements of one output row. `fresh` points at `count` new ones, of which the first belongs to `out`;
-// before them lie the sixteen that came last. The lines that are now complete leave:
-//
-//        carried from the last step |  fresh
-//   . . . . . . . . . . . . c c c c | f f f f f f f f f f f f f f f f f f f f f f f f f f f
-//                           |<-- one line of out -->|<-- one line of out -->|  carried on
-//
-// At the first step nothing was carried, and at the last nothing may be left: these pieces of lines are
-// stored plainly.
-HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, bool last) {
-  const hn::CappedTag<float, 16> d;
-  const int64_t lanes = int64_t(hn::Lanes(d));
-  const int64_t past =
-      int64_t(reinterpret_cast<uintptr_t>(out) / sizeof(float)) % 16;  // of this line, before `out`
-  int64_t k = -past;
-  if (first && past > 0) {
-    k += 16;
-    for (int64_t e = 0; e < std::min(k, count); ++e) out[e] = fresh[e];
-  }
-  for (; k + 16 <= count; k += 16)
-    for (int64_t e = k; e < k + 16; e += lanes) hn::Stream(hn::LoadU(d, fresh + e), d, out + e);
-  if (last)
-    for (; k < count; ++k) out[k] = fresh[k];
-}
-
-// What to ask for next: the elements `by` further on, in the first `rows` rows.
-struct Ahead {
-  int64_t by, rows;
-};
-
-// Any alignment, through a window in L1. Rows [i, i + rows) and columns [j0, j1), at most kBatch of them, of
-// each of which `carried` holds the sixteen elements before row i.
-void batch(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j0, int64_t j1, float* carried,
-           bool first, bool last, Ahead ahead) {
-  constexpr int64_t kCols = 16, kWindow = 16 + kStep;
-  const int64_t m = x.shape.m, n = x.shape.n;
-  alignas(64) float window[kBatch * kWindow];  // of each output row: sixteen carried, kStep fresh elements
-  if (!first)
-    for (int64_t j = j0; j < j1; ++j) copy_line(carried + (j - j0) * 16, window + (j - j0) * kWindow);
-  // All columns are turned before the first line leaves: a load that straddles two stores waits until
-  // both are in the cache, and stores get there in order, behind any streaming store before them.
-  for (int64_t j = j0; j < j1; j += kCols) {
-    const float* in = x.in + i * n + j;
-    for (int64_t r = 0; r + 16 <= ahead.rows; r += 16) prefetch_block(in + ahead.by + r * n, n);
-    transpose_block(in, n, window + (j - j0) * kWindow + 16, kWindow, rows, std::min(kCols, j1 - j));
-  }
-  for (int64_t j = j0; j < j1; ++j) {
-    const float* mine = window + (j - j0) * kWindow;
-    emit(mine + 16, x.out + j * m + i, rows, first, last);
-    if (!last) copy_line(mine + kStep, carried + (j - j0) * 16);
-  }
-}
-
-#if HWY_MAX_BYTES == 64
-// Streams whole lines of output rows that begin anywhere. A line begins `past` elements before the block does.
-// In a vector rotated by `past` lanes every element has its place within a line: the lanes below `past` belong
-// to the next line, the others complete the line before.
-//
-//     in the order of rows     a b c d e f g h      next block     i j k l m n o p        past = 3, lines of 8
-//     rotated                  f g h a b c d e                     n o p i j k l m
-//     one line                                   f g h i j k l m
-struct RealignedStore {
-  float* carried;  // the vector before, of one output row after the other
-  HWY_INLINE void operator()(hn::Vec<Line> fresh, Line d, float* to) {
-    alignas(64) static constexpr int32_t kLanes[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-                                                       0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const int64_t past = int64_t(reinterpret_cast<uintptr_t>(to) / sizeof(float)) % 16;
-    const auto turn = hn::SetTableIndices(d, kLanes + 16 - past);
-    const auto before = hn::TableLookupLanes(hn::Load(d, carried), turn);
-    const auto after = hn::TableLookupLanes(fresh, turn);
-    hn::Stream(hn::IfThenElse(hn::FirstN(d, size_t(past)), before, after), d, to - past);
-    hn::Store(fresh, d, carried);
-    carried += 16;
-  }
-};
-#endif
-
-// Any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end), at most kPanel of them.
-void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin,
+// Any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end).
+void any_rows(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin,
               int64_t j_end) {
-  const int64_t n = x.shape.n;
-  alignas(64) float carried[kPanel * 16];
-  for (int64_t i = i_begin; i < i_end; i += kStep) {
-    const int64_t rows = std::min(kStep, i_end - i);
-    const bool first = i == i_begin, last = i + rows == i_end;
-    // kAhead columns further; past the end of the panel the walk goes on at the beginning of the next step.
-    const auto ahead = [&](int64_t j) {
-      if (j + kAhead < j_end) return Ahead{kAhead, rows};
-      const int64_t there = std::min(j_begin + j + kAhead - j_end, j_end - 1);
-      return Ahead{kStep * n + there - j, std::min(kStep, i_end - i - kStep)};
-    };
-    int64_t j = j_begin;
-#if HWY_MAX_BYTES == 64
-    if (!first && !last)
-      for (; j + 16 <= j_end; j += 16)
-        for (int64_t r = 0; r < kStep; r += 16) {
-          const float* in = x.in + (i + r) * n + j;
-          if (r + 16 <= ahead(j).rows) prefetch_block(in + ahead(j).by, n);
-          turn_block(in, n, x.out + j * x.shape.m + i + r, x.shape.m,
-                     RealignedStore{carried + (j - j_begin) * 16});
-        }
-#endif
-    for (; j < j_end; j += kBatch)
-      batch(x, i, rows, j, std::min(j_end, j + kBatch), carried + (j - j_begin) * 16, first, last, ahead(j));
-  }
+  any_tile(x, i_begin, i_end, j_begin, j_end, AskBlock());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -265,49 +90,23 @@ namespace {
 
 HWY_EXPORT(plain_tile);
 HWY_EXPORT(aligned_tile);
-HWY_EXPORT(any_tile);
-
-constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
-constexpr int64_t kBeyond = 1000000;  // elements from which on they are streamed
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// About 1 / parts of `size`, a multiple of sixteen.
-int64_t even_part(int64_t size, int64_t parts) { return ceil_div(ceil_div(size, parts), 16) * 16; }
-
-// How the matrix is cut: tiles of so many rows and columns, numbered along the rows first.
-struct Tiling {
-  int64_t rows, cols;
-};
-
-// A band; 4 kB of each input row.
-constexpr Tiling kBands{32, 1024};
-
-// Panels at most as wide as any_tile can take, and tall, so that few lines are cut; the same number for each
-// thread. A matrix too narrow for that is cut across.
-Tiling panels(int64_t m, int64_t n, int64_t threads) {
-  constexpr int64_t kWide = 1024, kNarrow = 64, kTall = 8192, kShort = 256;
-  const int64_t across = ceil_div(ceil_div(n, kWide), threads) * threads;
-  const int64_t down = ceil_div(m, kTall);
-  if (n / across >= kNarrow) return {even_part(m, down), even_part(n, across)};
-  return {std::max(even_part(m, ceil_div(down, threads) * threads), kShort), kWide};
-}
+HWY_EXPORT(any_rows);
 
 void run(const Transpose::Args<float>& x) {
   const int64_t m = x.shape.m, n = x.shape.n;
   const bool plain = m * n < kBeyond;
   const bool aligned = m % 16 == 0 && reinterpret_cast<uintptr_t>(x.out) % 64 == 0;
-  const Tiling tiling = plain || aligned ? kBands : panels(m, n, omp_get_max_threads());
-  const int64_t down = ceil_div(m, tiling.rows), across = ceil_div(n, tiling.cols);
+  const Cut cut = plain || aligned ? kBands : panels(m, n, omp_get_max_threads());
+  const int64_t down = ceil_div(m, cut.rows), across = ceil_div(n, cut.cols);
   const auto one = [&](int64_t t) {
-    const int64_t i = t / across * tiling.rows, j = t % across * tiling.cols;
-    const int64_t rows = std::min(tiling.rows, m - i), j_end = std::min(n, j + tiling.cols);
+    const int64_t i = t / across * cut.rows, j = t % across * cut.cols;
+    const int64_t rows = std::min(cut.rows, m - i), j_end = std::min(n, j + cut.cols);
     if (plain) {
       HWY_DYNAMIC_DISPATCH(plain_tile)(x, i, rows, j, j_end);
     } else if (aligned) {
       HWY_DYNAMIC_DISPATCH(aligned_tile)(x, i, rows, j, j_end);
     } else {
-      HWY_DYNAMIC_DISPATCH(any_tile)(x, i, i + rows, j, j_end);
+      HWY_DYNAMIC_DISPATCH(any_rows)(x, i, i + rows, j, j_end);
     }
   };
   if (m * n < kEnough) {
