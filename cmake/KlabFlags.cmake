@@ -29,8 +29,8 @@ endif()
 # machines that have them run NEON; nobody who runs SSSE3 lacks SSE4, and a target less is a fifth less to compile.
 set(KLAB_HWY_DISABLED HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV|HWY_SSSE3)
 if(KLAB_ASAN)
-  # Light optimization and one or two of Highway's targets: instrumented code takes long to compile, and overruns show at
-  # any vector length. It runs where it was built, so what this processor has may be taken for granted.
+  # Little optimization and one or two of Highway's targets: instrumented code takes long to compile, and overruns show
+  # at any vector length. It runs where it was built, so what this processor has may be taken for granted.
   string(APPEND KLAB_HWY_DISABLED "|HWY_SSE4|HWY_AVX3")
   include(CheckCXXSourceRuns)
   check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"x86-64-v3\") && __builtin_cpu_supports(\"aes\") ? 0 : 1; }"
@@ -39,7 +39,7 @@ if(KLAB_ASAN)
     target_compile_options(klab_flags INTERFACE -march=haswell -maes -mpclmul)
     target_compile_definitions(klab_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
   endif()
-  string(REPLACE "-O3" "-O1" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  string(REPLACE "-O3" "-Og" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                               -fno-omit-frame-pointer -g1)
   # Instrumented code makes GCC warn of what is not there (its manual says so); the release build is the one that judges.
