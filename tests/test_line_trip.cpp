@@ -25,6 +25,7 @@ TEST_F(LineTrip, TakesTimeBetweenTwoThreadsAndNoneForOne) {
   omp_set_num_threads(2);
   double ns = 0;  // 0 while another program has one of the processors
   for (int attempt = 0; attempt < 50 && !(ns > 0); ++attempt) ns = line_trip_ns();
+  if (!(ns > 0)) GTEST_SKIP() << "other programs kept a processor all the time";
   EXPECT_GT(ns, 5) << "two loads and two stores of one line cannot be faster";
   EXPECT_LT(ns, 100'000);
 }
