@@ -35,6 +35,7 @@ struct Specimen {
   std::string error;   // CUDA's name of it
   bool wrong = false;  // no access is wrong, but what comes out
 };
+void PrintTo(const Specimen& s, std::ostream* out) { *out << s.id; }
 
 Specimen read_specimen(const fs::path& file) {
   Variant named;

@@ -241,6 +241,7 @@ struct Wrong {
   std::function<void(json&)> change;
   const char* says;
 };
+void PrintTo(const Wrong& w, std::ostream* out) { *out << w.says; }
 
 class WrongField : public Folder, public ::testing::WithParamInterface<Wrong> {};
 

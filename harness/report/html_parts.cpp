@@ -85,8 +85,8 @@ std::string counts_html(const LadderView& view, int number) {
     if (occupied) cells.push_back(HtmlCell::text(occupancy_words(*r)));
     table.add(std::move(cells));
   }
-  return fmt::format("<p class=\"note\">Counted exactly, {}: CUDA threads run on the host.</p>\n",
-                     escaped(view.size)) +
+  return fmt::format("<p class=\"note\">Counted exactly, CUDA threads run on the host: {}.</p>\n",
+                     escaped(view.shape)) +
          table.html(false);
 }
 

@@ -1,6 +1,6 @@
 #include "harness/report/plots.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +25,8 @@ const char* color(size_t i) { return kColors[i % std::size(kColors)]; }
 
 constexpr const char* kPeer = "#8a8f98";
 
+constexpr double kLabelHeight = 0.045;  // of a line of text in a roofline, as a share of its vertical axis
+
 /// Text between double quotes of gnuplot.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -34,6 +36,36 @@ std::string quoted(const std::string& text) {
     out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return out + "\"";
+}
+
+/// A rung in a diagram of two logarithmic axes.
+struct RungPoint {
+  double x, y;
+  std::string name;
+};
+
+/// Names of points that lie so close that they would cover each other become one, in their middle. `near`: factor
+/// between neighbors up to which they do.
+std::vector<RungPoint> readable(std::vector<RungPoint> points, double near) {
+  std::ranges::sort(points, {}, &RungPoint::y);
+  std::vector<RungPoint> labels;
+  std::vector<bool> done(points.size(), false);
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (done[i]) continue;
+    RungPoint label = points[i];
+    std::set<std::string> names;
+    double top = label.y;
+    for (size_t j = i; j < points.size() && points[j].y <= top * near; ++j) {
+      if (done[j] || points[j].x > label.x * 1.2 || points[j].x * 1.2 < label.x) continue;
+      done[j] = true;
+      top = points[j].y;
+      names.insert(points[j].name);
+    }
+    label.y = std::sqrt(label.y * top);
+    label.name = fmt::format("{}", fmt::join(names, " "));
+    labels.push_back(std::move(label));
+  }
+  return labels;
 }
 
 bool is_peer(const Row& row) {
@@ -128,6 +160,7 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   double peak = 0, least = 1e300, most = 0, low = 1e300;
   int threads = 0;
   std::string data;
+  std::vector<RungPoint> points;
   for (const LadderView* view : views)
     for (const Row* r : view->rows) {
       if (r->seconds.empty() || !(r->flops > 0) || !(r->bytes > 0)) continue;
@@ -136,8 +169,8 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       most = std::max(most, intensity);
       low = std::min(low, rate);
       threads = std::max(threads, r->threads);
-      data += fmt::format("{} {} {} {}\n", intensity, rate, is_peer(*r) ? "0x8a8f98" : "0x3b7dd8",
-                          quoted(number_of(*r)));
+      data += fmt::format("{} {} {}\n", intensity, rate, is_peer(*r) ? "0x8a8f98" : "0x3b7dd8");
+      points.push_back({intensity, rate, number_of(*r)});
       if (r->ceiling.starts_with("fma f32")) peak = std::max(peak, r->ceiling_per_second);
       if (r->ceiling.starts_with("copy") || r->ceiling.starts_with("read"))
         slopes[r->ceiling] = std::max(slopes[r->ceiling], r->ceiling_per_second);
@@ -158,14 +191,18 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
     if (peak > 0) most = std::max(most, peak / bytes);
   least /= 3;
   most *= 3;
+  const double floor = low / 2, roof = top * 1e-9 * 2.2;
+  std::string labels;
+  for (const RungPoint& at : readable(points, std::pow(roof / floor, kLabelHeight)))
+    labels += fmt::format("{} {} {}\n", at.x, at.y, quoted(at.name));
   const std::string key = begin(520, 340 + 18 * int((slopes.size() + 1) / 2));
   std::string& s = scripts_.back();
   s += fmt::format(
-      "$d << EOD\n{}EOD\nset logscale xy\nset xrange [{}:{}]\nset yrange [{}:{}]\n"
+      "$d << EOD\n{}EOD\n$l << EOD\n{}EOD\nset logscale xy\nset xrange [{}:{}]\nset yrange [{}:{}]\n"
       "set xlabel 'FLOP a byte' offset 0,0.7\nset ylabel 'GFLOP/s' offset 1.2,0\nset format y '%g'\n"
       "set format x '%g'\nset samples 300\nset key below left Left reverse maxcols 2 samplen 1.6 font "
       "',11'\n",
-      data, least, most, low / 2, top * 1e-9 * 2.2);
+      data, labels, least, most, floor, roof);
   std::string plots;
   size_t line = 1;
   for (const auto& [name, bytes] : slopes) {
@@ -182,11 +219,7 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   }
   s += "plot " + plots +
        ", $d using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle, "
-       "$d every 2 using 1:2:4 with labels right offset -0.7,0 font ',10' notitle";
-  // A plot of labels without any point would crash gnuplot 5.4.
-  if (std::ranges::count(data, '\n') > 1)
-    s += ", $d every 2::1 using 1:2:4 with labels left offset 0.7,0 font ',10' notitle";
-  s += "\n";
+       "$l using 1:2:3 with labels left offset 0.7,0 font ',10' notitle\n";
   return key;
 }
 

@@ -40,7 +40,7 @@ HWY_INLINE void store_first(V v, D d, hwy::HWY_NAMESPACE::TFromD<D>* p, size_t c
 #endif
 }
 
-/// Lane i gets lane i - by; the lanes below `by` keep something of v.
+/// Lane i gets lane i - by, counted around: the lanes below `by` get the last ones.
 template <class D, class V>
 HWY_INLINE V lanes_up(D d, V v, int by) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -5,6 +5,7 @@
 // registers it like any variant (its id is its path) and says which fault it must fail with.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Mutant {
   std::string id;
   Fault fault;
 };
+inline void PrintTo(const Mutant& m, std::ostream* out) { *out << m.id; }
 
 /// All mutants of this program, in no particular order.
 std::vector<Mutant>& mutants();
