@@ -28,17 +28,21 @@ endif()
 # Highway's targets that are left out: vectors whose size the compiler does not know cannot stand in arrays, and
 # machines that have them run NEON; nobody who runs SSSE3 lacks SSE4, and a target less is a fifth less to compile.
 set(KLAB_HWY_DISABLED HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV|HWY_SSSE3)
+# klab_here: for what only runs where it was built, and takes long to compile: one of Highway's targets, of what this
+# processor has.
+add_library(klab_here INTERFACE)
+include(CheckCXXSourceRuns)
+check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"x86-64-v3\") && __builtin_cpu_supports(\"aes\") ? 0 : 1; }"
+                      KLAB_HAS_AVX2)
+if(KLAB_HAS_AVX2)
+  target_compile_options(klab_here INTERFACE -march=haswell -maes -mpclmul)
+  target_compile_definitions(klab_here INTERFACE HWY_COMPILE_ONLY_STATIC)
+endif()
 if(KLAB_ASAN)
   # Little optimization and one or two of Highway's targets: instrumented code takes long to compile, and overruns show
-  # at any vector length. It runs where it was built, so what this processor has may be taken for granted.
+  # at any vector length.
   string(APPEND KLAB_HWY_DISABLED "|HWY_SSE4|HWY_AVX3")
-  include(CheckCXXSourceRuns)
-  check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"x86-64-v3\") && __builtin_cpu_supports(\"aes\") ? 0 : 1; }"
-                        KLAB_HAS_AVX2)
-  if(KLAB_HAS_AVX2)
-    target_compile_options(klab_flags INTERFACE -march=haswell -maes -mpclmul)
-    target_compile_definitions(klab_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
-  endif()
+  target_link_libraries(klab_flags INTERFACE klab_here)
   string(REPLACE "-O3" "-Og" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                               -fno-omit-frame-pointer -g1)
