@@ -8,9 +8,7 @@
 // NEEDS     as its parent.
 // TRIED     the same within the caches: equal or slower, there threads end together. The same for composite_fwd.10: equal.
 //           Lines of a piece sent one by one while the next is computed: slower. Asking evenly in all passes, farther
-//           ahead, for L2, or for L2 first and L1 later: equal or slower. Vectors along the stream, as composite_fwd.09,
-//           what is given for a ray spread over its lanes and its sums picked where the next begins: no guesses where
-//           rays end, but twice the instructions; faster with 8 samples a ray, equal or slower with 32.
+//           ahead, for L2, or for L2 first and L1 later: equal or slower.
 #include <omp.h>
 
 #include <algorithm>

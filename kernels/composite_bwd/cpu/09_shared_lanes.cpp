@@ -1,0 +1,286 @@
+// composite_bwd.cpu.09_shared_lanes: vectors along the stream, whatever ray a lane belongs to.
+//
+// CHANGE    in place of a loop over each ray's vectors, one over those of a piece of rays. Prefix sums stop where a ray begins,
+//           as in composite_fwd.09; what is given for a ray is spread over the lanes of its samples, and its sums are picked
+//           from where the next one begins. Vectors are whole lines, so results go to memory as they are computed; in the
+//           parent a piece of them was put together first, and left in a burst.
+// EXPECT    with rays of eight samples 1.3 times or more: no wrong guesses of where a ray ends, and no lanes left empty at
+//           its end. With 32, twice the instructions use that up within the caches. Beyond them a few percent: lines leave
+//           one by one, and reading goes on meanwhile.
+// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an opaque one are
+//           computed, too.
+// NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
+// TRIED     vectors that begin where a piece does: nothing is shared with the piece before, but lines are not whole, and
+//           beyond the caches it is slower than the parent. Pieces of 256 and 1024 samples, asking twice as far ahead:
+//           equal. Not asked for: a quarter slower, as streams are read by turns.
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "harness/registrar.h"
+#include "kernels/common/ray_split.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/shares.h"
+#include "reference/composite_bwd/composite_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/09_shared_lanes.cpp"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+#include "kernels/common/ray_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DI = hn::RebindToSigned<D>;
+
+constexpr int64_t kPiece =
+    512;  // samples of a piece, if its first ray is no longer; what is in use stays in L1
+constexpr int64_t kAhead = 384;  // samples asked for before their turn
+
+/// Rays of a piece that have samples, in their order, from [1] on: what is given for them, and their sums. In [0] is the
+/// one before, which the first vector may have lanes of.
+struct Rays {
+  // A vector may be stored from any place on.
+  using Each = std::array<float, size_t(kPiece) + 33>;
+  HWY_ALIGN Each red{}, green{}, blue{}, depth{};  // gradients
+  HWY_ALIGN Each behind{};                         // what light from behind the ray adds to the loss
+  HWY_ALIGN Each ends, left;                       // its running sum and the transmittance where it ends
+  HWY_ALIGN Each total;                            // the whole sum
+
+  /// Rays [first, last). The number of those with samples.
+  HWY_INLINE size_t look_up(const CompositeBwd::Args<float>& x, int64_t first, int64_t last) {
+    const D d;
+    const DI di;
+    const int64_t n = x.shape.rays;
+    size_t found = 0;
+    for (int64_t r = first; r < last; r += kLanes) {
+      const size_t count = size_t(std::min(kLanes, last - r));
+      const auto load = [d, count](const float* p) HWY_ATTR { return load_first(d, p, count); };
+      const M some = hn::RebindMask(
+          d, hn::Lt(load_first(di, x.ray_begin + r, count), load_first(di, x.ray_begin + r + 1, count)));
+      const V g0 = load(x.d_color + r), g1 = load(x.d_color + n + r), g2 = load(x.d_color + 2 * n + r);
+      V light = hn::MulSub(g0, load(x.background + r), load(x.d_opacity + r));
+      light = hn::MulAdd(g1, load(x.background + n + r), light);
+      light = hn::MulAdd(g2, load(x.background + 2 * n + r), light);
+      const auto keep = [&](V v, Each& to) HWY_ATTR { hn::StoreU(hn::Compress(v, some), d, &to[found + 1]); };
+      keep(g0, red);
+      keep(g1, green);
+      keep(g2, blue);
+      keep(load(x.d_depth + r), depth);
+      keep(light, behind);
+      found += hn::CountTrue(d, some);
+    }
+    return found;
+  }
+};
+
+/// Results of samples [first, ...) of a thread: red, green, blue, density.
+template <bool kStream>
+struct Results {
+  float* row[4];
+  int64_t first;
+  HWY_ALIGN float open[4][16] = {};  // of the vector in which a piece ended
+
+  Results(const CompositeBwd::Args<float>& x, int64_t begin)
+      : row{x.d_rgb, x.d_rgb + x.shape.samples, x.d_rgb + 2 * x.shape.samples, x.d_density_raw},
+        first(begin) {}
+  HWY_INLINE void put(V v, int c, int64_t i) const {
+    if constexpr (kStream)
+      hn::Stream(v, D(), row[c] + i);
+    else
+      hn::StoreU(v, D(), row[c] + i);
+  }
+  /// Of a piece of samples [from, to) that begins or ends within the vector.
+  HWY_INLINE void put_part(V v, int c, int64_t i, int64_t from, int64_t to) {
+    const D d;
+    if (i < from) v = hn::IfThenElse(hn::FirstN(d, size_t(from - i)), hn::Load(d, open[c]), v);
+    if (i >= first && i + kLanes <= to) return put(v, c, i);
+    hn::Store(v, d, open[c]);
+    if (i + kLanes <= to) close(c, i, i + kLanes);
+  }
+  /// Lanes that belong to this thread, up to sample `end`.
+  void close(int c, int64_t i, int64_t end) const {
+    const int64_t begin = std::max(i, first);
+    std::copy(open[c] + (begin - i), open[c] + (end - i), row[c] + begin);
+  }
+};
+
+/// Lane i gets lane i - 1 of v, lane 0 the last lane of the vector before, which `carry` takes along.
+HWY_INLINE V push(V v, V& carry) {
+  const D d;
+  const V turned = lanes_up(d, v, 1);
+  const V pushed = hn::IfThenElse(hn::FirstN(d, 1), carry, turned);
+  carry = turned;
+  return pushed;
+}
+
+/// One value a ray, spread over the lanes of its samples.
+HWY_INLINE V spread(const float* of_rays, hn::Vec<DI> which) {
+  const D d;
+  return hn::TableLookupLanes(hn::LoadU(d, of_rays), hn::IndicesFromVec(d, which));
+}
+
+template <bool kStream>
+void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
+  const D d;
+  const DU du;
+  const DI di;
+  const int64_t samples = x.shape.samples;
+  int64_t room = kPiece;
+  for (int64_t r = begin_ray; r < end_ray; ++r)
+    room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
+  Results<kStream> results(x, x.ray_begin[begin_ray]);
+  Rays rays;
+  std::vector<uint32_t> words(size_t(room / kLanes) + 3);
+  std::vector<int32_t> first_ray(words.size());  // of each vector
+  Scratch scratch;
+  float* const memory =
+      scratch.floats(4 * (room + 32));  // of each vector: slope, transmittance, sum, which ray
+  const auto ask = [](const float* p) { __builtin_prefetch(p + kAhead); };     // past the end it does no harm
+  const V least = hn::Set(d, 3.05902321e-7F), most = hn::Set(d, 3269017.37F);  // exp(-15), exp(15)
+  for (int64_t first = begin_ray, last; first < end_ray; first = last) {
+    // A piece: rays [first, last), whole ones, of samples [from, to). A bit where each begins, and one at the end. Vectors
+    // begin at multiples of their length in the stream.
+    const int64_t from = x.ray_begin[first], base = from / kLanes * kLanes;
+    std::fill_n(words.begin(), kPiece / kLanes + 2, kAlways);
+    const auto mark = [&](int64_t k) { words[size_t((k - base) / kLanes)] |= uint32_t(1) << (k % kLanes); };
+    mark(from);
+    for (last = first + 1; last < end_ray && x.ray_begin[last + 1] - from <= kPiece; ++last)
+      mark(x.ray_begin[last]);
+    const int64_t to = x.ray_begin[last];
+    if (to == from) continue;
+    if (to - from > kPiece) std::fill(words.begin() + 1, words.end(), kAlways);
+    mark(to);
+    const size_t found = rays.look_up(x, first, last);
+    const auto whole = [d](const float* p) HWY_ATTR { return hn::LoadU(d, p); };
+    const auto walk = [&](auto&& step) HWY_ATTR {
+      for (int64_t i = base; i < to; i += kLanes) {
+        if (HWY_LIKELY(from <= i && i + kLanes <= to)) {
+          step(i, whole, [&](V v, int c) HWY_ATTR { results.put(v, c, i); });
+        } else {
+          const size_t count = size_t(std::min(kLanes, samples - i));
+          step(
+              i, [d, count](const float* p) HWY_ATTR { return load_first(d, p, count); },
+              [&](V v, int c) HWY_ATTR { results.put_part(v, c, i, from, to); });
+        }
+      }
+    };
+    // 1. Transmittance behind every sample, and the derivative of its optical depth.
+    V in_front = hn::Zero(d);
+    walk([&](int64_t i, auto load, auto) HWY_ATTR {
+      float* const at = memory + 4 * (i - base);
+      const V sigma = exp_saturated(d, load(x.density_raw + i)), delta = load(x.delta + i);
+      hn::Store(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, at);
+      ask(x.density_raw + i);
+      ask(x.delta + i);
+      ask(x.t + i);
+      const V sum = scan(words[size_t((i - base) / kLanes)], hn::Mul(sigma, delta), in_front);
+      in_front = last_lane(d, sum);
+      hn::Store(exp_minus(d, sum), d, at + kLanes);
+    });
+    // 2. Gradients of colors, and the running sums that those of densities are differences of. Where a ray begins, the one
+    // before has ended.
+    V last_after = hn::Zero(d), last_sum = hn::Zero(d), before_sum = hn::Zero(d);
+    size_t begun = 0;
+    walk([&](int64_t i, auto load, auto put) HWY_ATTR {
+      float* const at = memory + 4 * (i - base);
+      const size_t number = size_t((i - base) / kLanes);
+      const uint32_t word = words[number], others = word & ~kAlways & ~uint32_t(1);
+      const size_t ray = begun + (word & 1);
+      const auto which =
+          hn::BitCast(di, hn::PopulationCount(hn::And(hn::Set(du, others), hn::Load(du, kBits[4].data()))));
+      hn::Store(hn::BitCast(d, which), d, at + 3 * kLanes);
+      first_ray[number] = int32_t(ray);
+      const M begins = mask_of(word);
+      const V after = hn::Load(d, at + kLanes), pushed = push(after, last_after);
+      const V weight = hn::Sub(hn::IfThenElse(begins, hn::Set(d, 1.0F), pushed), after);
+      const V red = spread(&rays.red[ray], which), green = spread(&rays.green[ray], which);
+      const V blue = spread(&rays.blue[ray], which);
+      V p = hn::Mul(spread(&rays.depth[ray], which), load(x.t + i));
+      p = hn::MulAdd(red, load(x.rgb + i), p);
+      p = hn::MulAdd(green, load(x.rgb + samples + i), p);
+      p = hn::MulAdd(blue, load(x.rgb + 2 * samples + i), p);
+      put(hn::Mul(weight, red), 0);
+      put(hn::Mul(weight, green), 1);
+      put(hn::Mul(weight, blue), 2);
+      ask(x.rgb + i);
+      ask(x.rgb + samples + i);
+      ask(x.rgb + 2 * samples + i);
+      const V sum = scan(word, hn::Mul(weight, p), before_sum);
+      before_sum = last_lane(d, sum);
+      hn::Store(hn::MulAdd(after, p, sum), d, at + 2 * kLanes);
+      hn::StoreU(hn::Compress(pushed, begins), d, &rays.left[begun]);
+      hn::StoreU(hn::Compress(push(sum, last_sum), begins), d, &rays.ends[begun]);
+      begun += size_t(__builtin_popcount(word & ~kAlways));
+    });
+    rays.left[begun] = hn::GetLane(last_after);
+    rays.ends[begun] = hn::GetLane(last_sum);
+    // 3. Whole sums, light from behind included.
+    for (size_t k = 0; k <= found; k += size_t(kLanes))
+      hn::Store(
+          hn::MulAdd(hn::Load(d, &rays.left[k]), hn::Load(d, &rays.behind[k]), hn::Load(d, &rays.ends[k])), d,
+          &rays.total[k]);
+    // 4. Gradients of densities.
+    walk([&](int64_t i, auto, auto put) HWY_ATTR {
+      const float* const at = memory + 4 * (i - base);
+      const auto which = hn::BitCast(di, hn::Load(d, at + 3 * kLanes));
+      const V total = spread(&rays.total[size_t(first_ray[size_t((i - base) / kLanes)])], which);
+      put(hn::Mul(hn::Load(d, at), hn::Sub(hn::Load(d, at + 2 * kLanes), total)), 3);
+    });
+  }
+  const int64_t end = x.ray_begin[end_ray], i = end / kLanes * kLanes;
+  for (int c = 0; c < 4 && i < end && results.first < end; ++c) results.close(c, i, end);
+  if (kStream) hwy::FlushStream();
+}
+
+/// Rays [begin_ray, end_ray). far: there are more results than a cache keeps.
+void composite(const CompositeBwd::Args<float>& x, bool far, int64_t begin_ray, int64_t end_ray) {
+  const Results<true> rows(x, 0);
+  const bool lines = std::all_of(rows.row, rows.row + 4,
+                                 [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; });
+  far&& lines ? composite_to<true>(x, begin_ray, end_ray) : composite_to<false>(x, begin_ray, end_ray);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(composite);
+void run(const CompositeBwd::Args<float>& x) {
+  const auto part = HWY_DYNAMIC_DISPATCH(composite);
+  constexpr int64_t kFar = 1 << 21;           // samples whose results no cache keeps
+  constexpr int64_t kUnit = 1 << 13;          // samples of the smallest share then
+  constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
+  const bool far = x.shape.samples >= kFar;
+  const int64_t threads = omp_get_max_threads(), units = far ? x.shape.samples / kUnit : threads;
+  Shares shares(units, 1, threads);
+#pragma omp parallel if (x.shape.samples >= kWorthThreads)
+  for (int64_t begin = 0, end = 0; shares.take(begin, end);)
+    part(x, far, split_rays(x.ray_begin, x.shape.rays, begin, units),
+         split_rays(x.ray_begin, x.shape.rays, end, units));
+}
+
+KLAB_VARIANT(CompositeBwd, {.run = run,
+                            .parent = "08_as_they_come",
+                            .forward = "08_threads",
+                            .numerics = {.growth = Growth::linear},
+                            .tiles = {4, 16, 512},
+                            .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif
