@@ -7,6 +7,7 @@
 #   reports/readme.sh --labs     the table of labs only
 #   reports/readme.sh --speed    the table of speeds only, from the recorded rows
 #   reports/readme.sh --train    the table of training only, from what reports/train.sh recorded
+#   reports/readme.sh --picture ROWS  the picture of a report only, of recorded rows; needs Chromium
 #
 # A run is recorded as reports/recorded/<fingerprint>/run.txt with its rows, run.csv, beside machine.json, the record of the
 # machine. KLAB names the program (default: ./klab), README the file to fill.
@@ -63,9 +64,24 @@ train() {
   [[ -s $tmp/train ]] || echo "Nothing is recorded yet; \`reports/train.sh\` records it." >"$tmp/train"
   fill train "$tmp/train"
 }
+
+# reports/pictures/report.png: the ladder of the matrix product in the report of recorded rows.
+picture() {  # ROWS
+  local browser
+  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+    { echo "no Chromium: reports/pictures/report.png stays as it is" >&2; return 0; }
+  "$klab" report "$1" --out "$tmp/report.html" >/dev/null
+  # A browser makes pictures of a page from its top on, so all else is hidden.
+  sed "s|</head>|<style>nav, h1, h1 + p, section:not([id='05_matmul']) { display: none } h2 { border: 0; margin: 0 }</style></head>|" \
+    "$tmp/report.html" >"$tmp/part.html"
+  "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,520 \
+    --screenshot="$tmp/report.png" "file://$tmp/part.html" >/dev/null 2>&1
+  mv "$tmp/report.png" reports/pictures/report.png
+}
 case ${1:-} in
   --speed) speed; exit 0 ;;
   --train) train; exit 0 ;;
+  --picture) picture "${2:?name the rows: reports/recorded/MACHINE/run.csv}"; exit 0 ;;
 esac
 
 "$klab" list --markdown >"$tmp/labs"
@@ -80,7 +96,8 @@ else
   mkdir -p "reports/recorded/$machine"
   recorded=reports/recorded/$machine/run.txt
   (cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt")
-  mv "$tmp/run.txt" "$recorded"
+  sed "s|$tmp/||" "$tmp/run.txt" >"$recorded.new"
+  mv "$recorded.new" "$recorded"
   mv "$tmp/run.csv" "reports/recorded/$machine/run.csv"
   mv "$tmp/machine.json" "reports/recorded/$machine/machine.json"
 fi
@@ -91,4 +108,5 @@ fill run "$tmp/run"
 fill ladder "$tmp/ladder"
 speed
 train
+[[ ! -f ${recorded%/*}/run.csv ]] || picture "${recorded%/*}/run.csv"
 echo "README.md shows ${recorded#"$root"/}"
