@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kReportEvery = 1;  // seconds, on a terminal; a tenth as often elsewhere
+constexpr double kReportEvery = 1;   // seconds, on a terminal; a tenth as often elsewhere
+constexpr int kCeilingSamples = 20;  // over a run
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -247,10 +248,18 @@ int train(RunOptions o) {
   Progress progress;
   const bool terminal = isatty(fileno(stderr));
   const auto begin = Clock::now();
-  const auto elapsed = [&] { return before.seconds + since(begin); };
+  double aside = 0;  // seconds that were not spent on training
+  const auto elapsed = [&] { return before.seconds + since(begin) - aside; };
+  StageCeilings ceilings(omp_get_max_threads());
+  const auto sample_ceilings = [&] {
+    const auto start = Clock::now();
+    ceilings.sample(trainer.profile());
+    aside += since(start);
+  };
   double samples = before.samples, last_report = elapsed(), last_checkpoint = elapsed(),
          samples_then = samples;
   const int64_t first_step = trainer.steps_done();
+  std::optional<double> first_done;  // share of the run that was done when this process began
   const auto save = [&] {
     trainer.save(folder / "checkpoint.safetensors", run_state(o, elapsed(), samples));
   };
@@ -259,6 +268,9 @@ int train(RunOptions o) {
     if (o.steps && trainer.steps_done() >= *o.steps) break;
     if (o.seconds && now >= *o.seconds) break;
     const double done = o.steps ? double(trainer.steps_done()) / double(*o.steps) : now / *o.seconds;
+    if (!first_done) first_done = done;
+    if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings.samples() + 0.5)
+      sample_ceilings();
     const StepReport report = trainer.step(done);
     samples += double(report.samples);
     const double after = elapsed();
@@ -266,7 +278,7 @@ int train(RunOptions o) {
       const double rate = (samples - samples_then) / std::max(after - last_report, 1e-9);
       metrics.line(report, after, rate, trainer.occupied_share());
       const double left =
-          o.steps ? double(*o.steps - report.step) * since(begin) / double(report.step - first_step)
+          o.steps ? double(*o.steps - report.step) * (since(begin) - aside) / double(report.step - first_step)
                   : *o.seconds - after;
       const std::string line = fmt::format(
           "step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}",
@@ -284,13 +296,15 @@ int train(RunOptions o) {
       last_checkpoint = elapsed();
     }
   }
+  const bool trained = trainer.steps_done() > first_step;
+  for (int last = 1; trained && (last > 0 || ceilings.samples() < 5); --last) sample_ceilings();
   const double seconds = elapsed();
   progress.clear();
   save();
   const Model model = trainer.averaged();
   model.save(folder / "model.safetensors");
   const double run_seconds = seconds - before.seconds;
-  const Shares ceilings = ceilings_of_stages(trainer.profile(), omp_get_max_threads());
+  const Shares shares = ceilings.shares(trainer.profile());
   json result = {{"scene", scene.name},
                  {"format", scene.format},
                  {"steps", trainer.steps_done()},
@@ -299,13 +313,12 @@ int train(RunOptions o) {
                  {"samples_per_second", samples / std::max(seconds, 1e-9)},
                  {"seed", o.seed},
                  {"interrupted", bool(stop_requested)},
-                 {"stages", stages_json(trainer.profile(), ceilings)},
+                 {"stages", stages_json(trainer.profile(), shares)},
                  {"config", json::parse(config_to_json(o.config))}};
   for (const auto& [op, variant] : plan.choices()) result["plan"][op] = variant->id;
   fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples a second through the whole step)\n",
              trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
-  if (!o.json && run_seconds > 0)
-    print_stages(trainer.profile(), ceilings, trainer.steps_done() - first_step);
+  if (!o.json && run_seconds > 0) print_stages(trainer.profile(), shares, trainer.steps_done() - first_step);
   if (!o.evaluate) {
     fmt::print(words, "not evaluated (--no-eval)\n");
   } else if (!scene.test.empty()) {

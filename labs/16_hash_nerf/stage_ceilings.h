@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "labs/16_hash_nerf/profile.h"
@@ -13,8 +14,23 @@ struct StageCeiling {
   double share = 0;  // of it that the stage reached, over all its calls
 };
 
-/// For each stage that is one op: the ceiling its lab names, measured now on `threads` threads, and the stage's share
-/// of it. Takes some tenths of a second.
-std::map<std::string, StageCeiling> ceilings_of_stages(const Profile& profile, int threads);
+/// Ceilings of a run's stages, sampled while it goes on: what a machine can do changes with what else runs on it, and right
+/// after a run the system is busy with what that has written.
+class StageCeilings {
+ public:
+  explicit StageCeilings(int threads);
+  ~StageCeilings();
+  /// A sample of each ceiling that the lab names of an op that is a stage of its own. About ten milliseconds each, some more
+  /// for a ceiling that is new.
+  void sample(const Profile& profile);
+  int samples() const { return samples_; }
+  /// For each of these stages: its ceiling, the median of the samples, and the stage's share of it.
+  std::map<std::string, StageCeiling> shares(const Profile& profile) const;
+
+ private:
+  struct Known;
+  int threads_, samples_ = 0;
+  std::map<std::string, std::unique_ptr<Known>> known_;  // by name: stages share them
+};
 
 }  // namespace klab

@@ -1,0 +1,41 @@
+// What the stages of a training run are compared with.
+#include <gtest/gtest.h>
+
+#include "labs/16_hash_nerf/stage_ceilings.h"
+#include "labs/16_hash_nerf/trainer.h"
+
+namespace klab {
+namespace {
+
+TEST(StageCeilings, AreSampledWhileTheRunGoesOn) {
+  Config config;
+  config.levels = 6;
+  config.log2_table = 12;
+  config.finest_resolution = 128;
+  config.batch_samples = 4096;
+  config.first_rays = 64;
+  config.grid = 32;
+  config.width = 16;
+  const Scene scene = built_in_scene({.downscale = 16});
+  Trainer trainer(scene, config, Plan::named("best"), 1);
+  StageCeilings ceilings(2);
+  ceilings.sample(trainer.profile());  // nothing was called yet
+  EXPECT_TRUE(ceilings.shares(trainer.profile()).empty());
+  trainer.step(0);
+  EXPECT_TRUE(ceilings.shares(trainer.profile()).empty()) << "not sampled since";
+  ceilings.sample(trainer.profile());
+  trainer.step(0);
+  ceilings.sample(trainer.profile());
+  EXPECT_EQ(ceilings.samples(), 3);
+  const auto shares = ceilings.shares(trainer.profile());
+  for (const char* stage :
+       {"hashgrid_fwd", "hashgrid_bwd", "mlp_fwd color", "mlp_bwd color", "composite_fwd"}) {
+    ASSERT_TRUE(shares.contains(stage)) << stage;
+    EXPECT_GT(shares.at(stage).share, 0) << stage;
+  }
+  EXPECT_EQ(shares.at("mlp_fwd color").name, "fma f32");
+  EXPECT_FALSE(shares.contains("occupancy")) << "more than one op";
+}
+
+}  // namespace
+}  // namespace klab
