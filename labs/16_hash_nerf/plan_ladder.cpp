@@ -42,17 +42,21 @@ class StartingPoint {
   fs::path file_;
 };
 
-// One step that is not timed, then the timed ones. The losses of all of them are kept.
-void measure(Trainer& trainer, PlanRung& rung, int steps) {
+// One step that is not timed, then the timed ones. The losses of all of them are kept. Fast plans take some more steps, until
+// `at_least` seconds are over: a moment in which something else runs must not be all that was measured.
+void measure(Trainer& trainer, PlanRung& rung, int steps, double at_least) {
   using Clock = std::chrono::steady_clock;
   trainer.use(rung.plan);
   std::vector<double> losses = {trainer.step(0).loss};
   trainer.profile().clear();
   std::vector<double> seconds;
-  for (int i = 0; i < steps; ++i) {
+  double spent = 0;
+  for (int i = 0; i < steps || spent < at_least; ++i) {
     const auto begin = Clock::now();
-    losses.push_back(trainer.step(0).loss);
+    const double loss = trainer.step(0).loss;
     seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    spent += seconds.back();
+    if (i < steps) losses.push_back(loss);
   }
   rung.seconds.push_back(median(seconds));
   rung.losses = losses;
@@ -105,7 +109,7 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config,
   const StartingPoint start(trainer);
   PlanRung naive = {"naive", Plan::named("naive"), {}, {}, {}};
   say("the naive plan, to see which op to replace first");
-  measure(trainer, naive, 1);
+  measure(trainer, naive, 1, 0);
   std::map<std::string, double> share;
   for (const auto& [stage, seconds] : naive.profile.seconds())
     if (const std::string op = op_of(stage); !op.empty()) share[op] += seconds;
@@ -115,7 +119,7 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config,
       if (stop()) break;
       say(fmt::format("round {} of {}: {}", round + 1, options.rounds, rung.name));
       start.restore(trainer);
-      measure(trainer, rung, options.steps);
+      measure(trainer, rung, options.steps, options.seconds);
     }
     if (!stop()) continue;
     for (PlanRung& rung : rungs) rung.seconds.resize(std::min(rung.seconds.size(), size_t(round)));
@@ -141,8 +145,9 @@ bool run_plan_ladder(const LabRun& run) {
   fmt::print(
       "{} views of the built-in scene, {} samples a step; every plan takes the same {} steps, {} times "
       "over,\n"
-      "from one checkpoint after {} steps\n",
-      scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps);
+      "from one checkpoint after {} steps, and as many more as {} s have room for\n",
+      scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps,
+      options.seconds);
   const std::vector<PlanRung> rungs = measure_plans(scene, config, options, run);
   if (rungs.front().seconds.empty()) return true;  // interrupted before a round was whole
   Table table({{"plan"},

@@ -22,7 +22,8 @@ struct PlanLadderOptions {
   int warm_steps =
       256;        // with the best plan, before the common starting point: the grid has learned what is empty
   int steps = 2;  // of every plan and round, from that point
-  int rounds = 3;
+  double seconds = 0.4;  // a plan whose steps take less goes on until then, for its time only
+  int rounds = 5;
 };
 
 /// How far the losses of two plans may be apart: relative, at step k after the common point. Before the first update
