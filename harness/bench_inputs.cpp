@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <stdexcept>
 
 #include "harness/machine.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -20,7 +20,7 @@ int64_t footprint_of(const std::vector<TensorSpec>& specs) {
 
 void draw(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Tensors& tensors,
           uint64_t seed) {
-  std::mt19937_64 random(seed);
+  Generator random(seed);
   for (size_t k = 0; k < specs.size(); ++k) {
     if (specs[k].role == Role::output) {
       tensors[k].poison();

@@ -1,9 +1,10 @@
 #include "harness/cases.h"
 
 #include <algorithm>
-#include <random>
 #include <set>
 #include <stdexcept>
+
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -121,7 +122,7 @@ class Chooser {
 
   const LabOp& op_;
   std::vector<Shape> sizes_;
-  std::mt19937_64 random_;
+  Generator random_;
   double budget_;
   size_t wanted_ = 0;
   size_t calls_ = 0;

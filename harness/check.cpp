@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 
 #include "harness/cases.h"
 #include "harness/gpu/gpu.h"
@@ -13,6 +12,7 @@
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -86,7 +86,7 @@ class ShapeCheck {
         asked_(!options.shape.empty()),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
-    std::mt19937_64 random(options.seed * 1000003 + turn);
+    Generator random(options.seed * 1000003 + turn);
     for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
     const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "harness/element.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -27,12 +28,12 @@ struct Place {
   }
 };
 
-double normal(std::mt19937_64& g) { return std::normal_distribution<double>()(g); }
-double uniform(std::mt19937_64& g) { return std::uniform_real_distribution<double>()(g); }
+double normal(Generator& g) { return std::normal_distribution<double>()(g); }
+double uniform(Generator& g) { return std::uniform_real_distribution<double>()(g); }
 
 // Tensors with even and odd positions differ: were the factors of a product both denormal or both
 // alternating, the products would all vanish or all agree.
-double draw_real(Pattern pattern, double huge, const Place& at, std::mt19937_64& g) {
+double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
   const bool first = at.tensor % 2 == 0;
   switch (pattern) {
     case Pattern::random:
@@ -55,7 +56,7 @@ double draw_real(Pattern pattern, double huge, const Place& at, std::mt19937_64&
 
 constexpr double kBelowOne = 0x1.fffffep-1;  // the last float before 1
 
-double draw_unit(Pattern pattern, const Place& at, std::mt19937_64& g) {
+double draw_unit(Pattern pattern, const Place& at, Generator& g) {
   switch (pattern) {
     case Pattern::random:
       return std::min(uniform(g), kBelowOne);
@@ -77,7 +78,7 @@ double draw_unit(Pattern pattern, const Place& at, std::mt19937_64& g) {
   return 0;
 }
 
-double draw_integer(Element element, Pattern pattern, std::mt19937_64& g) {
+double draw_integer(Element element, Pattern pattern, Generator& g) {
   const double high = std::min(largest(element), 1000.0);
   const double low = element == Element::u8 || element == Element::u32 ? 0 : -high;
   switch (pattern) {
@@ -111,7 +112,7 @@ const char* name_of(Pattern pattern) {
 }
 
 void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
-          std::span<void* const> pointers, Pattern pattern, double huge, std::mt19937_64& random) {
+          std::span<void* const> pointers, Pattern pattern, double huge, Generator& random) {
   for (size_t k = 0; k < specs.size(); ++k) {
     const TensorSpec& spec = specs[k];
     if (spec.role == Role::output) continue;

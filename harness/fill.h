@@ -1,7 +1,6 @@
 // What test tensors hold: the patterns inputs are drawn in.
 #pragma once
 
-#include <random>
 #include <span>
 #include <vector>
 
@@ -28,7 +27,7 @@ inline bool is_hard(Pattern pattern) { return pattern != Pattern::random; }
 /// Draws inputs and accumulated tensors of the variants' view, then lets the contract arrange them. Outputs
 /// are left alone. Equal generators give equal tensors. `huge` bounds Pattern::huge.
 void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
-          std::span<void* const> pointers, Pattern pattern, double huge, std::mt19937_64& random);
+          std::span<void* const> pointers, Pattern pattern, double huge, Generator& random);
 
 /// Copies inputs and accumulated tensors between views of one op, f32 to f64 on the way where needed. Outputs
 /// are left alone.

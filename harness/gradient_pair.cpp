@@ -77,7 +77,7 @@ GradientPair::GradientPair(const LabOp& op, ShapeView shape)
                                 forward->op.name);
 }
 
-GradientPoint::GradientPoint(const GradientPair& pair, std::mt19937_64& random)
+GradientPoint::GradientPoint(const GradientPair& pair, Generator& random)
     : forward(pair.forward_specs, Tensors::View::variant),
       backward(pair.backward_specs, Tensors::View::variant),
       pair_(pair) {

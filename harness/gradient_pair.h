@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,7 @@ struct GradientPair {
 /// gradient is random. Where the backward takes none, the loss is the plain sum of the outputs.
 class GradientPoint {
  public:
-  GradientPoint(const GradientPair& pair, std::mt19937_64& random);
+  GradientPoint(const GradientPair& pair, Generator& random);
 
   Tensors forward;   // variants' view
   Tensors backward;  // variants' view

@@ -1,14 +1,14 @@
 // An operation with its contract forgotten, so that check, gradient check and benchmark are written once.
 #pragma once
 
+#include <bit>
 #include <functional>
-#include <random>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/variant.h"
 #include "reference/contract.h"
 
 namespace klab {
@@ -36,10 +36,40 @@ struct Op {
   std::function<Cost(ShapeView)> cost;
   std::function<double(ShapeView)> terms;
   /// Rewrites the float inputs; empty when the contract has no rule for them.
-  std::function<void(ShapeView, std::span<void* const>, std::mt19937_64&)> arrange;
+  std::function<void(ShapeView, std::span<void* const>, Generator&)> arrange;
   /// The double reference. `x` and `magnitude` are pointers in the contract's order: f64 where variants see f32.
   std::function<void(ShapeView, std::span<void* const> x, std::span<void* const> magnitude)> reference;
+  /// Ties a variant's `run` (VariantSpec<Contract>::run), a shape and pointers in the contract's order into something to
+  /// call; the pointers must outlive it.
+  std::function<std::function<void()>(Untyped run, ShapeView, std::span<void* const>)> bind;
+  /// Calls a variant's `supported`.
+  std::function<std::string(Untyped supported, ShapeView, const Host&)> supported;
 };
+
+/// Shape struct <-> list of integers. A contract's Shape holds int64_t fields only.
+template <class Contract>
+typename Contract::Shape shape_of(ShapeView view) {
+  using Shape = typename Contract::Shape;
+  static_assert(
+      sizeof(Shape) == sizeof(int64_t) * std::tuple_size_v<std::remove_cv_t<decltype(Contract::dims)>>,
+      "Shape must have one int64_t field per name in dims");
+  std::array<int64_t, sizeof(Shape) / sizeof(int64_t)> values{};
+  for (size_t i = 0; i < values.size() && i < view.size(); ++i) values[i] = view[i];
+  return std::bit_cast<Shape>(values);
+}
+
+/// Args<T> whose pointers, in the order of Contract::tensors, are the given ones.
+template <class Contract, class T>
+typename Contract::template Args<T> args_of(ShapeView shape, std::span<void* const> pointers) {
+  typename Contract::template Args<T> args{};
+  args.shape = shape_of<Contract>(shape);
+  size_t next = 0;
+  Contract::tensors(args, [&](std::string_view, auto& pointer, Role, Draw, const Dims&) {
+    using Pointer = std::remove_reference_t<decltype(pointer)>;
+    pointer = static_cast<Pointer>(pointers[next++]);
+  });
+  return args;
+}
 
 namespace detail {
 template <class T>
@@ -96,15 +126,23 @@ Op make_op() {
   };
   op.cost = [](ShapeView shape) { return Contract::cost(shape_of<Contract>(shape)); };
   op.terms = [](ShapeView shape) { return Contract::terms(shape_of<Contract>(shape)); };
-  if constexpr (requires(typename Contract::template Args<float> a, std::mt19937_64 g) {
+  if constexpr (requires(typename Contract::template Args<float> a, Generator & g) {
                   Contract::arrange(a, g);
                 }) {
-    op.arrange = [](ShapeView shape, std::span<void* const> pointers, std::mt19937_64& random) {
+    op.arrange = [](ShapeView shape, std::span<void* const> pointers, Generator& random) {
       Contract::arrange(args_of<Contract, float>(shape, pointers), random);
     };
   }
   op.reference = [](ShapeView shape, std::span<void* const> x, std::span<void* const> magnitude) {
     Contract::reference(args_of<Contract, double>(shape, x), args_of<Contract, double>(shape, magnitude));
+  };
+  using Spec = VariantSpec<Contract>;
+  op.bind = [](Untyped run, ShapeView shape, std::span<void* const> pointers) -> std::function<void()> {
+    return [run = reinterpret_cast<decltype(Spec::run)>(run),
+            args = args_of<Contract, float>(shape, pointers)] { run(args); };
+  };
+  op.supported = [](Untyped supported, ShapeView shape, const Host& host) {
+    return reinterpret_cast<decltype(Spec::supported)>(supported)(shape_of<Contract>(shape), host);
   };
   return op;
 }

@@ -22,6 +22,7 @@
 #include "harness/fill.h"
 #include "harness/gradcheck_parts.h"
 #include "harness/gradient_pair.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -43,7 +44,7 @@ double underflow_of(const Variant& v, double terms) {
 class Line {
  public:
   Line(const GradientPair& pair, const GradientPoint& point, const GradientPair::Link& link,
-       const DoubleRun& backward, std::mt19937_64& random)
+       const DoubleRun& backward, Generator& random)
       : pair_(pair),
         point_(point),
         link_(link),
@@ -105,7 +106,7 @@ class Line {
     return double(plus_[link_.forward].as<float>()[i]) - double(minus_[link_.forward].as<float>()[i]);
   }
 
-  void move(std::mt19937_64& random) {
+  void move(Generator& random) {
     const TensorSpec& spec = pair_.forward_specs[link_.forward];
     const int64_t n = volume(spec.dims);
     copy_given(pair_.forward_specs, point_.forward, plus_);
@@ -127,7 +128,7 @@ class Line {
     if (!pair_.forward->op.arrange) return;
     const auto seed = random();
     for (Tensors* side : {&plus_, &minus_}) {
-      std::mt19937_64 same(seed);
+      Generator same(seed);
       pair_.forward->op.arrange(pair_.forward_shape, side->pointers(), same);
     }
   }
@@ -226,7 +227,7 @@ void check_variant(const GradientPair& pair, const GradientPoint& point, const s
 void check_own_forward(const LabOp& op, std::span<const Variant* const> variants,
                        const std::vector<std::vector<int64_t>>& shapes, const CheckOptions& options,
                        CrashGuard& guard, std::vector<CheckResult>& results) {
-  std::mt19937_64 random(options.seed + 1);
+  Generator random(options.seed + 1);
   for (const auto& shape : shapes) {
     if (options.stop && options.stop()) return;
     guard.doing("running the references of " + op.op.name + " at " + shape_text(op.op, shape));

@@ -15,6 +15,7 @@
 #include "harness/gradcheck.h"
 #include "harness/gradcheck_parts.h"
 #include "harness/gradient_pair.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -187,7 +188,7 @@ bool may_move(const GradientPair& pair, const GradientPoint& point, size_t tenso
 }
 
 std::vector<Direction> directions(const GradientPair& pair, const GradientPoint& point, size_t tensor,
-                                  std::mt19937_64& random) {
+                                  Generator& random) {
   const TensorSpec& spec = pair.forward_specs[tensor];
   const int64_t n = volume(spec.dims);
   const double scale = scale_of(point.forward, tensor, spec);
@@ -217,7 +218,7 @@ struct Count {
   int tried = 0, kinks = 0;
 };
 
-void check_point(const GradientPair& pair, const CheckOptions& options, std::mt19937_64& random,
+void check_point(const GradientPair& pair, const CheckOptions& options, Generator& random,
                  std::vector<Count>& counts, CheckResult& result) {
   const GradientPoint point(pair, random);
   Probe probe(pair, point);
@@ -255,7 +256,7 @@ void check_point(const GradientPair& pair, const CheckOptions& options, std::mt1
 CheckResult check_reference_gradient(const LabOp& backward, const std::vector<std::vector<int64_t>>& shapes,
                                      const CheckOptions& options, CrashGuard& guard) {
   CheckResult result{.variant = backward.op.name + ".reference"};
-  std::mt19937_64 random(options.seed);
+  Generator random(options.seed);
   std::vector<Count> counts;
   std::vector<std::string> names;
   for (const auto& shape : shapes) {

@@ -4,16 +4,16 @@
 //
 // Being registered enrols the variant in the correctness test, the gradient check, the benchmark, the command
 // line and the reports. Its id is its path: kernels/matmul/cpu/04_cache_tile.cpp is matmul.cpu.04_cache_tile.
+//
+// Every kernel file compiles this header, some of them many times over. What can be done once, behind
+// register_variant(), is not done here: no strings, no std::function, no template beyond the type of `run`.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
+#include <string_view>
 
 #include "reference/contract.h"
 
@@ -46,86 +46,30 @@ struct Host {
 };
 
 /// A prediction, written before measuring: at this shape, at least this much faster than the parent.
-/// Reports print what came of it; a shape of {} makes no claim.
-struct Expect {
-  std::vector<int64_t> shape;
+struct Claimed {
+  std::initializer_list<int64_t> shape;  // {}: no claim
   double over_parent = 1.0;
 };
 
-/// What a kernel file says of its variant.
+/// What a kernel file says of its variant. Lives as long as the statement it stands in.
 template <class Contract>
 struct VariantSpec {
   using Args = typename Contract::template Args<float>;
   using Shape = typename Contract::Shape;
 
   void (*run)(const Args&) = nullptr;
-  std::string parent;   // rung this one was made from, e.g. "03_register_tile"; empty for the first
-  std::string forward;  // backward ops: rung of the forward it belongs to; empty: the forward's naive rung
-  Numerics numerics;    //
-  std::vector<int64_t> tiles;  // block sizes inside; the check adds sizes one below, at and above each
-  Expect expect;
+  std::string_view parent;  // rung this one was made from, e.g. "03_register_tile"; empty for the first
+  /// Backward ops: rung of the forward it belongs to; empty: the forward's naive rung.
+  std::string_view forward;
+  Numerics numerics;
+  /// Block sizes inside; the check adds sizes one below, at and above each.
+  std::initializer_list<int64_t> tiles;
+  Claimed expect;
   bool peer = false;    // somebody else's library, raced but not taught
   bool pinned = false;  // ops whose tensors stay on the host: this variant's lie in page-locked memory
   /// Empty when it can run, else the reason why not, as the end of "skipped: ...".
   std::string (*supported)(const Shape&, const Host&) = nullptr;
 };
-
-/// A variant with its contract forgotten.
-struct Variant {
-  std::string id;       // matmul.cpu.04_cache_tile
-  std::string op;       // matmul
-  std::string backend;  // cpu | cuda
-  std::string rung;     // 04_cache_tile
-  std::string file;     // as the compiler was given it
-  int line = 0;
-  std::string parent;   // id, or empty
-  std::string forward;  // id, or empty
-  Numerics numerics;
-  std::vector<int64_t> tiles;
-  Expect expect;
-  bool peer = false;
-  bool pinned = false;
-  std::function<std::string(ShapeView, const Host&)> supported;
-  /// Ties shape and pointers (in the contract's order) into something to call. The pointers must outlive it.
-  using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;
-  Bind bind;  // pointers of the host
-  /// CUDA variants: the forms the file was compiled in, each called with pointers of its device. The host executor
-  /// (harness/simt) has two, one of them with every access watched; then there is the GPU.
-  Bind host, host_traced, device;
-};
-
-/// Adds to the registry. Another form of a CUDA variant joins the first; any other second variant of an id ends the
-/// program, naming both files.
-void register_variant(Variant variant);
-
-/// Fills op, backend, rung and id from a path ".../<op>/<backend>/<rung>.<ext>". Throws std::invalid_argument
-/// when the path has no such form.
-void name_from_path(Variant& variant, const std::string& path);
-
-/// Shape struct <-> list of integers. A contract's Shape holds int64_t fields only.
-template <class Contract>
-typename Contract::Shape shape_of(ShapeView view) {
-  using Shape = typename Contract::Shape;
-  static_assert(
-      sizeof(Shape) == sizeof(int64_t) * std::tuple_size_v<std::remove_cv_t<decltype(Contract::dims)>>,
-      "Shape must have one int64_t field per name in dims");
-  std::array<int64_t, sizeof(Shape) / sizeof(int64_t)> values{};
-  for (size_t i = 0; i < values.size() && i < view.size(); ++i) values[i] = view[i];
-  return std::bit_cast<Shape>(values);
-}
-
-/// Args<T> whose pointers, in the order of Contract::tensors, are the given ones.
-template <class Contract, class T>
-typename Contract::template Args<T> args_of(ShapeView shape, std::span<void* const> pointers) {
-  typename Contract::template Args<T> args{};
-  args.shape = shape_of<Contract>(shape);
-  size_t next = 0;
-  Contract::tensors(args, [&](std::string_view, auto& pointer, Role, Draw, const Dims&) {
-    using Pointer = std::remove_reference_t<decltype(pointer)>;
-    pointer = static_cast<Pointer>(pointers[next++]);
-  });
-  return args;
-}
 
 /// How this file is being compiled.
 enum class Form { cpu, host, host_traced, device };
@@ -139,36 +83,36 @@ inline constexpr Form this_form = Form::device;
 inline constexpr Form this_form = Form::cpu;
 #endif
 
+/// A function whose type only its contract's op knows (Op::bind, Op::supported).
+using Untyped = void (*)();
+
+/// What a kernel file says, its contract forgotten.
+struct Registration {
+  const char* file = "";
+  int line = 0;
+  Form form = Form::cpu;
+  std::string_view contract;          // the op's name
+  std::string_view forward_contract;  // of a backward: its forward op's name
+  Untyped run = nullptr, supported = nullptr;
+  std::string_view parent, forward;
+  Numerics numerics;
+  std::initializer_list<int64_t> tiles;
+  Claimed expect;
+  bool peer = false, pinned = false;
+};
+
+/// Adds to the registry. Another form of a CUDA variant joins the first. A second variant of an id, or one whose folder is
+/// not that of its contract, ends the program, naming the files.
+void register_variant(const Registration& registration);
+
 template <class Contract, Form form = this_form>
-class Registrar {
- public:
-  Registrar(const char* file, int line, VariantSpec<Contract> spec) {
-    Variant v;
-    v.file = file;
-    v.line = line;
-    name_from_path(v, file);
-    const std::string ladder = v.op + "." + v.backend + ".";
-    if (!spec.parent.empty()) v.parent = ladder + spec.parent;
-    if constexpr (requires { typename Contract::Forward; }) {
-      if (!spec.forward.empty())
-        v.forward = std::string(Contract::Forward::name) + "." + v.backend + "." + spec.forward;
-    }
-    v.numerics = spec.numerics;
-    v.tiles = std::move(spec.tiles);
-    v.expect = std::move(spec.expect);
-    v.peer = spec.peer;
-    v.pinned = spec.pinned;
-    v.supported = [f = spec.supported](ShapeView shape, const Host& host) {
-      return f ? f(shape_of<Contract>(shape), host) : std::string();
-    };
-    Variant::Bind Variant::*slot = form == Form::cpu           ? &Variant::bind
-                                   : form == Form::host        ? &Variant::host
-                                   : form == Form::host_traced ? &Variant::host_traced
-                                                               : &Variant::device;
-    v.*slot = [run = spec.run](ShapeView shape, std::span<void* const> pointers) -> std::function<void()> {
-      return [run, args = args_of<Contract, float>(shape, pointers)] { run(args); };
-    };
-    register_variant(std::move(v));
+struct Registrar {
+  Registrar(const char* file, int line, const VariantSpec<Contract>& s) {
+    std::string_view forward;
+    if constexpr (requires { typename Contract::Forward; }) forward = Contract::Forward::name;
+    register_variant({file, line, form, Contract::name, forward, reinterpret_cast<Untyped>(s.run),
+                      reinterpret_cast<Untyped>(s.supported), s.parent, s.forward, s.numerics, s.tiles,
+                      s.expect, s.peer, s.pinned});
   }
 };
 

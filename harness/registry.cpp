@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/gpu/gpu_run.h"
+#include "harness/lab.h"
 #include "harness/simt/host_bind.h"
 
 namespace klab {
@@ -16,6 +17,13 @@ namespace {
 std::vector<Variant>& storage() {
   static std::vector<Variant> list;
   return list;
+}
+
+/// Labs are registered in no order with variants, so that this is asked when a variant is called.
+const Op& op_of(const std::string& name) {
+  const LabOp* op = find_op(name);
+  if (op == nullptr) throw std::invalid_argument("no lab teaches " + name);
+  return op->op;
 }
 
 /// Another form of the same CUDA file? Then `known` learns it.
@@ -63,6 +71,43 @@ void register_variant(Variant variant) {
       return on_gpu() ? gpu_bind(id, shape, pointers) : simt::host_bind(id, shape, pointers);
     };
   list.insert(at, std::move(variant));
+}
+
+void register_variant(const Registration& r) {
+  Variant v;
+  v.file = r.file;
+  v.line = r.line;
+  name_from_path(v, v.file);
+  // Its function is called as the contract of its folder says.
+  if (v.op != r.contract) {
+    std::fprintf(
+        stderr, "klab: %s:%d registers a variant of %.*s in the folder of %s.\nMove it to kernels/%.*s/%s.\n",
+        r.file, r.line, int(r.contract.size()), r.contract.data(), v.op.c_str(), int(r.contract.size()),
+        r.contract.data(), v.backend.c_str());
+    std::exit(2);
+  }
+  const auto rung_of = [&](std::string_view op, std::string_view rung) {
+    return rung.empty() || op.empty() ? std::string()
+                                      : std::string(op) + "." + v.backend + "." + std::string(rung);
+  };
+  v.parent = rung_of(v.op, r.parent);
+  v.forward = rung_of(r.forward_contract, r.forward);
+  v.numerics = r.numerics;
+  v.tiles = r.tiles;
+  v.expect = {r.expect.shape, r.expect.over_parent};
+  v.peer = r.peer;
+  v.pinned = r.pinned;
+  v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
+    return supported ? op_of(op).supported(supported, shape, host) : std::string();
+  };
+  Variant::Bind Variant::*slot = r.form == Form::cpu           ? &Variant::bind
+                                 : r.form == Form::host        ? &Variant::host
+                                 : r.form == Form::host_traced ? &Variant::host_traced
+                                                               : &Variant::device;
+  v.*slot = [op = v.op, run = r.run](ShapeView shape, std::span<void* const> pointers) {
+    return op_of(op).bind(run, shape, pointers);
+  };
+  register_variant(std::move(v));
 }
 
 const std::vector<Variant>& variants() { return storage(); }

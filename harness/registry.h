@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/variant.h"
 
 namespace klab {
 

@@ -16,7 +16,7 @@
 namespace klab {
 
 Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 std::mt19937_64& random) {
+                 Generator& random) {
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
   fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);

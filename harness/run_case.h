@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ struct Given {
 /// Draws inputs and runs the reference. Its outputs are poisoned before, so one it forgets is seen;
 /// magnitudes begin at zero.
 Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 std::mt19937_64& random);
+                 Generator& random);
 
 /// The buffers of one variant at one shape, kept from run to run so that stale results show.
 class Trial {

@@ -22,7 +22,7 @@
 //                                   gradient of the loss with respect to tensor "x" is named "d_x". From the
 //                                   names alone the gradient check knows what to differentiate.
 //   static bool valid(const Shape&) which shapes are legal (default: every dimension >= 0).
-//   static void arrange(const Args<float>&, std::mt19937_64&)
+//   static void arrange(const Args<float>&, Generator&)
 //                                   rewrites drawn inputs that must obey a rule (sorted, in range, off a kink).
 //   static constexpr bool tensors_on_host = true;
 //                                   CUDA variants are given memory of the host too, and copy by themselves.
@@ -30,11 +30,12 @@
 
 #include <array>
 #include <cstdint>
-#include <random>
 #include <string_view>
 #include <vector>
 
 namespace klab {
+
+class Generator;  // of random numbers: reference/generator.h
 
 /// How a tensor is used. Outputs are poisoned before a run; accumulated ones start at random values.
 enum class Role {

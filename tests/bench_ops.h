@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "harness/bench.h"
-#include "harness/registrar.h"
+#include "harness/variant.h"
 
 namespace klab {
 

@@ -12,6 +12,7 @@
 #include "harness/compare.h"
 #include "harness/element.h"
 #include "harness/fill.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -105,7 +106,7 @@ std::vector<float> draw(Pattern pattern, Draw kind, size_t tensor = 0, uint64_t 
   std::vector<TensorSpec> specs;
   for (size_t k = 0; k <= tensor; ++k) specs.push_back({"t", Role::input, kind, {8, 6}, Element::f32});
   Tensors t(specs, Tensors::View::variant);
-  std::mt19937_64 random(seed);
+  Generator random(seed);
   fill(Op{}, {}, specs, t.pointers(), pattern, 1e15, random);
   return {t[tensor].as<float>(), t[tensor].as<float>() + 48};
 }

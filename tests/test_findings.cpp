@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <random>
 #include <set>
 #include <sstream>
 
@@ -19,6 +18,7 @@
 #include "harness/fill.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/session.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -88,7 +88,7 @@ Outcome run(const std::string& id, std::span<const int64_t> shape, const simt::O
   const LabOp& op = *find_op(variant->op);
   const auto specs = op.op.tensors(shape);
   Tensors tensors(specs, Tensors::View::variant);
-  std::mt19937_64 random(options.seed);
+  Generator random(options.seed);
   fill(op.op, shape, specs, tensors.pointers(), Pattern::random, 1, random);
   simt::load_traced_variants();
   CrashGuard guard;  // a fault in a kernel is told from one elsewhere there

@@ -96,7 +96,7 @@ TEST(ReferenceGradient, ForgottenBranchIsSeen) {
 
 TEST(ReferenceGradient, InputsOnAKinkAreRefusedAndSaidSo) {
   LabOp op = *find_op("probe_bend_bwd");
-  op.op.arrange = [](ShapeView shape, std::span<void* const> pointers, std::mt19937_64&) {
+  op.op.arrange = [](ShapeView shape, std::span<void* const> pointers, Generator&) {
     for (int64_t i = 0; i < shape[0]; ++i) static_cast<float*>(pointers[0])[i] = 0;
   };
   const CheckResult result = reference_of(op);

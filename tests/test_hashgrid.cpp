@@ -12,6 +12,7 @@
 
 #include "harness/check.h"
 #include "harness/registry.h"
+#include "reference/generator.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/half.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
@@ -240,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(All, HashgridBackward, testing::ValuesIn(variants_of("h
 TEST(HashgridMarch, SamplesStayInsideAndClose) {
   const HashgridShape s{1000, 3, 1, 2, 10, 16, 16, 1};
   std::vector<float> p(3000);
-  std::mt19937_64 g(1);
+  Generator g(1);
   hashgrid_march(s, p.data(), g);
   int64_t close = 0;
   for (int64_t i = 0; i < s.n; ++i) {

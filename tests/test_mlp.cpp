@@ -10,6 +10,7 @@
 #include <random>
 
 #include "harness/registry.h"
+#include "reference/generator.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
@@ -154,7 +155,7 @@ TEST(MlpBackward, LogisticSlopeAtZeroIsAQuarter) {
 // arrange() promises that no sum in front of a ReLU cancels, and that units still differ.
 TEST(MlpBackward, ArrangedInputsKeepOffTheKinks) {
   const Shape s{.n = 50, .in = 6, .width = 11, .hidden = 3, .out = 2, .logistic = 1};
-  std::mt19937_64 random(5);
+  Generator random(5);
   std::normal_distribution<float> normal;
   Floats x(size_t(s.in * s.n)), weights(size_t(s.weights()));
   for (float& v : x) v = normal(random);
@@ -191,7 +192,7 @@ struct Drawn {
   Floats x, weights, d_y;
   Drawn()
       : x(size_t(shape.in * shape.n)), weights(size_t(shape.weights())), d_y(size_t(shape.out * shape.n)) {
-    std::mt19937_64 random(11);
+    Generator random(11);
     std::uniform_real_distribution<float> uniform(-0.5F, 0.5F);
     for (Floats* tensor : {&x, &weights, &d_y})
       for (float& v : *tensor) v = uniform(random);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/check.h"
-#include "tests/mutants/mutant.h"
+#include "tests/mutants/mutants.h"
 
 namespace klab {
 namespace {

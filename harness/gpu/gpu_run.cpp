@@ -7,11 +7,11 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <random>
 #include <stdexcept>
 
 #include "harness/bench_inputs.h"
 #include "harness/check.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -176,7 +176,7 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
       list[k].wrong = fmt::format("threw: {}", e.what());
     }
   }
-  std::mt19937_64 random(options.seed);
+  Generator random(options.seed);
   for (int round = 0; round < options.rounds; ++round) {
     if (options.progress) options.progress(op.op.name + " on the GPU, " + shape.name, round, options.rounds);
     std::shuffle(timed.begin(), timed.end(), random);

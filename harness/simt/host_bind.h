@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "harness/registrar.h"
+#include "harness/variant.h"
 
 namespace klab::simt {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "harness/buffers.h"
 #include "harness/cases.h"
@@ -11,6 +10,7 @@
 #include "harness/simt/profile.h"
 #include "harness/simt/session.h"
 #include "harness/step/timing_size.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -44,7 +44,7 @@ void add_site(const simt::Site& site, VariantCounts& all) {
 VariantCounts count_variant(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed) {
   const auto specs = op.op.tensors(shape);
   Tensors tensors(specs, Tensors::View::variant);
-  std::mt19937_64 random(seed);
+  Generator random(seed);
   fill(op.op, shape, specs, tensors.pointers(), Pattern::random, op.huge, random);
   poison_outputs(specs, tensors);
   simt::Session session({.traced = true, .counts = true, .seed = seed});

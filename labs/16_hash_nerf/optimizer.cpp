@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/op.h"
 #include "labs/16_hash_nerf/random.h"
 #include "reference/adam/adam.h"
 #include "reference/mlp_fwd/mlp_fwd.h"

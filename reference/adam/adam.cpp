@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 
-void Adam::arrange(const Args<float>& x, std::mt19937_64& random) {
+void Adam::arrange(const Args<float>& x, Generator& random) {
   auto* hyper = const_cast<float*>(x.hyper);
   hyper[rate] = 1e-2F;
   hyper[beta1] = 0.9F;

@@ -65,7 +65,7 @@ struct Adam {
 
   /// rate 1e-2, beta1 0.9, beta2 0.99, epsilon 1e-15, l2 1e-6; step counts from 0 to 2000, small ones more
   /// often.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "reference/composite_fwd/ray.h"
+#include "reference/generator.h"
 
 namespace klab {
 
-void CompositeBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void CompositeBwd::arrange(const Args<float>& x, Generator& random) {
   CompositeFwd::Args<float> forward{};
   forward.shape = x.shape;
   forward.ray_begin = x.ray_begin;

@@ -67,7 +67,7 @@ struct CompositeBwd {
   /// Coefficient of u in the bound of composite_bwd.cpp, a proven one as that of the forward.
   static double terms(const Shape&) { return 24; }
 
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "reference/composite_fwd/ray.h"
+#include "reference/generator.h"
 
 namespace klab {
 
-void CompositeFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void CompositeFwd::arrange(const Args<float>& x, Generator& random) {
   const auto [rays, samples] = x.shape;
   std::uniform_real_distribution<double> unit(0, 1);
   std::vector<double> share(size_t(rays) + 1);  // running sum of random lengths, exponentially distributed

@@ -72,7 +72,7 @@ struct CompositeFwd {
   /// and 14 for one in 32, where its densities are moderate; where they are wild, steps are as if they were 1, and
   /// there are walls. Densities outside exp(±14) are folded back. No moderate ray is so opaque that what lies behind
   /// would be lost in the differences of a gradient check.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -5,6 +5,7 @@
 
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/ray.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -15,7 +16,7 @@ CompositeLossFwd::Args<double> forward_of(const CompositeLossBwd::Args<double>& 
 
 }  // namespace
 
-void CompositeLossBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void CompositeLossBwd::arrange(const Args<float>& x, Generator& random) {
   CompositeLossFwd::arrange(
       {x.shape, x.ray_begin, x.density_raw, x.rgb, x.delta, x.background, x.target, nullptr}, random);
 }

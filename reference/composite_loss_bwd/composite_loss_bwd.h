@@ -59,7 +59,7 @@ struct CompositeLossBwd {
   /// Coefficient of u in the bound of composite_loss_bwd.cpp, a proven one. Variants declare Growth::linear.
   static double terms(const Shape&) { return 32; }
 
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 
-void CompositeLossFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void CompositeLossFwd::arrange(const Args<float>& x, Generator& random) {
   std::vector<float> t(size_t(x.shape.samples));  // distances, which the loss does not look at
   CompositeFwd::Args<float> forward{};
   forward.shape = {x.shape.rays, x.shape.samples};

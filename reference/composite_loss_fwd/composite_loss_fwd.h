@@ -61,7 +61,7 @@ struct CompositeLossFwd {
   static double terms(const Shape&) { return 12; }
 
   /// As composite_fwd.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 
   /// The color of each ray as composite_fwd has it, and how far a variant's may be from that.

@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 
-void DistortionBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void DistortionBwd::arrange(const Args<float>& x, Generator& random) {
   DistortionFwd::Args<float> forward{};
   forward.shape = x.shape;
   forward.ray_begin = x.ray_begin;

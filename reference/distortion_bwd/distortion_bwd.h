@@ -44,7 +44,7 @@ struct DistortionBwd {
   /// Coefficient of u in the bound of distortion_bwd.cpp; the lengths of the rays are in the magnitude.
   static double terms(const Shape&) { return 8; }
 
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

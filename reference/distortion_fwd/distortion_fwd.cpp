@@ -3,10 +3,11 @@
 #include <cmath>
 
 #include "reference/composite_fwd/composite_fwd.h"
+#include "reference/generator.h"
 
 namespace klab {
 
-void DistortionFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void DistortionFwd::arrange(const Args<float>& x, Generator& random) {
   std::vector<float> raw(static_cast<size_t>(x.shape.samples));
   CompositeFwd::Args<float> ray{};
   ray.shape = {x.shape.rays, x.shape.samples};

@@ -50,7 +50,7 @@ struct DistortionFwd {
   static double terms(const Shape&) { return 8; }
 
   /// Rays and distances as those of composite_fwd.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -20,6 +20,8 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/generator.h"
+
 namespace klab {
 namespace {
 
@@ -91,7 +93,7 @@ void scatter(const HashgridLevel& level, const HashgridShape& s, const Axis* axe
 
 }  // namespace
 
-void HashgridBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void HashgridBwd::arrange(const Args<float>& x, Generator& random) {
   if (x.shape.coherent == 1) hashgrid_march(x.shape, const_cast<float*>(x.positions), random);
 }
 

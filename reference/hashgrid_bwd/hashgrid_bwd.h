@@ -41,7 +41,7 @@ struct HashgridBwd {
   /// 1: the magnitude holds the whole bound, in units of u: it depends on how many points share an entry.
   static double terms(const Shape&) { return 1; }
 
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// magnitude.d_table = the bound on the error, in units of u; derived in hashgrid_bwd.cpp.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

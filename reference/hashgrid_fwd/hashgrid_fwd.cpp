@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/generator.h"
 #include "reference/hashgrid_fwd/half.h"
 
 namespace klab {
@@ -138,7 +139,7 @@ Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
           .tables = std::move(tables)};
 }
 
-void hashgrid_march(const HashgridShape& s, float* positions, std::mt19937_64& random) {
+void hashgrid_march(const HashgridShape& s, float* positions, Generator& random) {
   constexpr int64_t kStretch = 64;
   const double step = std::sqrt(3.0) / 1024;
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -166,7 +167,7 @@ void hashgrid_march(const HashgridShape& s, float* positions, std::mt19937_64& r
   }
 }
 
-void HashgridFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void HashgridFwd::arrange(const Args<float>& x, Generator& random) {
   auto* positions = const_cast<float*>(x.positions);
   auto* table = const_cast<float*>(x.table);
   auto* half = const_cast<uint16_t*>(x.table_half);

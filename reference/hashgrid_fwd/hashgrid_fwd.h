@@ -41,7 +41,7 @@ bool hashgrid_valid(const HashgridShape& shape);
 
 /// Replaces positions [dim, n] by samples along rays: stretches of up to 64 samples, sqrt(3)/1024 apart, as
 /// an occupancy grid leaves them.
-void hashgrid_march(const HashgridShape& shape, float* positions, std::mt19937_64& random);
+void hashgrid_march(const HashgridShape& shape, float* positions, Generator& random);
 
 struct HashgridFwd {
   static constexpr std::string_view name = "hashgrid_fwd";
@@ -80,7 +80,7 @@ struct HashgridFwd {
   /// Makes the table representable in half precision and fills table_half with it, so that every rung,
   /// whichever table it reads, is held to the same bound. What is too small for a half becomes its smallest
   /// denormal.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// magnitude.features = the bound on the error, in units of u; derived in hashgrid_fwd.cpp.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

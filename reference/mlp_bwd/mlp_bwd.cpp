@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 namespace {
 
@@ -115,7 +117,7 @@ void MlpBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
 // so |z| is as large as its terms allow, while masks still differ from unit to unit and from sample to
 // sample. The output layer and d_y keep the signs they were drawn with. Magnitudes below a quarter of the
 // root mean square of their tensor are lifted to it, for layers of very few units.
-void MlpBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void MlpBwd::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   MlpFwd::arrange({.shape = s, .x = x.x, .weights = x.weights, .y = nullptr}, random);
   float* input = const_cast<float*>(x.x);  // arrange() owns the inputs

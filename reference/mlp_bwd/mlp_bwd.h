@@ -54,7 +54,7 @@ struct MlpBwd {
 
   /// Keeps every hidden unit away from the kink of its ReLU, where the gradient is not defined and where a
   /// rounding would change it; how is told beside the code.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// Values and error bound; derivation beside the code. At exactly zero the gradient of ReLU is taken as
   /// zero.

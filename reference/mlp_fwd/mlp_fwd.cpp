@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 
 // The bound, carried along with the values (a running error bound; Higham, Accuracy and Stability of
@@ -50,7 +52,7 @@ void MlpFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   }
 }
 
-void MlpFwd::arrange(const Args<float>& x, std::mt19937_64&) {
+void MlpFwd::arrange(const Args<float>& x, Generator&) {
   const Shape& s = x.shape;
   float* weights = const_cast<float*>(x.weights);  // arrange() owns the inputs
   for (int64_t layer = 0; layer < s.layers(); ++layer) {

@@ -65,7 +65,7 @@ struct MlpFwd {
 
   /// Scales each layer's weights by a power of two near 1/sqrt(from), as networks are initialized, so that
   /// deep shapes neither overflow nor saturate. Whatever was drawn keeps its digits.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// Values and error bound; derivation beside the code.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

@@ -1,5 +1,7 @@
 #include "reference/ray_march/ray_march.h"
 
+#include "reference/generator.h"
+
 namespace klab {
 namespace {
 
@@ -55,7 +57,7 @@ void RayMarch::reference(const Args<double>& x, const Args<double>&) {
   x.ray_begin[s.rays] = int32_t(total);
 }
 
-void RayMarch::arrange(const Args<float>& x, std::mt19937_64& random) {
+void RayMarch::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> unit(0, 1);

@@ -73,7 +73,7 @@ struct RayMarch {
   /// Bit-exact: see the head of this file.
   static double terms(const Shape&) { return 0; }
 
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 
   /// Index of cell (x,y,z) on the Morton curve: bits interleaved, x lowest.

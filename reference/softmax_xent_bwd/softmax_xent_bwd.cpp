@@ -1,10 +1,11 @@
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
+#include "reference/generator.h"
 #include "reference/softmax_xent_fwd/row.h"
 
 namespace klab {
 
-void SoftmaxXentBwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void SoftmaxXentBwd::arrange(const Args<float>& x, Generator& random) {
   SoftmaxXentFwd::arrange({x.shape, x.logits, x.labels, nullptr}, random);
 }
 

@@ -3,11 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "reference/generator.h"
 #include "reference/softmax_xent_fwd/row.h"
 
 namespace klab {
 
-void SoftmaxXentFwd::arrange(const Args<float>& x, std::mt19937_64& random) {
+void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
   auto* labels = const_cast<int32_t*>(x.labels);  // arrange() owns the inputs
   auto* logits = const_cast<float*>(x.logits);
   const int64_t c = x.shape.c;

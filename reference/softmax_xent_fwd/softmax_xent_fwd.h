@@ -52,7 +52,7 @@ struct SoftmaxXentFwd {
   static double terms(const Shape& s) { return double(s.c) + 24; }
 
   /// Draws the labels, and makes one row in four a single logit above many nearly equal ones.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// Values and error bound; derivation beside the code.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

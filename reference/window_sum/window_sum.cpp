@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
 namespace {
 
@@ -35,7 +37,7 @@ void sums(int64_t n, int64_t r, const Value& value, double* y) {
 
 }  // namespace
 
-void WindowSum::arrange(const Args<float>& x, std::mt19937_64& random) {
+void WindowSum::arrange(const Args<float>& x, Generator& random) {
   const auto [n, r] = x.shape;
   float most = 0;
   for (int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(x.x[i]));

@@ -45,7 +45,7 @@ struct WindowSum {
 
   /// Of huge inputs one in four windows' lengths stays huge, and the others become ordinary numbers: most windows hold none,
   /// and one that has passed by must have left nothing behind, not even in double.
-  static void arrange(const Args<float>& x, std::mt19937_64& random);
+  static void arrange(const Args<float>& x, Generator& random);
 
   /// magnitude.y[i] = sum of |x[j]| over the same window. Only what lies in the window counts: a variant
   /// that lets an element in and out again must not leave its rounding errors behind.

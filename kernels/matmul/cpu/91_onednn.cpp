@@ -7,6 +7,7 @@
 // TRIED     -
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "harness/registrar.h"
 #include "reference/matmul/matmul.h"

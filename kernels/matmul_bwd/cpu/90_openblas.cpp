@@ -7,6 +7,7 @@
 // TRIED     -
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "harness/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

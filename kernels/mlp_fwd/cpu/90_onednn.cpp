@@ -7,6 +7,8 @@
 // NUMERICS  float; order of summation and the logistic are the library's.
 // NEEDS     oneDNN when built; 2·width·n floats of scratch, kept between calls.
 // TRIED     -
+#include <string>
+
 #include "harness/registrar.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 

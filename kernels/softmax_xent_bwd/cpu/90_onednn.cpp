@@ -7,6 +7,8 @@
 // NEEDS     oneDNN when klab is built.
 // TRIED     the library's own backward: it wants the upstream gradient as a dense matrix of n·c, all zero
 //           but for one entry a row.
+#include <string>
+
 #include "harness/registrar.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 

@@ -7,6 +7,8 @@
 // NEEDS     oneDNN when klab is built; n·c floats of scratch, kept between calls.
 // TRIED     the library's logarithm of a softmax: some twenty roundings off even for one class, where the
 //           loss is 0. The check refuses it.
+#include <string>
+
 #include "harness/registrar.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 

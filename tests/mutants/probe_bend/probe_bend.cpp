@@ -16,8 +16,8 @@ void keep_off_kinks(const float* x, int64_t n) {
 
 }  // namespace
 
-void ProbeBend::arrange(const Args<float>& x, std::mt19937_64&) { keep_off_kinks(x.x, x.shape.n); }
-void ProbeBendBwd::arrange(const Args<float>& x, std::mt19937_64&) { keep_off_kinks(x.x, x.shape.n); }
+void ProbeBend::arrange(const Args<float>& x, Generator&) { keep_off_kinks(x.x, x.shape.n); }
+void ProbeBendBwd::arrange(const Args<float>& x, Generator&) { keep_off_kinks(x.x, x.shape.n); }
 
 void ProbeBend::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t i = 0; i < x.shape.n; ++i) {

@@ -27,7 +27,7 @@ struct ProbeBend {
   static Cost cost(const Shape& s) { return {12.0 * double(s.n), 4.0 * double(s.n)}; }
   /// exp to within 2 units, one product.
   static double terms(const Shape&) { return 4; }
-  static void arrange(const Args<float>& x, std::mt19937_64&);
+  static void arrange(const Args<float>& x, Generator&);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 
@@ -52,7 +52,7 @@ struct ProbeBendBwd {
   }
   static Cost cost(const Shape& s) { return {20.0 * double(s.n), 2.0 * double(s.n)}; }
   static double terms(const Shape&) { return 2; }
-  static void arrange(const Args<float>& x, std::mt19937_64&);
+  static void arrange(const Args<float>& x, Generator&);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -1,0 +1,15 @@
+// The generator that contracts draw inputs from. A header of its own: <random> takes longer to compile than most kernels,
+// which see contracts and draw nothing.
+#pragma once
+
+#include <random>
+
+namespace klab {
+
+/// The Mersenne Twister of the standard library, 64 bits, under a name that a contract can declare without defining it.
+class Generator : public std::mt19937_64 {
+ public:
+  using std::mt19937_64::mt19937_64;
+};
+
+}  // namespace klab
