@@ -18,6 +18,31 @@ uint32_t coordinate(uint32_t morton, int axis) {
   return (v | v >> 16) & 0x3FFU;
 }
 
+// Cells a thread takes at a time. Sums are taken block by block, so that they do not depend on the number of threads.
+constexpr int64_t kBlock = 1 << 14;
+
+int64_t blocks_of(int64_t cells) { return (cells + kBlock - 1) / kBlock; }
+
+// Those of [0, n) that are wanted, in order.
+template <class Wanted>
+std::vector<int32_t> select(int64_t n, const Wanted& wanted) {
+  std::vector<std::vector<int32_t>> parts(size_t(blocks_of(n)));
+#pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < blocks_of(n); ++b)
+    for (int64_t i = b * kBlock; i < std::min(n, (b + 1) * kBlock); ++i)
+      if (wanted(i)) parts[size_t(b)].push_back(int32_t(i));
+  std::vector<int32_t> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+int64_t bits_set(const Array<uint8_t>& bytes) {
+  int64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (int64_t i = 0; i < bytes.size(); ++i) count += std::popcount(bytes[i]);
+  return count;
+}
+
 }  // namespace
 
 Occupancy::Occupancy(Model& model, uint64_t seed)
@@ -87,40 +112,48 @@ void Occupancy::update(Field& field, int64_t step) {
   const Config& c = model_.config;
   std::vector<int32_t> cells;
   if (step < c.grid_warmup) {
-    for (int64_t i = 0; i < values_.size(); ++i)
-      if (values_[i] >= 0) cells.push_back(int32_t(i));
+    cells = select(values_.size(), [&](int64_t i) { return values_[i] >= 0; });
   } else {
     // A share drawn uniformly, and as many among the occupied.
     const Draws draws(seed_, uint64_t(step), 2);
     const auto threshold = uint64_t(c.grid_fraction * 0x1p32);
-    int64_t occupied = 0;
-    for (int64_t b = 0; b < model_.occupancy.size(); ++b) occupied += std::popcount(model_.occupancy[b]);
+    const int64_t occupied = bits_set(model_.occupancy);
     const double want = c.grid_fraction * double(values_.size()) / double(std::max<int64_t>(1, occupied));
     const auto occupied_threshold = uint64_t(std::min(1.0, want) * 0x1p32);
-    for (int64_t i = 0; i < values_.size(); ++i) {
-      if (!(values_[i] >= 0)) continue;
+    cells = select(values_.size(), [&](int64_t i) {
+      if (!(values_[i] >= 0)) return false;
       const uint64_t bits = draws.bits(uint64_t(i));
       const bool is_occupied = model_.occupancy[i / 8] >> (i % 8) & 1;
-      if ((bits >> 32) < threshold || (is_occupied && (bits & 0xFFFFFFFFU) < occupied_threshold))
-        cells.push_back(int32_t(i));
-    }
+      return (bits >> 32) < threshold || (is_occupied && (bits & 0xFFFFFFFFU) < occupied_threshold);
+    });
   }
-  for (float& v : values_)
-    if (v > 0) v *= float(c.grid_decay);
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < values_.size(); ++i) values_[i] *= values_[i] > 0 ? float(c.grid_decay) : 1.0F;
   look_at(field, cells, step);
   renew_bits();
 }
 
 void Occupancy::renew_bits() {
-  double sum = 0;
-  int64_t seen = 0;
-  for (const float v : values_) {
-    if (!(v >= 0)) continue;
-    sum += std::min(v, 1e4F);  // an exploded cell must not lift the mean over all others
-    ++seen;
+  struct Seen {
+    double sum = 0;
+    int64_t cells = 0;
+  };
+  std::vector<Seen> blocks(size_t(blocks_of(values_.size())));
+#pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < int64_t(blocks.size()); ++b) {
+    Seen block;
+    for (int64_t i = b * kBlock; i < std::min(values_.size(), (b + 1) * kBlock); ++i) {
+      if (!(values_[i] >= 0)) continue;
+      block.sum += std::min(values_[i], 1e4F);  // an exploded cell must not lift the mean over all others
+      ++block.cells;
+    }
+    blocks[size_t(b)] = block;
   }
-  const double mean = seen ? sum / double(seen) : 0;
+  Seen all;
+  for (const Seen& block : blocks) all = {all.sum + block.sum, all.cells + block.cells};
+  const double mean = all.cells ? all.sum / double(all.cells) : 0;
   const auto threshold = float(std::min(model_.config.grid_threshold, mean));
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < model_.occupancy.size(); ++b) {
     unsigned byte = 0;
     for (int64_t bit = 0; bit < 8; ++bit) byte |= unsigned(values_[b * 8 + bit] > threshold) << bit;
@@ -129,9 +162,7 @@ void Occupancy::renew_bits() {
 }
 
 double Occupancy::occupied_share() const {
-  int64_t occupied = 0;
-  for (int64_t b = 0; b < model_.occupancy.size(); ++b) occupied += std::popcount(model_.occupancy[b]);
-  return double(occupied) / double(values_.size());
+  return double(bits_set(model_.occupancy)) / double(values_.size());
 }
 
 }  // namespace klab
