@@ -44,7 +44,10 @@ if(KLAB_ASAN)
   string(APPEND KLAB_HWY_DISABLED "|HWY_SSE4|HWY_AVX3")
   target_link_libraries(klab_flags INTERFACE klab_here)
   string(REPLACE "-O3" "-Og" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  # Null pointers, pointers that wrap and accesses beyond an object end at AddressSanitizer too, when they are followed. To
+  # look at every pointer twice is a quarter of the time to compile.
   target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                              -fno-sanitize=null,pointer-overflow,object-size
                                               -fno-omit-frame-pointer -g1)
   # Instrumented code makes GCC warn of what is not there (its manual says so); the release build is the one that judges.
   target_compile_options(klab_flags INTERFACE -w)
