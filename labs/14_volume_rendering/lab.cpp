@@ -19,6 +19,8 @@ const std::vector<std::vector<int64_t>> kRaySizes = {{0, 1, 2, 3, 7, 16, 33, 200
 const std::vector<BenchShape> kRayBench = {
     {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18}, .cache = Cache::hot, .tour = true},
     {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18}, .cache = Cache::hot},
+    // What `klab train` comes to where the grid has learned which cells are empty.
+    {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
 
 // A ray's loss with it: Huber, as the trainer has it.
