@@ -2,22 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "labs/16_hash_nerf/stage_ceilings.h"
-#include "labs/16_hash_nerf/trainer.h"
+#include "tests/small_training.h"
 
 namespace klab {
 namespace {
 
 TEST(StageCeilings, AreSampledWhileTheRunGoesOn) {
-  Config config;
-  config.levels = 6;
-  config.log2_table = 12;
-  config.finest_resolution = 128;
-  config.batch_samples = 4096;
-  config.first_rays = 64;
-  config.grid = 32;
-  config.width = 16;
-  const Scene scene = built_in_scene({.downscale = 16});
-  Trainer trainer(scene, config, Plan::named("best"), 1);
+  Trainer trainer(small_scene(), small_config(), Plan::named("best"), 1);
   StageCeilings ceilings(2);
   ceilings.sample(trainer.profile());  // nothing was called yet
   EXPECT_TRUE(ceilings.shares(trainer.profile()).empty());

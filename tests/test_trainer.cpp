@@ -11,29 +11,12 @@
 #include "labs/16_hash_nerf/plan_ladder.h"
 #include "labs/16_hash_nerf/trainer.h"
 #include "labs/16_hash_nerf/visible.h"
+#include "tests/small_training.h"
 
 namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-
-Config small_config() {
-  Config c;
-  c.levels = 6;
-  c.log2_table = 12;
-  c.finest_resolution = 128;
-  c.batch_samples = 4096;
-  c.first_rays = 64;
-  c.grid = 32;
-  c.steps_per_diagonal = 128;
-  c.width = 16;
-  return c;
-}
-
-const Scene& small_scene() {
-  static const Scene scene = built_in_scene({.downscale = 16});
-  return scene;
-}
 
 fs::path temporary(const std::string& name) {
   return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
