@@ -45,7 +45,12 @@ HWY_ALIGN constexpr std::array<std::array<uint32_t, 16>, 6> kBits = [] {
 /// Lanes none of whose kBits[k] are set in `word`.
 HWY_INLINE M none_of(U word, size_t k) {
   const DU d;
-  return hn::RebindMask(D(), hn::Eq(hn::And(word, hn::Load(d, kBits[k].data())), hn::Zero(d)));
+  const U bits = hn::Load(d, kBits[k].data());
+#if HWY_TARGET <= HWY_AVX3
+  return M{_mm512_testn_epi32_mask(word.raw, bits.raw)};  // compilers make two instructions of what is below
+#else
+  return hn::RebindMask(D(), hn::Eq(hn::And(word, bits), hn::Zero(d)));
+#endif
 }
 
 /// Lanes whose bits are set.

@@ -27,107 +27,16 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/09_shared_lanes.cpp"
-#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
-#include "kernels/common/lanes-inl.h"
-#include "kernels/common/ray_lanes-inl.h"
+#include "kernels/common/ray_gradients-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
 namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using DI = hn::RebindToSigned<D>;
-
-constexpr int64_t kPiece =
-    512;  // samples of a piece, if its first ray is no longer; what is in use stays in L1
-constexpr int64_t kAhead = 384;  // samples asked for before their turn
-
-/// Rays of a piece that have samples, in their order, from [1] on: what is given for them, and their sums. In [0] is the
-/// one before, which the first vector may have lanes of.
-struct Rays {
-  // A vector may be stored from any place on.
-  using Each = std::array<float, size_t(kPiece) + 33>;
-  HWY_ALIGN Each red{}, green{}, blue{}, depth{};  // gradients
-  HWY_ALIGN Each behind{};                         // what light from behind the ray adds to the loss
-  HWY_ALIGN Each ends, left;                       // its running sum and the transmittance where it ends
-  HWY_ALIGN Each total;                            // the whole sum
-
-  /// Rays [first, last). The number of those with samples.
-  HWY_INLINE size_t look_up(const CompositeBwd::Args<float>& x, int64_t first, int64_t last) {
-    const D d;
-    const DI di;
-    const int64_t n = x.shape.rays;
-    size_t found = 0;
-    for (int64_t r = first; r < last; r += kLanes) {
-      const size_t count = size_t(std::min(kLanes, last - r));
-      const auto load = [d, count](const float* p) HWY_ATTR { return load_first(d, p, count); };
-      const M some = hn::RebindMask(
-          d, hn::Lt(load_first(di, x.ray_begin + r, count), load_first(di, x.ray_begin + r + 1, count)));
-      const V g0 = load(x.d_color + r), g1 = load(x.d_color + n + r), g2 = load(x.d_color + 2 * n + r);
-      V light = hn::MulSub(g0, load(x.background + r), load(x.d_opacity + r));
-      light = hn::MulAdd(g1, load(x.background + n + r), light);
-      light = hn::MulAdd(g2, load(x.background + 2 * n + r), light);
-      const auto keep = [&](V v, Each& to) HWY_ATTR { hn::StoreU(hn::Compress(v, some), d, &to[found + 1]); };
-      keep(g0, red);
-      keep(g1, green);
-      keep(g2, blue);
-      keep(load(x.d_depth + r), depth);
-      keep(light, behind);
-      found += hn::CountTrue(d, some);
-    }
-    return found;
-  }
-};
-
-/// Results of samples [first, ...) of a thread: red, green, blue, density.
-template <bool kStream>
-struct Results {
-  float* row[4];
-  int64_t first;
-  HWY_ALIGN float open[4][16] = {};  // of the vector in which a piece ended
-
-  Results(const CompositeBwd::Args<float>& x, int64_t begin)
-      : row{x.d_rgb, x.d_rgb + x.shape.samples, x.d_rgb + 2 * x.shape.samples, x.d_density_raw},
-        first(begin) {}
-  HWY_INLINE void put(V v, int c, int64_t i) const {
-    if constexpr (kStream)
-      hn::Stream(v, D(), row[c] + i);
-    else
-      hn::StoreU(v, D(), row[c] + i);
-  }
-  /// Of a piece of samples [from, to) that begins or ends within the vector.
-  HWY_INLINE void put_part(V v, int c, int64_t i, int64_t from, int64_t to) {
-    const D d;
-    if (i < from) v = hn::IfThenElse(hn::FirstN(d, size_t(from - i)), hn::Load(d, open[c]), v);
-    if (i >= first && i + kLanes <= to) return put(v, c, i);
-    hn::Store(v, d, open[c]);
-    if (i + kLanes <= to) close(c, i, i + kLanes);
-  }
-  /// Lanes that belong to this thread, up to sample `end`.
-  void close(int c, int64_t i, int64_t end) const {
-    const int64_t begin = std::max(i, first);
-    std::copy(open[c] + (begin - i), open[c] + (end - i), row[c] + begin);
-  }
-};
-
-/// Lane i gets lane i - 1 of v, lane 0 the last lane of the vector before, which `carry` takes along.
-HWY_INLINE V push(V v, V& carry) {
-  const D d;
-  const V turned = lanes_up(d, v, 1);
-  const V pushed = hn::IfThenElse(hn::FirstN(d, 1), carry, turned);
-  carry = turned;
-  return pushed;
-}
-
-/// One value a ray, spread over the lanes of its samples.
-HWY_INLINE V spread(const float* of_rays, hn::Vec<DI> which) {
-  const D d;
-  return hn::TableLookupLanes(hn::LoadU(d, of_rays), hn::IndicesFromVec(d, which));
-}
 
 template <bool kStream>
 void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
@@ -160,7 +69,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
     if (to == from) continue;
     if (to - from > kPiece) std::fill(words.begin() + 1, words.end(), kAlways);
     mark(to);
-    const size_t found = rays.look_up(x, first, last);
+    const size_t found = rays.look_up<false>(x, first, last);
     const auto whole = [d](const float* p) HWY_ATTR { return hn::LoadU(d, p); };
     const auto walk = [&](auto&& step) HWY_ATTR {
       for (int64_t i = base; i < to; i += kLanes) {
@@ -244,10 +153,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
 
 /// Rays [begin_ray, end_ray). far: there are more results than a cache keeps.
 void composite(const CompositeBwd::Args<float>& x, bool far, int64_t begin_ray, int64_t end_ray) {
-  const Results<true> rows(x, 0);
-  const bool lines = std::all_of(rows.row, rows.row + 4,
-                                 [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; });
-  far&& lines ? composite_to<true>(x, begin_ray, end_ray) : composite_to<false>(x, begin_ray, end_ray);
+  far&& whole_lines(x) ? composite_to<true>(x, begin_ray, end_ray)
+                       : composite_to<false>(x, begin_ray, end_ray);
 }
 
 }  // namespace HWY_NAMESPACE
