@@ -117,6 +117,40 @@ TEST_F(Folder, LeavesOutPicturesOfAnotherShape) {
   EXPECT_FALSE(scene.notes.empty());
 }
 
+TEST_F(Folder, FramesThatSayTheirSizeMayDiffer) {
+  picture("view_1.png", 12, 16, 3);
+  for (int i = 0; i < 4; ++i) {
+    json& frame = document["frames"][size_t(i)];
+    frame["w"] = i == 1 ? 12 : 16;
+    frame["h"] = i == 1 ? 16 : 12;
+    frame["fl_x"] = frame["fl_y"] = 20 + i;
+  }
+  write();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  ASSERT_EQ(scene.train.size(), 4U);
+  EXPECT_EQ(scene.train[1].camera.width, 12);
+  EXPECT_EQ(scene.train[1].camera.fy, 21);
+  EXPECT_EQ(scene.train[2].camera.width, 16);
+  document["frames"][1]["w"] = 40;  // not what the picture is
+  write();
+  EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U);
+}
+
+TEST_F(Folder, LensesThatAreNoneAreRead) {
+  document["camera_model"] = "OPENCV";
+  document["is_fisheye"] = false;
+  document["k3"] = document["k4"] = 0;
+  write();
+  EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 4U);
+}
+
+TEST_F(Folder, ANumberBeyondAllNumbersIsNamed) {
+  std::string text = document.dump();
+  text.replace(text.find("0.7"), 3, "1e999");
+  std::ofstream(path / "transforms_train.json") << text;
+  EXPECT_NE(error().find("transforms_train.json: holds a number too large"), std::string::npos) << error();
+}
+
 TEST_F(Folder, ReadsEveryNumberOfChannels) {
   picture("view_0.png", 16, 12, 1);
   picture("view_1.png", 16, 12, 3);
@@ -281,6 +315,10 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"negative_focal", [](json& d) { d["fl_x"] = -3; }, "fl_x"},
         Wrong{"no_focal", [](json& d) { d.erase("camera_angle_x"); }, "no focal length"},
         Wrong{"zero_width", [](json& d) { d["w"] = 0; }, "\"w\""},
+        Wrong{"fisheye_model", [](json& d) { d["camera_model"] = "OPENCV_FISHEYE"; }, "OPENCV_FISHEYE"},
+        Wrong{"fisheye", [](json& d) { d["is_fisheye"] = true; }, "is_fisheye"},
+        Wrong{"fisheye_frame", [](json& d) { d["frames"][2]["is_fisheye"] = true; }, "undistort"},
+        Wrong{"third_radial", [](json& d) { d["k3"] = 0.01; }, "k3"},
         Wrong{"aabb_scale", [](json& d) { d["aabb_scale"] = 3; }, "power of two"},
         Wrong{"offset",
               [](json& d) {
@@ -323,34 +361,6 @@ TEST(Scene, BuiltInHasExactDepthAndRepeats) {
       EXPECT_NEAR(back.y, y + 0.5, 1e-3);
     }
   EXPECT_GT(seen, 20);
-}
-
-TEST(Camera, DistortionIsUndone) {
-  Camera c = look_at({3, 1, 2}, {0, 0, 0}, 200, 300, 0.8F);
-  c.k1 = 0.06F;
-  c.k2 = -0.08F;
-  c.p1 = -1e-3F;
-  c.p2 = 2e-4F;
-  for (const auto& [u, v] : {std::pair{3.F, 4.F}, {100.F, 150.F}, {199.F, 299.F}}) {
-    const Ray ray = c.ray(u, v);
-    const Vec3 back = c.project(ray.origin + 2.5F * ray.direction);
-    EXPECT_NEAR(back.x, u, 5e-3);
-    EXPECT_NEAR(back.y, v, 5e-3);
-  }
-}
-
-TEST(Image, DownscaleAveragesWithAlpha) {
-  Image image;
-  image.width = 3;  // the third column is the remainder that is cut off
-  image.height = 2;
-  image.has_alpha = true;
-  image.rgba = {200, 0, 0, 255, 0, 0, 0, 0, 9, 9, 9, 9, 100, 0, 0, 255, 0, 0, 0, 0, 9, 9, 9, 9};
-  const Image small = downscale(image, 2);
-  ASSERT_EQ(small.width, 1);
-  ASSERT_EQ(small.height, 1);
-  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels have no say in the color
-  EXPECT_EQ(small.rgba[3], 128);
-  EXPECT_THROW(downscale(image, 3), std::invalid_argument);
 }
 
 TEST(Scene, RealSetsWhereTheyAre) {

@@ -30,6 +30,8 @@ json parse(const fs::path& file) {
     return document;
   } catch (const json::parse_error& e) {
     fail(file, fmt::format("is not valid JSON near byte {} (truncated?): {}", e.byte, e.what()));
+  } catch (const json::out_of_range& e) {  // 1e999
+    fail(file, fmt::format("holds a number too large for anything: {}", e.what()));
   }
 }
 
@@ -79,6 +81,29 @@ fs::path find_image(const fs::path& folder, const std::string& name) {
     if (fs::is_regular_file(candidate, ignored)) return candidate;
   }
   return {};
+}
+
+// Lenses that would be misread in silence are refused. Files name them in several ways (instant-ngp, COLMAP, nerfstudio).
+void refuse_other_lenses(const fs::path& file, const json& object) {
+  const auto refuse = [&](const std::string& what) {
+    fail(file, what +
+                   " is a lens klab does not know: it knows pinholes with OpenCV's k1, k2, p1, p2 (undistort "
+                   "the pictures "
+                   "first, for instance with COLMAP's image_undistorter)");
+  };
+  static constexpr std::array known = {"OPENCV", "PINHOLE",       "SIMPLE_PINHOLE",
+                                       "RADIAL", "SIMPLE_RADIAL", "PERSPECTIVE"};
+  if (const auto model = object.find("camera_model"); model != object.end()) {
+    const std::string text = model->is_string() ? model->get<std::string>() : model->dump();
+    if (std::find(known.begin(), known.end(), text) == known.end())
+      refuse(fmt::format("\"camera_model\" {}", text));
+  }
+  for (const char* key : {"is_fisheye", "latlong", "equirectangular", "lightfield"})
+    if (const auto at = object.find(key); at != object.end() && *at != false && *at != 0)
+      refuse(fmt::format("\"{}\" {}", key, at->dump()));
+  for (const char* key : {"k3", "k4", "k5", "k6", "ftheta_p0", "ftheta_p1"})
+    if (const double value = number(file, object, key).value_or(0); value != 0)
+      refuse(fmt::format("\"{}\" {}", key, value));
 }
 
 // Intrinsics from the frame, else from the document; `size` is the picture's own.
@@ -134,6 +159,7 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, std::ve
   if (list == document.end() || !list->is_array())
     fail(file, "has no \"frames\" array: is this a transforms file?");
   if (list->empty()) fail(file, "has an empty \"frames\" array");
+  refuse_other_lenses(file, document);
   std::vector<Frame> frames;
   int missing = 0, odd_size = 0;
   std::string first_missing;
@@ -146,6 +172,7 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, std::ve
     Frame frame;
     frame.index = int(i);
     frame.name = path->get<std::string>();
+    refuse_other_lenses(file, entry);
     const auto pose = pose_of(file, entry, frame.name);
     frame.image = find_image(file.parent_path(), frame.name);
     if (frame.image.empty()) {
@@ -156,9 +183,12 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, std::ve
     frame.camera = camera_of(file, document, entry, size);
     frame.camera.pose = pose;
     const double own_aspect = double(size.width) / size.height;
-    const auto w = number(file, document, "w"), h = number(file, document, "h");
-    if (aspect == 0) aspect = w && h ? *w / *h : own_aspect;
-    if (std::abs(own_aspect / aspect - 1) > 0.02) {
+    // A frame that says its size may have another than the rest: sets of several cameras do.
+    const bool own_camera = entry.contains("w") && entry.contains("h");
+    const auto& sized = own_camera ? entry : document;
+    const auto w = number(file, sized, "w"), h = number(file, sized, "h");
+    if (aspect == 0 && !own_camera) aspect = w && h ? *w / *h : own_aspect;
+    if (std::abs(own_aspect / (own_camera ? *w / *h : aspect) - 1) > 0.02) {
       if (odd_size++ == 0)
         notes.push_back(
             fmt::format("{}: {} is {}x{}, of another shape than the camera says: such frames are left out",
