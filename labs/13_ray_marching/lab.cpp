@@ -15,6 +15,10 @@ KLAB_LAB({
               .shape = {8192, 128, 1, 1024, 1 << 20},
               .cache = Cache::hot,
               .tour = true},
+             {.name = "384 candidates, as training has it",
+              .shape = {10752, 128, 1, 384, 1 << 20},
+              .cache = Cache::hot},
+             {.name = "blobs everywhere", .shape = {8192, 64, 1, 256, 1 << 20}, .cache = Cache::hot},
              {.name = "8192 rays, 3 cascades", .shape = {8192, 128, 3, 1024, 1 << 21}, .cache = Cache::hot}},
         .check = {{0, 1, 2, 63, 64, 65, 200, 1000},
                   {2, 4, 16, 64, 128},
@@ -22,12 +26,13 @@ KLAB_LAB({
                   {1, 7, 64, 1024},
                   {0, 1, 100, 5000, 100000}},
         .limit = "copy",
-        // At most 256 candidates a ray on the lattice that arrange() draws, some dozen operations each, and the
+        // At most 1024 candidates a ray on the lattice that arrange() draws, some dozen operations each, and the
         // bytes of the grid, which two rungs condense.
         .busiest =
             [](ShapeView s) {
               const auto [rays, grid, cascades, most, capacity] = shape_of<RayMarch>(s);
-              return 12.0 * 256 * double(rays) + double(cascades * grid * grid * grid) / 8;
+              return 12.0 * double(std::clamp<int64_t>(most, 64, 1024)) * double(rays) +
+                     double(cascades * grid * grid * grid) / 8;
             },
     }},
 });

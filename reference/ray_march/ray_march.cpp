@@ -16,6 +16,45 @@ bool occupied(const RayMarch::Args<double>& x, const float p[3]) {
   return (x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1;
 }
 
+// Blobs of occupied cells everywhere: whole bytes are neighbours on the Morton curve, and so are runs of bytes.
+void strew_blobs(const RayMarch::Args<float>& x, Generator& random) {
+  const RayMarch::Shape& s = x.shape;
+  const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;
+  auto* bits = const_cast<uint8_t*>(x.occupancy);
+  for (int64_t b = 0; b < bytes;) {
+    const int64_t run = std::min<int64_t>(bytes - b, 1 + int64_t(random() % 64));
+    const bool solid = random() % 10 < 2;
+    for (int64_t i = 0; i < run; ++i) bits[b + i] = solid ? uint8_t(random() | random()) : uint8_t(0);
+    b += run;
+  }
+}
+
+// An object in empty air, as a trained grid has it: in every cascade a hollow ball some three cells thick.
+void place_balls(const RayMarch::Args<float>& x, Generator& random) {
+  const RayMarch::Shape& s = x.shape;
+  auto* bits = const_cast<uint8_t*>(x.occupancy);
+  std::fill_n(bits, s.cascades * s.grid * s.grid * s.grid / 8, uint8_t(0));
+  std::uniform_real_distribution<double> radius(0.2, 0.4);
+  const double middle = 0.5 * double(s.grid - 1);
+  for (int64_t k = 0; k < s.cascades; ++k) {
+    const double outer = radius(random) * double(s.grid), inner = outer - 3;
+    const auto first = uint64_t(k * s.grid * s.grid * s.grid);
+    for (int64_t z = 0; z < s.grid; ++z)
+      for (int64_t y = 0; y < s.grid; ++y) {
+        const double away = (z - middle) * (z - middle) + (y - middle) * (y - middle);
+        if (away >= outer * outer) continue;
+        const double to = std::sqrt(outer * outer - away);
+        const double from = away < inner * inner ? std::sqrt(inner * inner - away) : 0;
+        for (auto i = int64_t(std::ceil(from)); double(i) <= to; ++i)
+          for (const double side : {middle - double(i), middle + double(i)}) {
+            const auto column = std::clamp<int64_t>(std::lround(side), 0, s.grid - 1);
+            const uint64_t bit = first + RayMarch::morton(uint32_t(column), uint32_t(y), uint32_t(z));
+            bits[bit / 8] = uint8_t(bits[bit / 8] | 1U << (bit % 8));
+          }
+      }
+  }
+}
+
 }  // namespace
 
 void RayMarch::reference(const Args<double>& x, const Args<double>&) {
@@ -75,20 +114,13 @@ void RayMarch::arrange(const Args<float>& x, Generator& random) {
       const_cast<float*>(x.directions)[axis * s.rays + r] = d[axis] / std::sqrt(norm);
     }
   }
-  // A cone on every other shape, so that both kinds of step are tried.
-  const bool cone = random() % 2;
-  const float dt = side * 1.7320508F / 256.0F;
+  // As in training a cone where there are several cascades; the other way round for every third number of rays, so that all
+  // pairs are tried. At least 64 and at most 1024 steps of the shortest length in the diagonal.
+  const bool cone = (s.cascades > 1) != (s.rays % 3 == 1);
+  const float dt = side * 1.7320508F / float(std::clamp<int64_t>(s.max_samples, 64, 1024));
   const float steps[4] = {0.05F, dt, cone ? 8 * dt : dt, cone ? 1.0F / 64.0F : 0.0F};
   std::copy(steps, steps + 4, const_cast<float*>(x.steps));
-  // Blobs of occupied cells: whole bytes are neighbours on the Morton curve, and so are runs of bytes.
-  const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;
-  auto* bits = const_cast<uint8_t*>(x.occupancy);
-  for (int64_t b = 0; b < bytes;) {
-    const int64_t run = std::min<int64_t>(bytes - b, 1 + int64_t(random() % 64));
-    const bool solid = random() % 10 < 2;
-    for (int64_t i = 0; i < run; ++i) bits[b + i] = solid ? uint8_t(random() | random()) : uint8_t(0);
-    b += run;
-  }
+  s.grid < 128 ? strew_blobs(x, random) : place_balls(x, random);
 }
 
 }  // namespace klab
