@@ -7,6 +7,8 @@
 #define KLAB_KERNELS_COMMON_LANES_INL_H_
 #endif
 
+#include <array>
+
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,29 +16,70 @@ namespace klab {
 namespace {
 namespace HWY_NAMESPACE {
 
+/// Whether masks keep loads and stores from what is not theirs. AVX2's do: what a mask leaves out is not touched, which compilers
+/// rely on, too, when they vectorize `if (c[i]) x[i] = y[i]`. Highway is more careful, and without masks a part goes lane by
+/// lane through memory.
+constexpr bool kMasks =
+    !HWY_MEM_OPS_MIGHT_FAULT || (HWY_TARGET == HWY_AVX2 && HWY_ARCH_X86 && !HWY_IS_ASAN && !HWY_IS_MSAN);
+
+/// Whether it pays to ask for a whole vector first: AVX-512 masks at no cost.
+constexpr bool kAskForWhole = !(HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3);
+
 /// The first `count` lanes from p, zero in the others. Touches no memory beyond p + count.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_first(D d, const hwy::HWY_NAMESPACE::TFromD<D>* p, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN hn::TFromD<D> lanes[16] = {};
-  for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
-  return hn::Load(d, lanes);
-#else
-  return hn::MaskedLoad(hn::FirstN(d, count), d, p);
-#endif
+  static_assert(sizeof(hn::TFromD<D>) == 4);
+  if (kAskForWhole && HWY_LIKELY(count >= hn::Lanes(d))) return hn::LoadU(d, p);
+  if constexpr (kMasks) {
+    return hn::MaskedLoad(hn::FirstN(d, count), d, p);
+  } else {
+    HWY_ALIGN hn::TFromD<D> lanes[16] = {};
+    for (size_t i = 0; i < count; ++i) lanes[i] = p[i];
+    return hn::Load(d, lanes);
+  }
 }
 
 /// Stores the first `count` lanes; touches nothing beyond p + count, which may belong to another thread.
 template <class D, class V>
 HWY_INLINE void store_first(V v, D d, hwy::HWY_NAMESPACE::TFromD<D>* p, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN hn::TFromD<D> lanes[16];
-  hn::Store(v, d, lanes);
-  for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+  if (kAskForWhole && HWY_LIKELY(count >= hn::Lanes(d))) return hn::StoreU(v, d, p);
+  if constexpr (kMasks) {
+    hn::BlendedStore(v, hn::FirstN(d, count), d, p);
+  } else {
+    HWY_ALIGN hn::TFromD<D> lanes[16];
+    hn::Store(v, d, lanes);
+    for (size_t i = 0; i < count; ++i) p[i] = lanes[i];
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+/// Of each mask of eight lanes the lanes it has, from the lowest on, four bits each.
+constexpr std::array<uint32_t, 256> kLanesOfMask = [] {
+  std::array<uint32_t, 256> lanes{};
+  for (uint32_t mask = 0; mask < 256; ++mask)
+    for (uint32_t lane = 0, to = 0; lane < 8; ++lane)
+      if (mask >> lane & 1) lanes[mask] |= lane << (4 * to++);
+  return lanes;
+}();
+#endif
+
+/// The lanes of v that `kept` has, in their order, from lane 0 on; the lanes behind them hold anything.
+template <class D, class V, class M>
+HWY_INLINE V compact(D d, V v, M kept) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  static_assert(sizeof(hn::TFromD<D>) == 4);
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+  // Highway's has its table in the function, where compilers build it anew for every vector: a kilobyte copied each time.
+  const hn::RebindToFloat<D> df;
+  const auto bits = uint32_t(_mm256_movemask_ps(hn::BitCast(df, hn::VecFromMask(d, kept)).raw));
+  const __m256i from = _mm256_srlv_epi32(_mm256_set1_epi32(int32_t(kLanesOfMask[bits])),
+                                         _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+  return hn::BitCast(d, decltype(hn::BitCast(df, v)){_mm256_permutevar8x32_ps(hn::BitCast(df, v).raw, from)});
 #else
-  hn::BlendedStore(v, hn::FirstN(d, count), d, p);
+  (void)d;
+  return hn::Compress(v, kept);
 #endif
 }
 

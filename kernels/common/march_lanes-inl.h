@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "kernels/common/lanes-inl.h"
 #include "reference/ray_march/ray_march.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -135,7 +136,7 @@ HWY_INLINE bool ask(const March::Args<float>& x, const Grid& grid, const Path& p
   const auto before_the_end = hn::Lt(t, hn::Set(d, path.span.leave));
   const auto kept = hn::And(before_the_end, occupied(grid, path, t));
   // In a register first: compressing into memory takes some processors a hundred cycles and more.
-  hn::StoreU(hn::Compress(t, kept), d, t_out + count);
+  hn::StoreU(compact(d, t, kept), d, t_out + count);
   count += int64_t(hn::CountTrue(d, kept));
   return hn::AllTrue(d, before_the_end) && count < x.shape.max_samples;
 }

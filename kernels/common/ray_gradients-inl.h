@@ -56,7 +56,7 @@ struct Rays {
       V light = hn::MulSub(g0, load(x.background + r), load(x.d_opacity + r));
       light = hn::MulAdd(g1, load(x.background + n + r), light);
       light = hn::MulAdd(g2, load(x.background + 2 * n + r), light);
-      const auto keep = [&](V v, Each& to) HWY_ATTR { hn::StoreU(hn::Compress(v, some), d, &to[found + 1]); };
+      const auto keep = [&](V v, Each& to) HWY_ATTR { hn::StoreU(compact(d, v, some), d, &to[found + 1]); };
       keep(g0, red);
       keep(g1, green);
       keep(g2, blue);

@@ -158,8 +158,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       const V so_far = scan(word, hn::Mul(weight, p), before_sum);
       before_sum = last_lane(d, so_far);
       hn::Store(hn::MulAdd(after, p, so_far), d, at + 2 * kLanes);
-      hn::StoreU(hn::Compress(pushed, begins), d, &rays.left[begun]);
-      hn::StoreU(hn::Compress(push(so_far, last_sum), begins), d, &rays.ends[begun]);
+      hn::StoreU(compact(d, pushed, begins), d, &rays.left[begun]);
+      hn::StoreU(compact(d, push(so_far, last_sum), begins), d, &rays.ends[begun]);
       begun += size_t(__builtin_popcount(word & ~kAlways));
     });
     rays.left[begun] = hn::GetLane(last_after);

@@ -145,7 +145,7 @@ HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, c
       const V t = on_lattice(path.first, step, index);
       const auto before_the_end = hn::Lt(t, hn::Set(d, path.span.leave));
       const auto worth = hn::And(before_the_end, marked(marks, path, hn::Add(t, to_middle)));
-      hn::StoreU(hn::Compress(index, hn::RebindMask(di, worth)), di, listed + n);
+      hn::StoreU(compact(di, index, hn::RebindMask(di, worth)), di, listed + n);
       n += int64_t(hn::CountTrue(d, worth));
       more = hn::AllTrue(d, before_the_end);
     }
