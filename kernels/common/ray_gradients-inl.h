@@ -29,6 +29,7 @@ constexpr int64_t kPiece =
     512;  // samples of a piece, if its first ray is no longer; what is in use stays in L1
 constexpr int64_t kAhead = 384;     // samples asked for before their turn
 constexpr int64_t kRaysAhead = 64;  // rays
+constexpr int64_t kLine = 16;       // floats
 
 /// Rays of a piece that have samples, in their order, from [1] on: what is given for them, and their sums. In [0] is the
 /// one before, which the first vector may have lanes of.
@@ -80,15 +81,27 @@ struct Results {
   float* row[4];
   int64_t first;
   HWY_ALIGN float open[4][16] = {};  // of the vector in which a piece ended
+  HWY_ALIGN float line[4][16];       // what there is of the line that is being streamed
 
   Results(const CompositeBwd::Args<float>& x, int64_t begin)
       : row{x.d_rgb, x.d_rgb + x.shape.samples, x.d_rgb + 2 * x.shape.samples, x.d_density_raw},
         first(begin) {}
-  HWY_INLINE void put(V v, int c, int64_t i) const {
-    if constexpr (kStream)
-      hn::Stream(v, D(), row[c] + i);
-    else
-      hn::StoreU(v, D(), row[c] + i);
+  /// Where vectors are shorter than lines, a line streamed in parts, with parts of other lines between them, would reach memory
+  /// in parts, at half the speed or less: its parts are kept until it is whole.
+  HWY_INLINE void put(V v, int c, int64_t i) {
+    const D d;
+    if constexpr (!kStream) {
+      hn::StoreU(v, d, row[c] + i);
+    } else if constexpr (kLanes == kLine) {
+      hn::Stream(v, d, row[c] + i);
+    } else {
+      const int64_t at = i % kLine, begin = i - at;
+      if (begin < first) return hn::StoreU(v, d, row[c] + i);  // a line that is another thread's, too
+      hn::Store(v, d, line[c] + at);
+      if (at + kLanes < kLine) return;
+      for (int64_t k = 0; k < at; k += kLanes) hn::Stream(hn::Load(d, line[c] + k), d, row[c] + begin + k);
+      hn::Stream(v, d, row[c] + i);
+    }
   }
   /// Of a piece of samples [from, to) that begins or ends within the vector.
   HWY_INLINE void put_part(V v, int c, int64_t i, int64_t from, int64_t to) {
@@ -98,6 +111,16 @@ struct Results {
     hn::Store(v, d, open[c]);
     if (i + kLanes <= to) close(c, i, i + kLanes);
   }
+  /// The end of the thread's samples: what has been kept.
+  void finish(int64_t end) {
+    const int64_t vector = end / kLanes * kLanes, begin = end / kLine * kLine;
+    for (int c = 0; c < 4 && first < end; ++c) {
+      if (vector < end) close(c, vector, end);
+      if (kStream && begin >= first) std::copy_n(line[c], vector - begin, row[c] + begin);
+    }
+  }
+
+ private:
   /// Lanes that belong to this thread, up to sample `end`.
   void close(int c, int64_t i, int64_t end) const {
     const int64_t begin = std::max(i, first);

@@ -30,14 +30,15 @@ constexpr int64_t kLanes = int64_t(hn::MaxLanes(D()));
 constexpr uint32_t kAlways = uint32_t(1) << 31;
 
 /// Of lane i: the bits of lanes (i - 2^k, i], or the bit that is always set where there are not as many. [4]: the bits of
-/// all lanes up to i. [5]: its own.
-HWY_ALIGN constexpr std::array<std::array<uint32_t, 16>, 6> kBits = [] {
-  std::array<std::array<uint32_t, 16>, 6> bits{};
+/// all lanes up to i. [5]: its own. [6]: those of lanes [4, i].
+HWY_ALIGN constexpr std::array<std::array<uint32_t, 16>, 7> kBits = [] {
+  std::array<std::array<uint32_t, 16>, 7> bits{};
   for (uint32_t i = 0; i < 16; ++i) {
     for (uint32_t k = 0, by = 1; k < 4; ++k, by *= 2)
       bits[k][i] = i < by ? kAlways : ((uint32_t(1) << by) - 1) << (i - by + 1);
     bits[4][i] = (uint32_t(2) << i) - 1;
     bits[5][i] = uint32_t(1) << i;
+    bits[6][i] = i < 4 ? kAlways : bits[4][i] & ~15U;
   }
   return bits;
 }();
@@ -60,8 +61,16 @@ HWY_INLINE M mask_of(uint32_t bits) { return hn::Not(none_of(hn::Set(DU(), bits)
 HWY_INLINE V scan(uint32_t word, V v, V before) {
   const D d;
   const U begins = hn::Set(DU(), word);
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+  // Lanes move between halves in eight cycles, within a half in one: a half's sums first, then what the upper one lacks.
+  v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 0), hn::ShiftLeftLanes<1>(d, v)));
+  v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 1), hn::ShiftLeftLanes<2>(d, v)));
+  const V lower = hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(hn::RebindToSigned<D>(), 3)));
+  v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 6), lower));
+#else
   for (int k = 0, by = 1; by < int(kLanes); ++k, by *= 2)
     v = hn::Add(v, hn::IfThenElseZero(none_of(begins, size_t(k)), lanes_up(d, v, by)));
+#endif
   return hn::Add(v, hn::IfThenElseZero(none_of(begins, 4), before));
 }
 

@@ -146,8 +146,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       put(hn::Mul(hn::Load(d, at), hn::Sub(hn::Load(d, at + 2 * kLanes), total)), 3);
     });
   }
-  const int64_t end = x.ray_begin[end_ray], i = end / kLanes * kLanes;
-  for (int c = 0; c < 4 && i < end && results.first < end; ++c) results.close(c, i, end);
+  results.finish(x.ray_begin[end_ray]);
   if (kStream) hwy::FlushStream();
 }
 
