@@ -44,14 +44,14 @@ list(JOIN options " " options)
 string(STRIP "${CMAKE_BUILD_TYPE}: ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${options}" KLAB_BUILD_FLAGS)
 string(REGEX REPLACE " +" " " KLAB_BUILD_FLAGS "${KLAB_BUILD_FLAGS}")
 
-set(output ${CMAKE_BINARY_DIR}/generated/build_info.cpp)
-set(command ${CMAKE_COMMAND} -DKLAB_SOURCE=${CMAKE_SOURCE_DIR} -DKLAB_OUTPUT=${output}
-            -DKLAB_TEMPLATE=${CMAKE_SOURCE_DIR}/cmake/build_info.cpp.in
+set(output ${PROJECT_BINARY_DIR}/generated/build_info.cpp)
+set(command ${CMAKE_COMMAND} -DKLAB_SOURCE=${KLAB_HOME} -DKLAB_OUTPUT=${output}
+            -DKLAB_TEMPLATE=${KLAB_HOME}/cmake/build_info.cpp.in
             "-DKLAB_COMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
             "-DKLAB_BUILD_FLAGS=${KLAB_BUILD_FLAGS}" -DKLAB_ONEDNN_VERSION=${KLAB_ONEDNN_VERSION}
             -DKLAB_OPENBLAS_VERSION=${KLAB_OPENBLAS_VERSION} -DKLAB_BENCHMARK_VERSION=${benchmark_VERSION}
             -P ${CMAKE_CURRENT_LIST_FILE})
 execute_process(COMMAND ${command})
 add_custom_target(klab_build_info COMMAND ${command} BYPRODUCTS ${output} VERBATIM)
-target_sources(klab_harness PRIVATE ${output})
-add_dependencies(klab_harness klab_build_info)
+target_sources(klab_core PRIVATE ${output})
+add_dependencies(klab_core klab_build_info)

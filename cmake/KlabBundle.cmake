@@ -6,8 +6,8 @@ endif()
 set_target_properties(klab PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
 add_custom_target(
   bundle ALL
-  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DBUILD=${CMAKE_BINARY_DIR} -DOUT=${CMAKE_BINARY_DIR}/klab-bundle
-          -P ${CMAKE_SOURCE_DIR}/cmake/Bundle.cmake
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${KLAB_HOME} -DBUILD=${PROJECT_BINARY_DIR} -DOUT=${PROJECT_BINARY_DIR}/klab-bundle
+          -P ${KLAB_HOME}/cmake/Bundle.cmake
   DEPENDS klab klab_cuda_host klab_cuda_host_traced
   COMMENT "Gathering the bundle"
   VERBATIM)

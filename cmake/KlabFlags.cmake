@@ -14,7 +14,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_library(klab_flags INTERFACE)
-target_include_directories(klab_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_features(klab_flags INTERFACE cxx_std_20)
 # No contraction and no fast-math: the reference must round as written. Kernels ask for a fused multiply-add by name.
 target_compile_options(klab_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
                                             -ffp-contract=off -fno-math-errno)

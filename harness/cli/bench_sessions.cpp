@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/recorded.h"
-#include "harness/cli/source.h"
-#include "harness/counts.h"
-#include "harness/table.h"
+#include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/counts.h"
+#include "harness/report/table.h"
 
 namespace klab {
 namespace {

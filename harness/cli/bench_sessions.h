@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/session.h"
+#include "harness/records/session.h"
 
 namespace klab {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/table.h"
+#include "harness/report/table.h"
 
 namespace klab {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "harness/comparison.h"
+#include "harness/compare/comparison.h"
 
 namespace klab {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/failure_json.h"
+#include "harness/check/failure_json.h"
 
 namespace klab {
 namespace {

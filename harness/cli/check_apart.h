@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/check.h"
+#include "harness/check/check.h"
 
 namespace klab {
 

@@ -10,9 +10,9 @@
 #include <exception>
 #include <map>
 
-#include "harness/machine.h"
-#include "harness/select.h"
-#include "harness/table.h"
+#include "harness/core/select.h"
+#include "harness/report/table.h"
+#include "harness/timing/machine.h"
 
 namespace klab {
 namespace {

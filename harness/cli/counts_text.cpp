@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/table.h"
+#include "harness/report/table.h"
 
 namespace klab {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/rows.h"
+#include "harness/records/rows.h"
 
 namespace klab {
 

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/table.h"
+#include "harness/report/table.h"
 
 namespace klab {
 namespace {

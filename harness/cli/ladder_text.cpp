@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "harness/line_trip.h"
-#include "harness/sweep.h"
-#include "harness/table.h"
+#include "harness/compare/sweep.h"
+#include "harness/report/table.h"
+#include "harness/timing/line_trip.h"
 
 namespace klab {
 namespace {

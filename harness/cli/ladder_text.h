@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench.h"
-#include "harness/ceilings.h"
-#include "harness/lab.h"
-#include "harness/rows.h"
+#include "harness/core/lab.h"
+#include "harness/records/rows.h"
+#include "harness/timing/bench.h"
+#include "harness/timing/ceilings.h"
 
 namespace klab {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/table.h"
+#include "harness/report/table.h"
 
 namespace klab {
 

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/atomic_file.h"
-#include "harness/cli/source.h"
-#include "harness/machine.h"
-#include "harness/select.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
+#include "harness/timing/machine.h"
 
 namespace klab {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "harness/cli/change_text.h"
-#include "harness/rows.h"
-#include "harness/session.h"
+#include "harness/records/rows.h"
+#include "harness/records/session.h"
 
 namespace CLI {
 class App;

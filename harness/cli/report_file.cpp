@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "harness/atomic_file.h"
 #include "harness/cli/recorded.h"
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
 
 namespace klab {
 namespace {

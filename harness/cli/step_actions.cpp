@@ -8,17 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/check.h"
+#include "harness/check/check.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
-#include "harness/cli/source.h"
 #include "harness/cli/step_text.h"
-#include "harness/select.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/report/table.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
 #include "harness/step/work_file.h"
-#include "harness/table.h"
 
 namespace klab {
 namespace {

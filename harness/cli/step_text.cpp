@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "harness/cli/markdown.h"
+#include "harness/report/table.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/lesson.h"
 #include "harness/step/work_file.h"
-#include "harness/table.h"
 
 namespace klab {
 namespace {

@@ -14,7 +14,7 @@
 #include <regex>
 #include <thread>
 
-#include "harness/build_info.h"
+#include "harness/core/build_info.h"
 
 namespace klab {
 namespace {

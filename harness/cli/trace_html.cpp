@@ -1,9 +1,9 @@
 // The page of `klab trace`: one file, light and dark, readable on a phone.
 #include <fmt/core.h>
 
-#include "harness/cases.h"
-#include "harness/cli/source.h"
+#include "harness/check/cases.h"
 #include "harness/cli/trace_text.h"
+#include "harness/core/source.h"
 #include "harness/report/assets.h"
 #include "harness/report/html_parts.h"
 #include "harness/simt/gpus.h"

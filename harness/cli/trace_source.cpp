@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/cli/source.h"
 #include "harness/cli/trace_text.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

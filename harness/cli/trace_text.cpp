@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/cases.h"
-#include "harness/cli/source.h"
+#include "harness/check/cases.h"
+#include "harness/core/source.h"
+#include "harness/report/table.h"
 #include "harness/simt/gpus.h"
-#include "harness/table.h"
 
 namespace klab {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/count_hints.h"
-#include "harness/counts.h"
-#include "harness/occupancy.h"
+#include "harness/records/count_hints.h"
+#include "harness/records/counts.h"
+#include "harness/simt/occupancy.h"
 
 namespace klab {
 

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/bench.h"
+#include "harness/core/lab.h"
 #include "harness/gpu/gpu.h"
-#include "harness/lab.h"
 
 namespace klab {
 
@@ -45,10 +44,5 @@ class GpuTensors {
 /// What `bind` of a CUDA variant does while OnGpu holds: copies there, runs, waits, copies back. Throws what the device
 /// says.
 std::function<void()> gpu_bind(const std::string& variant, ShapeView shape, std::span<void* const> pointers);
-
-/// Times variants on the GPU by its own events: every variant in every round, in random order. Hot: one set of tensors,
-/// which L2 holds if it can; cold: as many sets as together exceed L2 four times, in turn.
-std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
-                                std::span<const Variant* const> variants, const BenchOptions& options);
 
 }  // namespace klab

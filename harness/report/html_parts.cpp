@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/occupancy.h"
-#include "harness/table.h"
+#include "harness/report/table.h"
+#include "harness/simt/occupancy.h"
 
 namespace klab {
 namespace {

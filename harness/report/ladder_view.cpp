@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "harness/line_trip.h"
 #include "harness/report/report.h"
+#include "harness/timing/line_trip.h"
 
 namespace klab {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/lab.h"
-#include "harness/rows.h"
+#include "harness/core/lab.h"
+#include "harness/records/rows.h"
 
 namespace klab {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/comparison.h"
-#include "harness/rows.h"
+#include "harness/compare/comparison.h"
+#include "harness/records/rows.h"
 
 namespace klab {
 

@@ -6,8 +6,8 @@
 
 #include "harness/report/ladder_view.h"
 #include "harness/report/report.h"
+#include "harness/report/table.h"
 #include "harness/report/training.h"
-#include "harness/table.h"
 
 namespace klab {
 namespace {

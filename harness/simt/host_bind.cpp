@@ -4,8 +4,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "harness/lab.h"
-#include "harness/registry.h"
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -74,6 +74,11 @@ class HostRun {
   bool on_host_ = false;  // the variant takes the caller's pointers, and copies by itself
   std::function<void()> plain_, traced_;
 };
+
+const bool place_added = [] {
+  add_cuda_place({.chosen = nullptr, .bind = host_bind});
+  return true;
+}();
 
 }  // namespace
 

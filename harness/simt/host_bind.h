@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "harness/variant.h"
+#include "harness/core/variant.h"
 
 namespace klab::simt {
 

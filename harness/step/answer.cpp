@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/cli/source.h"
-#include "harness/failure_json.h"
+#include "harness/check/failure_json.h"
+#include "harness/core/source.h"
 #include "harness/step/imports.h"
 #include "harness/step/judge.h"
 #include "harness/step/sandbox.h"

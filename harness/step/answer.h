@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/check.h"
+#include "harness/check/check.h"
 #include "harness/step/compile.h"
 #include "harness/step/counts.h"
 #include "harness/step/speed.h"

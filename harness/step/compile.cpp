@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "harness/build_info.h"
-#include "harness/cli/source.h"
+#include "harness/core/build_info.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/buffers.h"
-#include "harness/cases.h"
-#include "harness/fill.h"
+#include "harness/check/cases.h"
+#include "harness/core/buffers.h"
+#include "harness/core/fill.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/profile.h"
 #include "harness/simt/session.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

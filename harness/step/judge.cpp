@@ -10,16 +10,16 @@
 #include <optional>
 #include <stdexcept>
 
-#include "harness/bench.h"
-#include "harness/cases.h"
-#include "harness/check.h"
-#include "harness/failure_json.h"
-#include "harness/machine.h"
+#include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "harness/check/failure_json.h"
 #include "harness/simt/modules.h"
 #include "harness/step/counts.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
 #include "harness/step/timing_size.h"
+#include "harness/timing/bench.h"
+#include "harness/timing/machine.h"
 
 namespace klab {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

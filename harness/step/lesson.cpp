@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

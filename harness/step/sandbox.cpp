@@ -21,7 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
 #include "harness/step/process.h"
 
 namespace klab {

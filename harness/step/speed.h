@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/statistics.h"
+#include "harness/timing/statistics.h"
 
 namespace klab {
 

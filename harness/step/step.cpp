@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "harness/cli/source.h"
-#include "harness/select.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/lab.h"
-#include "harness/registry.h"
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
 
 namespace klab {
 

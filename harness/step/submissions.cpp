@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "harness/cli/source.h"
-#include "harness/machine.h"
+#include "harness/core/source.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
 #include "harness/step/seal.h"
 #include "harness/step/work_file.h"
+#include "harness/timing/machine.h"
 
 namespace klab {
 namespace {

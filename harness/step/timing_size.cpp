@@ -4,8 +4,8 @@
 #include <functional>
 #include <numeric>
 
-#include "harness/cases.h"
-#include "harness/machine.h"
+#include "harness/check/cases.h"
+#include "harness/timing/machine.h"
 
 namespace klab {
 namespace {

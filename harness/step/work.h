@@ -5,7 +5,7 @@
 //   KLAB_STEP_PATH   "work/<op>/<backend>/NN_yours.cpp", from which the variant has its id
 #pragma once
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 
 #undef KLAB_VARIANT
 #define KLAB_VARIANT(Contract, ...) \

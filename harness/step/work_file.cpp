@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "harness/atomic_file.h"
-#include "harness/cli/source.h"
+#include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
 #include "harness/step/lesson.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // Lab 01: sizes at which vector_add is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/host_vector_add/host_vector_add.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // Lab 02: sizes at which window_sum is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/window_sum/window_sum.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // Lab 03: sizes at which transpose and compact are checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/compact/compact.h"
 #include "reference/transpose/transpose.h"
 

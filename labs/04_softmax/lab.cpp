@@ -1,5 +1,5 @@
 // Lab 04: sizes at which the softmax cross-entropy and its gradient are checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 

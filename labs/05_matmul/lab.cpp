@@ -1,5 +1,5 @@
 // Lab 05: sizes at which matmul and its backward are checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/matmul/matmul.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 

@@ -1,5 +1,5 @@
 // Lab 08: sizes at which the optimizer's step is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/adam/adam.h"
 
 namespace klab {

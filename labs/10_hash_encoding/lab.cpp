@@ -1,5 +1,5 @@
 // Lab 10: sizes at which the hash encoding is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 

@@ -1,5 +1,5 @@
 // Lab 11: sizes at which the encodings of directions are checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/frequency_bwd/frequency_bwd.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
 #include "reference/sh_bwd/sh_bwd.h"

@@ -1,5 +1,5 @@
 // Lab 12: sizes at which the network is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 

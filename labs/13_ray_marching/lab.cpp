@@ -1,5 +1,5 @@
 // Lab 13: sizes at which marching through the occupancy grid is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/ray_march/ray_march.h"
 
 namespace klab {

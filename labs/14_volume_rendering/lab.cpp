@@ -1,5 +1,5 @@
 // Lab 14: sizes at which the volume-rendering sum is checked and timed.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"

@@ -1,6 +1,6 @@
 // Lab 16: the trainer. It has no op of its own; its variants are plans (klab train --plan), and
 // `klab run hash_nerf` climbs them.
-#include "labs/16_hash_nerf/plan_ladder.h"
+#include "labs/radiance/run/plan_ladder.h"
 
 namespace klab {
 namespace {

@@ -1,5 +1,5 @@
 // Lab 17: one photograph. It has no op of its own: `klab fit-image` runs it.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 
 namespace klab {
 namespace {

@@ -1,5 +1,5 @@
 // The lab of the test-only contracts. It exists in test programs only, so no command lists it.
-#include "harness/lab.h"
+#include "harness/core/lab.h"
 #include "tests/mutants/probe_bend/probe_bend.h"
 #include "tests/mutants/probe_count/probe_count.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"

@@ -1,6 +1,6 @@
 #include "tests/mutants/mutant.h"
 
-#include "harness/variant.h"
+#include "harness/core/variant.h"
 #include "tests/mutants/mutants.h"
 
 namespace klab {

@@ -5,8 +5,8 @@
 // registers it like any variant (its id is its path) and says which fault it must fail with.
 #pragma once
 
-#include "harness/fault.h"
-#include "harness/registrar.h"
+#include "harness/check/fault.h"
+#include "harness/core/registrar.h"
 
 namespace klab {
 

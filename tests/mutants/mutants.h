@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/fault.h"
+#include "harness/check/fault.h"
 
 namespace klab {
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/adam/adam.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -8,7 +8,7 @@
 // NUMERICS  float; the bias corrections in double, because 1 - beta^step cancels for small steps.
 // NEEDS     scratch of 4 bytes a group.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"
 

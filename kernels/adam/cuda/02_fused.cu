@@ -9,7 +9,7 @@
 // NUMERICS  as the parent: the same operations.
 // NEEDS     scratch of 4 bytes a large group.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"
 

@@ -10,7 +10,7 @@
 // NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32 entries; the
 //           others go one entry at a time.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"
 

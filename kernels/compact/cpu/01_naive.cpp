@@ -6,7 +6,7 @@
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/compact/compact.h"
 
 namespace klab {

@@ -9,7 +9,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/compact/compact.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
 namespace klab {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

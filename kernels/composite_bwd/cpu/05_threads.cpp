@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "reference/composite_bwd/composite_bwd.h"
 

@@ -19,7 +19,7 @@
 #include <array>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/shares.h"

@@ -7,7 +7,7 @@
 // NUMERICS  one rounding a operation in sample order; suffix = total - prefix.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_bwd/composite_bwd.h"
 

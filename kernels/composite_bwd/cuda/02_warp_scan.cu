@@ -9,7 +9,7 @@
 // NUMERICS  products and sums in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_bwd/composite_bwd.h"
 

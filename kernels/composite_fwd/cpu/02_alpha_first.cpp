@@ -8,7 +8,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -20,7 +20,7 @@
 #include <array>
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "reference/composite_fwd/composite_fwd.h"
 

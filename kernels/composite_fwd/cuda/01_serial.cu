@@ -8,7 +8,7 @@
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"
 

@@ -10,7 +10,7 @@
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
 // TRIED     on paper only: the fast exponential for the density too: at logarithms of 14 its error passes the bound's
 //           share.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"
 

@@ -8,7 +8,7 @@
 // NUMERICS  products and sums in tree order.
 // NEEDS     12 bytes a ray in between; a ray longer than a warp goes piece by piece.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 

@@ -11,7 +11,7 @@
 // NUMERICS  products and sums in tree order; colors are summed before g weighs them.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 

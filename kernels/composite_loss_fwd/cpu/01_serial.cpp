@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
 namespace klab {

@@ -8,7 +8,7 @@
 // NUMERICS  transmittance is a product in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 

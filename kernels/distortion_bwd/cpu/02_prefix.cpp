@@ -6,7 +6,7 @@
 // NUMERICS  differences of sums; the magnitude of the contract is that of their terms.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 
 namespace klab {

@@ -7,7 +7,7 @@
 // NUMERICS  differences of sums in tree order; the magnitude of the contract is that of their terms.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 

@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 
 namespace klab {

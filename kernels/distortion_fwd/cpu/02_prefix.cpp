@@ -6,7 +6,7 @@
 // NUMERICS  t_i·W - Z cancels where a ray's samples lie close together far away: hence the magnitude of the contract.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 
 namespace klab {

@@ -7,7 +7,7 @@
 //           Sums in tree order.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 

@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/frequency_bwd/frequency_bwd.h"
 
 namespace klab {

@@ -7,7 +7,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/frequency_bwd/frequency_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

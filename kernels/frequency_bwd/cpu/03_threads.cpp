@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/frequency_bwd/frequency_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

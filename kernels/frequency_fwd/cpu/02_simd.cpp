@@ -7,7 +7,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

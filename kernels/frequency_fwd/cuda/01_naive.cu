@@ -6,7 +6,7 @@
 // NUMERICS  2^k·x modulo 2 is exact; then the library's sine and cosine of pi times it.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
 

@@ -8,7 +8,7 @@
 // TRIED     -
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

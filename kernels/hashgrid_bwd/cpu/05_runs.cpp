@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

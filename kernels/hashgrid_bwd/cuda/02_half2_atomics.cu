@@ -12,7 +12,7 @@
 // NEEDS     compute capability 6.0; a scratch table.
 // TRIED     on paper only: to drop what is small even after scaling, as a loss scale does. An entry that receives
 //           nothing else is then wrong by all of it.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"

@@ -9,7 +9,7 @@
 // NUMERICS  float; lanes of a cell as a tree, then in the order in which warps arrive.
 // NEEDS     compute capability 7.0 (match).
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"

@@ -13,7 +13,7 @@
 //           below the largest; a corner far from its point in all three axes has a weight of 2^-20 and less.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"

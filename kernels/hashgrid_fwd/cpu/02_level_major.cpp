@@ -10,7 +10,7 @@
 // TRIED     -
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

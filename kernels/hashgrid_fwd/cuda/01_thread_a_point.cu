@@ -6,7 +6,7 @@
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"

@@ -11,7 +11,7 @@
 // TRIED     -
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"

@@ -12,7 +12,7 @@
 //           point in place of one; shuffles take the same path as loads.
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"

@@ -8,7 +8,7 @@
 // NUMERICS  one addition an element.
 // NEEDS     device memory for three vectors.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/host_vector_add/host_vector_add.h"
 

@@ -7,7 +7,7 @@
 // NUMERICS  one addition an element.
 // NEEDS     device memory for three vectors; the caller's vectors page-locked.
 // TRIED     on paper only: cudaHostRegister around each call. Locking pages takes longer than copying them once.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/host_vector_add/host_vector_add.h"
 

@@ -10,7 +10,7 @@
 // TRIED     on paper only: chunks of 64 KB. Each copy takes some microseconds to begin; at 4 MB that is hidden.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/host_vector_add/host_vector_add.h"
 

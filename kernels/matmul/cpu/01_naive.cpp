@@ -6,7 +6,7 @@
 // NUMERICS  float accumulator, one chain of k additions.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -9,7 +9,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

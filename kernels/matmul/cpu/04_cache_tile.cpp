@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -16,7 +16,7 @@
 //           were waited for.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "reference/matmul/matmul.h"
 

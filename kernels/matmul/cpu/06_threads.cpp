@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "reference/matmul/matmul.h"
 

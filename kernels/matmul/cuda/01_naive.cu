@@ -8,7 +8,7 @@
 // NUMERICS  float, fused multiply-add on the GPU; one chain of k additions.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

@@ -8,7 +8,7 @@
 // NUMERICS  as the parent: the same sum in the same order.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

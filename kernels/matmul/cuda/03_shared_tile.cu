@@ -9,7 +9,7 @@
 // NUMERICS  as the parent: zeros beyond the edge of k add nothing.
 // NEEDS     8 KB of shared memory.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

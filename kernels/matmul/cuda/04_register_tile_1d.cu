@@ -9,7 +9,7 @@
 // NUMERICS  as the parent.
 // NEEDS     4 KB of shared memory.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

@@ -9,7 +9,7 @@
 // NUMERICS  as the parent.
 // NEEDS     8 KB of shared memory; about 100 registers a thread, so that two blocks of 256 threads fit.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

@@ -11,7 +11,7 @@
 //           one float at a time.
 // TRIED     on paper: columns 8·x to 8·x + 7 with two 16-byte loads. Lanes 32 bytes apart: 4 of 8 share their
 //           banks with another, 1 conflict a request.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

@@ -13,7 +13,7 @@
 // TRIED     -
 #include <stdexcept>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"
 

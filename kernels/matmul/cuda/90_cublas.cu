@@ -5,7 +5,7 @@
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcublas beside its driver.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"
 #include "reference/matmul/matmul.h"
 

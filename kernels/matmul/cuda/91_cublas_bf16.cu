@@ -5,7 +5,7 @@
 // NUMERICS  factors rounded to bf16, products summed in float.
 // NEEDS     a GPU of compute capability 8.0, and libcublas beside its driver.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"
 #include "reference/matmul/matmul.h"
 

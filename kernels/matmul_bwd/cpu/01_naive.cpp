@@ -6,7 +6,7 @@
 // NUMERICS  float accumulator, one chain of n (d_a) or m (d_b) additions.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {

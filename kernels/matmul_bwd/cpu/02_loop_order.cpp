@@ -9,7 +9,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {

@@ -11,7 +11,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 

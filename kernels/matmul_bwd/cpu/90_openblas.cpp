@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #ifdef KLAB_HAVE_OPENBLAS
 #include "kernels/common/openblas_threads.h"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #ifdef KLAB_HAVE_ONEDNN
 #include <dnnl.h>

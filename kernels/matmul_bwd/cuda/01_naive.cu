@@ -7,7 +7,7 @@
 // NUMERICS  float, fused multiply-add on the GPU; one chain of n (d_a) or m (d_b) additions.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 

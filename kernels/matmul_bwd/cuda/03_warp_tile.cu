@@ -10,7 +10,7 @@
 // NEEDS     8.4 KB of shared memory. Rows that are a multiple of 4 floats and matrices that begin on 16 bytes
 //           for the fast path.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 

@@ -10,7 +10,7 @@
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A, B
 //           and d_c.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mma.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

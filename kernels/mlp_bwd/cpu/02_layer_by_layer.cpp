@@ -11,7 +11,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

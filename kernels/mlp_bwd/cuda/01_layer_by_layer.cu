@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 

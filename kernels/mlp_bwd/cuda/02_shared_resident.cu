@@ -15,7 +15,7 @@
 //           and sums that differ from run to run.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
 #include "reference/mlp_bwd/mlp_bwd.h"

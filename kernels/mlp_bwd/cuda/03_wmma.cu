@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
 #include "reference/mlp_bwd/mlp_bwd.h"

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

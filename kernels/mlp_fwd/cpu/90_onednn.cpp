@@ -9,7 +9,7 @@
 // TRIED     -
 #include <string>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 #if KLAB_HAVE_ONEDNN

@@ -11,7 +11,7 @@
 // TRIED     -
 #include <utility>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 

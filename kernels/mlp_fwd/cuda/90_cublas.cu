@@ -8,7 +8,7 @@
 // TRIED     -
 #include <utility>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 

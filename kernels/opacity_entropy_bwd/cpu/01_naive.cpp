@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 
 namespace klab {

@@ -5,7 +5,7 @@
 // NUMERICS  float.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 

@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 
 namespace klab {

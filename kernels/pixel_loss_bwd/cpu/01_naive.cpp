@@ -5,7 +5,7 @@
 // NUMERICS  one rounding an operation.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
 namespace klab {

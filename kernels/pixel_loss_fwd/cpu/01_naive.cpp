@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
 namespace klab {

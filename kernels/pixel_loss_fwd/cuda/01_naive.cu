@@ -6,7 +6,7 @@
 // NUMERICS  float; with s = min(|e|, d) both cases are s·(|e| - s/2).
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 

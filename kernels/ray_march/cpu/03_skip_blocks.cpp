@@ -8,7 +8,7 @@
 // TRIED     -
 #include <cstring>
 #include <vector>
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 
 #include "reference/ray_march/ray_march.h"
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <vector>
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 
 #include "reference/ray_march/ray_march.h"
 

@@ -10,7 +10,7 @@
 // TRIED     hn::Iota with the first candidate's number as its beginning: half as fast where Highway makes it of sixteen small
 //           stores and a load, which waits for them. Bits of Morton indices by two permutations of a table of 16 entries
 //           in place of shifts: equal, the gather is what is waited for.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/grid_words.h"
 #include "reference/ray_march/ray_march.h"
 

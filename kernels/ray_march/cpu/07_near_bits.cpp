@@ -16,7 +16,7 @@
 #include <cstring>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/grid_words.h"
 #include "reference/ray_march/ray_march.h"
 

@@ -9,7 +9,7 @@
 //           candidates in that margin are asked one by one.
 // NEEDS     16 KB of shared memory at most: finer grids and more cascades get larger coarse cells.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_march/ray_march.h"
 

@@ -7,7 +7,7 @@
 // NUMERICS  bit-exact by contract.
 // NEEDS     as the parent.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_march/ray_march.h"
 

@@ -5,7 +5,7 @@
 // NUMERICS  one rounding a factor.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
 namespace klab {

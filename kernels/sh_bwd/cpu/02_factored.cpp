@@ -6,7 +6,7 @@
 // NUMERICS  other roundings: sums of gradients times a shared polynomial.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
 namespace klab {

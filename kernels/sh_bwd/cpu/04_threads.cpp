@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

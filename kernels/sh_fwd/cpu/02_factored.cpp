@@ -5,7 +5,7 @@
 // NUMERICS  other roundings: 1 - 5z^2 and its like are taken before the factor.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -7,7 +7,7 @@
 // NUMERICS  one rounding a factor.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sh_fwd/sh_fwd.h"
 

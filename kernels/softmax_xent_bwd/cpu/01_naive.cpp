@@ -7,7 +7,7 @@
 // TRIED     -
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
 namespace klab {

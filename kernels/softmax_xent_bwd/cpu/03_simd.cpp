@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

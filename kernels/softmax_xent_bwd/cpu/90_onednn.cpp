@@ -9,7 +9,7 @@
 //           but for one entry a row.
 #include <string>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
 #if KLAB_HAVE_ONEDNN

@@ -7,7 +7,7 @@
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 

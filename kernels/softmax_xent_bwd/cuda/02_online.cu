@@ -6,7 +6,7 @@
 // NUMERICS  a partial sum is scaled when its maximum grows. Fast exponentials.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 

@@ -8,7 +8,7 @@
 // TRIED     without taking the maximum out first: infinity from a logit of 89 on.
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
 namespace klab {

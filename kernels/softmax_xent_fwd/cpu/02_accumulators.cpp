@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
 namespace klab {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -9,7 +9,7 @@
 //           loss is 0. The check refuses it.
 #include <string>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
 #if KLAB_HAVE_ONEDNN

@@ -7,7 +7,7 @@
 // NUMERICS  sums in tree order. Fast exponentials.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 

@@ -9,7 +9,7 @@
 // NEEDS     nothing.
 // TRIED     on paper only: a branch for the logit that is a new maximum. The lanes would take both sides in
 //           turn; exp(-|x - largest|) is the term or the factor, whichever is asked for.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 

@@ -9,7 +9,7 @@
 // NUMERICS  as the parent; four exponentials are added before they join the sum.
 // NEEDS     nothing; rows may begin anywhere.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 

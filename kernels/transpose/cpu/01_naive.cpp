@@ -7,7 +7,7 @@
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/transpose/transpose.h"
 
 namespace klab {

@@ -8,7 +8,7 @@
 // TRIED     -
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/transpose/transpose.h"
 
 namespace klab {

@@ -12,7 +12,7 @@
 //           work in the load units.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/transpose/transpose.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -12,7 +12,7 @@
 //           64 and 128 columns ahead differ by less than the machine's noise.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/transpose/transpose.h"
 
 #undef HWY_TARGET_INCLUDE

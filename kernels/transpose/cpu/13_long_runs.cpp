@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/turn_cut.h"
 #include "reference/transpose/transpose.h"

@@ -6,7 +6,7 @@
 // NUMERICS  moves bits.
 // NEEDS     nothing.
 // TRIED     32 floats more in place of one: the same conflicts as without, since 64 is a multiple of 32 banks.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

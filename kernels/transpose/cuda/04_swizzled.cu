@@ -6,7 +6,7 @@
 // NUMERICS  moves bits.
 // NEEDS     nothing.
 // TRIED     (c + r) % 32: as free of conflicts, one instruction more.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -10,7 +10,7 @@
 //           go one float at a time.
 // TRIED     16-byte loads from the tile as well, with a 4 x 4 exchange in registers: as many instructions,
 //           moved.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -6,7 +6,7 @@
 // NUMERICS  one correctly rounded float addition an element.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/vector_add/vector_add.h"
 
 #if defined(__clang__)

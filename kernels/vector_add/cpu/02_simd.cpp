@@ -6,7 +6,7 @@
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     nothing; on a machine without vectors Highway runs it on scalars.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/vector_add/vector_add.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/vector_add/vector_add.h"
 
 #undef HWY_TARGET_INCLUDE

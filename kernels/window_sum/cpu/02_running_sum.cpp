@@ -12,7 +12,7 @@
 //           noise, and the check says so. In double it only takes larger elements to see it.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/window_sum/window_sum.h"
 
 namespace klab {

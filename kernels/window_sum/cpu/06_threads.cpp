@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/window_sum/window_sum.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -8,7 +8,7 @@
 // NUMERICS  one float accumulator a window, from left to right.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"
 

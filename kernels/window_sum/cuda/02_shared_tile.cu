@@ -9,7 +9,7 @@
 // NUMERICS  as the parent: the same additions in the same order, so the same bits.
 // NEEDS     nothing.
 // TRIED     -
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"
 

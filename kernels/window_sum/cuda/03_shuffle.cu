@@ -11,7 +11,7 @@
 // NEEDS     nothing.
 // TRIED     on paper only: a shuffle for each element of the window. 2r of them, where doubling takes two for
 //           each bit of 2r+1 and one for each bit that is set.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"
 

@@ -1,5 +1,5 @@
 // host_vector_add.cuda.80_other_stream: the sum comes back on the other stream than the kernel runs on.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/host_vector_add/host_vector_add.h"
 

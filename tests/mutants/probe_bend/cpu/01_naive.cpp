@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_bend/probe_bend.h"
 
 namespace klab {

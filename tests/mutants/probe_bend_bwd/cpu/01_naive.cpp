@@ -1,5 +1,5 @@
 // probe_bend_bwd.cpu.01_naive: right: as the contract says.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_bend/probe_bend.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // probe_count.cpu.01_naive: right: one bin after the other.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_count/probe_count.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // probe_count.cuda.01_last_block: right: partial counts, a fence, a ticket, and the last block adds up.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

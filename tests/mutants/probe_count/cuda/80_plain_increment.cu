@@ -1,5 +1,5 @@
 // probe_count.cuda.80_plain_increment: counts without atomics.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

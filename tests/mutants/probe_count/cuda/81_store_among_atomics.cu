@@ -1,5 +1,5 @@
 // probe_count.cuda.81_store_among_atomics: one thread sets the bins to zero while others count.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

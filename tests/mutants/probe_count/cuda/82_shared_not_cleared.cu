@@ -1,5 +1,5 @@
 // probe_count.cuda.82_shared_not_cleared: counts in shared memory that holds what it held before.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

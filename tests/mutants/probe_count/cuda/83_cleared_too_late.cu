@@ -1,5 +1,5 @@
 // probe_count.cuda.83_cleared_too_late: clears the bins of the block, and does not wait before counting.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

@@ -1,5 +1,5 @@
 // probe_count.cuda.84_read_too_early: adds up the bins while other threads still count.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

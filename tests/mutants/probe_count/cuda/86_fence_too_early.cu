@@ -1,5 +1,5 @@
 // probe_count.cuda.86_fence_too_early: fences before it writes, which orders nothing.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"
 

@@ -1,5 +1,5 @@
 // probe_matmul.cpu.01_naive: right: three loops.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

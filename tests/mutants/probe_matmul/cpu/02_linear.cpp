@@ -1,5 +1,5 @@
 // probe_matmul.cpu.02_linear: right: three loops, held to the proven bound everywhere.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

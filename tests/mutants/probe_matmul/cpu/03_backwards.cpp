@@ -1,5 +1,5 @@
 // probe_matmul.cpu.03_backwards: right: the sum taken from its end, in double.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // probe_matmul.cpu.04_threads: right: rows on two threads.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

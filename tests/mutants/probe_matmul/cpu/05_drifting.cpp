@@ -1,5 +1,5 @@
 // probe_matmul.cpu.05_drifting: right: another order of summation at every call, and declared so.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

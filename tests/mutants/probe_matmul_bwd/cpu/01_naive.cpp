@@ -1,5 +1,5 @@
 // probe_matmul_bwd.cpu.01_naive: right: both products, three loops each.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
 namespace klab {

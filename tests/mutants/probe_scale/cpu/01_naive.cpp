@@ -1,5 +1,5 @@
 // probe_scale.cpu.01_naive: right: one multiplication and one addition.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 
 namespace klab {

@@ -1,5 +1,5 @@
 // probe_scale.cuda.01_warp_exchange: right: the same exchange behind __syncwarp, and a flag to which all write the same.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

@@ -1,5 +1,5 @@
 // probe_scale.cuda.80_shuffle_in_branch: half of the warp shuffles with the whole.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

@@ -1,5 +1,5 @@
 // probe_scale.cuda.81_shuffle_from_outside: lanes of the lower half ask for a value of the upper one, which their mask leaves out.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

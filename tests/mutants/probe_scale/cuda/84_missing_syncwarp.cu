@@ -1,5 +1,5 @@
 // probe_scale.cuda.84_missing_syncwarp: lanes exchange through shared memory as if they ran in step.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

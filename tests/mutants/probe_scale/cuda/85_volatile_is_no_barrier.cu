@@ -1,5 +1,5 @@
 // probe_scale.cuda.85_volatile_is_no_barrier: the same, with volatile in place of __syncwarp.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

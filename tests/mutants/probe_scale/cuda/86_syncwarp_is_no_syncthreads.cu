@@ -1,5 +1,5 @@
 // probe_scale.cuda.86_syncwarp_is_no_syncthreads: two warps exchange through shared memory behind a barrier of one.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

@@ -1,5 +1,5 @@
 // probe_scale.cuda.87_one_word_two_warps: both warps leave their sum in one word.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

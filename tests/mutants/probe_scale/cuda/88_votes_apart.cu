@@ -1,5 +1,5 @@
 // probe_scale.cuda.88_votes_apart: lanes vote with a mask that not all of them reach.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

@@ -1,5 +1,5 @@
 // probe_scale.cuda.89_barriers_apart: two branches, each with a barrier of its own.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

@@ -1,5 +1,5 @@
 // probe_scale.cuda.90_waits_for_each_other: half of the warp waits for the warp, the other half for the block.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"
 

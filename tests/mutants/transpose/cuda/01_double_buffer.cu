@@ -1,5 +1,5 @@
 // transpose.cuda.01_double_buffer: right: two halves, of which one is copied while the other is read.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

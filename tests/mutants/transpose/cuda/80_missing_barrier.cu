@@ -1,5 +1,5 @@
 // transpose.cuda.80_missing_barrier: reads the tile before all of it is there.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // transpose.cuda.81_barrier_in_branch: only the threads inside of the matrix come to the barrier.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

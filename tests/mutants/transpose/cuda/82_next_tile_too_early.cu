@@ -1,5 +1,5 @@
 // transpose.cuda.82_next_tile_too_early: writes the next tile over one that others still read.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // transpose.cuda.83_column_past_end: reads one column further than the tile has, which is the next row.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // transpose.cuda.84_before_the_tile: a pointer into the tile steps back over its beginning.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // transpose.cuda.85_next_array: a pointer runs from one array into the one that another kernel declares.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

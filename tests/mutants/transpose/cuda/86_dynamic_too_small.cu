@@ -1,5 +1,5 @@
 // transpose.cuda.86_dynamic_too_small: pads the rows of the tile, and does not ask for the padding.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

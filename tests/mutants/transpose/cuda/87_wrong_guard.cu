@@ -1,5 +1,5 @@
 // transpose.cuda.87_wrong_guard: the guard of the first half leaves out the last column, which the second reads.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

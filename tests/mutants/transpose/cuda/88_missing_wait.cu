@@ -1,5 +1,5 @@
 // transpose.cuda.88_missing_wait: lets both copies be under way when it reads what the first brings.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // transpose.cuda.89_wait_without_barrier: waits for its own copies and reads those of its neighbours.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.80_reads_past_end: looks one element ahead, also where there is none.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.81_writes_past_end: the guard lets one thread too many through.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

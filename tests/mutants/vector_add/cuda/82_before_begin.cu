@@ -1,5 +1,5 @@
 // vector_add.cuda.82_before_begin: the first thread looks back.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.83_misaligned: 16 bytes at once from where only 4 are aligned.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

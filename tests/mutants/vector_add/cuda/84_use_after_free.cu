@@ -1,5 +1,5 @@
 // vector_add.cuda.84_use_after_free: scratch memory is used after it has been given back.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

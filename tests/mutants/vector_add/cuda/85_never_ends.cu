@@ -1,5 +1,5 @@
 // vector_add.cuda.85_never_ends: strides past n without ever meeting it, wherever n is no multiple of the stride.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

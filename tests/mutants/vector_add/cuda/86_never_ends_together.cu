@@ -1,5 +1,5 @@
 // vector_add.cuda.86_never_ends_together: all threads wait, with barriers, for a flag that nobody sets.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

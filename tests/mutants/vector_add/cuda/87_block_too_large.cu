@@ -1,5 +1,5 @@
 // vector_add.cuda.87_block_too_large: a block of 2048 threads.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

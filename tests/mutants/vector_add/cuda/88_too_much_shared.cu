@@ -1,5 +1,5 @@
 // vector_add.cuda.88_too_much_shared: asks for more dynamic shared memory than a block gets without opting in.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.89_more_than_there_is: opts in to more shared memory than any block can have.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

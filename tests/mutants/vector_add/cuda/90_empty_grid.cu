@@ -1,5 +1,5 @@
 // vector_add.cuda.90_empty_grid: the number of blocks is rounded down, to none at all for short vectors.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.91_reads_output: adds to an output that nobody has set to zero.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

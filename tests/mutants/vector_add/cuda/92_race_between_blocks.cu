@@ -1,5 +1,5 @@
 // vector_add.cuda.92_race_between_blocks: each block also writes the first element of the next.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.93_host_pointer: hands a pointer of the host to a kernel.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.94_local_array: a thread writes behind its own four sums.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cuda.95_next_block_waits: each block waits for a word of the one before, which is read and written like any other.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

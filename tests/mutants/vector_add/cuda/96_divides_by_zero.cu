@@ -1,5 +1,5 @@
 // vector_add.cuda.96_divides_by_zero: counts rounds by a number that is zero for short vectors.
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

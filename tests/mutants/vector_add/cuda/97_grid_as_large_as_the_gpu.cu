@@ -1,7 +1,7 @@
 // vector_add.cuda.97_grid_as_large_as_the_gpu: the grid ends where the GPU does, and no loop goes on from there.
 #include <algorithm>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -1,0 +1,245 @@
+# klab_add_kernels(<folder> [NAME <name>] [LINK <libraries>...]): everything of a folder that is laid out as klab's own is,
+# found by globbing: adding a variant, an op, a lab is adding a file.
+#
+#   reference/<op>/<op>.{h,cpp}             contract and double reference
+#   kernels/<op>/{cpu,cuda}/NN_rung.{cpp,cu}  variants; kernels/common/ holds headers that several take
+#   labs/NN_name/{README.md,lab.cpp}        which ops it teaches, and how
+#   labs/NN_name/commands/*.cpp             commands that it adds to the command line
+#   labs/NN_name/train/*.cpp                what these compute with
+#
+# Gives the program <name> with all of it, and for each lab without commands of its own the program labs/NN/<name> (target
+# <name>_NN) with the ops of that lab only, so that a lab can be had without compiling the others.
+# LINK: libraries that labs and their commands use. Every file's path is checked: what has another form is an error.
+
+# Fails for files that have no place in the layout, and ops that lack their reference.
+function(klab_check_layout root)
+  file(GLOB files RELATIVE ${root} ${root}/kernels/*/cpu/* ${root}/kernels/*/cuda/* ${root}/kernels/*/cpu/*/* ${root}/kernels/*/*.cpp
+       ${root}/kernels/*/*.cu ${root}/kernels/*.cpp ${root}/kernels/*.cu)
+  foreach(file IN LISTS files)
+    if(IS_DIRECTORY ${root}/${file} OR file MATCHES "\\.(md|h|cuh)$" OR file MATCHES "^kernels/common/")
+      continue()
+    endif()
+    if(NOT file MATCHES "^kernels/[a-z][a-z0-9_]*/(cpu/[0-9][0-9]_[a-z0-9_]+\\.cpp|cuda/[0-9][0-9]_[a-z0-9_]+\\.cu)$")
+      message(FATAL_ERROR "${root}/${file}: a variant's path is its id, so it must be kernels/<op>/cpu/NN_rung.cpp or "
+                          "kernels/<op>/cuda/NN_rung.cu with lower-case letters, digits and _")
+    endif()
+    string(REGEX REPLACE "^kernels/([^/]+)/.*" "\\1" op ${file})
+    if(NOT EXISTS ${root}/reference/${op}/${op}.h)
+      message(FATAL_ERROR "${root}/${file}: the op ${op} has no reference: expected its contract in "
+                          "${root}/reference/${op}/${op}.h and its double reference in ${root}/reference/${op}/${op}.cpp")
+    endif()
+  endforeach()
+  file(GLOB headers RELATIVE ${root} ${root}/reference/*/*.h)
+  set(names)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${root}/${header} lines REGEX "static constexpr (const char\\* |std::string_view |auto )name *= *\"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE ".*\"([^\"]*)\".*" "\\1" name "${line}")
+      if(name IN_LIST names)
+        message(FATAL_ERROR "${root}/${header}: a second contract is called ${name}; the first is in "
+                            "${root}/${header_of_${name}}. An op has one contract: rename one of them")
+      endif()
+      list(APPEND names ${name})
+      set(header_of_${name} ${header})
+    endforeach()
+  endforeach()
+endfunction()
+
+# The ops of a lab: those whose contract its lab.cpp includes.
+function(klab_ops_of_lab file out)
+  file(STRINGS ${file} lines REGEX "^#include \"reference/")
+  set(ops)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include \"reference/([^/\"]+)/.*" "\\1" op "${line}")
+    list(APPEND ops ${op})
+  endforeach()
+  list(REMOVE_DUPLICATES ops)
+  set(${out} ${ops} PARENT_SCOPE)
+endfunction()
+
+# klab_program(<target> <folder of the program> <its name> OBJECTS <object libraries>... OPS <prefix of the ops' targets> <ops>...)
+function(klab_program target folder name)
+  cmake_parse_arguments(PARSE_ARGV 3 program "" "" "OBJECTS;OPS")
+  list(POP_FRONT program_OPS prefix)
+  add_executable(${target} ${KLAB_HOME}/harness/cli/main.cpp)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${folder} OUTPUT_NAME ${name})
+  target_link_libraries(${target} PRIVATE klab_everything ${program_OBJECTS})
+  set(plain)
+  set(traced)
+  foreach(op IN LISTS program_OPS)
+    foreach(part reference kernels)
+      if(TARGET ${prefix}_${part}_${op})
+        target_link_libraries(${target} PRIVATE ${prefix}_${part}_${op})
+      endif()
+    endforeach()
+    if(TARGET ${prefix}_cuda_${op})
+      list(APPEND plain $<TARGET_OBJECTS:${prefix}_cuda_${op}>)
+      list(APPEND traced $<TARGET_OBJECTS:${prefix}_cuda_traced_${op}>)
+    endif()
+  endforeach()
+  klab_cuda_host_module(${target}_cuda_host klab_cuda_host ${folder} ${plain})
+  klab_cuda_host_module(${target}_cuda_host_traced klab_cuda_host_traced ${folder} ${traced})
+  add_dependencies(${target} ${target}_cuda_host ${target}_cuda_host_traced)
+endfunction()
+
+# CUDA variants compiled for the host: every .cu twice, plain and with every access watched, in two shared objects that the
+# program loads.
+
+# klab_cuda_host_objects(<target> <traced: ON|OFF> <rooms> <files>...)
+function(klab_cuda_host_objects target traced rooms)
+  add_library(${target} OBJECT ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
+  target_link_libraries(${target} PRIVATE ${rooms})
+  klab_cuda_host_flags(${target} ${traced})
+  set(headers klab_headers_cuda)
+  if(traced)
+    set(headers klab_headers_cuda_traced)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+endfunction()
+
+function(klab_cuda_host_flags target traced)
+  # Hidden: an inline function that is instrumented here must not stand in for the program's own.
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                                             POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${target} PRIVATE klab_flags)
+  target_compile_definitions(${target} PRIVATE KLAB_SIMT=1)
+  # nvcc knows #pragma unroll. GCC 12 sees copies beyond the end in std::string that are not there, as in KlabFlags.cmake.
+  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-unknown-pragmas -Wno-unused-function
+                                           -Wno-pedantic -fno-plt -g1)
+  if(traced)
+    target_compile_definitions(${target} PRIVATE KLAB_SIMT_TRACED=1)
+    # One access of the source is one of the object: nothing is vectorized, unrolled or duplicated.
+    target_compile_options(${target} PRIVATE -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
+      --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops)
+    # An index beyond its array that still meets memory of the kernel: the next array, the next row.
+    target_compile_options(${target} PRIVATE -fsanitize=bounds-strict)
+  else()
+    # The branches are counted, so that a kernel that never ends is ended.
+    target_compile_options(${target} PRIVATE -O2 -fsanitize-coverage=trace-pc)
+  endif()
+endfunction()
+
+# klab_cuda_host_module(<target> <file name without lib and .so> <folder> <objects>...)
+function(klab_cuda_host_module target name folder)
+  add_library(${target} MODULE ${KLAB_HOME}/harness/simt/anchor.cpp ${ARGN})
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder} OUTPUT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+                                             CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+function(klab_add_kernels root)
+  cmake_parse_arguments(PARSE_ARGV 1 kernels "" "NAME" "LINK")
+  if(kernels_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "klab_add_kernels: unknown arguments ${kernels_UNPARSED_ARGUMENTS}; known are NAME and LINK")
+  endif()
+  get_filename_component(root ${root} ABSOLUTE)
+  if(NOT IS_DIRECTORY ${root}/reference OR NOT IS_DIRECTORY ${root}/kernels OR NOT IS_DIRECTORY ${root}/labs)
+    message(FATAL_ERROR "klab_add_kernels: ${root} must hold the folders reference, kernels and labs")
+  endif()
+  set(name klab)
+  if(kernels_NAME)
+    set(name ${kernels_NAME})
+  endif()
+  klab_check_layout(${root})
+
+  add_library(${name}_contracts_of_ops INTERFACE)
+  klab_room_headers(${name}_contracts_of_ops reference ${root})
+  target_link_libraries(${name}_contracts_of_ops INTERFACE klab::contracts)
+  add_library(${name}_kernel_headers INTERFACE)
+  klab_room_headers(${name}_kernel_headers kernels ${root})
+  target_link_libraries(${name}_kernel_headers INTERFACE ${name}_contracts_of_ops klab_common_headers)
+
+  file(GLOB folders RELATIVE ${root}/reference CONFIGURE_DEPENDS ${root}/reference/*)
+  set(ops)
+  foreach(op IN LISTS folders)
+    if(NOT IS_DIRECTORY ${root}/reference/${op})
+      continue()
+    endif()
+    list(APPEND ops ${op})
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/reference/${op}/*.cpp)
+    if(sources)
+      add_library(${name}_reference_${op} OBJECT ${sources})
+      target_link_libraries(${name}_reference_${op} PRIVATE klab_flags ${name}_contracts_of_ops)
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/kernels/${op}/cpu/*.cpp ${root}/kernels/${op}/shared/*.cpp)
+    if(sources)
+      add_library(${name}_kernels_${op} OBJECT ${sources})
+      target_link_libraries(${name}_kernels_${op} PRIVATE klab_flags klab_kernel_dependencies ${name}_kernel_headers klab_registrar)
+      # Where a short loop lies within a line of the instruction cache can decide its speed. Functions that begin on a line
+      # keep their loops in place whatever is compiled before them: a variant is not slower because another one grew.
+      target_compile_options(${name}_kernels_${op} PRIVATE -falign-functions=64)
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS ${root}/kernels/${op}/cuda/*.cu)
+    if(sources AND NOT KLAB_ASAN)
+      klab_cuda_host_objects(${name}_cuda_${op} OFF "${name}_kernel_headers;klab_cuda_rooms" ${sources})
+      klab_cuda_host_objects(${name}_cuda_traced_${op} ON "${name}_kernel_headers;klab_cuda_rooms" ${sources})
+    endif()
+  endforeach()
+
+  # A lab's table of ops waits for a person; its commands do, too.
+  file(GLOB tables CONFIGURE_DEPENDS ${root}/labs/*/lab.cpp)
+  set(all)
+  foreach(table IN LISTS tables)
+    get_filename_component(lab ${table} DIRECTORY)
+    get_filename_component(lab ${lab} NAME)
+    klab_ops_of_lab(${table} ops_of_lab)
+    file(GLOB commands CONFIGURE_DEPENDS ${root}/labs/${lab}/commands/*.cpp)
+    file(GLOB own CONFIGURE_DEPENDS ${root}/labs/${lab}/train/*.cpp)
+    if(KLAB_ASAN AND NOT ops_of_lab)
+      continue()  # the sanitized programs check variants and the harness: of the labs they need the ops, not the commands
+    endif()
+    set(target ${name}_lab_${lab})
+    add_library(${target} OBJECT ${table})
+    target_link_libraries(${target} PUBLIC klab_flags ${name}_contracts_of_ops klab::core ${kernels_LINK})
+    target_compile_options(${target} PRIVATE ${klab_lightly})
+    list(APPEND all ${target})
+    if(KLAB_ASAN)
+      continue()
+    endif()
+    if(own)
+      add_library(${target}_train OBJECT ${own})
+      target_link_libraries(${target}_train PUBLIC klab_flags ${name}_contracts_of_ops klab::core ${kernels_LINK})
+      klab_room_headers(${target}_train labs/${lab} ${root})
+      list(APPEND all ${target}_train)
+    endif()
+    if(commands)
+      add_library(${target}_commands OBJECT ${commands})
+      klab_commands(${target}_commands klab::cli ${kernels_LINK})
+      if(own)
+        target_link_libraries(${target}_commands PUBLIC ${target}_train)
+      endif()
+      list(APPEND all ${target}_commands)
+    elseif(ops_of_lab AND NOT own)
+      string(REGEX REPLACE "_.*" "" number ${lab})
+      klab_program(${name}_${number} ${PROJECT_BINARY_DIR}/labs/${number} ${name} OBJECTS ${target} OPS ${name} ${ops_of_lab})
+      set_target_properties(${name}_${number} ${name}_${number}_cuda_host ${name}_${number}_cuda_host_traced
+                            PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
+  endforeach()
+
+  # Everything but a main: link this and the whole registry comes along.
+  add_library(${name}_all INTERFACE)
+  target_link_libraries(${name}_all INTERFACE klab_everything)
+  set(objects ${all} ${kernels_LINK})
+  foreach(op IN LISTS ops)
+    list(APPEND objects ${name}_reference_${op} ${name}_kernels_${op})
+  endforeach()
+  foreach(object IN LISTS objects)
+    if(TARGET ${object})
+      get_target_property(type ${object} TYPE)
+      if(type STREQUAL OBJECT_LIBRARY)
+        target_sources(${name}_all INTERFACE $<TARGET_OBJECTS:${object}>)
+      else()
+        target_link_libraries(${name}_all INTERFACE ${object})
+      endif()
+    endif()
+  endforeach()
+  target_link_libraries(${name}_all INTERFACE klab_kernel_dependencies ${name}_kernel_headers)
+  if(KLAB_ASAN)
+    return()
+  endif()
+  klab_program(${name} ${PROJECT_BINARY_DIR} ${name} OBJECTS ${all} ${kernels_LINK} OPS ${name} ${ops})
+  klab_cuda_device(${name} ${root})
+endfunction()
+
+include(KlabCuda)

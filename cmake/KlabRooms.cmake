@@ -1,0 +1,83 @@
+# Rooms: one folder, one target each. A room sees the headers of the rooms that it is linked with and no others: every
+# room has an include folder of its own, in the build tree, that holds nothing but a link to it. So an include against the
+# direction of target_link_libraries does not compile.
+
+# klab_room_headers(<target> <path from the root of the tree> <folder that the path lies in>): lets those who link <target>
+# write #include "<path>/x.h".
+function(klab_room_headers target path root)
+  string(REPLACE "::" "_" place ${target})
+  set(place ${PROJECT_BINARY_DIR}/rooms/${place})
+  get_filename_component(above ${place}/${path} DIRECTORY)
+  file(MAKE_DIRECTORY ${above})
+  file(CREATE_LINK ${root}/${path} ${place}/${path} SYMBOLIC)
+  get_target_property(type ${target} TYPE)
+  set(scope PUBLIC)
+  if(type STREQUAL INTERFACE_LIBRARY)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${place}>)
+  # What the debugger, __FILE__ and a trace say is where the file really is.
+  target_compile_options(${target} ${scope} $<BUILD_INTERFACE:-ffile-prefix-map=${place}/=${root}/>)
+endfunction()
+
+# klab_room(<name> <folder, from klab's root> [LIGHT] [DEPENDS <rooms and libraries>...]): the target klab_<name>, also
+# called klab::<name>, of all C++ files of the folder. LIGHT: what waits for a person, or says a size once, need not be
+# fast, and compiles in half the time.
+function(klab_room name folder)
+  cmake_parse_arguments(PARSE_ARGV 2 room LIGHT "" DEPENDS)
+  file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
+  list(REMOVE_ITEM sources ${KLAB_HOME}/${folder}/main.cpp ${KLAB_HOME}/${folder}/anchor.cpp)
+  set(target klab_${name})
+  # Object libraries, because the linker drops what registers itself, and nothing names, from a static library.
+  add_library(${target} OBJECT ${sources})
+  add_library(klab::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(${target} PUBLIC klab_flags klab_harness_dependencies ${room_DEPENDS})
+  klab_room_headers(${target} ${folder} ${KLAB_HOME})
+  if(room_LIGHT)
+    target_compile_options(${target} PRIVATE ${klab_lightly})
+    target_precompile_headers(${target} REUSE_FROM klab_headers_light)
+  else()
+    target_precompile_headers(${target} REUSE_FROM klab_headers)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # The same copies as in KlabFlags.cmake, seen where std::string comes from a precompiled header.
+      target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+    endif()
+  endif()
+  if(folder MATCHES "^harness/")
+    set_property(GLOBAL APPEND PROPERTY klab_rooms ${target})
+  endif()
+endfunction()
+
+# What most files of the harness include and take longest to read, compiled once for each way to compile.
+set(klab_lightly -Og)
+file(WRITE ${PROJECT_BINARY_DIR}/generated/headers.cpp "")
+foreach(way "" _light)
+  add_library(klab_headers${way} OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+  target_link_libraries(klab_headers${way} PRIVATE klab_flags klab_harness_dependencies)
+  target_precompile_headers(klab_headers${way} PRIVATE <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem>
+                            <functional> <map> <memory> <stdexcept> <string> <vector>)
+endforeach()
+target_compile_options(klab_headers_light PRIVATE ${klab_lightly})
+
+# klab_command_room(<name> <folder, from klab's root> DEPENDS ...): commands of the command line, one a file.
+function(klab_command_room name folder)
+  cmake_parse_arguments(PARSE_ARGV 2 room "" "" DEPENDS)
+  file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
+  add_library(klab_${name} OBJECT ${sources})
+  add_library(klab::${name} ALIAS klab_${name})
+  set_target_properties(klab_${name} PROPERTIES EXPORT_NAME ${name})
+  klab_commands(klab_${name} ${room_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY klab_rooms klab_${name})
+endfunction()
+
+# klab_commands(<target> <rooms>...): how files that bring commands are compiled.
+function(klab_commands target)
+  target_link_libraries(${target} PUBLIC klab_flags klab_harness_dependencies ${ARGN})
+  target_compile_options(${target} PRIVATE ${klab_lightly})
+  target_precompile_headers(${target} REUSE_FROM klab_headers_commands)
+endfunction()
+add_library(klab_headers_commands OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+target_link_libraries(klab_headers_commands PRIVATE klab_flags klab_harness_dependencies)
+target_compile_options(klab_headers_commands PRIVATE ${klab_lightly})
+target_precompile_headers(klab_headers_commands PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)

@@ -1,0 +1,186 @@
+#include "harness/check/cases.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+// Sizes used where a lab names none.
+const std::vector<int64_t> kSizes = {0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 64, 127};
+
+// The sizes to try in each dimension, ascending.
+std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
+  std::vector<Shape> list(op.op.dims.size());
+  for (size_t d = 0; d < list.size(); ++d) {
+    const Shape& given = op.check.empty() ? kSizes : op.check.size() == 1 ? op.check[0] : op.check.at(d);
+    std::set<int64_t> values(given.begin(), given.end());
+    for (const int64_t tile : tiles)
+      for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
+    list[d].assign(values.begin(), values.end());
+  }
+  return list;
+}
+
+class Chooser {
+ public:
+  Chooser(const LabOp& op, std::vector<Shape> sizes, uint64_t seed, double budget)
+      : op_(op), sizes_(std::move(sizes)), random_(seed), budget_(budget) {
+    for (const Shape& s : sizes_) wanted_ += s.size();
+  }
+
+  std::vector<Shape> choose() {
+    for (size_t d = 0; d < sizes_.size(); ++d)
+      for (const int64_t size : sizes_[d]) {
+        with(d, size);
+        with(d, size);
+      }
+    alike();
+    unequal();
+    return std::move(shapes_);
+  }
+
+ private:
+  double cost(const Shape& shape) const {
+    const double most = op_.check_flops * 1.0001;
+    if (!op_.op.valid(shape)) return -1;
+    const double w = work(op_.op, shape);
+    return w <= most ? w : -1;
+  }
+
+  bool add(const Shape& shape) {
+    const double w = cost(shape);
+    if (!(w >= 0) || !seen_.insert(shape).second) return false;
+    spent_ += w;
+    shapes_.push_back(shape);
+    return true;
+  }
+
+  // A shape whose dimension d is `size`: the first of some random ones that costs no more than its share, now
+  // and then a large one; where all cost more, the cheapest.
+  void with(size_t d, int64_t size) {
+    const bool large = ++calls_ % 16 == 0 && spent_ < budget_;
+    const double share = large ? std::min(op_.check_flops, budget_ / 8) : budget_ / double(4 * wanted_ + 8);
+    Shape best;
+    double best_cost = -1;
+    for (int attempt = 0; attempt < 48; ++attempt) {
+      Shape shape(sizes_.size());
+      // After a while only the smaller sizes are drawn, so that an expensive one still finds a partner.
+      for (size_t e = 0; e < shape.size(); ++e) {
+        const size_t choices = std::max<size_t>(2, sizes_[e].size() >> (attempt / 12));
+        shape[e] = e == d ? size : sizes_[e][random_() % std::min(choices, sizes_[e].size())];
+      }
+      const double w = cost(shape);
+      if (!(w >= 0) || seen_.contains(shape)) continue;
+      // Empty shapes are wanted, but not instead of all others.
+      const bool empty = std::ranges::find(shape, 0) != shape.end();
+      if (empty && size != 0 && attempt < 36) continue;
+      if (best_cost < 0 || w < best_cost) {
+        best = shape;
+        best_cost = w;
+      }
+      if (w <= share) break;
+    }
+    if (best_cost >= 0) add(best);
+  }
+
+  void alike() {
+    const double share = budget_ / 16;
+    for (const int64_t size : sizes_[0]) {
+      const Shape shape(sizes_.size(), size);
+      if (cost(shape) <= share) add(shape);
+    }
+  }
+
+  // One dimension as large as its share allows, the others 1 or the smallest legal, and the other way round.
+  void unequal() {
+    const double share = budget_ / 16;
+    for (size_t d = 0; d < sizes_.size() && sizes_.size() > 1; ++d)
+      for (const bool high : {true, false}) {
+        Shape shape(sizes_.size());
+        for (size_t e = 0; e < shape.size(); ++e) {
+          const auto one = std::ranges::lower_bound(sizes_[e], 1);
+          shape[e] = one == sizes_[e].end() ? sizes_[e].back() : *one;
+        }
+        for (size_t e = 0; e < shape.size(); ++e) {
+          if ((e == d) != high) continue;
+          for (const int64_t size : sizes_[e]) {
+            const int64_t before = shape[e];
+            shape[e] = size;
+            const double w = cost(shape);
+            if (size < before || !(w >= 0 && w <= share)) shape[e] = before;
+          }
+        }
+        add(shape);
+      }
+  }
+
+  const LabOp& op_;
+  std::vector<Shape> sizes_;
+  Generator random_;
+  double budget_;
+  size_t wanted_ = 0;
+  size_t calls_ = 0;
+  double spent_ = 0;
+  std::set<Shape> seen_;
+  std::vector<Shape> shapes_;
+};
+
+}  // namespace
+
+double work(const Op& op, ShapeView shape) {
+  const Cost cost = op.cost(shape);
+  return std::max(cost.flops, cost.bytes / 4);
+}
+
+double busiest_work(const LabOp& op, ShapeView shape) {
+  const double least = work(op.op, shape);
+  return op.busiest == nullptr ? least : std::max(least, op.busiest(shape));
+}
+
+std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
+                                double budget) {
+  return Chooser(op, sizes(op, tiles), seed, budget).choose();
+}
+
+std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
+                                   std::span<const int64_t> asked, uint64_t seed) {
+  if (asked.empty()) {
+    std::set<int64_t> tiles;
+    for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
+    return check_shapes(op, Shape(tiles.begin(), tiles.end()), seed);
+  }
+  if (asked.size() != op.op.dims.size()) {
+    std::string names;
+    for (const std::string& dim : op.op.dims) names += (names.empty() ? "" : ",") + dim;
+    throw std::invalid_argument(op.op.name + " has " + std::to_string(op.op.dims.size()) + " dimensions (" +
+                                names + "), got " + std::to_string(asked.size()));
+  }
+  if (!op.op.valid(asked))
+    throw std::invalid_argument(shape_text(op.op, asked) + " is not a legal shape of " + op.op.name);
+  return {Shape(asked.begin(), asked.end())};
+}
+
+std::vector<Shape> spread_over(const std::vector<Shape>& list, size_t most) {
+  if (list.size() <= most || most == 0) return list;
+  std::vector<Shape> picked;
+  for (size_t i = 0; i < most; ++i)
+    picked.push_back(list[most == 1 ? 0 : i * (list.size() - 1) / (most - 1)]);
+  return picked;
+}
+
+std::string shape_text(const Op& op, ShapeView shape) {
+  std::string text;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d) text += ' ';
+    text += op.dims[d] + "=" + std::to_string(shape[d]);
+  }
+  return text;
+}
+
+}  // namespace klab

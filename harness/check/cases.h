@@ -1,0 +1,38 @@
+// Which shapes an op is checked at.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/core/lab.h"
+
+namespace klab {
+
+/// What one run of an op costs, in units of about a nanosecond of a naive loop: its operations or its
+/// elements moved, whichever is more.
+double work(const Op& op, ShapeView shape);
+
+/// The same of the rung that does most, which is what counts where the host executes threads one by one.
+double busiest_work(const LabOp& op, ShapeView shape);
+
+/// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
+/// neighbours appears in every dimension at least once, combined with varied others; then all dimensions
+/// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,
+/// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
+/// only.
+std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
+                                               double budget = 6e7);
+
+/// The shapes of one check: only `asked`, when it is not empty. Throws std::invalid_argument when that has
+/// the wrong number of dimensions or is not legal for the op.
+std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
+                                                  std::span<const int64_t> asked, uint64_t seed);
+
+/// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
+std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);
+
+/// "m=17 n=33 k=1"
+std::string shape_text(const Op& op, ShapeView shape);
+
+}  // namespace klab

@@ -1,0 +1,287 @@
+#include "harness/check/check.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/check/cases.h"
+#include "harness/check/gradcheck.h"
+#include "harness/check/run_case.h"
+#include "harness/gpu/gpu.h"
+#include "harness/simt/gpus.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
+// either.
+constexpr double kTryEverythingBelow = 2e4;
+// CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
+// watched, and run at all.
+constexpr double kWatchedBelow = 2e5;
+constexpr double kCudaBelow = 2e7;
+// What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
+// is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
+// caught up. Counted, not timed, so that every machine checks the same.
+constexpr double kCudaWork = 1e8;
+// Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
+constexpr uint64_t kWatchedSteps = 500'000;
+
+bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
+
+std::string why_no_gpu() {
+  std::string why;
+  gpu(&why);
+  return why;
+}
+
+// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
+std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size_t turn) {
+  if (options.quick) return {Pattern::random, Pattern::random};
+  if (cost <= kTryEverythingBelow || !options.shape.empty())
+    return {std::begin(kPatterns), std::end(kPatterns)};
+  constexpr size_t hard = std::size(kPatterns) - 1;
+  return {Pattern::random, kPatterns[1 + turn % hard]};
+}
+
+// Each tensor by another number of elements, none a multiple of any vector's lanes; or, every third turn, one tensor
+// alone, for variants that look at one pointer and believe the others.
+std::vector<int64_t> offsets_for(size_t tensors, bool misaligned, size_t turn) {
+  std::vector<int64_t> list(tensors, 0);
+  for (size_t k = 0; k < tensors && misaligned; ++k)
+    if (turn % 3 != 2 || k == turn / 3 % tensors) list[k] = int64_t(1 + 2 * k) % 16;
+  return list;
+}
+
+// What is kept of one variant from shape to shape.
+struct Progress {
+  const Variant* variant;
+  CheckResult result;
+  std::vector<BiasTally> bias;  // one an output; backward ops only
+  double spent = 0;             // by the host executor
+  bool stopped(const CheckOptions& options) const {
+    // What a watched run finds may end the process when it is not watched.
+    for (const Failure& f : result.failures)
+      if (f.fault == Fault::finding) return true;
+    return int(result.failures.size()) >= options.max_failures;
+  }
+};
+
+// One shape of the check, its inputs and references shared by all variants.
+class ShapeCheck {
+ public:
+  /// `share` of the check is done when this shape is.
+  ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
+             CrashGuard& guard)
+      : op_(op),
+        options_(options),
+        shape_(shape),
+        work_(busiest_work(op, shape)),
+        turn_(turn),
+        share_(share),
+        asked_(!options.shape.empty()),
+        specs_(op.op.tensors(shape)),
+        guard_(guard) {
+    Generator random(options.seed * 1000003 + turn);
+    for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
+      givens_.push_back(make_given(op, shape, specs_, pattern, random));
+    const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();
+    const bool both = !options.quick && small;
+    for (const bool misaligned : {false, true})
+      if (both || misaligned == (!options.quick && turn % 2 == 1))
+        offsets_.push_back(offsets_for(specs_.size(), misaligned, turn));
+  }
+
+  void check(Progress& progress) {
+    CheckResult& result = progress.result;
+    std::string reason = progress.variant->supported(shape_, host_of(*progress.variant));
+    if (is_cuda(*progress.variant)) {
+      if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
+      if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
+      if (!asked_ && !on_gpu() && (work_ > kCudaBelow || ahead(progress) > 2)) return;
+    }
+    if (!reason.empty()) {
+      ++result.skipped_cases;
+      if (result.cases == 0) result.skipped = reason;
+      return;
+    }
+    result.skipped.clear();
+    for (const auto& offsets : offsets_) {
+      if (&offsets != &offsets_[turn_ % offsets_.size()] && ahead(progress) > 1) continue;
+      if (auto failure = check_at(offsets, progress)) return result.failures.push_back(std::move(*failure));
+    }
+  }
+
+ private:
+  // What a CUDA variant has cost, over what it may have by now.
+  double ahead(const Progress& progress) const {
+    return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
+  }
+
+  std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
+    if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
+    // CUDA on the host: every access is watched in the first run; the others are fast ones.
+    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
+                asked_ ? 0 : kWatchedSteps);
+    // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.
+    const bool few = is_cuda(*progress.variant) && !asked_ && &offsets != &offsets_.front();
+    const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
+    const double before = progress.spent;
+    std::vector<std::vector<char>> first;
+    for (const Given& given : givens_) {
+      const auto k = size_t(&given - givens_.data());
+      if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
+      if (auto failure = run(trial, given, progress)) return failure;
+      progress.spent = before + double(trial.host_work());
+      if (k == 0) first = trial.outputs();
+      trial.watch(false);
+    }
+    trial.find_done(first);
+    if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
+    progress.spent = before + double(trial.host_work());
+    return trial.repeats(first, givens_.front());
+  }
+
+  std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
+    Trial::Outcome outcome = trial.run(given);
+    ++progress.result.cases;
+    if (outcome.failure) return std::move(outcome.failure);
+    progress.result.worst = std::max(progress.result.worst, outcome.worst);
+    if (op_.op.forward.empty() || is_hard(given.pattern)) return std::nullopt;
+    return judge_gradients(outcome, given, progress, again);
+  }
+
+  std::optional<Failure> judge_gradients(const Trial::Outcome& outcome, const Given& given,
+                                         Progress& progress, bool again) {
+    const double terms = op_.op.terms(shape_);
+    size_t output = 0;
+    for (const TensorSpec& spec : specs_) {
+      if (spec.role == Role::input) continue;
+      const ErrorSums& sums = outcome.outputs[output].sums;
+      const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
+      if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
+      if (!again) progress.bias[output].add(sums, allowed);  // a repetition is no independent case
+      ++output;
+      if (auto failure = judge_gradient(spec.name, sums, allowed)) {
+        failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+        return failure;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const LabOp& op_;
+  const CheckOptions& options_;
+  ShapeView shape_;
+  double work_;  // of the busiest rung
+  size_t turn_;
+  double share_;
+  bool asked_;
+  std::vector<TensorSpec> specs_;
+  CrashGuard& guard_;
+  std::vector<Given> givens_;
+  std::vector<std::vector<int64_t>> offsets_;
+};
+
+}  // namespace
+
+const char* name_of(Fault fault) {
+  switch (fault) {
+    case Fault::wrong_value:
+      return "wrong value";
+    case Fault::non_finite:
+      return "not finite";
+    case Fault::out_of_bounds:
+      return "out of bounds";
+    case Fault::input_changed:
+      return "input changed";
+    case Fault::stale:
+      return "stale output";
+    case Fault::nondeterministic:
+      return "not deterministic";
+    case Fault::reference_gradient:
+      return "reference gradient";
+    case Fault::gradient:
+      return "gradient";
+    case Fault::own_forward:
+      return "gradient against own forward";
+    case Fault::threw:
+      return "exception";
+    case Fault::finding:
+      return "CUDA finding";
+  }
+  return "?";
+}
+
+Host this_host() {
+  const Gpu* device = gpu();
+  return {.threads = omp_get_max_threads(),
+          .gpu = device != nullptr,
+          .compute_capability = device != nullptr ? device->compute_capability : 0};
+}
+
+Host host_of(const Variant& variant) {
+  Host host = this_host();
+  if (variant.backend == "cuda" && !on_gpu()) {
+    host.gpu = false;
+    host.compute_capability = simt::device_limits().compute_capability;
+  }
+  return host;
+}
+
+OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
+  CrashGuard guard;
+  const OnGpu where(options.backend == "cuda" && this_host().gpu);
+  std::vector<Progress> progress;
+  if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
+    simt::load_traced_variants();
+  for (const Variant* v : variants)
+    progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
+
+  auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
+  if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
+  if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
+    std::ranges::stable_partition(shapes,
+                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+  const auto stop = [&] { return options.stop && options.stop(); };
+  for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
+    if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
+    guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
+    // A tenth of the work is for the first ones, whatever they cost.
+    const double share = 0.1 + 0.9 * double(turn + 1) / double(shapes.size());
+    ShapeCheck one(op, shapes[turn], options, turn, share, guard);
+    const auto check_one = [&](Progress& p) {
+      if (p.stopped(options)) return;
+      const auto begin = std::chrono::steady_clock::now();
+      one.check(p);
+      p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    // CPU variants use all threads themselves; the host executor of CUDA uses one.
+    for (Progress& p : progress)
+      if (!is_cuda(*p.variant) && !stop()) check_one(p);
+#pragma omp parallel for schedule(dynamic) if (!on_gpu())
+    for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
+      if (is_cuda(*p.variant) && !stop()) check_one(p);
+  }
+
+  OpCheck results;
+  for (Progress& p : progress) {
+    for (const BiasTally& tally : p.bias)
+      if (auto failure = tally.judge()) p.result.failures.push_back(std::move(*failure));
+    results.variants.push_back(std::move(p.result));
+  }
+  if (!op.op.forward.empty() && options.gradients)
+    results.reference = check_gradients(op, variants, options, guard, results.variants);
+  if (options.done) {
+    for (const CheckResult& result : results.variants) options.done(result);
+    if (results.reference) options.done(*results.reference);
+  }
+  return results;
+}
+
+}  // namespace klab

@@ -1,0 +1,153 @@
+#include "harness/check/compare.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "harness/core/element.h"
+
+namespace klab {
+namespace {
+
+// What a correct variant would store of the reference's value, when nothing is rounded on the way.
+bool same_bits(const TensorSpec& spec, const Buffer& got, const Buffer& reference, int64_t i) {
+  const int64_t width = size_of(spec.element);
+  const char* mine = got.as<char>() + i * width;
+  if (spec.element != Element::f32)
+    return std::memcmp(mine, reference.as<char>() + i * width, size_t(width)) == 0;
+  const auto want = std::bit_cast<uint32_t>(float(reference.as<double>()[i]));
+  return std::memcmp(mine, &want, sizeof want) == 0;
+}
+
+enum class Verdict { right, wrong, not_finite };
+
+Verdict judge(double got, double want, double bound, double most) {
+  if (std::isnan(want)) return Verdict::not_finite;  // the reference itself has no answer
+  if (std::isfinite(got)) return std::abs(got - want) <= bound ? Verdict::right : Verdict::wrong;
+  // An infinity is right only where the value, or a value within the bound of it, is beyond the type.
+  const bool overflows = std::abs(want) + bound > most;
+  return overflows && std::isinf(got) && std::signbit(got) == std::signbit(want) ? Verdict::right
+                                                                                 : Verdict::not_finite;
+}
+
+}  // namespace
+
+double Tolerance::bound(double magnitude, double reference) const {
+  if (exact) return 0;
+  const double arithmetic = unit * factor * magnitude + underflow;
+  return stored > 0 ? arithmetic + stored * std::abs(reference)
+                    : arithmetic;  // the reference may be infinite
+}
+
+double unit_roundoff(Unit unit) {
+  switch (unit) {
+    case Unit::f64:
+      return unit_roundoff(Element::f64);
+    case Unit::f32:
+      return unit_roundoff(Element::f32);
+    case Unit::bf16:
+      return unit_roundoff(Element::bf16);
+    case Unit::f16:
+      return unit_roundoff(Element::f16);
+  }
+  return 0;
+}
+
+double linear_growth(double n, double u) { return std::expm1(-n * std::log1p(-u)) / u; }
+
+double sqrt_growth(double n, double u, double lambda) {
+  const double walk = std::expm1(lambda * std::sqrt(n) * u + n * u * u / (1 - u)) / u;
+  return std::min(walk, linear_growth(n, u));
+}
+
+Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element element) {
+  Tolerance t;
+  t.exact = terms == 0 || is_integer(element);
+  if (t.exact) return t;
+  t.unit = unit_roundoff(numerics.unit);
+  const bool walk = numerics.growth == Growth::sqrt && !hard;
+  t.factor = walk ? sqrt_growth(terms, t.unit) : linear_growth(terms, t.unit);
+  t.root = walk ? sqrt_growth(terms, t.unit, 1) : t.factor;
+  // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
+  // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
+  const Element arithmetic = numerics.unit == Unit::f16    ? Element::f16
+                             : numerics.unit == Unit::bf16 ? Element::bf16
+                                                           : Element::f32;
+  t.underflow = smallest_denormal(arithmetic) * (terms + 2);
+  if (element != Element::f32) {
+    // The reference holds such tensors in their own type: both sides were rounded to it.
+    t.stored = 2 * unit_roundoff(element);
+    t.underflow += smallest_denormal(element);
+  } else if (numerics.unit == Unit::f64) {
+    t.stored = unit_roundoff(Element::f32);
+  }
+  return t;
+}
+
+Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
+                   const Buffer& magnitude, const Tolerance& tolerance) {
+  Comparison result;
+  std::vector<int64_t> wrong;
+  bool finite = true;
+  const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+  const double most = largest(spec.element);
+  for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+    const double mine = load(spec.element, got.data(), i), want = load(wide, reference.data(), i);
+    const double size = tolerance.exact ? 0 : load(wide, magnitude.data(), i);
+    const double bound = tolerance.bound(size, want);
+    Verdict verdict = Verdict::right;
+    if (!tolerance.exact) {
+      verdict = judge(mine, want, bound, most);
+    } else if (!same_bits(spec, got, reference, i)) {
+      verdict = std::isfinite(mine) ? Verdict::wrong : Verdict::not_finite;
+    }
+    if (verdict != Verdict::right) {
+      // A non-finite value goes before any other wrong one.
+      const bool first_of_kind = wrong.empty() || (verdict == Verdict::not_finite && finite);
+      if (verdict == Verdict::not_finite) finite = false;
+      wrong.push_back(i);
+      if (!first_of_kind) continue;
+      result.failure = Failure{.fault = finite ? Fault::wrong_value : Fault::non_finite,
+                               .tensor = spec.name,
+                               .index = index_text(i, spec.dims),
+                               .expected = digits(want),
+                               .got = digits(mine),
+                               .bound = digits(bound)};
+      continue;
+    }
+    if (tolerance.exact || !std::isfinite(mine)) continue;
+    const double error = mine - want;
+    if (bound > 0) result.worst = std::max(result.worst, std::abs(error) / bound);
+    ErrorSums& s = result.sums;
+    s.error2 += error * error;
+    s.reference2 += want * want;
+    s.got2 += mine * mine;
+    s.dot += mine * want;
+    s.magnitude2 += size * size;
+    s.magnitude4 += size * size * size * size;
+    s.error += error;
+    s.magnitude += size;
+    ++s.count;
+  }
+  if (!wrong.empty()) result.failure->note = describe_wrong(wrong, spec.dims);
+  return result;
+}
+
+std::string index_text(int64_t flat, const Dims& dims) {
+  std::string text;
+  for (size_t d = dims.size(); d-- > 0;) {
+    text = std::to_string(flat % dims[d]) + (text.empty() ? "" : "," + text);
+    flat /= dims[d];
+  }
+  return "[" + text + "]";
+}
+
+std::string digits(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace klab

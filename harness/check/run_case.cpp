@@ -1,0 +1,253 @@
+#include "harness/check/run_case.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <utility>
+
+#include "harness/check/cases.h"
+#include "harness/core/element.h"
+#include "harness/simt/session.h"
+
+namespace klab {
+
+Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
+                 Generator& random) {
+  Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
+              Tensors(specs, Tensors::View::reference)};
+  fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
+  poison_outputs(specs, given.inputs);
+  copy_given(specs, given.inputs, given.reference);
+  poison_outputs(specs, given.reference);
+  for (size_t k = 0; k < specs.size(); ++k)
+    if (const Buffer& b = given.magnitude[k]; b.bytes() > 0) std::memset(b.data(), 0, size_t(b.bytes()));
+  op.op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
+  return given;
+}
+
+Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
+             std::vector<int64_t> offsets, CrashGuard& guard)
+    : op_(op),
+      variant_(variant),
+      shape_(shape),
+      specs_(specs),
+      offsets_(std::move(offsets)),
+      guard_(guard),
+      tensors_(specs, Tensors::View::variant, offsets_),
+      call_(variant.bind(shape, tensors_.pointers())) {}
+
+namespace {
+
+constexpr uint64_t kUnwatched = 200;  // so many more steps may a block take that is not watched
+
+/// The one that says most. Where a barrier is missing, a thread that comes first reads what nobody has written, which
+/// is seen before the race with the one that writes it after all.
+const simt::Finding& telling(const std::vector<simt::Finding>& findings) {
+  const simt::Finding& first = findings.front();
+  if (first.kind != simt::Kind::uninitialized) return first;
+  const auto race = std::ranges::find_if(findings, [&](const simt::Finding& f) {
+    return f.kind == simt::Kind::shared_race && f.kernel == first.kernel;
+  });
+  return race != findings.end() ? *race : first;
+}
+
+}  // namespace
+
+/// Puts the outputs of find_done() in place, and poisons one element of each.
+void Trial::nearly_done() {
+  size_t output = 0;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const std::vector<char>& bytes = done_[output++];
+    const auto width = size_t(size_of(specs_[k].element)), count = bytes.size() / width;
+    if (specs_[k].role != Role::output || count == 0) continue;
+    std::memcpy(tensors_[k].data(), bytes.data(), bytes.size());
+    const size_t missing = std::minstd_rand(unsigned(missing_ * 7919 + output))() % count;
+    std::memset(tensors_[k].as<char>() + missing * width, 0xFF, width);
+  }
+}
+
+std::optional<Failure> Trial::execute(const Given& given) {
+  if (watch_limit_ > 0 && watched_) {
+    if (auto failure = execute(given, {.traced = true, .counts = false, .step_limit = watch_limit_});
+        !ended_early_)
+      return failure;
+    watched_ = false;
+  }
+  return execute(given, {.traced = watched_, .counts = false, .step_limit = watch_limit_ * kUnwatched});
+}
+
+std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
+  copy_given(specs_, given.inputs, tensors_);
+  poison_outputs(specs_, tensors_);
+  guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
+  // Of CUDA on the host: each run has threads take their turns in another order.
+  options.seed = ++runs_;
+  if (!done_.empty()) nearly_done();
+  options.multiprocessors = multiprocessors_;
+  simt::Session session(options);
+  ended_early_ = false;
+  const auto end = [&] { host_work_ += session.work(); };
+  try {
+    call_();
+    end();
+  } catch (const std::exception& e) {
+    end();
+    ended_early_ = !session.findings().empty() && session.findings().front().kind == simt::Kind::never_ends;
+    if (!session.findings().empty())
+      return describe({.fault = Fault::finding, .note = telling(session.findings()).describe()}, given);
+    return describe({.fault = Fault::threw, .note = e.what()}, given);
+  } catch (...) {
+    return describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
+  }
+  if (!session.findings().empty())
+    return describe({.fault = Fault::finding, .note = telling(session.findings()).describe()}, given);
+  return std::nullopt;
+}
+
+Trial::Outcome Trial::judge(const Given& given) const {
+  Outcome outcome;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    std::string where;
+    if (tensors_[k].intact(&where)) continue;
+    outcome.failure = describe(
+        {.fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = "written " + where}, given);
+    return outcome;
+  }
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const TensorSpec& spec = specs_[k];
+    if (spec.role != Role::input || spec.dims.empty() || tensors_[k].bytes() == 0) continue;
+    const int64_t width = size_of(spec.element);
+    if (std::memcmp(tensors_[k].data(), given.inputs[k].data(), size_t(tensors_[k].bytes())) == 0) continue;
+    int64_t i = 0;
+    while (std::memcmp(tensors_[k].as<char>() + i * width, given.inputs[k].as<char>() + i * width,
+                       size_t(width)) == 0)
+      ++i;
+    outcome.failure = describe({.fault = Fault::input_changed,
+                                .tensor = spec.name,
+                                .index = index_text(i, spec.dims),
+                                .expected = digits(load(spec.element, given.inputs[k].data(), i)),
+                                .got = digits(load(spec.element, tensors_[k].data(), i))},
+                               given);
+    return outcome;
+  }
+  const double terms = op_.terms(shape_);
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    outcome.outputs.push_back(
+        compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed));
+    outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);
+    if (!outcome.outputs.back().failure) continue;
+    outcome.failure = describe(*outcome.outputs.back().failure, given);
+    outcome.outputs.clear();
+    return outcome;
+  }
+  return outcome;
+}
+
+Trial::Outcome Trial::run(const Given& given) {
+  if (auto failure = execute(given)) {
+    done_.clear();
+    return {.failure = std::move(failure)};
+  }
+  Outcome outcome = judge(given);
+  const auto done = std::exchange(done_, {});
+  if (!outcome.failure) return outcome;
+  if (done.empty() || execute(given) || judge(given).failure) {
+    diagnose(*outcome.failure, given);
+    return outcome;
+  }
+  // Right in poisoned outputs: wrong because of what it found, if it is so again, or only sometimes right.
+  done_ = done;
+  const bool again = execute(given) || judge(given).failure;
+  done_.clear();
+  outcome.failure->fault = again ? Fault::stale : Fault::nondeterministic;
+  outcome.failure->note += again ? "; its results were there before the call, all but one element"
+                                 : "; a second run of the same differs";
+  return outcome;
+}
+
+void Trial::diagnose(Failure& failure, const Given& given) {
+  if (failure.fault != Fault::wrong_value && failure.fault != Fault::non_finite) return;
+  const auto first = outputs();
+  if (execute(given)) return;
+  if (outputs() != first) {
+    failure.fault = Fault::nondeterministic;
+    failure.note += "; a second run of the same differs";
+    return;
+  }
+  // The old buffers live on, and these begin further in, so no address was seen before; alignment stays.
+  std::vector<int64_t> elsewhere = offsets_;
+  for (int64_t& offset : elsewhere) offset += 64;
+  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
+  fresh.on_multiprocessors(multiprocessors_);
+  if (fresh.execute(given) || fresh.judge(given).failure) return;
+  failure.fault = Fault::stale;
+  failure.note += "; right in fresh buffers";
+}
+
+std::vector<std::vector<char>> Trial::outputs() const {
+  std::vector<std::vector<char>> list;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    if (specs_[k].role == Role::input) continue;
+    const char* begin = tensors_[k].as<char>();
+    list.emplace_back(begin, begin + tensors_[k].bytes());
+  }
+  return list;
+}
+
+std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earlier,
+                                      const Given& given) const {
+  size_t output = 0;
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const TensorSpec& spec = specs_[k];
+    if (spec.role == Role::input) continue;
+    const std::vector<char>& before = earlier[output++];
+    const int64_t width = size_of(spec.element);
+    const Tolerance allowed =
+        tolerance(variant_.numerics, op_.terms(shape_), is_hard(given.pattern), spec.element);
+    const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+    for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+      if (std::memcmp(before.data() + i * width, tensors_[k].as<char>() + i * width, size_t(width)) == 0)
+        continue;
+      const double was = load(spec.element, before.data(), i), is = load(spec.element, tensors_[k].data(), i);
+      const double bound = variant_.numerics.deterministic
+                               ? 0
+                               : 2 * allowed.bound(load(wide, given.magnitude[k].data(), i),
+                                                   load(wide, given.reference[k].data(), i));
+      if (!variant_.numerics.deterministic && std::abs(is - was) <= bound) continue;
+      return describe({.fault = Fault::nondeterministic,
+                       .tensor = spec.name,
+                       .index = index_text(i, spec.dims),
+                       .expected = digits(was),
+                       .got = digits(is),
+                       .bound = digits(bound),
+                       .note = "two runs on the same inputs differ"},
+                      given);
+    }
+  }
+  return std::nullopt;
+}
+
+Failure Trial::describe(Failure failure, const Given& given) const {
+  failure.inputs = shape_text(op_, shape_) + ", " + name_of(given.pattern) + " inputs";
+  bool aligned = true;
+  std::string list;
+  for (size_t k = 0; k < offsets_.size(); ++k) {
+    aligned = aligned && offsets_[k] == 0;
+    if (k) list += ',';
+    list += std::to_string(offsets_[k]);
+  }
+  if (multiprocessors_ > 0 && variant_.backend == "cuda")
+    failure.inputs += fmt::format(", on a device of {} multiprocessor{}", multiprocessors_,
+                                  multiprocessors_ > 1 ? "s" : "");
+  if (!aligned) failure.inputs += ", pointers " + list + " elements off alignment";
+  return failure;
+}
+
+}  // namespace klab

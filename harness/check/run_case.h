@@ -1,0 +1,101 @@
+// One variant, one shape: runs it on given inputs and judges what it left behind.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/check/check.h"
+#include "harness/check/compare.h"
+#include "harness/check/crash_guard.h"
+#include "harness/core/buffers.h"
+#include "harness/core/fill.h"
+#include "harness/simt/session.h"
+
+namespace klab {
+
+/// Inputs of one case and the reference's answer to them. Made once for all variants.
+struct Given {
+  Pattern pattern;
+  Tensors inputs;     // variants' view; outputs unused
+  Tensors reference;  // reference's view, outputs computed
+  Tensors magnitude;  // reference's view, outputs only
+};
+
+/// Draws inputs and runs the reference. Its outputs are poisoned before, so one it forgets is seen;
+/// magnitudes begin at zero.
+Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
+                 Generator& random);
+
+/// The buffers of one variant at one shape, kept from run to run so that stale results show.
+class Trial {
+ public:
+  /// Tensor k begins `offsets[k]` elements off alignment.
+  Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
+        std::vector<int64_t> offsets, CrashGuard& guard);
+
+  struct Outcome {
+    std::optional<Failure> failure;
+    double worst = 0;
+    std::vector<Comparison> outputs;  // one a tensor that is not an input, in order; empty after a failure
+  };
+
+  /// Poisons the outputs, runs the variant on these inputs and judges: exceptions, fences, inputs, values. A
+  /// wrong value is run again, to tell a variant that is always wrong from one that is sometimes
+  /// (nondeterministic) and from one that is right in fresh buffers only (stale).
+  Outcome run(const Given& given);
+
+  /// Whether CUDA variants on the host run with every access watched from now on. A block that takes more than `most`
+  /// steps, when that is not 0, is too long for it: it runs again unwatched, and what was seen of it until then counts.
+  void watch(bool every_access, uint64_t most = 0) {
+    watched_ = every_access;
+    watch_limit_ = most;
+  }
+
+  /// Kernels on the host are told that the device has so many multiprocessors: grids made to fill few are soon too small
+  /// for the data, so that loops over the grid turn more than once. 0: as many as the named GPU has.
+  void on_multiprocessors(int count) { multiprocessors_ = count; }
+
+  /// The next run finds these outputs (of an earlier one, as outputs() gives them) in place of poison, all but one element
+  /// of each: a variant that looks whether its work is done already, here and there, takes them for its own.
+  void find_done(std::vector<std::vector<char>> outputs) {
+    done_ = std::move(outputs);
+    missing_ = runs_;
+  }
+
+  /// What the runs so far cost the host executor; see simt::Session::work().
+  uint64_t host_work() const { return host_work_; }
+
+  /// The outputs of the last run, byte for byte.
+  std::vector<std::vector<char>> outputs() const;
+
+  /// Compares the last run with an earlier one on the same inputs.
+  std::optional<Failure> repeats(const std::vector<std::vector<char>>& earlier, const Given& given) const;
+
+ private:
+  void nearly_done();
+  std::optional<Failure> execute(const Given& given);
+  std::optional<Failure> execute(const Given& given, simt::Options options);
+  Outcome judge(const Given& given) const;
+  void diagnose(Failure& failure, const Given& given);
+  Failure describe(Failure failure, const Given& given) const;
+
+  const Op& op_;
+  const Variant& variant_;
+  ShapeView shape_;
+  const std::vector<TensorSpec>& specs_;
+  std::vector<int64_t> offsets_;
+  CrashGuard& guard_;
+  Tensors tensors_;
+  std::function<void()> call_;
+  bool watched_ = false;
+  int multiprocessors_ = 0;
+  std::vector<std::vector<char>> done_;
+  uint64_t missing_ = 0;  // which element of done_ is
+  uint64_t runs_ = 0;
+  uint64_t host_work_ = 0;
+  uint64_t watch_limit_ = 0;
+  bool ended_early_ = false;  // the last run, at the limit of steps
+};
+
+}  // namespace klab

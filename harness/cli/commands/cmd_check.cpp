@@ -1,0 +1,152 @@
+// klab check: does every variant compute what its contract says?
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "harness/check/check.h"
+#include "harness/check/failure_json.h"
+#include "harness/cli/check_apart.h"
+#include "harness/cli/command.h"
+#include "harness/core/select.h"
+#include "harness/report/table.h"
+
+namespace klab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::vector<std::string> what;
+  std::string backend;
+  std::vector<int64_t> shape;
+  bool json = false;
+  bool quick = false;
+  bool apart = false;
+};
+
+/// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
+Json as_json(const CheckResult& r) {
+  Json j = {
+      {"variant", r.variant}, {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
+      {"cases", r.cases},     {"skipped_cases", r.skipped_cases},
+      {"worst", r.worst},     {"failures", Json::array()}};
+  if (!r.note.empty()) j["note"] = r.note;
+  if (!r.skipped.empty()) j["skipped"] = r.skipped;
+  for (const Failure& f : r.failures) j["failures"].emplace_back(to_json(f));
+  return j;
+}
+
+void print_failure(const Failure& f) {
+  fmt::print("    {}", inked(name_of(f.fault), Ink::red));
+  if (!f.tensor.empty()) fmt::print(" in {}{}", f.tensor, f.index);
+  fmt::print("\n");
+  const auto field = [](const char* name, const std::string& value) {
+    if (!value.empty()) fmt::print("      {:<9} {}\n", name, value);
+  };
+  field("expected", f.expected);
+  field("got", f.got);
+  field("bound", f.bound);
+  field("inputs", f.inputs);
+  field("note", f.note);
+}
+
+/// One line a variant. A share of 1 is an error as large as its bound.
+void print_result(const CheckResult& r, int width) {
+  const std::string name = fmt::format("  {:<{}}", r.variant, width);
+  if (!r.failures.empty()) {
+    fmt::print("{}  {}  {:>5} cases\n", name, inked("FAILED ", Ink::red), r.cases);
+    for (const Failure& f : r.failures) print_failure(f);
+  } else if (r.passed()) {
+    fmt::print("{}  {}  {:>5} cases  worst {:5.3f} of its bound  {:>7}", name, inked("ok     ", Ink::green),
+               r.cases, r.worst, r.seconds > 0 ? seconds_text(r.seconds) : "");
+    if (r.skipped_cases > 0) fmt::print("  {} shapes skipped", r.skipped_cases);
+    fmt::print("{}{}\n", r.note.empty() ? "" : "  ", inked(r.note, Ink::dim));
+  } else {
+    fmt::print("{}  {}  {}\n", name, inked("skipped", Ink::yellow),
+               r.skipped.empty() ? "no shape of the lab's list is legal and cheap enough" : r.skipped);
+  }
+  std::fflush(stdout);
+}
+
+int run(const Options& o) {
+  const auto selection = select(o.what, o.backend);
+  if (!o.shape.empty())
+    for (const Selected& s : selection) {
+      const Op& op = s.op->op;
+      std::string dims;
+      for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
+      if (o.shape.size() != op.dims.size())
+        throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", o.shape.size(),
+                                                op.name, op.dims.size(), dims));
+      if (!op.valid(o.shape))
+        throw std::invalid_argument(fmt::format("--shape is not legal for {} ({})", op.name, dims));
+    }
+  int width = 0;
+  for (const Selected& s : selection)
+    for (const Variant* v : s.variants) width = std::max(width, int(v->id.size()));
+  int ok = 0, failed = 0, skipped = 0;
+  std::string failures;  // said again at the end, where a long output is looked at first
+  Json all = Json::array();
+  Progress progress;
+  const auto begin = Clock::now();
+  for (const Selected& s : selection) {
+    const auto start = Clock::now();
+    progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
+    const CheckOptions options{
+        .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+    const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+    progress.clear();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!o.json)
+      fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
+                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
+    std::vector<CheckResult> lines = results.variants;
+    if (results.reference) lines.push_back(*results.reference);
+    for (const CheckResult& r : lines) {
+      ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
+      if (!r.failures.empty())
+        failures += fmt::format("  {}: {} in {}{} at {}{}{}\n", r.variant, name_of(r.failures[0].fault),
+                                r.failures[0].tensor, r.failures[0].index, r.failures[0].inputs,
+                                r.failures[0].note.empty() ? "" : ", ", r.failures[0].note);
+      if (o.json)
+        all.push_back(as_json(r));
+      else
+        print_result(r, width);
+    }
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (o.json) {
+    const Json out = {
+        {"ok", ok}, {"failed", failed}, {"skipped", skipped}, {"seconds", seconds}, {"variants", all}};
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    if (failed > 0) fmt::print("{}\n{}", inked("Failed:", Ink::red), failures);
+    fmt::print("{} checked: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed, skipped,
+               seconds_text(seconds));
+  }
+  return failed > 0 ? exit_failed : exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "check",
+     .summary = "Check variants against the double-precision reference",
+     .details =
+         "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
+         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
+           ->option_text("[WHAT ...]");
+       app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
+       app.add_option("--shape", o->shape, "only this shape, e.g. 17,33,1")->delimiter(',');
+       app.add_flag("--quick", o->quick, "random inputs only");
+       app.add_flag("--apart", o->apart, "each variant in a process of its own");
+       app.add_flag("--json", o->json, "for programs");
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,69 @@
+// klab explain: a lab's lesson page, or the section of one rung, set for reading.
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/command.h"
+#include "harness/cli/markdown.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/report/table.h"
+
+namespace klab {
+namespace {
+
+struct Options {
+  std::string lab;
+  std::string rung;
+  bool hints = false;
+};
+
+/// "no section" with what there is, so that the next try succeeds.
+[[noreturn]] void no_section(const Lab& lab, const std::string& rung, const std::string& page) {
+  auto names = section_names(page);
+  throw NotFound(not_found_text("section of " + lab.id, rung, names) + "\nThere are: " + [&] {
+    std::string all;
+    for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+    return all;
+  }());
+}
+
+int run(const Options& o) {
+  const Lab& lab = select_lab(o.lab);
+  const Variant* variant = find_variant(o.lab);
+  const std::string rung = !o.rung.empty() ? o.rung : variant != nullptr ? section_name(*variant) : "";
+  if (source_root().empty())
+    throw std::runtime_error("the lesson pages are not beside this program: set KLAB_ROOT to klab's folder");
+  const auto file = source_root() / lesson_path(lab.id);
+  if (!std::filesystem::exists(file)) {
+    fmt::print("{}: {}\n{}\nIt has no lesson page yet ({}).\n", lab.id, lab.title, lab.question,
+               lesson_path(lab.id));
+    return exit_ok;
+  }
+  std::string page = read_text(file);
+  if (!rung.empty()) {
+    std::string section = section_of(page, rung);
+    if (variant != nullptr && section.empty()) section = section_of(page, variant->id);
+    if (section.empty()) no_section(lab, rung, page);
+    page = section;
+  }
+  fmt::print("{}", typeset(page, {.hints = o.hints, .width = paper().width}));
+  if (variant != nullptr) fmt::print("\nIts source: {}\n", source_path(*variant));
+  return exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "explain",
+     .summary = "Read a lab's lesson, or the section of one rung",
+     .details = "klab explain 05          the page of lab 05\n"
+                "klab explain matmul 04   its section on rung 04\n"
+                "klab explain matmul --hints   with the hints of its tasks unfolded",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("lab", o->lab, "a lab, or an op or variant of it")->required()->option_text("LAB");
+       app.add_option("rung", o->rung, "a rung's number or name, or another section")->option_text("[NN]");
+       app.add_flag("--hints", o->hints, "unfold the hints");
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,81 @@
+// klab report: recorded rows as one page.
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/command.h"
+#include "harness/cli/recorded.h"
+#include "harness/cli/report_file.h"
+#include "harness/records/atomic_file.h"
+#include "harness/report/report.h"
+
+namespace klab {
+namespace {
+
+struct Options {
+  std::vector<std::string> rows;
+  std::string baseline, out;
+  std::vector<std::string> train;
+  bool markdown = false, csv = false, summary = false, partial = false;
+};
+
+int run(const Options& o) {
+  if (int(o.markdown) + int(o.csv) + int(o.summary) > 1)
+    throw std::invalid_argument("--markdown, --csv and --summary: choose one");
+  ReportInput in;
+  for (const std::string& name : o.rows) {
+    Recording more = read_csv(rows_file_of(name), o.partial);
+    in.run.complete = in.run.complete && more.complete;
+    in.run.rows.insert(in.run.rows.end(), more.rows.begin(), more.rows.end());
+  }
+  refuse_rows_twice(in.run);
+  find_records(in, o.rows);
+  in.train = o.train;
+  if (!o.baseline.empty()) {
+    in.baseline = o.baseline;
+    in.comparison = compare_runs(read_rows(o.baseline), in.run);
+  }
+  const bool html = !o.markdown && !o.csv && !o.summary;
+  const std::string text = html         ? report_html(in)
+                           : o.markdown ? report_markdown(in)
+                           : o.csv      ? report_csv(in)
+                                        : report_summary(in);
+  const std::string file = o.out.empty() && html ? "report.html" : o.out;
+  if (file.empty()) {
+    fmt::print("{}", text);
+    return exit_ok;
+  }
+  write_file(file, text);
+  fmt::print("{} ({:.2f} MB) shows {} rows\n", file, double(text.size()) * 1e-6, in.run.rows.size());
+  return exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "report",
+     .summary = "Recorded rows as one HTML file, as Markdown or as CSV",
+     .details = "ROWS are files of rows (.csv, from klab bench --out) or names of baselines. The page needs "
+                "no network and no\n"
+                "second file. Exit code 2: a file is missing, broken, or holds the same rows as another.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("rows", o->rows, "files of rows, or names of baselines")
+           ->required()
+           ->option_text("ROWS ...");
+       app.add_option("--baseline", o->baseline, "compare with this baseline and show the verdicts");
+       app.add_option("--train", o->train, "folder of a klab train run; may be given several times")
+           ->take_all()
+           ->expected(1)
+           ->allow_extra_args(false);
+       app.add_option("-o,--out", o->out,
+                      "file to write (default: report.html; standard output for the others)");
+       app.add_flag("--markdown", o->markdown, "for a pull request");
+       app.add_flag("--csv", o->csv, "for a spreadsheet");
+       app.add_flag("--summary", o->summary, "one line an op, as Markdown");
+       app.add_flag("--partial", o->partial, "accept rows of an interrupted run");
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab

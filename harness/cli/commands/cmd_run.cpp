@@ -1,0 +1,198 @@
+// klab run: the tour. Each lab is checked and timed briefly, and says where to read on.
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "harness/check/check.h"
+#include "harness/cli/command.h"
+#include "harness/cli/counts_text.h"
+#include "harness/cli/ladder_text.h"
+#include "harness/cli/report_file.h"
+#include "harness/core/select.h"
+#include "harness/records/counts.h"
+#include "harness/report/table.h"
+#include "harness/timing/bench.h"
+
+namespace klab {
+namespace {
+
+constexpr double kHuge = 1e10;  // FLOP or bytes of a shape that is left to `klab bench`
+
+/// Random inputs at some of the lab's sizes; prints a line, and each failure. Returns the variants that passed or
+/// could not be run there.
+std::vector<const Variant*> check_quickly(const LabOp& op, bool tour, Progress& progress, bool& failed) {
+  const auto all = variants_of(op.op.name);
+  progress.show(fmt::format("checking {}", op.op.name));
+  const OpCheck checked = check(op, all,
+                                {.seed = settings().seed,
+                                 .max_failures = 1,
+                                 .quick = true,
+                                 .most_shapes = tour ? 12 : 0,
+                                 .done = {},
+                                 .stop = interrupted});
+  progress.clear();
+  if (interrupted()) return {};
+  std::vector<CheckResult> results = checked.variants;
+  if (checked.reference) results.push_back(*checked.reference);
+  std::vector<const Variant*> good;
+  int passed = 0, skipped = 0, cases = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const CheckResult& r = results[i];
+    cases += r.cases;
+    passed += r.passed() ? 1 : 0;
+    skipped += !r.passed() && r.failures.empty() ? 1 : 0;
+    if (r.failures.empty()) {
+      if (i < all.size()) good.push_back(all[i]);  // behind them is the reference
+      continue;
+    }
+    failed = true;
+    const Failure& f = r.failures.front();
+    fmt::print("  {}  {}: {} in {}{}, expected {}, got {} ({})\n", r.variant, inked("FAILED", Ink::red),
+               name_of(f.fault), f.tensor, f.index, f.expected, f.got, f.inputs);
+  }
+  const int asked = int(results.size()) - skipped;
+  fmt::print("{}\n", inked(fmt::format("{}: {} of {} checks agree with the reference, in {} cases{}",
+                                       op.op.name, passed, asked, cases,
+                                       skipped > 0 ? fmt::format("; {} cannot run here", skipped) : ""),
+                           passed == asked ? Ink::dim : Ink::yellow));
+  return good;
+}
+
+std::vector<BenchShape> shapes_of(const LabOp& op, bool tour) {
+  std::vector<BenchShape> list;
+  for (const BenchShape& b : op.bench) {
+    const Cost cost = op.op.cost(b.shape);
+    if (tour ? b.tour : std::max(cost.flops, cost.bytes) <= kHuge) list.push_back(b);
+  }
+  return list;
+}
+
+void run_op(const Lab& lab, const LabOp& op, bool tour, Progress& progress, bool& failed, Recording& shown) {
+  auto good = check_quickly(op, tour, progress, failed);
+  progress.show(fmt::format("counting {}", op.op.name));
+  const std::vector<Row> counted = counted_rows(op, good);
+  progress.clear();
+  if (!counted.empty()) std::erase_if(good, [](const Variant* v) { return v->backend == "cuda"; });
+  BenchOptions options;
+  options.rounds = 9;
+  options.sample_seconds = 0.008;
+  options.ladder_seconds = 10;
+  if (tour) {  // a minute for all ops together
+    options.fewest_rounds = 3;
+    options.sample_seconds = 0.004;
+    options.ladder_seconds = 1;
+    options.check_work = 1e7;
+    options.cold_caches = 2;
+  }
+  options.threads = settings().threads;
+  options.seed = settings().seed;
+  options.stop = interrupted;
+  options.progress = [&progress](const std::string& what, int round, int rounds) {
+    progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
+  };
+  for (const BenchShape& shape : shapes_of(op, tour)) {
+    if (interrupted()) return;
+    if (good.empty()) break;  // CUDA alone, counted
+    progress.show(fmt::format("checking {}, {}", op.op.name, shape.name));
+    const Ladder ladder = bench(op, shape, good, options);
+    progress.clear();
+    const auto rows = rows_of(lab, ladder, this_machine());
+    shown.complete = shown.complete && ladder.complete;
+    if (!ladder.complete && std::ranges::all_of(rows, [](const Row& r) { return r.seconds.empty(); })) return;
+    failed = failed || any_wrong(rows);
+    shown.rows.insert(shown.rows.end(), rows.begin(), rows.end());
+    fmt::print("{}", ladder_text(op, ladder, rows));
+    std::fflush(stdout);
+  }
+  failed = failed || any_wrong(counted);
+  shown.rows.insert(shown.rows.end(), counted.begin(), counted.end());
+  fmt::print("{}", counts_text(counted));
+  std::fflush(stdout);
+}
+
+/// A lab whose ladder is not made of kernels, run by itself.
+int run_whole(const Lab& lab) {
+  watch_interrupt();
+  fmt::print("{}{}\n{}\n", noise_text(), inked(fmt::format("{}  {}", lab.id, lab.title), Ink::bold),
+             lab.question);
+  std::fflush(stdout);
+  Progress progress;
+  const bool right =
+      lab.run({.seed = settings().seed, .stop = interrupted, .status = [&](const std::string& line) {
+                 if (line.empty())
+                   progress.clear();
+                 else
+                   progress.show(line);
+               }});
+  progress.clear();
+  if (interrupted()) return exit_interrupted;
+  fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab.id.substr(0, lab.id.find('_')));
+  return right ? exit_ok : exit_failed;
+}
+
+/// The lab of that name if it has a run of its own.
+const Lab* lab_with_run(const std::string& what) {
+  for (const Lab& lab : labs())
+    if (lab.run && (what == lab.id || what == lab.id.substr(0, lab.id.find('_')) ||
+                    what == lab.id.substr(lab.id.find('_') + 1)))
+      return &lab;
+  return nullptr;
+}
+
+int run(const std::string& what, const std::string& out) {
+  if (!out.empty()) require_writable(out);
+  if (const Lab* lab = lab_with_run(what)) return run_whole(*lab);
+  const bool tour = what.empty();
+  std::vector<std::string> names;
+  if (!tour) names.push_back(what);
+  const auto selection = select(names);
+  watch_interrupt();
+  fmt::print("{}", noise_text());
+  Progress progress;
+  bool failed = false;
+  Recording shown;
+  const Lab* before = nullptr;
+  const auto close = [](const Lab* lab) {
+    if (lab != nullptr)
+      fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab->id.substr(0, lab->id.find('_')));
+  };
+  for (const Selected& s : selection) {
+    if (interrupted()) break;
+    if (s.lab != before) {
+      close(before);
+      fmt::print("{}{}\n{}\n", before ? "\n" : "",
+                 inked(fmt::format("{}  {}", s.lab->id, s.lab->title), Ink::bold), s.lab->question);
+      before = s.lab;
+    }
+    run_op(*s.lab, *s.op, tour, progress, failed, shown);
+  }
+  shown.complete = shown.complete && !interrupted();
+  if (shown.complete) close(before);
+  if (!out.empty() && !shown.rows.empty()) write_run(out, shown, this_machine(), {});
+  if (const std::string file = write_tour_report(shown); !file.empty())
+    fmt::print("{} {}\n", inked("The report of this run:", Ink::bold), file);
+  if (shown.complete) return failed ? exit_failed : exit_ok;
+  std::fflush(stdout);
+  fmt::print(stderr, "klab: interrupted{}\n", interrupted_text(shown, out));
+  return exit_interrupted;
+}
+
+KLAB_COMMAND(
+    {.name = "run",
+     .summary = "The tour: check and time each lab briefly, or one lab at more sizes",
+     .details =
+         "Speedups count from the first rung (naive), the rung it was made from (parent) and the best\n"
+         "library (peer). Exit code 1: a variant failed its check;\n"
+         "130: interrupted, what was measured until then is written and marked as a part.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto what = std::make_shared<std::string>();
+       app.add_option("lab", *what, "lab or op, e.g. 05, matmul, hash_nerf (default: the tour through all)")
+           ->option_text("[LAB]");
+       auto out = std::make_shared<std::string>();
+       app.add_option("--out", *out, "write rows to this file, .csv or .json");
+       return [what, out] { return run(*what, *out); };
+     }});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,171 @@
+// klab trace: what a CUDA variant does to memory, line by line, without a GPU.
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "harness/check/crash_guard.h"
+#include "harness/cli/command.h"
+#include "harness/cli/gpu_counters.h"
+#include "harness/cli/trace_text.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/gpu/gpu_run.h"
+#include "harness/records/atomic_file.h"
+#include "harness/report/table.h"
+#include "harness/simt/gpus.h"
+#include "harness/timing/bench_inputs.h"
+
+namespace klab {
+namespace {
+
+struct Options {
+  std::string variant;
+  std::vector<int64_t> shape;
+  std::string html;
+  std::string gpu;
+  std::string counters;  // file of a GPU's own, to compare with
+  bool metrics = false;
+  bool on_gpu = false;
+  bool json = false;
+};
+
+/// By id, or by what comes after the op where that is enough: "transpose.cuda.02".
+const Variant& variant_named(const std::string& name) {
+  if (const Variant* v = find_variant(name); v != nullptr) {
+    if (v->backend == "cuda") return *v;
+    throw std::invalid_argument(
+        v->id + " runs on the processor; klab trace is for CUDA variants" +
+        (variants_of(v->op, "cuda").empty() ? "" : ", such as " + variants_of(v->op, "cuda").front()->id));
+  }
+  std::vector<std::string> names;
+  const Variant* begins = nullptr;
+  int many = 0;
+  for (const Variant& v : variants()) {
+    if (v.backend != "cuda") continue;
+    names.push_back(v.id);
+    if (v.id.starts_with(name)) begins = &v, ++many;
+  }
+  if (many == 1) return *begins;
+  throw NotFound(not_found_text("CUDA variant", name, names));
+}
+
+void require_shape(const Op& op, const std::vector<int64_t>& shape) {
+  std::string dims;
+  for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
+  if (shape.size() != op.dims.size())
+    throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", shape.size(),
+                                            op.name, op.dims.size(), dims));
+  if (!op.valid(shape))
+    throw std::invalid_argument(fmt::format("--shape is not legal for {} ({})", op.name, dims));
+}
+
+void choose_gpu(const std::string& name) {
+  if (name.empty()) return;
+  const simt::GpuModel* gpu = simt::find_gpu(name);
+  if (gpu == nullptr) {
+    std::vector<std::string> names;
+    for (const simt::GpuModel& g : simt::gpus()) names.emplace_back(g.short_name);
+    std::string all;
+    for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
+    throw NotFound(not_found_text("GPU", name, names) + "\nThere are: " + all);
+  }
+  simt::name_gpu(*gpu);
+}
+
+/// Once, on the same inputs as those that are counted on the host: what a profiler watches.
+void call_on_gpu(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape) {
+  std::string why;
+  if (gpu(&why) == nullptr)
+    throw std::invalid_argument(fmt::format("{} cannot run on a GPU here: {}", variant.id, why));
+  if (!variant.device)
+    throw std::invalid_argument(variant.id +
+                                " was not compiled for a GPU: build with the preset cuda or bundle");
+  if (const std::string reason = variant.supported(shape, this_host()); !reason.empty())
+    throw std::invalid_argument(fmt::format("{} cannot run on this GPU: {}", variant.id, reason));
+  const BenchInputs inputs(op, shape, Cache::hot, settings().seed);
+  CrashGuard guard;
+  guard.doing(variant.id + " on the GPU at " + shape_text(op.op, shape));
+  gpu_bind(variant.id, shape, inputs.pointers(0))();
+  fmt::print("{} ran once on {} at {}\n", variant.id, gpu()->name, shape_text(op.op, shape));
+}
+
+int compare(const Options& o, const CountedRun& counted) {
+  const auto list = compare_counters(counted, read_ncu(read_text(o.counters), o.counters), o.counters);
+  if (o.json)
+    fmt::print("{}\n", compared_json(counted.variant, list).dump(2));
+  else
+    fmt::print("{}", compared_text(counted.variant, list));
+  return std::ranges::all_of(list, [](const auto& c) { return !c.rate || c.agrees(); }) ? exit_ok
+                                                                                        : exit_failed;
+}
+
+int run(const Options& o) {
+  choose_gpu(o.gpu);
+  const Variant& variant = variant_named(o.variant);
+  const LabOp& op = *find_op(variant.op);
+  const std::vector<int64_t> shape = o.shape.empty() ? shape_for_counting(op) : o.shape;
+  require_shape(op.op, shape);
+  if (o.on_gpu) {
+    call_on_gpu(op, variant, shape);
+    return exit_ok;
+  }
+  Progress progress;
+  progress.show("counting " + variant.id);
+  TraceView view{.op = &op, .variant = &variant, .run = count_run(op, variant, shape, settings().seed)};
+  if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
+  kernel_resources(&view.no_resources);
+  progress.clear();
+  if (o.metrics) {
+    fmt::print("{}\n", metrics_of(view.run));
+    return exit_ok;
+  }
+  if (!o.counters.empty()) return compare(o, view.run);
+  if (!o.html.empty()) write_file(o.html, trace_html(view));
+  if (o.json)
+    fmt::print("{}\n", trace_json(view).dump(2));
+  else
+    fmt::print("{}", trace_text(view));
+  if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
+  return view.run.findings.empty() && view.run.error.empty() ? exit_ok : exit_failed;
+}
+
+KLAB_COMMAND(
+    {.name = "trace",
+     .summary = "Count what a CUDA variant moves, line by line, without a GPU",
+     .details =
+         "klab trace transpose.cuda.01_naive               at a shape of the lab, made small\n"
+         "klab trace transpose.cuda.01_naive --shape 1024,512 --html trace.html\n"
+         "ncu --csv --metrics $(klab trace VARIANT --metrics) klab trace VARIANT --on-gpu > FILE\n"
+         "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
+         "it\n"
+         "Sectors are pieces of 32 bytes; a request is a warp's turn at one load or store. In "
+         "brackets: as few as\n"
+         "would do. Exit code 1: the executor found something illegal, or a GPU's counts differ; 2: bad "
+         "input.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("variant", o->variant, "a CUDA variant, e.g. transpose.cuda.02_shared_tile")
+           ->required()
+           ->option_text("VARIANT");
+       app.add_option("--shape", o->shape, "this shape, e.g. 256,256")->delimiter(',');
+       app.add_option("--html", o->html, "write a page to this file as well");
+       app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       auto* metrics = app.add_flag("--metrics", o->metrics,
+                                    "print Nsight Compute's names of what is counted, and nothing else");
+       auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,
+                                   "make the same call once on a GPU, uncounted, for a profiler to watch");
+       app.add_option("--counters", o->counters,
+                      "compare with what ncu --csv wrote of that call to this file")
+           ->excludes(metrics)
+           ->excludes(on_gpu);
+       on_gpu->excludes(metrics);
+       app.add_flag("--json", o->json, "for programs");
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,317 @@
+#include "harness/compare/comparison.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/compare/evidence.h"
+
+namespace klab {
+namespace {
+
+constexpr int kFewestSessions = 4;  // below, rounds are compared instead of sessions
+
+class Comparer {
+ public:
+  Comparer(const Recording& base, const Recording& fresh, const ComparisonOptions& options)
+      : options_(options), base_(ladders_of(base)), fresh_(ladders_of(fresh)) {
+    const auto sessions = [](const Recording& run) {
+      std::set<int> all;
+      for (const Row& r : run.rows) all.insert(r.session);
+      return int(all.size());
+    };
+    result_.sessions = sessions(base) >= kFewestSessions && sessions(fresh) >= kFewestSessions;
+    compare_origins(base, fresh);
+    require_repetitions(base, "the base");
+    require_repetitions(fresh, "the new run");
+  }
+
+  CompareResult compare() {
+    for (const auto& [key, base] : base_) {
+      const auto at = fresh_.find(key);
+      std::set<std::string> seen;
+      for (const auto& [session, ladder] : base)
+        for (const auto& [variant, row] : ladder)
+          if (asked(variant) && seen.insert(variant).second)
+            pair_up(*row, base, at == fresh_.end() ? nullptr : &at->second);
+    }
+    list_added();
+    if (result_.changes.empty())
+      throw std::invalid_argument(
+          "nothing to compare: the two runs have no variant at the same shape, threads and cache in common "
+          "(" +
+          std::to_string(result_.missing.size()) + " only in the base, " +
+          std::to_string(result_.added.size()) + " only in the new run); an empty comparison is no pass");
+    judge_all();
+    return std::move(result_);
+  }
+
+ private:
+  bool asked(const std::string& variant) const {
+    const auto& only = options_.only;
+    return only.empty() || std::find(only.begin(), only.end(), variant) != only.end();
+  }
+
+  /// A row that was timed, of any session; or one that says why not.
+  static const Row* row_of(const Sessions& run, const std::string& variant) {
+    const Row* found = nullptr;
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end())
+        if (found == nullptr || (found->seconds.empty() && !at->second->seconds.empty())) found = at->second;
+    return found;
+  }
+
+  static const Row* wrong_row_of(const Sessions& run, const std::string& variant) {
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end() && !at->second->wrong.empty())
+        return at->second;
+    return nullptr;
+  }
+
+  static std::string place(const Row& r) {
+    return fmt::format("{}, {}{}", r.variant, r.size.empty() ? r.shape : r.size,
+                       r.threads > 1 ? fmt::format(", {} threads", r.threads) : ", 1 thread");
+  }
+
+  void compare_origins(const Recording& base, const Recording& fresh) {
+    const auto all = [](const Recording& run, std::string Row::*field) {
+      std::set<std::string> values;
+      for (const Row& r : run.rows) values.insert(r.*field);
+      std::string text;
+      for (const std::string& v : values) text += (text.empty() ? "" : ", ") + v;
+      return text;
+    };
+    const auto machine0 = all(base, &Row::fingerprint), machine1 = all(fresh, &Row::fingerprint);
+    same_machine_ = machine0 == machine1;
+    if (!same_machine_ && options_.absolute)
+      throw std::invalid_argument(
+          fmt::format("absolute times cannot be compared: the base was measured on {}, the new run on {} "
+                      "(machine or build "
+                      "flags differ); without --absolute the ratios to an anchor are",
+                      machine0, machine1));
+    if (!same_machine_)
+      result_.notes.push_back(
+          fmt::format("another machine or build: {} against {}; only ratios are compared, "
+                      "and ratios differ between processors",
+                      machine0, machine1));
+    const auto commit0 = all(base, &Row::commit), commit1 = all(fresh, &Row::commit);
+    if (commit0 != commit1) result_.notes.push_back(fmt::format("commit {} against {}", commit0, commit1));
+    if (!result_.sessions)
+      result_.notes.push_back(
+          fmt::format("one process a run: nothing tells how much processes differ, so changes up to {:.0f} % "
+                      "are put down to "
+                      "that; klab bench --baseline and klab regress measure it",
+                      100 * kOneProcess));
+  }
+
+  void require_repetitions(const Recording& run, const char* name) const {
+    size_t most = 0;
+    bool timed = false, counted = false;
+    std::map<std::string, size_t> rounds;
+    for (const Row& r : run.rows) {
+      most = std::max(most, rounds[key_of(r)] += r.seconds.size());
+      timed = timed || !r.seconds.empty();
+      counted = counted || !r.counts.empty();
+    }
+    if (counted && !timed) return;
+    if (!timed)
+      throw std::invalid_argument(
+          fmt::format("{} holds neither times nor counts: every row was skipped", name));
+    if (most < size_t(kFewestUnits))
+      throw std::invalid_argument(
+          fmt::format("{} has {} round{} a variant; one repetition tells nothing, take at "
+                      "least 15 (klab bench --rounds 15)",
+                      name, most, most == 1 ? "" : "s"));
+  }
+
+  void pair_up(const Row& any, const Sessions& base, const Sessions* fresh) {
+    const Row* before = row_of(base, any.variant);
+    if (before->seconds.empty() && before->counts.empty())
+      return;  // was skipped then; whether it runs now is no comparison
+    const Row* after = fresh ? row_of(*fresh, any.variant) : nullptr;
+    if (after == nullptr) {
+      result_.missing.push_back(place(*before));
+      return;
+    }
+    Change c{.lab = before->lab,
+             .op = before->op,
+             .variant = before->variant,
+             .size = before->size,
+             .shape = before->shape,
+             .cache = temperature(before->cache),
+             .threads = before->threads};
+    if (const Row* wrong = wrong_row_of(*fresh, any.variant)) {
+      c.failed = wrong->wrong;
+      result_.changes.push_back(std::move(c));
+      anchors_.emplace_back();
+      return;
+    }
+    if (!before->counts.empty() && !after->counts.empty()) {
+      compare_counts(c, before->counts, after->counts);
+      result_.changes.push_back(std::move(c));
+      anchors_.emplace_back();
+      return;
+    }
+    if (before->seconds.empty() || after->seconds.empty()) {
+      result_.missing.push_back(
+          place(*before) + " (skipped: " + (after->seconds.empty() ? after->skipped : before->skipped) + ")");
+      return;
+    }
+    const auto middle = [&](const Sessions& run) {
+      std::vector<double> all;
+      for (const auto& [session, ladder] : run)
+        if (const auto at = ladder.find(any.variant); at != ladder.end())
+          all.insert(all.end(), at->second->seconds.begin(), at->second->seconds.end());
+      return median(all);
+    };
+    c.base_seconds = middle(base);
+    c.fresh_seconds = middle(*fresh);
+    if (!options_.absolute) c.machine = ceiling_of(*fresh, any.variant) - ceiling_of(base, any.variant);
+    int disturbed = 0;
+    auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &disturbed);
+    if (list.empty()) {
+      c.reason =
+          disturbed > 0
+              ? fmt::format("other work took the processor in {} {} of the new run", disturbed,
+                            result_.sessions ? "sessions" : "rounds")
+              : "nothing in the same ladder to measure it by: no first rung, library or ceiling in both runs";
+    } else {
+      c.anchor = list.front().name == kCeiling ? "ceiling " + before->ceiling : list.front().name;
+      c.base_units = int(list.front().base.values.size());
+      c.fresh_units = int(list.front().fresh.values.size());
+      c.left_out = list.front().fresh.left_out;
+    }
+    result_.changes.push_back(std::move(c));
+    anchors_.push_back(std::move(list));
+  }
+
+  /// Log of the ceiling beside a variant, up to a constant that is the same in every run; 0 where none was kept.
+  static double ceiling_of(const Sessions& run, const std::string& variant) {
+    std::vector<double> all;
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end())
+        for (size_t i = 0; i < at->second->shares.size(); ++i)
+          all.push_back(-std::log(at->second->seconds[i] * at->second->shares[i]));
+    return all.empty() ? 0 : median(all);
+  }
+
+  /// Counts have no noise: one more is a regression, and needs no statistics.
+  static void compare_counts(Change& c, const std::map<std::string, int64_t>& base,
+                             const std::map<std::string, int64_t>& fresh) {
+    bool more = false, fewer = false, any = false;
+    for (const auto& [name, before] : base) {
+      const auto at = fresh.find(name);
+      if (at == fresh.end()) continue;
+      any = true;
+      if (at->second == before) continue;
+      (at->second > before ? more : fewer) = true;
+      c.reason += fmt::format("{}{} {} -> {}", c.reason.empty() ? "" : ", ", name, before, at->second);
+    }
+    c.anchor = "counts";
+    c.base_units = c.fresh_units = 1;
+    c.judgement.verdict = !any   ? Verdict::undecided
+                          : more ? Verdict::slower
+                                 : (fewer ? Verdict::faster : Verdict::same);
+    if (!any) c.reason = "the two runs count different things";
+  }
+
+  void list_added() {
+    std::set<std::string> listed;
+    for (const auto& [key, fresh] : fresh_)
+      for (const auto& [session, ladder] : fresh)
+        for (const auto& [variant, row] : ladder) {
+          if (!asked(variant) || row->seconds.empty() || !listed.insert(key_of(*row)).second) continue;
+          const auto at = base_.find(key);
+          if (at == base_.end() || row_of(at->second, variant) == nullptr)
+            result_.added.push_back(place(*row));
+        }
+  }
+
+  void judge_all() {
+    std::vector<LogRatios> comparisons;
+    std::vector<size_t> judged;
+    for (size_t i = 0; i < anchors_.size(); ++i) {
+      if (anchors_[i].empty()) continue;
+      const Anchor& k = anchors_[i].front();
+      comparisons.push_back({k.base.values, k.fresh.values, result_.sessions ? 0 : std::log1p(kOneProcess)});
+      judged.push_back(i);
+    }
+    if (comparisons.empty()) return;
+    const auto judgements = judge(comparisons, options_.verdict);
+    for (size_t n = 0; n < judged.size(); ++n) {
+      Change& c = result_.changes[judged[n]];
+      c.judgement = judgements[n];
+      withhold_contradicted(c, anchors_[judged[n]]);
+      withhold_moved(c);
+      const int needed = sessions_needed(c.base_units, int(comparisons.size()), options_.verdict);
+      if (c.judgement.verdict == Verdict::undecided && c.reason.empty() && c.fresh_units < needed)
+        c.reason = fmt::format("too few {}: {} against {}, {} are needed",
+                               result_.sessions ? "sessions" : "rounds", c.fresh_units, c.base_units, needed);
+    }
+  }
+
+  static void withhold_contradicted(Change& c, const std::vector<Anchor>& anchors) {
+    Judgement& j = c.judgement;
+    if (j.verdict != Verdict::slower && j.verdict != Verdict::faster) return;
+    for (size_t i = 1; i < anchors.size(); ++i) {
+      const Shift s = shift_of(anchors[i].base.values, anchors[i].fresh.values, 0.05);
+      const bool contradicts = j.verdict == Verdict::slower ? s.high < j.margin : s.low > -j.margin;
+      if (!contradicts) continue;
+      c.reason = fmt::format("{} against {} ({:+.1f} %), but not against {} ({:+.1f} %): an anchor changed",
+                             j.verdict == Verdict::slower ? "slower" : "faster", anchors[0].name,
+                             100 * std::expm1(j.change.value), anchors[i].name, 100 * std::expm1(s.value));
+      j.verdict = Verdict::undecided;
+      return;
+    }
+  }
+
+  static void withhold_moved(Change& c) {
+    Judgement& j = c.judgement;
+    if (j.verdict != Verdict::slower && j.verdict != Verdict::faster) return;
+    if (std::abs(c.machine) < std::log(kMoved) || std::abs(j.change.value) > std::abs(c.machine)) return;
+    c.reason = fmt::format(
+        "{} by {:+.1f} %, but the machine itself ran at {:.2f} times its speed of then, and that does not "
+        "change all code alike: record the base anew",
+        j.verdict == Verdict::slower ? "slower" : "faster", 100 * std::expm1(j.change.value),
+        std::exp(c.machine));
+    j.verdict = Verdict::undecided;
+  }
+
+  const ComparisonOptions& options_;
+  std::map<std::string, Sessions> base_, fresh_;
+  std::vector<std::vector<Anchor>> anchors_;  // one a change
+  CompareResult result_;
+  bool same_machine_ = true;
+};
+
+}  // namespace
+
+int CompareResult::count(Verdict verdict) const {
+  return int(std::count_if(changes.begin(), changes.end(), [&](const Change& c) {
+    return c.failed.empty() && c.judgement.verdict == verdict;
+  }));
+}
+
+CompareResult compare_runs(const Recording& base, const Recording& fresh, const ComparisonOptions& options) {
+  return Comparer(base, fresh, options).compare();
+}
+
+int exit_code_of(const CompareResult& result, bool strict) {
+  bool failed = false;
+  for (const Change& c : result.changes) failed = failed || !c.failed.empty();
+  if (failed || result.count(Verdict::slower) > 0) return 1;
+  const int undecided = result.count(Verdict::undecided);
+  return undecided == int(result.changes.size()) || (strict && undecided > 0) ? 2 : 0;
+}
+
+std::string key_of(const Row& r) {
+  return fmt::format("{}|{}|{}|{}", r.variant, r.shape, r.threads, temperature(r.cache));
+}
+std::string key_of(const Change& c) {
+  return fmt::format("{}|{}|{}|{}", c.variant, c.shape, c.threads, c.cache);
+}
+
+}  // namespace klab

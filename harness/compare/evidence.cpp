@@ -1,0 +1,176 @@
+#include "harness/compare/evidence.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+
+#include "harness/compare/comparison.h"
+#include "harness/core/registry.h"
+
+namespace klab {
+namespace {
+
+constexpr size_t kMostRounds = 60;  // more rounds of one process are merged into so many: neighbors are alike
+constexpr size_t kCleanRounds = 3;  // a session needs this many that nothing disturbed
+
+std::string ladder_key(const Row& r) {
+  return fmt::format("{}|{}|{}|{}", r.op, r.shape, r.threads, temperature(r.cache));
+}
+
+bool is_peer(const std::string& id) {
+  const Variant* v = find_variant(id);
+  return v != nullptr && v->peer;
+}
+
+/// How much of the time the threads of each variant wait anyway, when nothing else runs: waking up takes time, too.
+using Waits = std::map<std::string, double>;
+
+Waits usual_waits(const Sessions& run) {
+  std::map<std::string, std::vector<double>> all;
+  for (const auto& [session, ladder] : run)
+    for (const auto& [id, row] : ladder)
+      all[id].insert(all[id].end(), row->waited.begin(), row->waited.end());
+  Waits usual;
+  for (const auto& [id, waits] : all)
+    if (!waits.empty()) usual[id] = median(waits);
+  return usual;
+}
+
+bool disturbed(const Row& r, size_t round, const Waits& usual) {
+  if (round >= r.waited.size()) return false;
+  const auto at = usual.find(r.variant);
+  return r.waited[round] > kDisturbed + (at == usual.end() ? 0 : 2 * at->second);
+}
+
+/// log(time / time of the anchor) of the rounds in which nothing disturbed either.
+std::vector<double> clean_rounds(const Row& row, const std::map<std::string, const Row*>& ladder,
+                                 const std::string& anchor, const Waits& usual) {
+  std::vector<double> list;
+  const Row* other = nullptr;
+  if (anchor != kCeiling && anchor != kClock) {
+    const auto at = ladder.find(anchor);
+    if (at == ladder.end() || at->second->seconds.size() != row.seconds.size()) return list;
+    other = at->second;
+  }
+  for (size_t i = 0; i < row.seconds.size(); ++i) {
+    if (disturbed(row, i, usual) || (other != nullptr && disturbed(*other, i, usual))) continue;
+    if (anchor == kCeiling) {
+      if (row.shares.empty()) return {};
+      // The ceiling uses as many threads as the ladder: what held up any variant may have held it up as well.
+      const bool held_up = std::any_of(ladder.begin(), ladder.end(),
+                                       [&](const auto& entry) { return disturbed(*entry.second, i, usual); });
+      if (!held_up) list.push_back(-std::log(row.shares[i]));
+    } else {
+      list.push_back(std::log(row.seconds[i]) - (other ? std::log(other->seconds[i]) : 0));
+    }
+  }
+  return list;
+}
+
+/// Hardware threads that other work kept busy in the middle session; 0 where nobody knows.
+double usual_others(const Sessions& run) {
+  std::vector<double> all;
+  for (const auto& [session, ladder] : run)
+    for (const auto& [id, row] : ladder)
+      if (row->others) all.push_back(*row->others);
+  return all.empty() ? 0 : median(all);
+}
+
+/// What nobody has to wait for may still be slowed by others: they use the same caches, memory and power, and some
+/// variants need more of those than their anchors do.
+struct Quiet {
+  Waits usual;
+  double others = 0;  // hardware threads; sessions beside more other work than this are left out
+};
+
+/// One number a session; or the rounds themselves.
+Units units_of(const Sessions& run, const std::string& variant, const std::string& anchor, bool sessions,
+               const Quiet& quiet) {
+  Units units;
+  for (const auto& [session, ladder] : run) {
+    const auto at = ladder.find(variant);
+    if (at == ladder.end() || at->second->seconds.empty()) continue;
+    const bool crowded = at->second->others.value_or(0) > quiet.others;
+    const auto rounds =
+        crowded ? std::vector<double>() : clean_rounds(*at->second, ladder, anchor, quiet.usual);
+    if (!sessions) {
+      units.values.insert(units.values.end(), rounds.begin(), rounds.end());
+      units.left_out += int(at->second->seconds.size() - rounds.size());
+    } else if (rounds.size() < std::min(kCleanRounds, at->second->seconds.size())) {
+      ++units.left_out;
+    } else {
+      units.values.push_back(pseudo_median(rounds));
+    }
+  }
+  if (!sessions && units.values.size() > kMostRounds) {
+    const size_t piece = (units.values.size() + kMostRounds - 1) / kMostRounds;
+    std::vector<double> merged;
+    for (size_t i = 0; i < units.values.size(); i += piece)
+      merged.push_back(
+          pseudo_median(std::span(units.values).subspan(i, std::min(piece, units.values.size() - i))));
+    units.values = std::move(merged);
+  }
+  return units;
+}
+
+/// How well the units repeat: median distance from their median.
+double spread_of(const std::vector<double>& values) {
+  const double middle = median(values);
+  std::vector<double> away;
+  for (const double v : values) away.push_back(std::abs(v - middle));
+  return median(away);
+}
+
+/// First rung, libraries and ceiling, as far as the base has them.
+std::vector<std::string> names_of(const std::string& variant, const Sessions& base) {
+  std::set<std::string> ids;
+  for (const auto& [session, ladder] : base)
+    for (const auto& [id, row] : ladder)
+      if (!row->seconds.empty()) ids.insert(id);
+  const std::string own = variant.substr(0, variant.rfind('.') + 1);
+  std::vector<std::string> names;
+  bool first = true;
+  for (const std::string& id : ids) {  // in the order of rungs
+    const bool naive = first && id.starts_with(own) && !is_peer(id);
+    if (naive) first = false;
+    if ((naive || is_peer(id)) && id != variant) names.push_back(id);
+  }
+  names.emplace_back(kCeiling);
+  return names;
+}
+
+}  // namespace
+
+std::string temperature(const std::string& cache) { return cache.substr(0, cache.find(':')); }
+
+std::map<std::string, Sessions> ladders_of(const Recording& run) {
+  std::map<std::string, Sessions> ladders;
+  for (const Row& r : run.rows) ladders[ladder_key(r)][r.session][r.variant] = &r;
+  return ladders;
+}
+
+std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base, const Sessions& fresh,
+                               bool sessions, bool absolute, int* left_out) {
+  std::vector<Anchor> list;
+  const Quiet quiet{usual_waits(base), std::min(usual_others(base), usual_others(fresh)) + kOthers};
+  *left_out = 0;
+  for (const std::string& name : absolute ? std::vector<std::string>{kClock} : names_of(variant, base)) {
+    Anchor a{name, units_of(base, variant, name, sessions, quiet),
+             units_of(fresh, variant, name, sessions, quiet)};
+    *left_out = std::max(*left_out, a.fresh.left_out);
+    if (int(a.base.values.size()) < kFewestUnits || int(a.fresh.values.size()) < kFewestUnits) continue;
+    a.spread = spread_of(a.base.values);
+    list.push_back(std::move(a));
+  }
+  // An anchor that lost much to other work serves only where there is no better one.
+  std::stable_sort(list.begin(), list.end(), [](const Anchor& a, const Anchor& b) {
+    const bool a_whole = a.fresh.left_out <= a.base.left_out, b_whole = b.fresh.left_out <= b.base.left_out;
+    return a_whole != b_whole ? a_whole : a.spread < b.spread;
+  });
+  return list;
+}
+
+}  // namespace klab

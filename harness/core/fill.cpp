@@ -1,0 +1,152 @@
+#include "harness/core/fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "harness/core/element.h"
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+// Which tensor and which element a value is drawn for.
+struct Place {
+  const Dims& dims;
+  size_t tensor;
+  int64_t index;
+
+  // (-1)^(sum of indices): a checkerboard alternates along every dimension, so sums cancel whichever one they
+  // run over.
+  double checkerboard() const {
+    int64_t rest = index, sum = 0;
+    for (size_t d = dims.size(); d-- > 0;) {
+      sum += rest % dims[d];
+      rest /= dims[d];
+    }
+    return sum % 2 ? -1.0 : 1.0;
+  }
+};
+
+double normal(Generator& g) { return std::normal_distribution<double>()(g); }
+double uniform(Generator& g) { return std::uniform_real_distribution<double>()(g); }
+
+// Tensors with even and odd positions differ: were the factors of a product both denormal or both
+// alternating, the products would all vanish or all agree.
+double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
+  const bool first = at.tensor % 2 == 0;
+  switch (pattern) {
+    case Pattern::random:
+      return normal(g);
+    case Pattern::constant:
+      return 0.1 * double(1 + at.tensor);
+    case Pattern::cancelling:
+      return (first ? at.checkerboard() : 1.0) * (1000.0 + 1e-3 * normal(g));
+    case Pattern::denormal: {
+      if (first || g() % 2) return 1e-39 * normal(g);
+      // Small enough that a sum over these does not amplify an underflow before it, of which the bound knows
+      // nothing.
+      return (2 * uniform(g) - 1) / std::sqrt(double(volume(at.dims)));
+    }
+    case Pattern::huge:
+      return huge * (2 * uniform(g) - 1);
+  }
+  return 0;
+}
+
+constexpr double kBelowOne = 0x1.fffffep-1;  // the last float before 1
+
+double draw_unit(Pattern pattern, const Place& at, Generator& g) {
+  switch (pattern) {
+    case Pattern::random:
+      return std::min(uniform(g), kBelowOne);
+    case Pattern::constant:
+      return std::min(0.3 + 0.1 * double(at.tensor), kBelowOne);
+    case Pattern::cancelling: {
+      const uint64_t cells = uint64_t{1} << g() % 12;
+      return double(g() % cells) / double(cells);
+    }
+    case Pattern::denormal: {
+      constexpr double choices[] = {0.0, 1e-40, 0x1p-126, 0x1p-24, 0x1p-12};
+      return choices[g() % 5];
+    }
+    case Pattern::huge: {
+      constexpr double choices[] = {0.0, 0.5, 1 - 0x1p-22, 1 - 0x1p-23, kBelowOne};
+      return choices[g() % 5];
+    }
+  }
+  return 0;
+}
+
+double draw_integer(Element element, Pattern pattern, Generator& g) {
+  const double high = std::min(largest(element), 1000.0);
+  const double low = element == Element::u8 || element == Element::u32 ? 0 : -high;
+  switch (pattern) {
+    case Pattern::constant:
+      return 1;
+    case Pattern::denormal:
+      return double(g() % 2);
+    case Pattern::huge:
+      return g() % 2 ? high : low;
+    default:
+      return std::floor(low + (high - low + 1) * uniform(g));
+  }
+}
+
+}  // namespace
+
+const char* name_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::random:
+      return "random";
+    case Pattern::constant:
+      return "constant";
+    case Pattern::cancelling:
+      return "cancelling";
+    case Pattern::denormal:
+      return "denormal";
+    case Pattern::huge:
+      return "huge";
+  }
+  return "?";
+}
+
+void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
+          std::span<void* const> pointers, Pattern pattern, double huge, Generator& random) {
+  for (size_t k = 0; k < specs.size(); ++k) {
+    const TensorSpec& spec = specs[k];
+    if (spec.role == Role::output) continue;
+    const int64_t n = volume(spec.dims);
+    if (spec.draw == Draw::arranged) {
+      if (n > 0) std::memset(pointers[k], 0, size_t(n * size_of(spec.element)));
+      continue;
+    }
+    const double limit = largest(spec.element);
+    for (int64_t i = 0; i < n; ++i) {
+      const Place at{spec.dims, k, i};
+      const double value = is_integer(spec.element)  ? draw_integer(spec.element, pattern, random)
+                           : spec.draw == Draw::unit ? draw_unit(pattern, at, random)
+                                                     : draw_real(pattern, huge, at, random);
+      store(spec.element, pointers[k], i, std::clamp(value, -limit, limit));
+    }
+  }
+  if (op.arrange) op.arrange(shape, pointers, random);
+}
+
+void copy_given(const std::vector<TensorSpec>& specs, const Tensors& from, Tensors& to) {
+  for (size_t k = 0; k < specs.size(); ++k) {
+    if (specs[k].role == Role::output || from[k].bytes() == 0) continue;
+    if (from[k].bytes() == to[k].bytes()) {
+      std::memcpy(to[k].data(), from[k].data(), size_t(from[k].bytes()));
+    } else {
+      std::copy_n(from[k].as<float>(), volume(specs[k].dims), to[k].as<double>());
+    }
+  }
+}
+
+void poison_outputs(const std::vector<TensorSpec>& specs, Tensors& tensors) {
+  for (size_t k = 0; k < specs.size(); ++k)
+    if (specs[k].role == Role::output) tensors[k].poison();
+}
+
+}  // namespace klab

@@ -1,0 +1,39 @@
+// What test tensors hold: the patterns inputs are drawn in.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "harness/core/buffers.h"
+#include "harness/core/op.h"
+
+namespace klab {
+
+/// How inputs are made. All but `random` are hard on purpose: rounding errors no longer behave as a random
+/// walk there, so they are held to the proven bound only.
+///
+///              Draw::real                                       Draw::unit
+/// random       standard normal                                  uniform
+/// constant     one value a tensor: all roundings lean one way   one value a tensor: every sample meets the
+/// same cells cancelling   large, signs alternating along every dimension   cell borders, k/2^j denormal
+/// about 1e-39, mixed with ordinary values          0, denormals, the first steps above 0 huge         up to
+/// the lab's `huge`                           0, 1/2 and the last values below 1
+enum class Pattern { random, constant, cancelling, denormal, huge };
+inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::constant, Pattern::cancelling,
+                                        Pattern::denormal, Pattern::huge};
+const char* name_of(Pattern pattern);
+inline bool is_hard(Pattern pattern) { return pattern != Pattern::random; }
+
+/// Draws inputs and accumulated tensors of the variants' view, then lets the contract arrange them. Outputs
+/// are left alone. Equal generators give equal tensors. `huge` bounds Pattern::huge.
+void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
+          std::span<void* const> pointers, Pattern pattern, double huge, Generator& random);
+
+/// Copies inputs and accumulated tensors between views of one op, f32 to f64 on the way where needed. Outputs
+/// are left alone.
+void copy_given(const std::vector<TensorSpec>& specs, const Tensors& from, Tensors& to);
+
+/// Poisons the outputs.
+void poison_outputs(const std::vector<TensorSpec>& specs, Tensors& tensors);
+
+}  // namespace klab

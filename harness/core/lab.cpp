@@ -1,0 +1,75 @@
+#include "harness/core/lab.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace klab {
+namespace {
+
+std::vector<Lab>& storage() {
+  static std::vector<Lab> list;
+  return list;
+}
+
+[[noreturn]] void refuse(const char* what, const std::string& name, const Lab& a, const Lab& b) {
+  std::fprintf(stderr, "klab: two labs %s %s:\n  %s\n  %s\n", what, name.c_str(), a.file.c_str(),
+               b.file.c_str());
+  std::exit(2);
+}
+
+}  // namespace
+
+LabRegistrar::LabRegistrar(const char* file, Lab lab) {
+  lab.file = file;
+  const size_t slash = lab.file.rfind('/');
+  const size_t before = lab.file.rfind('/', slash - 1);
+  lab.id = lab.file.substr(before + 1, slash - before - 1);
+  auto& list = storage();
+  for (const Lab& other : list) {
+    if (other.id == lab.id) refuse("are called", lab.id, other, lab);
+    for (const LabOp& a : other.ops)
+      for (const LabOp& b : lab.ops)
+        if (a.op.name == b.op.name) refuse("teach", a.op.name, other, lab);
+  }
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), lab, [](const Lab& a, const Lab& b) { return a.id < b.id; });
+  list.insert(at, std::move(lab));
+}
+
+const std::vector<Lab>& labs() { return storage(); }
+
+const Lab* lab_of(const std::string& op) {
+  for (const Lab& lab : labs())
+    for (const LabOp& entry : lab.ops)
+      if (entry.op.name == op) return &lab;
+  return nullptr;
+}
+
+const LabOp* find_op(const std::string& op) {
+  for (const Lab& lab : labs())
+    for (const LabOp& entry : lab.ops)
+      if (entry.op.name == op) return &entry;
+  return nullptr;
+}
+
+int64_t size_of(Element element) {
+  switch (element) {
+    case Element::f64:
+    case Element::i64:
+      return 8;
+    case Element::f32:
+    case Element::i32:
+    case Element::u32:
+      return 4;
+    case Element::f16:
+    case Element::bf16:
+      return 2;
+    case Element::i8:
+    case Element::u8:
+      return 1;
+  }
+  return 0;
+}
+
+}  // namespace klab

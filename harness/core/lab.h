@@ -1,0 +1,87 @@
+// A lab: which ops it teaches, at which sizes they are checked and timed.
+//
+// labs/NN_name/lab.cpp ends with KLAB_LAB({...}); that is where an op meets the harness.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/core/op.h"
+
+namespace klab {
+
+/// Where the operands are when the clock starts.
+enum class Cache {
+  hot,   // the same buffers every time
+  cold,  // each call takes the next of several copies; the others fill the last-level cache several times
+};
+
+struct BenchShape {
+  std::string name;            // "1024 cubed", printed
+  std::vector<int64_t> shape;  // in the order of the contract's dims
+  Cache cache = Cache::hot;
+  bool tour = false;  // part of `klab run`; one a lab op, small enough for the naive rung
+};
+
+struct LabOp {
+  Op op;
+  std::vector<BenchShape> bench;
+  /// Sizes tried for each dimension; the variants' tiles are added. One list serves all dimensions that have none.
+  std::vector<std::vector<int64_t>> check;
+  double check_flops = 5e7;  // shapes that cost more are left out of the check
+  std::string
+      limit;  // the ceiling the op approaches: "fma" | "copy" | "update" (in place) | "read" | "gather"
+  /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
+  double huge = 1e15;
+  /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
+  /// the same units. The check of CUDA on the host goes by it.
+  double (*busiest)(ShapeView shape) = nullptr;
+};
+
+/// What somebody says one idea brings. The report puts beside it what two rungs that differ by it show here.
+struct Claim {
+  std::string text;          // "shared memory"
+  std::string by;            // who says so, and of what
+  double low = 0, high = 0;  // speedup
+  std::string variant;       // id of the rung with the idea; may be one that this build does not have
+  std::string over;          // id of the rung without
+};
+
+/// What `klab run LAB` tells a lab that has a run of its own.
+struct LabRun {
+  uint64_t seed = 1;
+  std::function<bool()> stop;  // asks whether to end early; what was measured is still printed
+  std::function<void(const std::string&)> status;  // one line, written over by the next; "" clears it
+};
+
+struct Lab {
+  std::string id;        // 05_matmul, from the folder
+  std::string title;     // "Matrix product: the memory hierarchy"
+  std::string question;  // one sentence
+  std::vector<LabOp> ops;
+  std::vector<Claim> claims;
+  std::vector<std::string> commands;  // of a lab that is a program: those that run it, without "klab"
+  /// The ladder of a lab whose variants are no kernels: prints it. False when a rung turned out wrong. May be empty.
+  std::function<bool(const LabRun&)> run = {};
+  std::string file;  // labs/05_matmul/lab.cpp
+};
+
+/// All labs in order.
+const std::vector<Lab>& labs();
+
+/// The lab and the op entry that own an op; nullptr when no lab teaches it.
+const Lab* lab_of(const std::string& op);
+const LabOp* find_op(const std::string& op);
+
+/// Adds a lab; the id comes from the folder of `file`. A second lab of that name, or a second lab teaching the
+/// same op, ends the program naming both.
+class LabRegistrar {
+ public:
+  LabRegistrar(const char* file, Lab lab);
+};
+
+}  // namespace klab
+
+#define KLAB_LAB(...) const ::klab::LabRegistrar klab_lab_registrar(__FILE__, __VA_ARGS__)

@@ -1,0 +1,152 @@
+#include "harness/core/registry.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <tuple>
+
+#include "harness/core/lab.h"
+
+namespace klab {
+namespace {
+
+// A function's static, so that it exists before the first registrar, in whatever order files are initialized.
+std::vector<Variant>& storage() {
+  static std::vector<Variant> list;
+  return list;
+}
+
+/// Where CUDA variants can run; the order of registration is not known, so that the one without a condition is asked last.
+std::vector<CudaPlace>& cuda_places() {
+  static std::vector<CudaPlace> list;
+  return list;
+}
+
+std::function<void()> bind_cuda(const std::string& id, ShapeView shape, std::span<void* const> pointers) {
+  const CudaPlace* fallback = nullptr;
+  for (const CudaPlace& place : cuda_places()) {
+    if (place.chosen == nullptr)
+      fallback = &place;
+    else if (place.chosen())
+      return place.bind(id, shape, pointers);
+  }
+  if (fallback == nullptr) throw std::logic_error(id + ": this program has nothing that executes CUDA");
+  return fallback->bind(id, shape, pointers);
+}
+
+/// Labs are registered in no order with variants, so that this is asked when a variant is called.
+const Op& op_of(const std::string& name) {
+  const LabOp* op = find_op(name);
+  if (op == nullptr) throw std::invalid_argument("no lab teaches " + name);
+  return op->op;
+}
+
+/// Another form of the same CUDA file? Then `known` learns it.
+bool join(Variant& known, Variant& other) {
+  if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
+  for (Variant::Bind Variant::*form : {&Variant::host, &Variant::host_traced, &Variant::device}) {
+    if (!(other.*form)) continue;
+    if (known.*form) return false;
+    known.*form = std::move(other.*form);
+  }
+  return true;
+}
+
+}  // namespace
+
+void name_from_path(Variant& v, const std::string& path) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t i = 0; i <= path.size(); ++i) {
+    if (i < path.size() && path[i] != '/') continue;
+    if (i > begin) parts.push_back(path.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  const size_t n = parts.size();
+  if (n < 3) throw std::invalid_argument("variant path '" + path + "' is not <op>/<backend>/<rung>.<ext>");
+  v.op = parts[n - 3];
+  v.backend = parts[n - 2];
+  v.rung = parts[n - 1].substr(0, parts[n - 1].find('.'));
+  v.id = v.op + "." + v.backend + "." + v.rung;
+}
+
+void register_variant(Variant variant) {
+  auto& list = storage();
+  const auto key = [](const Variant& v) { return std::tie(v.op, v.backend, v.rung); };
+  const auto at = std::lower_bound(list.begin(), list.end(), variant,
+                                   [&](const Variant& a, const Variant& b) { return key(a) < key(b); });
+  if (at != list.end() && at->id == variant.id) {
+    if (join(*at, variant)) return;
+    std::fprintf(stderr, "klab: two variants are called %s:\n  %s:%d\n  %s:%d\nRename one of the files.\n",
+                 variant.id.c_str(), at->file.c_str(), at->line, variant.file.c_str(), variant.line);
+    std::exit(2);
+  }
+  if (variant.backend == "cuda")
+    variant.bind = [id = variant.id](ShapeView shape, std::span<void* const> pointers) {
+      return bind_cuda(id, shape, pointers);
+    };
+  list.insert(at, std::move(variant));
+}
+
+void register_variant(const Registration& r) {
+  Variant v;
+  v.file = r.file;
+  v.line = r.line;
+  name_from_path(v, v.file);
+  // Its function is called as the contract of its folder says.
+  if (v.op != r.contract) {
+    std::fprintf(
+        stderr, "klab: %s:%d registers a variant of %.*s in the folder of %s.\nMove it to kernels/%.*s/%s.\n",
+        r.file, r.line, int(r.contract.size()), r.contract.data(), v.op.c_str(), int(r.contract.size()),
+        r.contract.data(), v.backend.c_str());
+    std::exit(2);
+  }
+  const auto rung_of = [&](std::string_view op, std::string_view rung) {
+    return rung.empty() || op.empty() ? std::string()
+                                      : std::string(op) + "." + v.backend + "." + std::string(rung);
+  };
+  v.parent = rung_of(v.op, r.parent);
+  v.forward = rung_of(r.forward_contract, r.forward);
+  v.numerics = r.numerics;
+  v.tiles = r.tiles;
+  v.expect = {r.expect.shape, r.expect.over_parent};
+  v.peer = r.peer;
+  v.pinned = r.pinned;
+  v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
+    return supported ? op_of(op).supported(supported, shape, host) : std::string();
+  };
+  Variant::Bind Variant::*slot = r.form == Form::cpu           ? &Variant::bind
+                                 : r.form == Form::host        ? &Variant::host
+                                 : r.form == Form::host_traced ? &Variant::host_traced
+                                                               : &Variant::device;
+  v.*slot = [op = v.op, run = r.run](ShapeView shape, std::span<void* const> pointers) {
+    return op_of(op).bind(run, shape, pointers);
+  };
+  register_variant(std::move(v));
+}
+
+void add_cuda_place(CudaPlace place) { cuda_places().push_back(std::move(place)); }
+
+const std::vector<Variant>& variants() { return storage(); }
+
+const Variant* find_variant(const std::string& id) {
+  for (const Variant& v : variants())
+    if (v.id == id) return &v;
+  return nullptr;
+}
+
+std::vector<const Variant*> variants_of(const std::string& op, const std::string& backend) {
+  std::vector<const Variant*> found;
+  for (const Variant& v : variants())
+    if (v.op == op && (backend.empty() || v.backend == backend)) found.push_back(&v);
+  return found;
+}
+
+const Variant* naive_of(const Variant& variant) {
+  for (const Variant& v : variants())
+    if (v.op == variant.op && v.backend == variant.backend && !v.peer) return &v;
+  return &variant;
+}
+
+}  // namespace klab

@@ -1,0 +1,33 @@
+// Where klab's own files are, and what the header of a variant says.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "harness/core/registry.h"
+
+namespace klab {
+
+/// The folder that holds kernels/ and labs/: $KLAB_ROOT, or the one this program was compiled from, or the
+/// nearest above the program. Empty when there is none (a program copied elsewhere alone).
+std::filesystem::path source_root();
+
+/// kernels/<op>/<backend>/<rung>.<ext>, whatever path the compiler was given.
+std::string source_path(const Variant& variant);
+
+/// What a variant's section in its lesson is called: the rung, and before it the backend where that is not the CPU,
+/// "cuda.03_padded".
+std::string section_name(const Variant& variant);
+
+/// labs/<id>/README.md
+std::string lesson_path(const std::string& lab_id);
+
+/// The whole file. Throws std::runtime_error naming it.
+std::string read_text(const std::filesystem::path& file);
+
+/// The header of a variant's file: "CHANGE" -> its text in one line; likewise EXPECT, NUMERICS, NEEDS, TRIED.
+/// Keys that the header lacks are absent.
+std::map<std::string, std::string> header_of(const std::string& source_text);
+
+}  // namespace klab

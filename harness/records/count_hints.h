@@ -1,0 +1,25 @@
+// What the counts of a kernel advise: which line moves more than it must, and which rung no longer does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/records/counts.h"
+
+namespace klab {
+
+enum class Waste { load_sectors, store_sectors, conflicts, collisions, lanes };
+
+struct Hint {
+  Waste waste = Waste::load_sectors;
+  std::string file;
+  int line = 0;
+  int64_t excess = 0;  // sectors, wavefronts or lanes that could be saved
+  std::string text;    // "32.0 sectors a request where 4.0 would do; neighbouring lanes are 1024 bytes apart"
+  std::string rung;    // id of the first later rung of the ladder without this waste; empty: none
+};
+
+/// Worst first. Counts later rungs at the same shape to find what mends it.
+std::vector<Hint> hints_of(const LabOp& op, const CountedRun& run);
+
+}  // namespace klab

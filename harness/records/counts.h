@@ -1,0 +1,69 @@
+// What one call of a CUDA variant does, counted on the host: requests, sectors, bank conflicts, line by line. Exact, and
+// the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
+#include "harness/records/rows.h"
+#include "harness/simt/finding.h"
+#include "harness/simt/profile.h"
+
+namespace klab {
+
+/// One kind of access in one line of the source.
+struct LineCounts {
+  std::string file;  // as the compiler was given it
+  int line = 0;
+  simt::Space space = simt::Space::global;
+  bool write = false, atomic = false, async = false;
+  unsigned width = 0;  // bytes a lane
+  int64_t stride = 0;  // bytes between neighbouring lanes, in the first request of several
+  simt::Counts counts;
+  /// Sectors and wavefronts that a better order of the same accesses would save.
+  int64_t excess() const;
+};
+
+struct CountedRun {
+  std::string variant;
+  std::vector<int64_t> shape;
+  uint64_t seed = 1;
+  std::vector<simt::LaunchRecord> launches;  // equal ones together
+  std::vector<LineCounts> lines;             // by file and line
+  std::vector<simt::Finding> findings;
+  std::string error;  // the launch that failed; then the rest holds what was seen until then
+  Cost compulsory;    // by the contract
+  double moved = 0;   // bytes of all global sectors: between L1 and L2, if L1 catches nothing
+};
+
+/// Runs a CUDA variant once on the host, on random inputs, watching every access. Throws std::invalid_argument where it
+/// cannot be run there, with the reason.
+CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed);
+
+/// The sum of the lines for which `wanted` says yes.
+template <class F>
+simt::Counts sum_of(const CountedRun& run, F wanted) {
+  simt::Counts sum;
+  for (const LineCounts& l : run.lines)
+    if (wanted(l)) sum.add(l.counts);
+  return sum;
+}
+
+/// Totals by name, as rows carry them. What is zero because the kernel has no such access is left out.
+std::map<std::string, int64_t> counts_of(const CountedRun& run);
+
+/// The lab's first shape, halved until a watched run takes well under a second.
+std::vector<int64_t> shape_for_counting(const LabOp& op);
+
+/// Rows without times, for CUDA variants where there is no GPU: why, and the counts of one call. Empty for variants of
+/// the processor, and where there is a GPU.
+std::vector<Row> counted_rows(const LabOp& op, std::span<const Variant* const> variants);
+/// Adds those of variants given by id, whatever their op.
+void append_counts(Recording& run, const std::vector<std::string>& variants);
+
+}  // namespace klab

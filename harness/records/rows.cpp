@@ -1,0 +1,186 @@
+#include "harness/records/rows.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/simt/occupancy.h"
+
+namespace klab {
+namespace {
+
+const Series* timed(const Ladder& ladder, const std::string& variant) {
+  for (const Series& s : ladder.series)
+    if (s.variant == variant && !s.seconds.empty()) return &s;
+  return nullptr;
+}
+
+const Series* best_peer(const Ladder& ladder) {
+  const Series* best = nullptr;
+  for (const Series& s : ladder.series) {
+    const Variant* v = find_variant(s.variant);
+    if (v == nullptr || !v->peer || s.seconds.empty()) continue;
+    if (best == nullptr || median(s.seconds) < median(best->seconds)) best = &s;
+  }
+  return best;
+}
+
+/// How many times faster `row` is than `other`; empty without one, and for a variant against itself.
+std::optional<Estimate> speedup(const Series* other, const Series& row) {
+  if (other == nullptr || other == &row) return std::nullopt;
+  return ratio_interval(other->seconds, row.seconds);
+}
+
+std::string shape_text(const Ladder& ladder) {
+  const LabOp* op = find_op(ladder.op);
+  std::string text;
+  for (size_t d = 0; d < ladder.shape.shape.size(); ++d)
+    text += fmt::format("{}{}={}", d ? " " : "", op && d < op->op.dims.size() ? op->op.dims[d] : "?",
+                        ladder.shape.shape[d]);
+  return text;
+}
+
+std::string verdict_of(const std::optional<Estimate>& over_parent, double expected) {
+  if (!over_parent) return "";
+  if (over_parent->low >= expected) return "held";
+  return over_parent->high < expected ? "not held" : "undecided";
+}
+
+void add_ceiling(Row& row, const Ladder& ladder) {
+  const size_t rounds = row.seconds.size();
+  if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != rounds) return;
+  row.ceiling = ladder.ceiling;
+  row.ceiling_per_second = median(ladder.ceiling_per_second);
+  std::vector<double> shares(rounds);
+  for (size_t i = 0; i < rounds; ++i)
+    shares[i] = ladder.ceiling_work / row.seconds[i] / ladder.ceiling_per_second[i];
+  row.of_ceiling = median_interval(shares);
+  row.shares = std::move(shares);
+  if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
+    row.error = "above its ceiling: measurement error";
+}
+
+nlohmann::json as_json(const std::optional<Estimate>& e) {
+  if (!e) return nullptr;
+  return {{"value", e->value}, {"low", e->low}, {"high", e->high}};
+}
+
+nlohmann::json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
+}  // namespace
+
+std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& machine) {
+  std::vector<Row> rows;
+  const Series* peer = best_peer(ladder);
+  for (const Series& s : ladder.series) {
+    const Variant* v = find_variant(s.variant);
+    Row row{.fingerprint = fingerprint(machine),
+            .commit = machine.commit + (machine.dirty ? "-dirty" : ""),
+            .lab = lab.id,
+            .op = ladder.op,
+            .variant = s.variant,
+            .backend = v ? v->backend : "",
+            .instruction_set = machine.instruction_set,
+            .size = ladder.shape.name,
+            .shape = shape_text(ladder),
+            .cache = ladder.cache,
+            .threads = ladder.threads,
+            .iterations = s.iterations,
+            .skipped = s.skipped,
+            .wrong = s.wrong,
+            .bytes = ladder.cost.bytes,
+            .flops = ladder.cost.flops,
+            .needs = needs_of(s.variant, {})};
+    if (!s.seconds.empty()) {
+      row.seconds = s.seconds;
+      row.others = std::round(ladder.others * 1e3) / 1e3;
+      row.worst_error = s.worst_error;
+      if (s.waited.size() == s.seconds.size())
+        for (const double w : s.waited) row.waited.push_back(std::round(w * 1e3) / 1e3);
+      if (ladder.line_ns.size() == s.seconds.size())
+        for (const double ns : ladder.line_ns) row.line_ns.push_back(std::round(ns));
+      require_times(s.seconds);
+      row.time = median_interval(s.seconds);
+      if (v != nullptr) {
+        const Variant* naive = naive_of(*v);
+        row.over_naive = speedup(naive ? timed(ladder, naive->id) : nullptr, s);
+        row.over_parent = speedup(timed(ladder, v->parent), s);
+        if (!v->expect.shape.empty() && v->expect.shape == ladder.shape.shape) {
+          row.expected = v->expect.over_parent;
+          row.verdict = verdict_of(row.over_parent, *row.expected);
+        }
+      }
+      row.over_peer = speedup(peer, s);
+      if (row.over_peer) row.peer = peer->variant;
+      add_ceiling(row, ladder);
+    } else if (row.skipped.empty() && row.wrong.empty()) {
+      row.skipped = "interrupted before its first round";
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+nlohmann::json to_json(const Row& r) {
+  nlohmann::json j = {{"fingerprint", r.fingerprint},
+                      {"commit", r.commit},
+                      {"lab", r.lab},
+                      {"op", r.op},
+                      {"variant", r.variant},
+                      {"backend", r.backend},
+                      {"instruction_set", r.instruction_set},
+                      {"size", r.size},
+                      {"shape", r.shape},
+                      {"cache", r.cache},
+                      {"threads", r.threads},
+                      {"session", r.session},
+                      {"rounds", r.seconds.size()},
+                      {"iterations", r.iterations},
+                      {"skipped", text_or_null(r.skipped)},
+                      {"wrong", text_or_null(r.wrong)},
+                      {"bytes", r.bytes},
+                      {"flops", r.flops}};
+  if (r.seconds.empty()) {
+    if (!r.counts.empty()) j["counts"] = r.counts;
+    if (!r.needs.empty()) j["needs"] = r.needs;
+    return j;
+  }
+  j["confidence"] = r.time.confidence;
+  j["time"] = as_json(r.time);
+  j["gb_per_s"] = r.bytes / r.time.value * 1e-9;
+  j["gflop_per_s"] = r.flops / r.time.value * 1e-9;
+  j["over_naive"] = as_json(r.over_naive);
+  j["over_parent"] = as_json(r.over_parent);
+  j["over_peer"] = as_json(r.over_peer);
+  j["peer"] = text_or_null(r.peer);
+  j["ceiling"] = text_or_null(r.ceiling);
+  j["ceiling_per_second"] = r.ceiling_per_second;
+  j["of_ceiling"] = as_json(r.of_ceiling);
+  j["error"] = text_or_null(r.error);
+  j["expected"] = r.expected ? nlohmann::json(*r.expected) : nlohmann::json(nullptr);
+  j["verdict"] = text_or_null(r.verdict);
+  j["seconds"] = r.seconds;
+  j["shares"] = r.shares;
+  j["worst_error"] = r.worst_error ? nlohmann::json(*r.worst_error) : nlohmann::json(nullptr);
+  j["counts"] = r.counts;
+  if (!r.needs.empty()) j["needs"] = r.needs;
+  j["others"] = r.others ? nlohmann::json(*r.others) : nlohmann::json(nullptr);
+  j["waited"] = r.waited;
+  j["line_ns"] = r.line_ns;
+  return j;
+}
+
+nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Row& r : run.rows) rows.push_back(to_json(r));
+  return {{"run", run.complete ? "complete" : "interrupted"},
+          {"machine", to_json(machine)},
+          {"ceilings", to_json(ceilings)},
+          {"rows", rows}};
+}
+
+}  // namespace klab

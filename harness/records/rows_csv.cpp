@@ -1,0 +1,246 @@
+// Rows as comma-separated values: writes them, and reads them back with errors that name line and column.
+#if defined(__GNUC__) && !defined(__clang__)
+// The parser cuts long file names on purpose, and ends them itself.
+#pragma GCC diagnostic ignored "-Wstringop-truncation"
+#endif
+#include <csv.h>
+#include <fmt/core.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/records/rows.h"
+#include "harness/records/rows_columns.h"
+
+namespace klab {
+namespace {
+
+using namespace rows_csv;
+
+constexpr uintmax_t kLargestFile = 64'000'000;  // bytes
+
+std::string quoted(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r' || c == '\0') c = ' ';
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+/// The estimates of a row share rounds and confidence with its time.
+std::optional<Estimate> present(Estimate e, const Row& row) {
+  if (!(e.value > 0)) return std::nullopt;
+  e.n = row.time.n;
+  e.confidence = row.time.confidence;
+  return e;
+}
+
+void require_ordered(const char* column, const Estimate& e) {
+  if (e.value > 0 && !(e.low <= e.value && e.value <= e.high))
+    throw std::pair<const char*, CellError>(
+        column, CellError(fmt::format("{} lies outside of its interval {} to {}", e.value, e.low, e.high)));
+}
+
+/// Cells that are each in order may still contradict each other. Throws a pair of column and error.
+void finish(Line& l) {
+  using Problem = std::pair<const char*, CellError>;
+  Row& r = l.row;
+  const bool timed = r.skipped.empty() && r.wrong.empty();
+  if (timed && r.seconds.empty())
+    throw Problem("seconds", CellError("is empty, though the row was not skipped"));
+  if (!timed && !r.seconds.empty())
+    throw Problem("seconds", CellError("holds times, though the row was skipped"));
+  if (l.rounds != int64_t(r.seconds.size()))
+    throw Problem("seconds",
+                  CellError(fmt::format("holds {} times, but 'rounds' says {}", r.seconds.size(), l.rounds)));
+  for (const auto& [column, list] :
+       {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited}, std::pair{"line_ns", &r.line_ns}})
+    if (!list->empty() && list->size() != r.seconds.size())
+      throw Problem(column,
+                    CellError(fmt::format("holds {} numbers for {} times", list->size(), r.seconds.size())));
+  if (!timed) return;
+  if (!(r.time.value > 0))
+    throw Problem("seconds_median", CellError("is empty, though the row was not skipped"));
+  r.time.n = int(r.seconds.size());
+  require_ordered("seconds_median", r.time);
+  require_ordered("over_naive", l.over_naive);
+  require_ordered("over_parent", l.over_parent);
+  require_ordered("over_peer", l.over_peer);
+  require_ordered("of_ceiling", l.of_ceiling);
+  if (const double m = median(r.seconds); !(std::abs(m - r.time.value) <= 1e-9 * m))
+    throw Problem("seconds_median",
+                  CellError(fmt::format("{} is not the median of 'seconds', {}", r.time.value, m)));
+  r.over_naive = present(l.over_naive, r);
+  r.over_parent = present(l.over_parent, r);
+  r.over_peer = present(l.over_peer, r);
+  r.of_ceiling = present(l.of_ceiling, r);
+}
+
+using Reader = io::CSVReader<kColumns, io::trim_chars<>, io::double_quote_escape<',', '"'>>;
+
+template <size_t... I>
+void read_header(Reader& reader, std::index_sequence<I...>) {
+  reader.read_header(io::ignore_no_column, columns()[I].name...);
+}
+
+template <size_t... I>
+bool read_cells(Reader& reader, std::array<char*, kColumns>& cells, std::index_sequence<I...>) {
+  return reader.read_row(cells[I]...);
+}
+
+class RunReader {
+ public:
+  explicit RunReader(const std::string& path) : path_(path) {}
+
+  Recording read(bool allow_partial) {
+    std::error_code error;
+    if (const auto bytes = std::filesystem::file_size(path_, error); !error && bytes > kLargestFile)
+      fail(fmt::format(
+          "is {:.0f} MB large; the rows of all labs take less than {:.0f} MB, so this is something else",
+          double(bytes) * 1e-6, double(kLargestFile) * 1e-6));
+    try {
+      reader_.emplace(path_);
+      read_header(*reader_, std::make_index_sequence<kColumns>());
+      lines(allow_partial);
+    } catch (const io::error::can_not_open_file&) {
+      fail("cannot be opened; is there such a file?");
+    } catch (const io::error::header_missing&) {
+      fail("is empty; a line with the names of the columns should come first");
+    } catch (const io::error::missing_column_in_header& e) {
+      fail_at(1, e.column_name, "is missing from the header");
+    } catch (const io::error::extra_column_in_header& e) {
+      fail_at(1, e.column_name, "is none that this version knows");
+    } catch (const io::error::duplicated_column_in_header& e) {
+      fail_at(1, e.column_name, "is in the header twice");
+    } catch (const io::error::too_few_columns&) {
+      fail_ragged();
+    } catch (const io::error::too_many_columns&) {
+      fail_at(line(), columns().back().name,
+              fmt::format("is the last of {} columns, but the line goes on", kColumns));
+    } catch (const io::error::escaped_string_not_closed&) {
+      fail_at(line(), "", "a quoted cell is not closed; was the file cut off?");
+    } catch (const io::error::base& e) {
+      fail(e.what());
+    }
+    return std::move(run_);
+  }
+
+ private:
+  unsigned line() const { return reader_ ? reader_->get_file_line() : 0; }
+
+  [[noreturn]] void fail(const std::string& why) const { throw RowsError(fmt::format("{}: {}", path_, why)); }
+
+  [[noreturn]] void fail_at(unsigned line, const std::string& column, const std::string& why) const {
+    if (column.empty()) throw RowsError(fmt::format("{}:{}: {}", path_, line, why));
+    throw RowsError(fmt::format("{}:{}: column '{}' {}", path_, line, column, why));
+  }
+
+  /// Says after which column the line ends.
+  [[noreturn]] void fail_ragged() const {
+    io::LineReader again(path_);
+    const char* text = nullptr;
+    for (unsigned i = 0; i < line(); ++i) text = again.next_line();
+    size_t cells = 1;
+    bool inside = false;
+    for (; text != nullptr && *text != '\0'; ++text) {
+      if (*text == '"') inside = !inside;
+      if (*text == ',' && !inside) ++cells;
+    }
+    const size_t missing = std::min(cells, kColumns - 1);
+    fail_at(line(), columns()[missing].name,
+            fmt::format("is missing: the line ends after {} of {} cells; was the file cut off?", cells,
+                        kColumns));
+  }
+
+  /// Numbers cut in the middle are still numbers, so that only the line end tells that the last one is whole.
+  bool ends_in_newline() const {
+    std::ifstream in(path_, std::ios::binary | std::ios::ate);
+    return in.seekg(-1, std::ios::end) && in.get() == '\n';
+  }
+
+  void lines(bool allow_partial) {
+    std::array<char*, kColumns> cells{};
+    int64_t announced = 0;
+    std::map<std::string, unsigned> seen;
+    while (read_cells(*reader_, cells, std::make_index_sequence<kColumns>())) {
+      Line l;
+      for (size_t i = 0; i < kColumns; ++i) {
+        try {
+          columns()[i].read(l, cells[i]);
+        } catch (const CellError& e) {
+          fail_at(line(), columns()[i].name, e.what());
+        }
+      }
+      try {
+        finish(l);
+      } catch (const std::pair<const char*, CellError>& problem) {
+        fail_at(line(), problem.first, problem.second.what());
+      }
+      const Row& r = l.row;
+      const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", r.fingerprint, r.variant, r.shape, r.threads,
+                                          r.cache.substr(0, 4), r.session);
+      if (const auto [at, fresh] = seen.emplace(key, line()); !fresh)
+        fail_at(line(), "variant",
+                fmt::format("repeats line {}: {} at {} on {} threads", at->second, r.variant, r.shape,
+                            r.threads));
+      if (announced == 0) announced = l.count;
+      if (l.count != announced)
+        fail_at(line(), "rows", fmt::format("says {} where the first row says {}", l.count, announced));
+      if (l.index != int64_t(run_.rows.size()) + 1)
+        fail_at(line(), "row",
+                fmt::format("is {}, but this is row {}; a line is missing or moved", l.index,
+                            run_.rows.size() + 1));
+      if (!l.complete && !allow_partial)
+        fail_at(line(), "run", "says that the run was interrupted, so that the file holds only a part of it");
+      run_.complete = run_.complete && l.complete;
+      run_.rows.push_back(std::move(l.row));
+    }
+    if (run_.rows.empty()) fail("holds a header and no rows");
+    if (!ends_in_newline())
+      fail_at(line(), columns().back().name, "is the end of the file, without a line end; was it cut off?");
+    if (int64_t(run_.rows.size()) != announced)
+      fail_at(line(), "rows",
+              fmt::format("announces {} rows, but the file ends after {}; was it cut off?", announced,
+                          run_.rows.size()));
+  }
+
+  std::string path_;
+  std::optional<Reader> reader_;
+  Recording run_;
+};
+
+}  // namespace
+
+std::string to_csv(const Recording& run) {
+  if (columns().size() != kColumns)
+    throw std::logic_error("rows_csv.cpp: kColumns is not the number of columns");
+  std::string text;
+  for (size_t i = 0; i < kColumns; ++i) text += (i ? "," : "") + std::string(columns()[i].name);
+  text += '\n';
+  for (size_t k = 0; k < run.rows.size(); ++k) {
+    const Row& r = run.rows[k];
+    const Line l{.row = r,
+                 .index = int64_t(k) + 1,
+                 .count = int64_t(run.rows.size()),
+                 .complete = run.complete,
+                 .over_naive = r.over_naive.value_or(Estimate{}),
+                 .over_parent = r.over_parent.value_or(Estimate{}),
+                 .over_peer = r.over_peer.value_or(Estimate{}),
+                 .of_ceiling = r.of_ceiling.value_or(Estimate{})};
+    for (size_t i = 0; i < kColumns; ++i) text += (i ? "," : "") + quoted(columns()[i].write(l));
+    text += '\n';
+  }
+  return text;
+}
+
+Recording read_csv(const std::string& path, bool allow_partial) {
+  return RunReader(path).read(allow_partial);
+}
+
+}  // namespace klab

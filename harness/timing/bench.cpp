@@ -1,0 +1,396 @@
+#include "harness/timing/bench.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "harness/timing/bench_inputs.h"
+#include "harness/timing/bench_loop.h"
+#include "harness/timing/ceiling_kernels.h"
+#include "harness/timing/ceilings.h"
+#include "harness/timing/gpu_timing.h"
+#include "harness/timing/line_trip.h"
+
+namespace klab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// OpenMP's number of threads for a while.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~ThreadScope() { omp_set_num_threads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Work in arbitrary units: what time is assumed to be proportional to.
+double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
+
+/// The largest legal shape of at most that much work, made by halving the largest dimension again and again;
+/// the shape itself when it is small enough or when no smaller one is legal.
+std::vector<int64_t> shrunk(const LabOp& op, const std::vector<int64_t>& shape, double work) {
+  std::vector<int64_t> s = shape;
+  while (work_of(op.op.cost(s)) > work) {
+    auto halved = s;
+    *std::max_element(halved.begin(), halved.end()) /= 2;
+    if (halved == s || !op.op.valid(halved) || !(work_of(op.op.cost(halved)) > 0)) return s;
+    s = halved;
+  }
+  return s;
+}
+
+std::string failure_text(const CheckResult& r) {
+  const Failure& f = r.failures.front();
+  std::string text = name_of(f.fault);
+  if (!f.tensor.empty()) text += " in " + f.tensor + f.index;
+  if (!f.expected.empty()) text += ", expected " + f.expected + ", got " + f.got;
+  if (!f.note.empty()) text += ", " + f.note;
+  return text + " (" + f.inputs + ")";
+}
+
+struct Runner {
+  const Variant* variant;
+  Series* series;
+  std::vector<std::function<void()>> calls;  // one a copy of the operands
+  size_t last = 0;                           // copy that was used last
+  double once = 0;                           // seconds
+  uint64_t hash = 0;                         // of the outputs of one call
+  Sample sample;
+};
+
+class LadderTimer {
+ public:
+  LadderTimer(const LabOp& op, const BenchShape& shape, const BenchOptions& options)
+      : op_(op),
+        shape_(shape),
+        options_(options),
+        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches) {}
+
+  Ladder run(std::span<const Variant* const> variants) {
+    ladder_ = {op_.op.name, shape_, op_.op.cost(shape_.shape), {}};
+    ladder_.threads = omp_get_max_threads();
+    ladder_.cache = inputs_.text();
+    ladder_.series.reserve(variants.size());
+    for (const Variant* v : variants)
+      if (!stopped()) enter(*v);
+    if (options_.check && !stopped())
+      check_all(shrunk(op_, shape_.shape, options_.check_work), options_.seed, "");
+    for (auto& r : runners_)
+      if (!stopped()) calibrate(*r);
+    drop_finished();
+    if (stopped()) return std::move(ladder_);
+    if (!runners_.empty()) prepare_ceiling();
+    if (!runners_.empty()) rounds();
+    if (!on_gpu_.empty() && ladder_.complete) time_gpu_variants();
+    if (options_.check) check_after();
+    return std::move(ladder_);
+  }
+
+ private:
+  double now() const {
+    if (options_.now) return options_.now();
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  }
+
+  double seconds_of(const std::function<void()>& call) const {
+    const double begin = now();
+    call();
+    return now() - begin;
+  }
+
+  bool stopped() {
+    if (options_.stop && options_.stop()) ladder_.complete = false;
+    return !ladder_.complete;
+  }
+
+  void drop_finished() {
+    std::erase_if(runners_,
+                  [](const auto& r) { return !r->series->skipped.empty() || !r->series->wrong.empty(); });
+  }
+
+  /// Asks whether the variant can run here, and in a reasonable time: what a small shape takes foretells the
+  /// rest, so that nobody waits a minute to learn that a rung is too slow.
+  void enter(const Variant& v) {
+    ladder_.series.push_back({.variant = v.id});
+    Series& series = ladder_.series.back();
+    series.skipped = v.supported(shape_.shape, this_host());
+    if (v.backend == "cuda" && this_host().gpu) return on_gpu_.push_back(&v);
+    if (v.backend == "cuda")
+      series.skipped =
+          "no GPU here; how long the host takes to execute CUDA says nothing (klab trace counts)";
+    if (!series.skipped.empty()) return;
+    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
+    constexpr double kSlow = 2e8;  // work a second that any rung reaches
+    if (work / kSlow > cap) {
+      const auto small = shrunk(op_, shape_.shape, work / 64);
+      if (small != shape_.shape && v.supported(small, this_host()).empty()) {
+        BenchInputs few(op_, small, Cache::hot, options_.seed);
+        const auto call = v.bind(small, few.pointers(0));
+        call();
+        // One call may be held up by other work, most of all one with threads: only slow again and again is slow.
+        const double larger = work / work_of(op_.op.cost(small));
+        double estimate = seconds_of(call) * larger;
+        for (int again = 0; again < 4 && estimate > cap; ++again)
+          estimate = std::min(estimate, seconds_of(call) * larger);
+        if (estimate > cap) {
+          series.skipped =
+              fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s",
+                          estimate, shape_text(op_.op, small), cap);
+          return;
+        }
+      }
+    }
+    auto r = std::make_unique<Runner>();
+    r->variant = &v;
+    r->series = &series;
+    runners_.push_back(std::move(r));
+  }
+
+  /// The reference is computed once for all variants.
+  void check_all(std::vector<int64_t> shape, uint64_t seed, const std::string& when) {
+    std::vector<const Variant*> list;
+    for (const auto& r : runners_) list.push_back(r->variant);
+    if (list.empty()) return;
+    // A smaller shape serves only when all take it.
+    for (const Variant* v : list)
+      if (!v->supported(shape, host_of(*v)).empty()) shape = shape_.shape;
+    const double begin = now();
+    // Differences of the forward are for `klab check`: here outputs are compared with the reference's.
+    const auto results = check(op_, list,
+                               {.seed = seed,
+                                .max_failures = 1,
+                                .shape = shape,
+                                .quick = true,
+                                .gradients = false,
+                                .done = {},
+                                .stop = options_.stop})
+                             .variants;
+    check_seconds_ = now() - begin;
+    if (stopped()) return;
+    for (size_t i = 0; i < runners_.size(); ++i) {
+      if (results[i].cases > 0 && !runners_[i]->series->worst_error)
+        runners_[i]->series->worst_error = results[i].worst;
+      if (!results[i].failures.empty()) condemn(*runners_[i], when + failure_text(results[i]));
+    }
+    drop_finished();
+  }
+
+  static void condemn(Runner& r, const std::string& why) {
+    r.series->wrong = why;
+    r.series->seconds.clear();
+    r.series->waited.clear();
+  }
+
+  void calibrate(Runner& r) {
+    for (int64_t c = 0; c < inputs_.copies(); ++c)
+      r.calls.push_back(r.variant->bind(shape_.shape, inputs_.pointers(c)));
+    try {
+      inputs_.reset(0);
+      r.once = seconds_of(r.calls[0]);
+      r.hash = inputs_.hash_of_outputs(0);
+      for (int again = 0; again < 2 && r.once > options_.call_cap_seconds && r.once < 1; ++again) {
+        inputs_.reset(0);
+        r.once = std::min(r.once, seconds_of(r.calls[0]));
+      }
+      if (r.once > options_.call_cap_seconds) {
+        r.series->skipped =
+            fmt::format("one call takes {:.2g} s; the cap is {:.2g} s", r.once, options_.call_cap_seconds);
+        return;
+      }
+      // The first call pays for page faults and waking threads, and any may be held up: the fastest batch counts.
+      double spent = 0;
+      const auto times = [&](int64_t batch) {
+        const double t = seconds_of([&] { next_call(r, batch); });
+        spent += t;
+        r.once = std::min(r.once, t / double(batch));
+      };
+      for (int again = 0; again < 5 && r.once < 0.25 && spent < 0.05; ++again) times(1);
+      for (int64_t batch = 4; double(batch) * r.once < options_.sample_seconds; batch *= 4) times(batch);
+    } catch (const std::exception& error) {
+      condemn(r, fmt::format("threw: {}", error.what()));
+      return;
+    }
+    r.series->iterations = std::max<int64_t>(1, int64_t(options_.sample_seconds / std::max(r.once, 1e-9)));
+    r.sample.iterations = r.series->iterations;
+    r.sample.call = [this, &r] { next_call(r); };
+    // Whoever ran before left its own data in the caches.
+    if (shape_.cache == Cache::hot && r.once < options_.sample_seconds)
+      r.sample.before = [this, &r] { next_call(r); };
+  }
+
+  /// They do not share rounds with what runs on the processor, and are checked there where they are timed.
+  void time_gpu_variants() {
+    std::vector<const Variant*> good;
+    const auto entry = [this](const std::string& id) -> Series& {
+      return *std::ranges::find(ladder_.series, id, &Series::variant);
+    };
+    const auto results = check(op_, on_gpu_,
+                               {.seed = options_.seed,
+                                .max_failures = 1,
+                                .shape = shape_.shape,
+                                .quick = true,
+                                .backend = "cuda",
+                                .done = {}});
+    for (size_t i = 0; i < on_gpu_.size(); ++i) {
+      if (!results.variants[i].failures.empty())
+        entry(on_gpu_[i]->id).wrong = failure_text(results.variants[i]);
+      else
+        good.push_back(on_gpu_[i]);
+    }
+    for (Series& s : time_on_gpu(op_, shape_, good, options_)) entry(s.variant) = std::move(s);
+  }
+
+  /// All take turns with the copies: one that the variant before has just used would not be cold.
+  void next_call(Runner& r, int64_t times = 1) {
+    for (; times > 0; --times) r.calls[r.last = turn_++ % r.calls.size()]();
+  }
+
+  /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where
+  /// they are not fit for it.
+  std::vector<MoveOperands> arrays_to_move(CeilingKind kind) {
+    if (shape_.cache != Cache::cold || inputs_.accumulates()) return {};
+    if (kind != CeilingKind::copy && kind != CeilingKind::copy_2_to_1) return {};
+    const auto specs = op_.op.tensors(shape_.shape);
+    const auto floats = [&](size_t k) { return volume(specs[k].dims) * size_of(specs[k].element) / 4; };
+    std::vector<size_t> read, written;
+    for (size_t k = 0; k < specs.size(); ++k) (specs[k].role == Role::input ? read : written).push_back(k);
+    const auto larger = [&](size_t x, size_t y) { return floats(x) > floats(y); };
+    std::ranges::sort(read, larger);
+    std::ranges::sort(written, larger);
+    const size_t wanted = kind == CeilingKind::copy ? 1 : 2;
+    if (read.size() < wanted || written.empty()) return {};
+    const int64_t n = std::min(floats(read[wanted - 1]), floats(written[0]));
+    if (int64_t(wanted + 1) * 4 * n * inputs_.copies() < 2 * last_level_bytes(this_machine())) return {};
+    std::vector<MoveOperands> list;
+    for (int64_t copy = 0; copy < inputs_.copies(); ++copy) {
+      const auto p = inputs_.pointers(copy);
+      list.push_back({static_cast<const float*>(p[read[0]]),
+                      wanted == 2 ? static_cast<const float*>(p[read[1]]) : nullptr,
+                      static_cast<float*>(p[written[0]]), n});
+      for (const void* start : {p[read[0]], p[read[wanted - 1]], p[written[0]]})
+        if (reinterpret_cast<uintptr_t>(start) % 64 != 0) return {};
+    }
+    return list;
+  }
+
+  void prepare_ceiling() {
+    if (op_.limit.empty()) return;
+    const Roof roof = roof_of(op_, shape_, ladder_.threads);
+    if (!(roof.work > 0)) return;
+    auto arrays = arrays_to_move(roof.ceiling.kind);
+    sampler_ = arrays.empty() ? std::make_unique<CeilingSampler>(roof.ceiling)
+                              : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
+    ladder_.ceiling = name_of(roof.ceiling);
+    ladder_.ceiling_method = sampler_->method();
+    ladder_.ceiling_work = roof.work;
+    ceiling_.call = [this] {
+      ladder_.ceiling_per_second.push_back(sampler_->sample(options_.sample_seconds));
+    };
+  }
+
+  int affordable_rounds() const {
+    double round = options_.sample_seconds;
+    for (const auto& r : runners_)
+      round += r->once * double(r->sample.iterations + (r->sample.before ? 1 : 0));
+    const int least = std::min(options_.fewest_rounds, options_.rounds);
+    return std::clamp(int(options_.ladder_seconds / round), least, std::max(least, options_.rounds));
+  }
+
+  /// Run after the last sample of a variant, when its outputs still lie there: what the timed calls wrote
+  /// must be what the first call wrote. Accumulated outputs have grown and are left to check_after().
+  void compare_timed(Runner& r) {
+    if (!options_.check || inputs_.accumulates() || !r.variant->numerics.deterministic) return;
+    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash)
+      condemn(r, "after timing: the timed calls wrote other outputs than the first call");
+  }
+
+  void rounds() {
+    std::mt19937_64 random(options_.seed);
+    const int count = affordable_rounds();
+    const OthersWork others;
+    for (int round = 0; round < count; ++round) {
+      if (options_.progress) options_.progress(op_.op.name + ", " + shape_.name, round, count);
+      std::shuffle(runners_.begin(), runners_.end(), random);
+      std::vector<Sample*> order;
+      for (auto& r : runners_) {
+        if (round + 1 == count) r->sample.after = [this, &r = *r] { compare_timed(r); };
+        order.push_back(&r->sample);
+      }
+      if (sampler_) order.insert(order.begin() + std::ptrdiff_t(random() % (order.size() + 1)), &ceiling_);
+      if (!time_round(order, options_.stop, options_.now)) {
+        ladder_.complete = false;
+        ladder_.ceiling_per_second.resize(std::min(ladder_.ceiling_per_second.size(), size_t(round)));
+        return;
+      }
+      ladder_.line_ns.push_back(line_trip_ns());
+      for (auto& r : runners_) {
+        if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
+        if (!r->series->wrong.empty()) continue;
+        r->series->seconds.push_back(r->sample.seconds);
+        if (r->sample.waited >= 0) r->series->waited.push_back(r->sample.waited);
+      }
+      drop_finished();
+    }
+    ladder_.others = others.threads();
+  }
+
+  /// A variant may have learned to cheat: what it writes now, into poisoned outputs, must be what it wrote at first,
+  /// and it must still pass the check on inputs it has not seen.
+  void check_after() {
+    for (auto& r : runners_) {
+      const auto copy = int64_t(turn_ % r->calls.size());
+      inputs_.reset(copy);
+      next_call(*r);
+      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash)
+        condemn(*r, "after timing: other outputs than at first from the same inputs");
+    }
+    drop_finished();
+    if (!ladder_.complete) return;   // somebody waits for the prompt
+    constexpr double kPatience = 2;  // seconds; beyond, a smaller shape serves
+    const double share = check_seconds_ > kPatience ? kPatience / check_seconds_ : 1;
+    check_all(shrunk(op_, shape_.shape, std::min(work_of(ladder_.cost) * share, options_.check_work)),
+              options_.seed + 1, "after timing: ");
+  }
+
+  const LabOp& op_;
+  const BenchShape& shape_;
+  const BenchOptions& options_;
+  BenchInputs inputs_;
+  size_t turn_ = 0;  // calls so far: which copy is next
+  Ladder ladder_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::vector<const Variant*> on_gpu_;
+  std::unique_ptr<CeilingSampler> sampler_;
+  Sample ceiling_;
+  double check_seconds_ = 0;
+};
+
+}  // namespace
+
+Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
+             const BenchOptions& options) {
+  if (shape.shape.size() != op.op.dims.size() || !op.op.valid(shape.shape))
+    throw std::invalid_argument(
+        fmt::format("bench: not a legal shape of {}, which takes {} numbers", op.op.name, op.op.dims.size()));
+  if (options.rounds < 1 || !(options.sample_seconds > 0))
+    throw std::invalid_argument("bench: at least one round and a sample longer than nothing");
+  const ThreadScope scope(options.threads);
+  LadderTimer timer(op, shape, options);
+  return timer.run(variants);
+}
+
+}  // namespace klab

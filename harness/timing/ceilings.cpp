@@ -1,0 +1,200 @@
+#include "harness/timing/ceilings.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/timing/statistics.h"
+
+namespace klab {
+
+const char* name_of(CeilingKind kind) {
+  switch (kind) {
+    case CeilingKind::fma_f32:
+      return "fma f32";
+    case CeilingKind::fma_f64:
+      return "fma f64";
+    case CeilingKind::read:
+      return "read";
+    case CeilingKind::copy:
+      return "copy";
+    case CeilingKind::copy_2_to_1:
+      return "copy 2:1";
+    case CeilingKind::update:
+      return "update";
+    case CeilingKind::gather4:
+      return "gather 4 B";
+    case CeilingKind::gather8:
+      return "gather 8 B";
+  }
+  return "?";
+}
+
+namespace {
+
+constexpr int kMemory = 4;
+
+/// What that many threads have together of a cache; 0 when there is none of that level.
+int64_t capacity(const Machine& machine, int level, int threads) {
+  for (const CacheLevel& c : machine.caches)
+    if (c.level == level) return c.bytes * ((threads + c.shared_by - 1) / c.shared_by);
+  return 0;
+}
+
+/// A size that sits well inside a level and well outside the one before.
+int64_t working_set(const Machine& machine, int level, int threads) {
+  if (level == kMemory) {
+    const int64_t wanted =
+        4 * capacity(machine, machine.caches.empty() ? 0 : machine.caches.back().level, threads);
+    const int64_t least = int64_t(128) << 20;
+    return std::min(std::max(wanted, least), std::max(least, free_memory() / 4));
+  }
+  const int64_t all = capacity(machine, level, threads);
+  return level == 1 ? all / 4 * 3 : all / 2;
+}
+
+int64_t power_of_two_below(int64_t n) {
+  int64_t p = 1;
+  while (2 * p <= n) p *= 2;
+  return p;
+}
+
+Ceiling make(const Machine& machine, CeilingKind kind, int level, int threads) {
+  Ceiling c{.kind = kind, .level = level, .threads = threads};
+  if (level > 0) c.working_set = working_set(machine, level, threads);
+  // A table is shared by all threads, so private caches hold it once each.
+  if (kind == CeilingKind::gather4 || kind == CeilingKind::gather8)
+    c.working_set = power_of_two_below(level == kMemory ? c.working_set : working_set(machine, level, 1));
+  return c;
+}
+
+std::vector<Ceiling> plan(const Machine& machine, bool quick) {
+  std::vector<Ceiling> list;
+  for (int threads = 1; threads <= machine.threads; ++threads) {
+    const bool landmark = threads == 1 || threads == machine.threads;
+    const bool power_of_two = (threads & (threads - 1)) == 0;
+    if (!landmark && (quick || (threads > 4 && !power_of_two))) continue;
+    for (const CeilingKind kind : {CeilingKind::fma_f32, CeilingKind::fma_f64})
+      list.push_back(make(machine, kind, 0, threads));
+    for (int level = 1; level <= kMemory; ++level) {
+      if (level != kMemory && cache_bytes(machine, level) == 0) continue;
+      for (const CeilingKind kind : kMemoryCeilings) list.push_back(make(machine, kind, level, threads));
+    }
+  }
+  return list;
+}
+
+Ceilings measure(bool quick) {
+  Ceilings result;
+  // A processor that was idle takes a moment to reach its clock.
+  CeilingSampler(make(this_machine(), CeilingKind::fma_f32, 0, this_machine().threads)).sample(0.1);
+  for (Ceiling c : plan(this_machine(), quick)) {
+    CeilingSampler sampler(c);
+    std::vector<double> samples;
+    for (int i = 0; i < (quick ? 5 : 9); ++i) samples.push_back(sampler.sample(quick ? 0.004 : 0.01));
+    c.per_second = median(samples);
+    c.method = sampler.method();
+    if (c.per_second > 0) result.list.push_back(c);
+  }
+  result.not_measured = {
+      "bf16 dot: this Highway has no portable operation that maps to the native instruction",
+      "int8 dot: this Highway has no portable operation that maps to the native instruction"};
+  return result;
+}
+
+}  // namespace
+
+std::string level_name(int level) {
+  return level == 0 ? "" : level == kMemory ? "memory" : fmt::format("L{}", level);
+}
+
+std::string name_of(const Ceiling& c) {
+  if (c.level == 0) return name_of(c.kind);
+  int nearest = c.level;
+  for (const TableShare& t : c.tables)
+    nearest = std::min(nearest, level_of(this_machine(), int64_t(t.bytes), Cache::hot, 1));
+  return fmt::format("{} {}{}", name_of(c.kind), nearest < c.level ? level_name(nearest) + " to " : "",
+                     level_name(c.level));
+}
+
+const Ceiling* Ceilings::find(CeilingKind kind, int level, int threads) const {
+  for (const Ceiling& c : list)
+    if (c.kind == kind && c.level == level && c.threads == threads) return &c;
+  return nullptr;
+}
+
+const Ceilings& ceilings(const CeilingOptions& options) {
+  static Ceilings known;
+  static bool quick = true;
+  if (known.list.empty() || (quick && !options.quick)) {
+    known = measure(options.quick);
+    quick = options.quick;
+  }
+  return known;
+}
+
+nlohmann::json to_json(const Ceilings& ceilings) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Ceiling& c : ceilings.list) {
+    const bool flops = c.kind == CeilingKind::fma_f32 || c.kind == CeilingKind::fma_f64;
+    list.push_back({{"name", name_of(c)},
+                    {"threads", c.threads},
+                    {"working_set_bytes", c.working_set},
+                    {"unit", flops ? "FLOP/s" : "B/s"},
+                    {"per_second", c.per_second},
+                    {"method", c.method}});
+  }
+  return {{"measured", list}, {"not_measured", ceilings.not_measured}};
+}
+
+int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads) {
+  if (cache == Cache::cold) return kMemory;
+  for (const CacheLevel& c : machine.caches)
+    if (footprint <= capacity(machine, c.level, threads)) return c.level;
+  return kMemory;
+}
+
+Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
+  const Machine& machine = this_machine();
+  const Cost cost = op.op.cost(shape.shape);
+  if (op.limit == "fma") return {make(machine, CeilingKind::fma_f32, 0, threads), cost.flops, true};
+  int64_t footprint = 0, read = 0, written = 0;
+  for (const TensorSpec& t : op.op.tensors(shape.shape)) {
+    const int64_t bytes = volume(t.dims) * size_of(t.element);
+    footprint += bytes;
+    if (t.role != Role::output) read += bytes;
+    if (t.role != Role::input) written += bytes;
+  }
+  if (op.limit == "gather") {
+    // Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
+    // the more so where others use that cache, too.
+    constexpr int64_t kSmallest = 4096;
+    Ceiling c = make(machine, cost.entry_bytes > 4 ? CeilingKind::gather8 : CeilingKind::gather4, 1, threads);
+    c.working_set = kSmallest;
+    for (const TableShare& t : cost.tables) {
+      const int64_t bytes = std::max(int64_t(t.bytes), kSmallest);
+      c.tables.push_back({double(power_of_two_below(bytes)), t.share});
+      c.working_set = std::max(c.working_set, power_of_two_below(bytes));
+      c.level = std::max(c.level, level_of(machine, bytes, Cache::hot, 1));
+    }
+    return {c, cost.gathers * cost.entry_bytes};
+  }
+  const int level = level_of(machine, footprint, shape.cache, threads);
+  if (op.limit == "read") return {make(machine, CeilingKind::read, level, threads), cost.bytes};
+  if (op.limit == "update") return {make(machine, CeilingKind::update, level, threads), cost.bytes};
+  if (op.limit == "copy") {
+    const bool two = double(read) >= 1.5 * double(written);
+    return {make(machine, two ? CeilingKind::copy_2_to_1 : CeilingKind::copy, level, threads), cost.bytes};
+  }
+  throw std::invalid_argument(
+      fmt::format("{}: its lab names the limit '{}'; known limits are fma, copy, update, read and gather",
+                  op.op.name, op.limit));
+}
+
+double attainable(double flops_peak, double intensity, double bytes_per_second) {
+  return std::min(flops_peak, intensity * bytes_per_second);
+}
+
+}  // namespace klab

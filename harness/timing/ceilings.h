@@ -1,0 +1,100 @@
+// What this machine can do at most, measured in the process that measures the kernels.
+//
+// Three kinds of ceiling: arithmetic (fused multiply-adds), moving bytes in order (read; copy; 2:1, which is
+// two reads for each write; update, which writes where it read), and random reads of a table (gather). Each by
+// where the data are and by number of threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/core/lab.h"
+#include "harness/timing/machine.h"
+
+namespace klab {
+
+enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, update, gather4, gather8 };
+
+/// Those that each level of memory has of its own, in the order in which they are shown.
+inline constexpr std::array kMemoryCeilings = {CeilingKind::copy,    CeilingKind::copy_2_to_1,
+                                               CeilingKind::update,  CeilingKind::read,
+                                               CeilingKind::gather4, CeilingKind::gather8};
+
+/// "fma f32", "copy", "gather 8 B".
+const char* name_of(CeilingKind kind);
+
+/// One measured ceiling.
+struct Ceiling {
+  CeilingKind kind = CeilingKind::fma_f32;
+  int level = 0;            // 1..3: fits that cache; 4: memory; 0: registers only
+  int64_t working_set = 0;  // bytes, all threads together
+  /// Of random reads: powers of two up to working_set; empty: one of that size.
+  std::vector<TableShare> tables = {};
+  int threads = 1;
+  /// FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
+  double per_second = 0;
+  std::string method;  // what reached it: "plain stores", "streaming stores", "gather", "scalar loads"
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
+};
+
+/// "fma f32", "copy L2", "gather 8 B memory".
+std::string name_of(const Ceiling& ceiling);
+std::string level_name(int level);
+
+struct CeilingOptions {
+  bool quick = true;  // about 3 s: 1 thread and all; else also 2, 3, 4, 8, 16, ... and longer samples
+};
+
+struct Ceilings {
+  std::vector<Ceiling> list;
+  std::vector<std::string> not_measured;  // "bf16 dot: ...", with the reason
+  /// Null when that one was not measured.
+  const Ceiling* find(CeilingKind kind, int level, int threads) const;
+};
+
+/// Measured at the first call of the process; a full measurement replaces a quick one.
+const Ceilings& ceilings(const CeilingOptions& options = {});
+nlohmann::json to_json(const Ceilings& ceilings);
+
+/// The level at which an op works: the smallest cache that holds its footprint when hot; memory when cold.
+int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads);
+
+/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write and cache
+/// state. `work` is what one call does in the ceiling's unit.
+struct Roof {
+  Ceiling ceiling;  // per_second not yet filled
+  double work = 0;  // FLOP or bytes a call
+  bool flops = false;
+};
+Roof roof_of(const LabOp& op, const BenchShape& shape, int threads);
+
+struct MoveOperands;
+
+/// Measures one ceiling again and again, so that it can be sampled in the same rounds as the kernels.
+class CeilingSampler {
+ public:
+  explicit CeilingSampler(const Ceiling& which);
+  /// For copy and copy_2_to_1: over these arrays in turn, a pass over one of them for each of the next. What a byte
+  /// of memory costs depends on the pages that hold it, so kernels are compared with a copy on their own. `turn`
+  /// counts the passes and says whose turn it is; kernels that use the arrays count in it, too. It must outlive this.
+  CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays, size_t& turn);
+  ~CeilingSampler();
+  CeilingSampler(const CeilingSampler&) = delete;
+  CeilingSampler& operator=(const CeilingSampler&) = delete;
+  /// Units per second over about that long.
+  double sample(double seconds);
+  const std::string& method() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The roofline (Williams, Waterman, Patterson 2009): FLOP/s that `intensity` FLOP/byte can reach.
+double attainable(double flops_peak, double intensity, double bytes_per_second);
+
+}  // namespace klab

@@ -1,0 +1,48 @@
+// klab eval: how far a model is from pictures it has not seen.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/command.h"
+#include "labs/radiance/run/run.h"
+
+namespace klab {
+namespace {
+
+std::function<int()> setup_eval(CLI::App& app) {
+  struct Values {
+    std::string model, scene, plan = "best";
+    SceneOptions reading;
+    bool json = false;
+  };
+  auto v = std::make_shared<Values>();
+  app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+  app.add_option("scene", v->scene, "the scene it was trained on")->required();
+  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_option("--downscale", v->reading.downscale, "as in training")->check(CLI::Range(1, 64));
+  app.add_option("--holdout", v->reading.holdout, "as in training");
+  app.add_flag("--json", v->json, "print as JSON");
+  return [v] {
+    const Model model = Model::load(model_file(v->model));
+    v->reading.seed = settings().seed;
+    if (!v->json) v->reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
+    const Scene scene = load_scene(v->scene, v->reading);
+    const Score score = evaluate(
+        model, Plan::named(v->plan), scene.test, [&](const View&, const Picture&, const ViewScore& s) {
+          if (!v->json) fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
+        });
+    if (v->json) {
+      fmt::print("{}\n", score_json(score));
+    } else {
+      fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\nprotocol  {}\n", "mean", score.psnr, score.ssim,
+                 score.seconds, score.protocol);
+    }
+    return exit_ok;
+  };
+}
+
+KLAB_COMMAND({.name = "eval",
+              .summary = "PSNR and SSIM of a model on a scene's test views",
+              .setup = setup_eval});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,115 @@
+// klab render: pictures and depth maps of a model, from new views or from those of its scene.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "harness/cli/command.h"
+#include "labs/radiance/run/run.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RenderValues {
+  std::string model, scene, out = "render", plan = "best";
+  SceneOptions reading;
+  int view = -1;
+  int orbit = 0, size = 400;
+  double height = 0.5, distance = 1.35, fov = 40;
+  bool depth = false;
+};
+
+// Near is white, far is black, nothing hit is black too.
+std::vector<uint8_t> depth_pixels(const Picture& p) {
+  float low = INFINITY, high = 0;
+  for (size_t i = 0; i < p.depth.size(); ++i) {
+    if (p.opacity[i] < 0.5F) continue;
+    const float d = p.depth[i] / p.opacity[i];
+    low = std::min(low, d);
+    high = std::max(high, d);
+  }
+  std::vector<uint8_t> out(p.depth.size(), 0);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (p.opacity[i] >= 0.5F)
+      out[i] = to_byte(1 - 0.85F * (p.depth[i] / p.opacity[i] - low) / std::max(high - low, 1e-6F));
+  return out;
+}
+
+void save_picture(const RenderValues& v, const Picture& p, const fs::path& file) {
+  std::vector<uint8_t> rgb(p.rgb.size());
+  for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = to_byte(p.rgb[i]);
+  save_png(file, p.width, p.height, 3, rgb);
+  if (v.depth) {
+    fs::path beside = file;
+    beside.replace_filename(file.stem().string() + "_depth.png");
+    save_png(beside, p.width, p.height, 1, depth_pixels(p));
+  }
+}
+
+int render(const RenderValues& v) {
+  const Model model = Model::load(model_file(v.model));
+  Renderer renderer(model, Plan::named(v.plan));
+  const fs::path folder = v.out;
+  fs::create_directories(folder);
+  if (v.view >= 0) {
+    if (v.scene.empty()) throw std::invalid_argument("--view needs --scene: which views are meant");
+    const Scene scene = load_scene(v.scene, v.reading);
+    if (v.view >= int(scene.test.size()))
+      throw std::invalid_argument(
+          fmt::format("--view {}: the scene has {} test views, counted from 0", v.view, scene.test.size()));
+    const fs::path file = folder / fmt::format("view_{:04}.png", v.view);
+    save_picture(v, renderer.render(scene.test[size_t(v.view)].camera), file);
+    fmt::print("{}\n", file.string());
+    return exit_ok;
+  }
+  const int frames = std::max(1, v.orbit);
+  for (int i = 0; i < frames; ++i) {
+    const double angle = 2 * M_PI * i / frames;
+    const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
+    const Vec3 target{0.5F, 0.5F, 0.4F};
+    const Vec3 direction{float(ring * std::cos(angle)), float(ring * std::sin(angle)), float(v.height)};
+    const Camera camera =
+        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180));
+    const fs::path file = folder / fmt::format("frame_{:04}.png", i);
+    save_picture(v, renderer.render(camera), file);
+    fmt::print("{}\n", file.string());
+  }
+  if (frames > 1 && std::system("command -v ffmpeg >/dev/null 2>&1") == 0) {
+    const std::string command = fmt::format(
+        "ffmpeg -y -loglevel error -framerate 30 -i '{0}/frame_%04d.png' -pix_fmt yuv420p '{0}/orbit.mp4'",
+        folder.string());
+    if (std::system(command.c_str()) == 0) fmt::print("{}\n", (folder / "orbit.mp4").string());
+  }
+  return exit_ok;
+}
+
+std::function<int()> setup_render(CLI::App& app) {
+  auto v = std::make_shared<RenderValues>();
+  app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+  app.add_option("--out", v->out, "folder for the pictures");
+  app.add_option("--orbit", v->orbit,
+                 "pictures on a circle around the scene (mp4 too where ffmpeg is installed)")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--view", v->view, "this test view of --scene")->check(CLI::NonNegativeNumber);
+  app.add_option("--scene", v->scene, "the scene whose views are meant");
+  app.add_option("--downscale", v->reading.downscale, "of the scene's pictures")->check(CLI::Range(1, 64));
+  app.add_option("--size", v->size, "pixels of a side")->check(CLI::Range(8, 8192));
+  app.add_option("--height", v->height, "of the camera: sine of its elevation")
+      ->check(CLI::Range(-0.99, 0.99));
+  app.add_option("--distance", v->distance, "from the center, in sides of the unit cube")
+      ->check(CLI::Range(0.05, 100.0));
+  app.add_option("--fov", v->fov, "horizontal field of view, degrees")->check(CLI::Range(1.0, 170.0));
+  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_flag("--depth", v->depth, "write depth maps too");
+  return [v] { return render(*v); };
+}
+
+KLAB_COMMAND({.name = "render",
+              .summary = "Pictures, depth maps and turntables of a model",
+              .setup = setup_render});
+
+}  // namespace
+}  // namespace klab

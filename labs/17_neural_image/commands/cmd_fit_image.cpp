@@ -1,0 +1,94 @@
+// klab fit-image: learn one photograph.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/command.h"
+#include "harness/report/table.h"
+#include "labs/17_neural_image/train/fit.h"
+
+namespace klab {
+namespace {
+
+struct Values {
+  std::string file, out, plan = "best";
+  double seconds = 30;
+  int64_t steps = 0;
+  int downscale = 1;
+  FitOptions fit;
+  bool json = false;
+};
+
+int fit_image(Values& v) {
+  const Image image = downscale(load_image(v.file), v.downscale);
+  v.fit.seed = settings().seed;
+  const Plan plan = Plan::named(v.plan);
+  ImageFit fit(image, v.fit, plan);
+  const int64_t pixels = int64_t(image.width) * image.height;
+  if (!v.json)
+    fmt::print(
+        "image     {} ({}x{}, {:.2f} M pixels)\nmodel     {:.2f} M parameters, {:.3f} a pixel; tables of up "
+        "to 2^{} entries\n",
+        v.file, image.width, image.height, double(pixels) * 1e-6, double(fit.parameters()) * 1e-6,
+        double(fit.parameters()) / double(pixels), fit.log2_table());
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  Progress progress;
+  double loss = 0, shown = 0;
+  while (v.steps > 0 ? fit.steps_done() < v.steps : elapsed() < v.seconds) {
+    const double done = v.steps > 0 ? double(fit.steps_done()) / double(v.steps) : elapsed() / v.seconds;
+    loss = fit.step(done);
+    if (elapsed() - shown > 0.5) {
+      shown = elapsed();
+      progress.show(fmt::format("step {}  {:.0f} s  batch PSNR {:.2f} dB", fit.steps_done(), shown,
+                                -10 * std::log10(loss)));
+    }
+  }
+  const double seconds = elapsed();
+  progress.clear();
+  const std::vector<uint8_t> pixels_out = fit.render();
+  const double score = image_psnr(image, pixels_out);
+  if (!v.out.empty()) save_png(v.out, image.width, image.height, 3, pixels_out);
+  if (v.json) {
+    fmt::print("{}\n", nlohmann::json{{"image", std::filesystem::path(v.file).filename().string()},
+                                      {"psnr", score},
+                                      {"steps", fit.steps_done()},
+                                      {"seconds", seconds},
+                                      {"pixels", pixels},
+                                      {"parameters", fit.parameters()}}
+                           .dump(2));
+    return exit_ok;
+  }
+  fmt::print("PSNR      {:.2f} dB over all pixels, after {} steps in {:.1f} s\n", score, fit.steps_done(),
+             seconds);
+  if (!v.out.empty()) fmt::print("written   {}\n", v.out);
+  return exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "fit-image",
+     .summary = "Learn one photograph with the two-dimensional hash encoding",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto v = std::make_shared<Values>();
+       app.add_option("image", v->file, "a PNG or JPEG")->required();
+       app.add_option("--seconds", v->seconds, "train for this long (default 30)")
+           ->check(CLI::PositiveNumber);
+       app.add_option("--steps", v->steps, "train this many steps instead")->check(CLI::PositiveNumber);
+       app.add_option("--out", v->out, "write what was learned as a PNG");
+       app.add_option("--downscale", v->downscale, "shrink the picture first")->check(CLI::Range(1, 64));
+       app.add_option("--log2-table", v->fit.log2_table,
+                      "largest table of a level, as a power of two (default: parameters "
+                      "at most a quarter of the pixels)")
+           ->check(CLI::Range(4, 26));
+       app.add_option("--batch", v->fit.batch, "pixels a step")->check(CLI::Range(256, 1 << 22));
+       app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+       app.add_flag("--json", v->json, "print as JSON");
+       return [v] { return fit_image(*v); };
+     }});
+
+}  // namespace
+}  // namespace klab

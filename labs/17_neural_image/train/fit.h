@@ -1,0 +1,66 @@
+// One photograph learned by a two-dimensional hash encoding and a small network: the short way through the
+// whole pipeline of lab 16, made of the same operations.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "labs/radiance/field/memory.h"
+#include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/field/plan.h"
+#include "labs/radiance/field/profile.h"
+#include "labs/radiance/scene/image.h"
+
+namespace klab {
+
+struct FitOptions {
+  int64_t levels = 16;
+  int64_t features = 2;
+  int64_t log2_table = 0;  // 0: the largest table whose parameters are at most a quarter of the pixels' count
+  int64_t base_resolution = 16;
+  int64_t width = 64;
+  int64_t hidden = 2;
+  int64_t batch = 1 << 16;  // pixels a step
+  double learning_rate = 1e-2;
+  double final_rate = 1.0 / 30.0;
+  uint64_t seed = 1;
+};
+
+class ImageFit {
+ public:
+  /// The image and the plan must outlive it. Throws std::invalid_argument for options that make no model.
+  ImageFit(const Image& image, const FitOptions& options, const Plan& plan);
+
+  /// One step on a random batch of pixels; `progress` in [0,1] for the learning-rate schedule. Returns the
+  /// loss (mean squared error over channels). Throws std::runtime_error when it is not finite.
+  double step(double progress);
+
+  /// The whole picture as the model sees it, [height, width, 3].
+  std::vector<uint8_t> render();
+
+  int64_t parameters() const { return table_.size() + weights_.size(); }
+  int64_t log2_table() const { return options_.log2_table; }
+  int64_t steps_done() const { return step_; }
+  Profile& profile() { return profile_; }
+
+ private:
+  void evaluate(int64_t n);
+  std::array<int64_t, 8> hash_shape(int64_t n) const;
+  std::array<int64_t, 6> mlp_shape(int64_t n) const;
+
+  const Image& image_;
+  FitOptions options_;
+  const Plan& plan_;
+  Profile profile_;
+  int64_t finest_;
+  int64_t step_ = 0;
+  Array<float> table_, weights_;
+  OptimizerState table_state_, weights_state_;
+  Array<float> positions_, features_, rgb_, target_, loss_, d_loss_, d_rgb_, d_features_;
+};
+
+/// PSNR in dB of `pixels` [height,width,3] against the image's colors.
+double image_psnr(const Image& image, std::span<const uint8_t> pixels);
+
+}  // namespace klab

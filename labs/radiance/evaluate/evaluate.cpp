@@ -1,0 +1,108 @@
+#include "labs/radiance/evaluate/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+namespace klab {
+namespace {
+
+float eight_bits(float v) { return float(to_byte(v)) / 255.0F; }
+
+}  // namespace
+
+double psnr(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double d = double(eight_bits(a[i])) - double(eight_bits(b[i]));
+    sum += d * d;
+  }
+  return -10 * std::log10(sum / double(a.size()));
+}
+
+double ssim(std::span<const float> a, std::span<const float> b, int width, int height) {
+  constexpr int kRadius = 5;
+  if (width <= 2 * kRadius || height <= 2 * kRadius)
+    throw std::invalid_argument(
+        fmt::format("ssim needs pictures of at least 11x11 pixels, got {}x{}", width, height));
+  double window[2 * kRadius + 1], norm = 0;
+  for (int i = -kRadius; i <= kRadius; ++i)
+    norm += window[i + kRadius] = std::exp(-0.5 * i * i / (1.5 * 1.5));
+  for (double& w : window) w /= norm;
+  const int inner = width - 2 * kRadius;
+  double total = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total)
+  for (int y = kRadius; y < height - kRadius; ++y) {
+    // Vertical pass for the five moments of every column, then the horizontal one.
+    std::vector<double> column(size_t(width) * 5);
+    for (int c = 0; c < 3; ++c) {
+      std::fill(column.begin(), column.end(), 0.0);
+      for (int j = -kRadius; j <= kRadius; ++j) {
+        for (int x = 0; x < width; ++x) {
+          const size_t at = (size_t(y + j) * size_t(width) + size_t(x)) * 3 + size_t(c);
+          const double p = double(eight_bits(a[at])), q = double(eight_bits(b[at])), w = window[j + kRadius];
+          double* m = column.data() + size_t(x) * 5;
+          m[0] += w * p;
+          m[1] += w * q;
+          m[2] += w * p * p;
+          m[3] += w * q * q;
+          m[4] += w * p * q;
+        }
+      }
+      for (int x = kRadius; x < width - kRadius; ++x) {
+        double m[5] = {0, 0, 0, 0, 0};
+        for (int i = -kRadius; i <= kRadius; ++i)
+          for (int k = 0; k < 5; ++k) m[k] += window[i + kRadius] * column[size_t(x + i) * 5 + size_t(k)];
+        const double va = m[2] - m[0] * m[0], vb = m[3] - m[1] * m[1], cov = m[4] - m[0] * m[1];
+        constexpr double c1 = 0.01 * 0.01, c2 = 0.03 * 0.03;
+        total +=
+            (2 * m[0] * m[1] + c1) * (2 * cov + c2) / ((m[0] * m[0] + m[1] * m[1] + c1) * (va + vb + c2));
+      }
+    }
+  }
+  return total / (3.0 * inner * (height - 2 * kRadius));
+}
+
+std::vector<float> ground_truth(const View& view, bool black) {
+  const size_t pixels = size_t(view.image.width) * size_t(view.image.height);
+  std::vector<float> out(pixels * 3);
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* p = view.image.rgba.data() + i * 4;
+    const float alpha = float(p[3]) / 255.0F;
+    for (size_t c = 0; c < 3; ++c) out[i * 3 + c] = alpha * float(p[c]) / 255.0F + (black ? 0.0F : 1 - alpha);
+  }
+  return out;
+}
+
+Score evaluate(const Model& model, const Plan& plan, std::span<const View> views,
+               const std::function<void(const View&, const Picture&, const ViewScore&)>& each) {
+  if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
+  Renderer renderer(model, plan);
+  Score score;
+  for (const View& view : views) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Picture picture = renderer.render(view.camera);
+    ViewScore s;
+    s.name = view.name;
+    s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::vector<float> truth = ground_truth(view, model.placement.black);
+    s.psnr = psnr(picture.rgb, truth);
+    s.ssim = ssim(picture.rgb, truth, picture.width, picture.height);
+    score.psnr += s.psnr / double(views.size());
+    score.ssim += s.ssim / double(views.size());
+    score.seconds += s.seconds / double(views.size());
+    if (each) each(view, picture, s);
+    score.views.push_back(std::move(s));
+  }
+  score.protocol = fmt::format(
+      "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
+      "test view was trained on",
+      views.size(), views.front().image.width, views.front().image.height,
+      model.placement.black ? "black" : "white");
+  return score;
+}
+
+}  // namespace klab

@@ -1,0 +1,41 @@
+// How far a model's pictures are from the truth.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "labs/radiance/evaluate/renderer.h"
+
+namespace klab {
+
+/// Peak signal-to-noise ratio in dB over all channels, values clipped to [0,1] and rounded to 8 bits first.
+/// Identical pictures give +infinity.
+double psnr(std::span<const float> a, std::span<const float> b);
+
+/// Structural similarity (Wang et al. 2004): Gaussian window of 11 pixels, sigma 1.5, K1 .01, K2 .03, L 1;
+/// mean over channels and the pixels whose window fits (as scikit-image with gaussian_weights, without sample
+/// covariance). [height,width,3] each. Throws std::invalid_argument when the picture is smaller than the
+/// window.
+double ssim(std::span<const float> a, std::span<const float> b, int width, int height);
+
+/// The view's picture on the background the model is evaluated on.
+std::vector<float> ground_truth(const View& view, bool black);
+
+struct ViewScore {
+  std::string name;
+  double psnr = 0, ssim = 0;
+  double seconds = 0;  // to render
+};
+
+struct Score {
+  std::vector<ViewScore> views;
+  double psnr = 0, ssim = 0, seconds = 0;  // means over the views
+  std::string protocol;                    // in words
+};
+
+/// All given views, in order; `each` sees every picture.
+Score evaluate(const Model& model, const Plan& plan, std::span<const View> views,
+               const std::function<void(const View&, const Picture&, const ViewScore&)>& each = {});
+
+}  // namespace klab

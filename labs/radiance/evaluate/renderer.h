@@ -1,0 +1,47 @@
+// Pictures of a model from any camera.
+//
+// A ray is looked at from the front, a few samples at a time, and left as soon as nothing behind can show. Where
+// surfaces are opaque that evaluates the field just around them; a fog costs all its samples.
+#pragma once
+
+#include <vector>
+
+#include "labs/radiance/field/rays.h"
+
+namespace klab {
+
+struct Picture {
+  int width = 0, height = 0;
+  std::vector<float> rgb;      // [height, width, 3], sRGB-encoded as trained, not clipped
+  std::vector<float> opacity;  // [height, width]
+  std::vector<float> depth;    // [height, width] expected distance in grid units
+};
+
+class Renderer {
+ public:
+  /// The model must outlive it.
+  Renderer(const Model& model, Plan plan);
+  Picture render(const Camera& camera);
+
+ private:
+  struct Progress {  // of one ray
+    int32_t next;    // its first sample that was not looked at
+    float transmittance;
+  };
+
+  void draw_rays(const Camera& camera, int64_t first);
+  void render_pieces(int64_t first, Picture& out);
+  void gather_piece(int64_t longest);
+  void shade_piece();
+
+  const Model& model_;
+  Plan plan_;
+  Profile profile_;
+  Field field_;
+  RayBatch marched_;               // rays of a stretch of pixels with all their samples
+  RayBatch piece_;                 // the next few samples of those rays that go on
+  std::vector<int32_t> going_on_;  // indices of these rays
+  std::vector<Progress> progress_;
+};
+
+}  // namespace klab

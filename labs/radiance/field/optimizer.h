@@ -1,0 +1,35 @@
+// What an array of parameters needs to be trained, and the step that trains it.
+#pragma once
+
+#include <array>
+
+#include "labs/radiance/field/memory.h"
+#include "labs/radiance/field/plan.h"
+
+namespace klab {
+
+/// Gradient, moments and step counts of `count` parameters; `group` of them share one step count.
+struct OptimizerState {
+  OptimizerState() = default;
+  OptimizerState(int64_t count, int64_t group);
+
+  Array<float> gradient, m, v;
+  Array<int32_t> steps;  // [count/group]
+};
+
+struct AdamSettings {
+  double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.99, epsilon = 1e-15, weight_decay = 0;
+};
+
+/// One step of Adam by the plan's variant; afterwards the gradient is zero again, ready to be accumulated
+/// into.
+void adam_step(const Plan& plan, const AdamSettings& settings, int64_t group, Array<float>& parameters,
+               OptimizerState& state);
+
+/// Number of weights of an mlp_fwd shape.
+int64_t mlp_weights(const std::array<int64_t, 6>& mlp);
+
+/// Fills the layers' matrices uniformly in +-sqrt(6/(from+to)) (Glorot & Bengio 2010).
+void xavier_uniform(const std::array<int64_t, 6>& mlp, uint64_t seed, uint64_t purpose, float* weights);
+
+}  // namespace klab

@@ -1,0 +1,64 @@
+// Where the time of a run goes, stage by stage.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/core/lab.h"
+#include "labs/radiance/field/plan.h"
+
+namespace klab {
+
+class Profile {
+ public:
+  /// Runs `work` and adds its time to the stage.
+  template <class Work>
+  void time(const std::string& stage, Work&& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    seconds_[stage] += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  void add(const std::string& stage, double seconds) { seconds_[stage] += seconds; }
+
+  /// Calls of one op that are a stage of their own.
+  struct Calls {
+    std::string op;
+    std::vector<int64_t> shape;  // of the last call
+    Cost cost;                   // of all calls; tables and entry_bytes of the last one
+  };
+  /// As time(), for a stage that is one op.
+  void run(const std::string& stage, const Plan& plan, const std::string& op, ShapeView shape,
+           std::initializer_list<const void*> pointers) {
+    time(stage, [&] { plan.run(op, shape, pointers); });
+    const Cost one = find_op(op)->op.cost(shape);
+    Calls& calls = calls_[stage];
+    calls.op = op;
+    calls.shape.assign(shape.begin(), shape.end());
+    const Cost before = calls.cost;
+    calls.cost = one;
+    calls.cost.bytes += before.bytes;
+    calls.cost.flops += before.flops;
+    calls.cost.gathers += before.gathers;
+  }
+  const std::map<std::string, Calls>& calls() const { return calls_; }
+
+  const std::map<std::string, double>& seconds() const { return seconds_; }
+  double total() const {
+    double sum = 0;
+    for (const auto& [stage, s] : seconds_) sum += s;
+    return sum;
+  }
+  void clear() {
+    seconds_.clear();
+    calls_.clear();
+  }
+
+ private:
+  std::map<std::string, double> seconds_;
+  std::map<std::string, Calls> calls_;
+};
+
+}  // namespace klab

@@ -1,0 +1,90 @@
+#include "labs/radiance/field/rays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace klab {
+
+RayBatch::RayBatch(const Model&, int64_t most_rays, int64_t most_samples)
+    : max_rays(most_rays),
+      max_samples(most_samples),
+      origins(3 * most_rays),
+      directions(3 * most_rays),
+      jitter(most_rays),
+      ray_begin(most_rays + 1),
+      t(most_samples),
+      delta(most_samples),
+      positions(3 * most_samples),
+      sample_directions(3 * most_samples),
+      background(3 * most_rays),
+      color(3 * most_rays),
+      opacity(most_rays),
+      depth(most_rays) {}
+
+int64_t RayBatch::bytes_of(int64_t max_rays, int64_t max_samples) {
+  return 4 * (16 * max_rays + 8 * max_samples);
+}
+
+void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& b) {
+  const Config& c = model.config;
+  const float side = model.placement.side();
+  const float smallest = std::sqrt(3.0F) / float(c.steps_per_diagonal);
+  const float steps[4] = {model.placement.near, smallest, smallest * side,
+                          model.placement.cascades > 1 ? float(c.cone) : 0.0F};
+  const std::array<int64_t, 5> shape = {b.rays, c.grid, model.placement.cascades, c.max_samples_per_ray,
+                                        b.max_samples};
+  profile.time("ray_march", [&] {
+    plan.run("ray_march", shape,
+             {b.origins.data(), b.directions.data(), b.jitter.data(), steps, model.occupancy.data(),
+              b.ray_begin.data(), b.t.data(), b.delta.data()});
+  });
+  b.samples = b.ray_begin[b.rays];
+}
+
+int64_t whole_rays(const RayBatch& b, int64_t max_samples_per_ray) {
+  if (b.samples + max_samples_per_ray <= b.max_samples) return b.rays;
+  int64_t count = b.rays;
+  while (count > 0 && b.ray_begin[count - 1] == b.samples) --count;
+  return count;
+}
+
+void keep_rays(RayBatch& b, int64_t count) {
+  // [3, rays] rows move together: each one's new place is never behind its old one.
+  for (const Array<float>* rows : {&b.origins, &b.directions, &b.background})
+    for (int64_t axis = 1; axis < 3; ++axis)
+      std::memmove(rows->data() + axis * count, rows->data() + axis * b.rays, size_t(count) * sizeof(float));
+  b.rays = count;
+  b.samples = b.ray_begin[count];
+}
+
+void place_samples(const Model& model, RayBatch& b) {
+  const float inverse_side = 1.0F / model.placement.side();
+#pragma omp parallel for schedule(static, 64)
+  for (int64_t r = 0; r < b.rays; ++r) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const float o = b.origins[axis * b.rays + r], d = b.directions[axis * b.rays + r];
+      float* out = b.positions.data() + axis * b.samples;
+      for (int64_t i = b.ray_begin[r]; i < b.ray_begin[r + 1]; ++i)
+        out[i] = std::clamp(0.5F + (o + b.t[i] * d - 0.5F) * inverse_side, 0.0F, 1.0F);
+    }
+  }
+}
+
+void spread_directions(RayBatch& b) {
+#pragma omp parallel for schedule(static, 64)
+  for (int64_t r = 0; r < b.rays; ++r)
+    for (int axis = 0; axis < 3; ++axis)
+      std::fill(b.sample_directions.data() + axis * b.samples + b.ray_begin[r],
+                b.sample_directions.data() + axis * b.samples + b.ray_begin[r + 1],
+                b.directions[axis * b.rays + r]);
+}
+
+void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& b) {
+  const std::array<int64_t, 2> shape = {b.rays, b.samples};
+  profile.run("composite_fwd", plan, "composite_fwd", shape,
+              {b.ray_begin.data(), field.geometry(b.samples), field.rgb(), b.delta.data(), b.t.data(),
+               b.background.data(), b.color.data(), b.opacity.data(), b.depth.data()});
+}
+
+}  // namespace klab

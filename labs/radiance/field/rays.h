@@ -1,0 +1,47 @@
+// A batch of rays and the samples along them: from origins and directions to what the networks read.
+#pragma once
+
+#include <span>
+
+#include "labs/radiance/field/field.h"
+
+namespace klab {
+
+/// Samples of a batch of rays. Capacities are fixed; `rays` and `samples` are what is in use.
+struct RayBatch {
+  RayBatch(const Model& model, int64_t max_rays, int64_t max_samples);
+
+  int64_t rays = 0;
+  int64_t samples = 0;
+  int64_t max_rays, max_samples;
+  Array<float> origins, directions;    // [3,rays], grid space
+  Array<float> jitter;                 // [rays]
+  Array<int32_t> ray_begin;            // [rays+1]
+  Array<float> t, delta;               // [samples]
+  Array<float> positions;              // [3,samples], in the encoding's [0,1]
+  Array<float> sample_directions;      // [3,samples]
+  Array<float> background;             // [3,rays]
+  Array<float> color, opacity, depth;  // [3,rays], [rays], [rays]
+
+  static int64_t bytes_of(int64_t max_rays, int64_t max_samples);
+};
+
+/// Marches the batch's rays through the model's grid: fills ray_begin, t, delta and samples.
+void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& batch);
+
+/// Rays that did not fit into the batch's samples came back with none, exactly as rays through empty space do; to
+/// learn from them would teach that what they hit is background. How many rays at the front of the marched batch are
+/// surely whole: all of them, unless the room left could have been too small for one.
+int64_t whole_rays(const RayBatch& batch, int64_t max_samples_per_ray);
+
+/// Keeps the first `count` rays of a marched batch.
+void keep_rays(RayBatch& batch, int64_t count);
+
+/// The samples' positions, from rays and distances; and their directions, each ray's for all of its samples.
+void place_samples(const Model& model, RayBatch& batch);
+void spread_directions(RayBatch& batch);
+
+/// The rays' colors, opacities and depths from the samples' densities and colors that the field holds.
+void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& batch);
+
+}  // namespace klab

@@ -1,0 +1,179 @@
+#include "labs/radiance/run/plan_ladder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "harness/report/table.h"
+#include "harness/timing/statistics.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The op that a stage of the profile runs; "" for what is no op.
+std::string op_of(const std::string& stage) {
+  const std::string name = stage.substr(0, stage.find(' '));
+  const auto& ops = plan_ops();
+  return std::find(ops.begin(), ops.end(), name) == ops.end() ? "" : name;
+}
+
+// The common starting point, on disk as any checkpoint is.
+class StartingPoint {
+ public:
+  explicit StartingPoint(const Trainer& trainer)
+      : file_(fs::temp_directory_path() / fmt::format("klab_plans_{}.safetensors", ::getpid())) {
+    trainer.save(file_, {});
+  }
+  ~StartingPoint() {
+    std::error_code ignored;
+    fs::remove(file_, ignored);
+  }
+  StartingPoint(const StartingPoint&) = delete;
+  StartingPoint& operator=(const StartingPoint&) = delete;
+  void restore(Trainer& trainer) const { trainer.restore(TensorFile(file_)); }
+
+ private:
+  fs::path file_;
+};
+
+// One step that is not timed, then the timed ones. The losses of all of them are kept. Fast plans take some more steps, until
+// `at_least` seconds are over: a moment in which something else runs must not be all that was measured.
+void measure(Trainer& trainer, PlanRung& rung, int steps, double at_least) {
+  using Clock = std::chrono::steady_clock;
+  trainer.use(rung.plan);
+  std::vector<double> losses = {trainer.step(0).loss};
+  trainer.profile().clear();
+  std::vector<double> seconds;
+  double spent = 0;
+  for (int i = 0; i < steps || spent < at_least; ++i) {
+    const auto begin = Clock::now();
+    const double loss = trainer.step(0).loss;
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    spent += seconds.back();
+    if (i < steps) losses.push_back(loss);
+  }
+  rung.seconds.push_back(median(seconds));
+  rung.losses = losses;
+  for (const auto& [stage, s] : trainer.profile().seconds()) rung.profile.add(stage, s);
+}
+
+std::string largest_stages(const Profile& profile, size_t count) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [stage, s] : profile.seconds()) sorted.emplace_back(s, stage);
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::string text;
+  for (size_t i = 0; i < std::min(count, sorted.size()); ++i)
+    text += fmt::format("{}{} {:.0f} %", i ? ", " : "", sorted[i].second,
+                        100 * sorted[i].first / profile.total());
+  return text;
+}
+
+}  // namespace
+
+double loss_bound(size_t step) { return step == 0 ? 1e-4 : 0.02 * double(step); }
+
+std::vector<PlanRung> plan_rungs(const std::map<std::string, double>& share) {
+  const Plan best = Plan::named("best");
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [op, seconds] : share) order.emplace_back(seconds, op);
+  std::sort(order.rbegin(), order.rend());
+  std::vector<PlanRung> rungs = {{"naive", Plan::named("naive"), {}, {}, {}}};
+  for (const auto& [seconds, op] : order) {
+    const Variant* variant = best.choices().at(op);
+    if (variant == rungs.front().plan.choices().at(op)) continue;
+    Plan plan = rungs.back().plan;
+    plan.choose(op, *variant);
+    rungs.push_back({"+ " + variant->id, std::move(plan), {}, {}, {}});
+  }
+  return rungs;
+}
+
+std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config,
+                                    const PlanLadderOptions& options, const LabRun& run) {
+  const auto stop = [&] { return run.stop && run.stop(); };
+  const auto say = [&](const std::string& line) {
+    if (run.status) run.status(line);
+  };
+  Trainer trainer(scene, config, Plan::named("best"), run.seed);
+  for (int i = 0; i < options.warm_steps && !stop(); ++i) {
+    if (i % 8 == 0)
+      say(fmt::format("training to a common starting point: step {} of {}", i, options.warm_steps));
+    trainer.step(0);
+  }
+  const StartingPoint start(trainer);
+  PlanRung naive = {"naive", Plan::named("naive"), {}, {}, {}};
+  say("the naive plan, to see which op to replace first");
+  measure(trainer, naive, 1, 0);
+  std::map<std::string, double> share;
+  for (const auto& [stage, seconds] : naive.profile.seconds())
+    if (const std::string op = op_of(stage); !op.empty()) share[op] += seconds;
+  std::vector<PlanRung> rungs = plan_rungs(share);
+  for (int round = 0; round < options.rounds; ++round) {
+    for (PlanRung& rung : rungs) {
+      if (stop()) break;
+      say(fmt::format("round {} of {}: {}", round + 1, options.rounds, rung.name));
+      start.restore(trainer);
+      measure(trainer, rung, options.steps, options.seconds);
+    }
+    if (!stop()) continue;
+    for (PlanRung& rung : rungs) rung.seconds.resize(std::min(rung.seconds.size(), size_t(round)));
+    break;
+  }
+  say("");
+  return rungs;
+}
+
+double disagreement(const PlanRung& rung, const PlanRung& first) {
+  double worst = 0;
+  for (size_t i = 0; i < rung.losses.size(); ++i) {
+    const double difference = std::abs(rung.losses[i] - first.losses[i]) / first.losses[i];
+    worst = std::max(worst, difference <= INFINITY ? difference / loss_bound(i) : INFINITY);
+  }
+  return worst;
+}
+
+bool run_plan_ladder(const LabRun& run) {
+  const Config config;
+  const Scene scene = load_scene("built-in", {.downscale = 1, .holdout = 8, .seed = run.seed, .say = {}});
+  const PlanLadderOptions options;
+  fmt::print(
+      "{} views of the built-in scene, {} samples a step; every plan takes the same {} steps, {} times "
+      "over,\n"
+      "from one checkpoint after {} steps, and as many more as {} s have room for\n",
+      scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps,
+      options.seconds);
+  const std::vector<PlanRung> rungs = measure_plans(scene, config, options, run);
+  if (rungs.front().seconds.empty()) return true;  // interrupted before a round was whole
+  Table table({{"plan"},
+               {"step", Column::Kind::right},
+               {"over naive", Column::Kind::right},
+               {"", Column::Kind::bar, 16},
+               {"largest stages"},
+               {"loss apart", Column::Kind::right}});
+  bool right = true;
+  for (const PlanRung& rung : rungs) {
+    const Estimate step = median_interval(rung.seconds);
+    const Estimate speedup = ratio_interval(rungs.front().seconds, rung.seconds);
+    const double apart = disagreement(rung, rungs.front());
+    right = right && apart <= 1;
+    table.add({rung.name, seconds_text(step.value), fmt::format("{:.2f}x", speedup.value),
+               Cell::bar(speedup.value), largest_stages(rung.profile, 3),
+               Cell(fmt::format("{:.1f} %", 100 * apart), apart <= 1 ? Ink::plain : Ink::red)});
+  }
+  fmt::print("{}", table.text());
+  fmt::print(
+      "step: median of {} rounds. loss apart: largest difference to the naive plan's losses, in percent of "
+      "what\n"
+      "rounding explains ({} of the loss before the first update, {} a step after it)\n",
+      rungs.front().seconds.size(), loss_bound(0), loss_bound(1));
+  if (!right) fmt::print("{}\n", inked("A plan does not compute what the naive one does.", Ink::red));
+  return right;
+}
+
+}  // namespace klab

@@ -1,0 +1,47 @@
+// A training run: the clock, the folder it writes into, what survives when it is killed.
+//
+//   DIR/checkpoint.safetensors   everything needed to go on; renewed every half-minute (--checkpoint) and at the end
+//   DIR/model.safetensors        what eval and render read; written at the end
+//   DIR/metrics.csv              a line every second or so
+//   DIR/result.json              scores, protocol, times, stage shares; written at the end
+//   DIR/test_<i>.png             what the model makes of the test views, beside the truth
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/train/trainer.h"
+
+namespace klab {
+
+struct RunOptions {
+  std::string scene = "built-in";
+  SceneOptions reading;
+  std::optional<double> seconds;  // of training; evaluation is not counted
+  std::optional<int64_t> steps;
+  std::string plan = "best";
+  Config config;
+  std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
+  std::filesystem::path resume;  // a run's folder to go on with
+  uint64_t seed = 1;
+  double checkpoint_every = 30;  // seconds
+  bool evaluate = true;          // on the test views, at the end
+  bool json = false;             // print result.json instead of words
+};
+
+/// Set by a signal: finish the step, save, evaluate.
+extern std::atomic<bool> stop_requested;
+
+/// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption.
+int train(RunOptions options);
+
+/// The model meant by a path: the file itself, or the one in the folder of a run.
+std::filesystem::path model_file(const std::filesystem::path& given);
+
+/// A score as JSON text: per view and mean PSNR and SSIM, with the protocol.
+std::string score_json(const Score& score);
+
+}  // namespace klab

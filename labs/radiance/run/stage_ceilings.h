@@ -1,0 +1,36 @@
+// How near the stages of a run come to what the machine can do.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "labs/radiance/field/profile.h"
+
+namespace klab {
+
+struct StageCeiling {
+  std::string name;  // "fma f32", "gather 8 B L3"
+  double share = 0;  // of it that the stage reached, over all its calls
+};
+
+/// Ceilings of a run's stages, sampled while it goes on: what a machine can do changes with what else runs on it, and right
+/// after a run the system is busy with what that has written.
+class StageCeilings {
+ public:
+  explicit StageCeilings(int threads);
+  ~StageCeilings();
+  /// A sample of each ceiling that the lab names of an op that is a stage of its own. About ten milliseconds each, some more
+  /// for a ceiling that is new.
+  void sample(const Profile& profile);
+  int samples() const { return samples_; }
+  /// For each of these stages: its ceiling, the median of the samples, and the stage's share of it.
+  std::map<std::string, StageCeiling> shares(const Profile& profile) const;
+
+ private:
+  struct Known;
+  int threads_, samples_ = 0;
+  std::map<std::string, std::unique_ptr<Known>> known_;  // by name: stages share them
+};
+
+}  // namespace klab

@@ -1,0 +1,97 @@
+// Training: pixels in, a model out. One step at a time, so that whoever owns the clock decides when to stop.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "labs/radiance/field/occupancy.h"
+#include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/losses.h"
+#include "labs/radiance/train/visible.h"
+
+namespace klab {
+
+struct StepReport {
+  int64_t step = 0;  // steps done, this one included
+  double loss = 0;   // of losses.h
+  double psnr = 0;   // of the batch's pixels, dB
+  int64_t rays = 0;
+  int64_t samples = 0;  // with a gradient, through the whole step
+  int64_t marched = 0;  // before the samples behind opaque ones were left out
+};
+
+/// A loss, gradient or parameter that is no longer finite. The message names step and tensor.
+class NotFinite : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Trainer {
+ public:
+  /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
+  /// and std::runtime_error when the memory it will take (see bytes_of) is not there.
+  Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed);
+
+  /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
+  /// NotFinite before a parameter is touched by what is not finite.
+  StepReport step(double progress);
+
+  /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
+  /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
+  StepReport loss_and_gradient();
+  Array<float>& gradient(Part part) { return moments_[size_t(part)].gradient; }
+
+  /// Goes on with other variants; the model stays.
+  void use(const Plan& plan) { plan_ = plan; }
+
+  int64_t steps_done() const { return step_; }
+  const Model& model() const { return model_; }
+  /// The model to look at pictures with: averaged weights when the config asks for them.
+  Model averaged() const;
+  double occupied_share() const { return occupancy_.occupied_share(); }
+  double unseen_share() const { return unseen_; }
+  Profile& profile() { return profile_; }
+
+  /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
+  /// metadata.
+  void save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const;
+  /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
+  void restore(const TensorFile& file);
+
+  static int64_t bytes_of(const Scene& scene, const Config& config);
+
+ private:
+  int64_t group_of(Part part) const;
+  void draw_rays();
+  void leave_out_cut_rays();
+  double backward();
+  double batch_psnr() const;
+  void require_finite(const char* what, const float* gradient, int64_t n);
+  void optimize(double progress);
+  void average();
+  void adapt_rays(const StepReport& report);
+  std::vector<TensorView> state() const;
+
+  const Scene& scene_;
+  Config config_;
+  Plan plan_;
+  uint64_t seed_;
+  Profile profile_;
+  Model model_;
+  Field field_;
+  RayBatch batch_;
+  VisibleSamples visible_;
+  Occupancy occupancy_;
+  double unseen_ = 0;
+  int64_t step_ = 0;
+  int64_t rays_next_;
+  double averaged_weight_ = 0;             // sum of the average's weights, for debiasing
+  std::array<OptimizerState, 3> moments_;  // by Part
+  std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
+  Truth truth_;
+  Losses losses_;
+  Array<float> d_raw_, d_rgb_, d_color_input_, d_features_;  // per sample
+};
+
+}  // namespace klab

@@ -1,0 +1,89 @@
+// SIGINT in the middle of a measurement: what was measured until then is written, marked as a part, and the exit code
+// is the one that shells expect.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/records/rows.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Interrupt : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string form = (fs::temp_directory_path() / "klab-interrupt-XXXXXX").string();
+    ASSERT_NE(mkdtemp(form.data()), nullptr);
+    folder_ = form;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Runs klab in the folder and interrupts it when the first line of a ladder is on its standard output.
+  int interrupted_after_a_ladder(std::vector<std::string> arguments) {
+    std::array<int, 2> out{};
+    EXPECT_EQ(pipe(out.data()), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(folder_.c_str()) != 0) _exit(126);
+      dup2(out[1], STDOUT_FILENO);
+      close(out[0]);
+      arguments.insert(arguments.begin(), "klab");
+      std::vector<char*> argv;
+      for (std::string& a : arguments) argv.push_back(a.data());
+      argv.push_back(nullptr);
+      execv(KLAB_PROGRAM, argv.data());
+      _exit(127);
+    }
+    close(out[1]);
+    std::array<char, 4096> part{};
+    bool sent = false;
+    for (ssize_t n = 0; (n = read(out[0], part.data(), part.size())) > 0;) {
+      said_.append(part.data(), size_t(n));
+      if (sent || said_.find("\n  cpu.01") == std::string::npos) continue;
+      kill(child, SIGINT);
+      sent = true;
+    }
+    close(out[0]);
+    EXPECT_TRUE(sent) << said_;
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  void expect_partial_rows(const fs::path& file) {
+    ASSERT_TRUE(fs::exists(file));
+    EXPECT_THROW(read_csv(file.string()), RowsError) << "a part passes for a whole";
+    const Recording run = read_csv(file.string(), true);
+    EXPECT_FALSE(run.complete);
+    ASSERT_FALSE(run.rows.empty());
+    EXPECT_FALSE(run.rows.front().seconds.empty());
+  }
+
+  fs::path folder_;
+  std::string said_;
+};
+
+TEST_F(Interrupt, BenchWritesWhatItHas) {
+  EXPECT_EQ(interrupted_after_a_ladder({"bench", "vector_add", "--quick", "--out", "rows.csv"}), 130);
+  expect_partial_rows(folder_ / "rows.csv");
+}
+
+TEST_F(Interrupt, RunWritesRowsAndReport) {
+  EXPECT_EQ(interrupted_after_a_ladder({"run", "--out", "rows.csv"}), 130);
+  expect_partial_rows(folder_ / "rows.csv");
+  std::ifstream in(folder_ / "klab-report.html");
+  std::stringstream page;
+  page << in.rdbuf();
+  EXPECT_NE(page.str().find("The run was interrupted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,332 @@
+// klab bench --baseline, compare, regress, report and bench --sweep as people call them.
+// ctest: serial
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "harness/compare/sweep.h"
+#include "harness/records/rows.h"
+#include "harness/timing/machine.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+/// A folder that looks like klab's own, so that baselines land in it.
+class Regress : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::temp_directory_path() / ("klab_regress_" + std::to_string(getpid()));
+    fs::create_directories(root_ / "kernels");
+    fs::create_directories(root_ / "labs");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  Outcome klab(const std::string& arguments) const {
+    const std::string command = "cd '" + root_.string() + "' && KLAB_ROOT='" + root_.string() +
+                                "' '" KLAB_PROGRAM "' " + arguments + " >out.txt 2>err.txt </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text_of(root_ / "out.txt"),
+            text_of(root_ / "err.txt")};
+  }
+
+  fs::path recorded(const std::string& name) const {
+    return root_ / "reports" / "recorded" / fingerprint(this_machine()) / name;
+  }
+
+  /// A baseline as klab bench --baseline leaves it, of times that nobody had to measure.
+  void put_baseline() const {
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal;
+    Recording run;
+    const std::pair<const char*, double> rungs[] = {
+        {"01_scalar", 1e-6}, {"02_simd", 3e-7}, {"03_threads", 3.2e-7}, {"05_by_size", 2.9e-7}};
+    for (int session = 1; session <= 12; ++session)
+      for (const auto& [rung, seconds] : rungs) {
+        Row r{.fingerprint = fingerprint(this_machine()),
+              .commit = "abc",
+              .lab = "01_vector_add",
+              .op = "vector_add",
+              .variant = std::string("vector_add.cpu.") + rung,
+              .backend = "cpu",
+              .size = "in L1",
+              .shape = "n=2048",
+              .cache = "hot",
+              .threads = 1,
+              .session = session,
+              .bytes = 24576,
+              .flops = 2048,
+              .ceiling = "copy 2:1 L1",
+              .ceiling_per_second = 1e11};
+        for (int i = 0; i < 5; ++i) {
+          r.seconds.push_back(seconds * std::exp(0.01 * normal(random)));
+          r.shares.push_back(24576 / r.seconds.back() / 1e11);
+        }
+        r.time = median_interval(r.seconds);
+        r.of_ceiling = median_interval(r.shares);
+        run.rows.push_back(std::move(r));
+      }
+    fs::create_directories(recorded("").parent_path());
+    write_run(recorded("baseline.csv").string(), run, this_machine(), {});
+  }
+
+  fs::path root_;
+};
+
+// What the verdicts are depends on what else this machine does; that the exit code follows from them does not.
+TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
+  Outcome o = klab("bench vector_add --size L1 --sessions 6 --rounds 3 --threads 1 --baseline baseline");
+  ASSERT_EQ(o.code, 0) << o.out << o.err;
+  const Recording run = read_csv(recorded("baseline.csv").string());
+  int sessions = 0;
+  for (const Row& r : run.rows) {
+    sessions = std::max(sessions, r.session);
+    if (r.seconds.empty()) continue;
+    EXPECT_EQ(r.seconds.size(), 3U);
+    EXPECT_EQ(r.shares.size(), 3U) << "the ceiling of each round is kept";
+  }
+  EXPECT_EQ(sessions, 6);
+  const auto record = nlohmann::json::parse(text_of(recorded("baseline.json")));
+  EXPECT_EQ(record["machine"]["fingerprint"], fingerprint(this_machine()));
+  EXPECT_TRUE(record["margins"].is_array());
+  o = klab("regress vector_add --minutes 1 --json --out new.csv --junit gate.xml");
+  const auto j = nlohmann::json::parse(o.out);
+  const auto& sum = j["summary"];
+  const int all = int(j["changes"].size());
+  EXPECT_EQ(all, sum["slower"].get<int>() + sum["faster"].get<int>() + sum["same"].get<int>() +
+                     sum["undecided"].get<int>());
+  EXPECT_GE(sum["same"].get<int>(), 3) << "counts have no noise\n" << o.out;
+  EXPECT_EQ(o.code, sum["slower"] > 0 ? 1 : 0) << o.out << o.err;
+  EXPECT_EQ(j["exit_code"], o.code);
+  EXPECT_GT(read_csv((root_ / "new.csv").string()).rows.size(), 0U);
+  EXPECT_TRUE(has(text_of(root_ / "gate.xml"), "<testsuite"));
+}
+
+// The recorded rows with every time of one variant made longer stand for a slower binary.
+TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
+  put_baseline();
+  Recording slow = read_csv(recorded("baseline.csv").string());
+  for (Row& r : slow.rows)
+    if (r.variant == "vector_add.cpu.02_simd") {
+      for (double& s : r.seconds) s *= 1.3;
+      for (double& s : r.shares) s /= 1.3;
+      r.time = median_interval(r.seconds);
+      r.over_naive.reset();
+      r.over_parent.reset();
+      r.of_ceiling.reset();
+    }
+  write_run((root_ / "slow.csv").string(), slow, this_machine(), {});
+  Outcome o = klab("compare baseline slow.csv");
+  EXPECT_EQ(o.code, 1) << o.out << o.err;
+  EXPECT_TRUE(has(o.out, "1 SLOWER")) << o.out;
+  o = klab("compare slow.csv baseline --markdown");
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  EXPECT_TRUE(has(o.out, "1 FASTER")) << o.out;
+  EXPECT_TRUE(has(o.out, "| `vector_add.cpu.02_simd` |")) << o.out;
+}
+
+// The machine ran at two thirds of its speed, and one variant lost more by that than its anchors did.
+TEST_F(Regress, AMachineThatChangedItsSpeedIsNotTakenForASlowerBinary) {
+  put_baseline();
+  const Recording base = read_csv(recorded("baseline.csv").string());
+  const auto verdicts = [&](double machine, double more) {
+    Recording run = base;
+    for (Row& r : run.rows) {
+      const double own = r.variant == "vector_add.cpu.02_simd" ? more : 1;
+      for (double& s : r.seconds) s *= machine * own;
+      for (double& s : r.shares) s /= own;
+      r.time = median_interval(r.seconds);
+      r.over_naive.reset();
+      r.over_parent.reset();
+      r.of_ceiling.reset();
+    }
+    write_run((root_ / "moved.csv").string(), run, this_machine(), {});
+    return klab("compare baseline moved.csv");
+  };
+  Outcome o = verdicts(1.5, 1.3);
+  EXPECT_TRUE(has(o.out, "the machine itself ran at 0.67 times its speed of then")) << o.out << o.err;
+  EXPECT_FALSE(has(o.out, "SLOWER  ")) << o.out;
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+  o = verdicts(1.5, 2);  // more than the machine itself
+  EXPECT_EQ(o.code, 1) << o.out << o.err;
+  o = verdicts(1.1, 1.3);  // the machine hardly changed
+  EXPECT_EQ(o.code, 1) << o.out << o.err;
+}
+
+TEST_F(Regress, BadInputsAreNamedAndExitWithTwo) {
+  put_baseline();
+  const Recording good = read_csv(recorded("baseline.csv").string());
+  const auto put = [&](const char* name, auto&& change) {
+    Recording run = good;
+    change(run);
+    std::ofstream(root_ / name) << to_csv(run);
+  };
+  put("other.csv", [](Recording& r) {
+    for (Row& row : r.rows) row.shape = "n=77";
+  });
+  put("machine.csv", [](Recording& r) {
+    for (Row& row : r.rows) row.fingerprint = "fedcba9876543210";
+  });
+  put("partial.csv", [](Recording& r) { r.complete = false; });
+  put("twice.csv", [](Recording& r) { r.rows.push_back(r.rows.front()); });
+  put("once.csv", [](Recording& r) {
+    std::erase_if(r.rows, [](const Row& row) { return row.session > 1; });
+    for (Row& row : r.rows) {
+      row.seconds.resize(std::min<size_t>(1, row.seconds.size()));
+      row.shares.resize(row.seconds.size());
+      row.waited.clear();
+      if (!row.seconds.empty()) row.time = median_interval(row.seconds);
+      row.over_naive.reset();
+      row.over_parent.reset();
+      row.of_ceiling.reset();
+    }
+  });
+  std::string text = to_csv(good);
+  std::ofstream(root_ / "cut.csv") << text.substr(0, text.size() / 2);
+  std::ofstream(root_ / "column.csv") << text.replace(text.find("threads"), 7, "threadz");
+  std::ofstream(root_ / "huge.csv") << to_csv(good);
+  fs::resize_file(root_ / "huge.csv", 100'000'000);
+  const std::pair<const char*, const char*> cases[] = {
+      {"compare baseline other.csv", "nothing to compare"},
+      {"compare baseline machine.csv --absolute", "absolute times cannot be compared"},
+      {"compare baseline partial.csv", "interrupted"},
+      {"compare baseline twice.csv", "repeats line"},
+      {"compare baseline once.csv", "has 1 round"},
+      {"compare baseline cut.csv", "cut"},
+      {"compare baseline column.csv", "threadz"},
+      {"compare baseline huge.csv", "100 MB"},
+      {"compare baseline none.csv", "cannot be opened"},
+      {"compare baselin baseline", "did you mean baseline"},
+      {"compare baseline baseline.json", "read from .csv"},
+      {"compare baseline baseline --threshold fast", "write it as 5% or 0.05"},
+      {"compare baseline baseline --threshold 5", "write it as 5% or 0.05"},
+      {"regress --against once.csv", "at least 4"},
+      {"regress matmul", "holds nothing of what is asked for"},
+      {"regress nonsense", "nonsense"},
+      {"bench vector_add --baseline ../x", "cannot be called"},
+      {"bench vector_add --sweep n", "names no dimension"},
+      {"bench vector_add --sweep q=1..8", "has no dimension 'q'"},
+      {"report twice.csv", "repeats line"},
+      {"report baseline baseline", "twice"},
+      {"report baseline --train .", "result.json"},
+      {"report baseline --markdown --csv", "choose one"},
+      {"report baseline -o none/report.html", "cannot be written"},
+  };
+  for (const auto& [arguments, says] : cases) {
+    const Outcome o = klab(arguments);
+    EXPECT_EQ(o.code, 2) << arguments << "\n" << o.out << o.err;
+    EXPECT_TRUE(has(o.err, says)) << arguments << ": " << o.err;
+  }
+  const Outcome other = klab("compare baseline machine.csv");
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(has(other.out, "another machine")) << other.out;
+}
+
+TEST_F(Regress, TheReportIsOneFileWithNothingOutside) {
+  put_baseline();
+  Outcome o = klab("report baseline --baseline baseline -o r.html");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const std::string html = text_of(root_ / "r.html");
+  EXPECT_LT(html.size(), 3'000'000U);
+  for (const char* part : {"vector_add.cpu.02_simd", "id=\"verdict\"", "in L1", "</html>"})
+    EXPECT_TRUE(has(html, part)) << part;
+  if (std::system("gnuplot --version >/dev/null 2>&1") == 0)
+    EXPECT_TRUE(has(html, "<svg")) << "gnuplot draws here, but did not draw this";
+  for (const char* outside : {"src=\"http", "href=\"http", "url(", "@import", "<link rel=\"stylesheet"})
+    EXPECT_FALSE(has(html, outside)) << outside;
+  o = klab("report baseline --markdown");
+  EXPECT_TRUE(has(o.out, "| `02_simd` |")) << o.out;
+  o = klab("report baseline --csv");
+  std::istringstream lines(o.out);
+  std::string head, line;
+  std::getline(lines, head);
+  int count = 0;
+  for (; std::getline(lines, line); ++count)
+    EXPECT_GE(std::count(line.begin(), line.end(), ','), std::count(head.begin(), head.end(), ',')) << line;
+  EXPECT_GT(count, 3);
+}
+
+TEST_F(Regress, ASweepShowsWhatGrowsFasterThanItsContract) {
+  // Every pair of a ray's samples against a contract that counts samples: the naive rung is quadratic, 02 is not.
+  const Outcome o =
+      klab("bench distortion_fwd --shape 64,2048 --sweep samples=2048..65536 --quick --threads 1");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const size_t table = o.out.find("time grows as");
+  ASSERT_NE(table, std::string::npos) << o.out;
+  std::istringstream lines(o.out.substr(table));
+  for (std::string line; std::getline(lines, line);) {
+    const bool flagged = has(line, "faster than its contract");
+    EXPECT_FALSE(has(line, "01_quadratic") && !flagged) << o.out;
+    EXPECT_FALSE(has(line, "02_prefix") && flagged) << o.out;
+  }
+}
+
+TEST(Sweeps, AreParsed) {
+  EXPECT_EQ(parse_sweep("n=2^3..2^6").values, (std::vector<int64_t>{8, 16, 32, 64}));
+  EXPECT_EQ(parse_sweep("n=100..300").values, (std::vector<int64_t>{100, 200, 300}));
+  EXPECT_EQ(parse_sweep("m=7,3,3").values, (std::vector<int64_t>{3, 7}));
+  EXPECT_EQ(parse_sweep("threads=1..3").values, (std::vector<int64_t>{1, 2, 3}));
+  for (const char* bad :
+       {"", "n", "=3", "n=", "n=0..4", "n=4..2", "n=1,,2", "n=x", "n=2^99", "n=-4..4", "n=1..2..3"})
+    EXPECT_THROW(parse_sweep(bad), std::invalid_argument) << bad;
+}
+
+TEST(Sweeps, SizeSetsAllSidesOfACube) {
+  const LabOp* op = find_op("matmul");
+  ASSERT_NE(op, nullptr);
+  const auto shapes = shapes_of(parse_sweep("size=64..256"), op->op, {.name = "", .shape = {512, 512, 512}});
+  ASSERT_EQ(shapes.size(), 3U);
+  EXPECT_EQ(shapes[1].shape, (std::vector<int64_t>{128, 128, 128}));
+  EXPECT_EQ(shapes_of(parse_sweep("k=8"), op->op, {.name = "", .shape = {512, 512, 512}})[0].shape,
+            (std::vector<int64_t>{512, 512, 8}));
+}
+
+TEST(Sweeps, ExponentsAreThoseOfTheTimes) {
+  std::vector<Row> rows;
+  for (const double n : {1e3, 2e3, 4e3, 8e3, 1.6e4}) {
+    Row r{.variant = "a.cpu.01_x", .threads = 1, .bytes = n};
+    r.seconds = {1e-9 * n * std::sqrt(n)};
+    r.time = median_interval(r.seconds);
+    rows.push_back(r);
+    r.variant = "a.cpu.02_y";
+    r.seconds = {1e-9 * n};
+    r.time = median_interval(r.seconds);
+    rows.push_back(r);
+  }
+  const auto growth = growth_of(rows);
+  ASSERT_EQ(growth.size(), 2U);
+  EXPECT_NEAR(growth[0].exponent, 1.5, 1e-9);
+  EXPECT_TRUE(growth[0].flagged);
+  EXPECT_NEAR(growth[1].exponent, 1, 1e-9);
+  EXPECT_FALSE(growth[1].flagged);
+  // A ceiling that falls as fast explains the growth: the caches were left, not the contract.
+  for (Row& r : rows)
+    if (r.variant == "a.cpu.01_x") r.of_ceiling = Estimate{.value = 0.5, .low = 0.5, .high = 0.5};
+  EXPECT_FALSE(growth_of(rows)[0].flagged);
+}
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,188 @@
+// The way to a GPU, walked with one that stands in: device memory of the host executor, a clock that the test winds.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "harness/check/check.h"
+#include "harness/cli/check_apart.h"
+#include "harness/gpu/gpu_run.h"
+#include "harness/simt/runtime_api.h"
+#include "harness/timing/gpu_timing.h"
+
+namespace klab {
+namespace {
+
+/// While it lives there is a GPU, and some variants are compiled for it.
+class WithGpu : public testing::Test {
+ protected:
+  WithGpu() {
+    gpu_ = {.name = "Stand-in",
+            .driver = "0",
+            .compute_capability = 90,
+            .multiprocessors = 1,
+            .memory = size_t(1) << 30,
+            .l2 = size_t(1) << 20,
+            .alloc =
+                [this](size_t bytes) {
+                  ++allocations_;
+                  return simt::device_alloc(bytes, "tensor");
+                },
+            .free = [](void* p) { simt::device_free(p); },
+            .alloc_pinned =
+                [this](size_t bytes) {
+                  ++pinned_;
+                  return ::operator new(bytes);
+                },
+            .free_pinned = [](void* p) { ::operator delete(p); },
+            .upload = [](void* d, const void* h, size_t n) { std::memcpy(d, h, n); },
+            .download = [](void* h, const void* d, size_t n) { std::memcpy(h, d, n); },
+            .synchronize = [] {},
+            .begin = [this] { began_ = now_; },
+            .end = [this] { return now_ - began_; }};
+    stand_in(&gpu_);
+  }
+  ~WithGpu() override {
+    for (Variant* v : compiled_) v->device = nullptr;
+    stand_in(nullptr);
+  }
+
+  /// As if nvcc had compiled it: its form for the host stands in, and takes so long.
+  const Variant* compile(const std::string& id, double seconds) {
+    auto* v = const_cast<Variant*>(find_variant(id));
+    v->device = [this, v, seconds](ShapeView shape,
+                                   std::span<void* const> pointers) -> std::function<void()> {
+      return [this, seconds, call = v->host(shape, pointers)] {
+        call();
+        now_ += seconds;
+      };
+    };
+    compiled_.push_back(v);
+    return v;
+  }
+  const Variant* compile_as(const std::string& id, Variant::Bind form) {
+    auto* v = const_cast<Variant*>(find_variant(id));
+    v->device = std::move(form);
+    compiled_.push_back(v);
+    return v;
+  }
+
+  Gpu gpu_;
+  int allocations_ = 0, pinned_ = 0;
+  double now_ = 0, began_ = 0;
+  std::vector<Variant*> compiled_;
+};
+
+CheckResult check_there(const Variant* v) {
+  return check(*find_op(v->op), {&v, 1}, {.max_failures = 1, .quick = true, .backend = "cuda", .done = {}})
+      .variants.front();
+}
+
+TEST_F(WithGpu, RightVariantsPassTheCheckThere) {
+  const CheckResult result = check_there(compile("transpose.cuda.03_padded", 1));
+  EXPECT_TRUE(result.passed()) << (result.failures.empty() ? result.skipped : result.failures.front().note);
+  EXPECT_GT(now_, 0) << "it did not run there";
+}
+
+TEST_F(WithGpu, AVariantThatIsNotCompiledForItIsSkippedWithTheReason) {
+  const CheckResult result = check_there(find_variant("transpose.cuda.03_padded"));
+  EXPECT_EQ(result.skipped, "not compiled for a GPU (preset cuda)");
+}
+
+TEST_F(WithGpu, WritingPastATensorIsSeenByItsFence) {
+  const Variant* v = compile_as("vector_add.cuda.01_one_each", [](ShapeView shape, std::span<void* const> p) {
+    return [n = shape[0], a = static_cast<float*>(p[0]), b = static_cast<float*>(p[1]),
+            c = static_cast<float*>(p[2])] {
+      for (int64_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
+      c[n] = 1;
+    };
+  });
+  const CheckResult result = check_there(v);
+  ASSERT_EQ(result.failures.size(), 1U);
+  EXPECT_EQ(result.failures.front().fault, Fault::threw);
+  EXPECT_EQ(result.failures.front().note, "c was written 0 bytes past its end");
+}
+
+TEST_F(WithGpu, WhatTheDeviceSaysIsTheFailure) {
+  const Variant* v = compile("vector_add.cuda.01_one_each", 1);
+  gpu_.synchronize = [] { throw std::runtime_error("cudaErrorIllegalAddress: an illegal memory access"); };
+  const CheckResult result = check_there(v);
+  ASSERT_EQ(result.failures.size(), 1U);
+  EXPECT_TRUE(result.failures.front().note.starts_with("cudaErrorIllegalAddress"));
+}
+
+TEST_F(WithGpu, VariantsAreTimedByTheDevicesClock) {
+  const LabOp& op = *find_op("transpose");
+  const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 0.004),
+                                            compile("transpose.cuda.03_padded", 0.001),
+                                            find_variant("transpose.cuda.02_shared_tile")};
+  const auto series =
+      time_on_gpu(op, {.name = "small", .shape = {64, 32}}, list, {.rounds = 5, .sample_seconds = 0.02});
+  ASSERT_EQ(series.size(), 3U);
+  for (const double s : series[0].seconds) EXPECT_NEAR(s, 0.004, 1e-12);
+  for (const double s : series[1].seconds) EXPECT_NEAR(s, 0.001, 1e-12);
+  EXPECT_EQ(series[0].seconds.size(), 5U);
+  EXPECT_NEAR(double(series[1].iterations), 20, 1);  // by a clock that adds up rounded numbers
+  EXPECT_EQ(series[2].skipped, "not compiled for a GPU");
+  EXPECT_EQ(allocations_, 2) << "hot: one set of tensors for all";
+}
+
+TEST_F(WithGpu, ColdTensorsTogetherExceedTheCache) {
+  gpu_.l2 = 64 << 10;
+  const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 0.001)};
+  const auto series =
+      time_on_gpu(*find_op("transpose"), {.name = "cold", .shape = {64, 64}, .cache = Cache::cold}, list,
+                  {.rounds = 2, .sample_seconds = 0.01});
+  EXPECT_EQ(series[0].seconds.size(), 2U);
+  const int sets = allocations_ / 2;
+  EXPECT_GE(sets * 2 * 64 * 64 * 4, 4 * (64 << 10));
+}
+
+TEST_F(WithGpu, TensorsOfTheHostStayThere) {
+  const std::vector<const Variant*> list = {compile("host_vector_add.cuda.01_pageable", 2e-6),
+                                            compile("host_vector_add.cuda.02_pinned", 1e-6)};
+  const LabOp& op = *find_op("host_vector_add");
+  const auto series =
+      time_on_gpu(op, {.name = "small", .shape = {1000}, .cache = Cache::cold}, list, {.rounds = 3});
+  for (const Series& s : series) EXPECT_EQ(s.wrong + s.skipped, "") << s.variant;
+  EXPECT_EQ(pinned_, 3) << "a, b and c, of the one variant that asks for it";
+  const OnGpu there(true);
+  for (const Variant* v : list)
+    EXPECT_TRUE(check(op, {&v, 1}, {.backend = "cuda"}).variants[0].passed()) << v->id;
+}
+
+TEST_F(WithGpu, WhatIsTooSlowIsSkipped) {
+  const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 5)};
+  const auto series = time_on_gpu(*find_op("transpose"), {.name = "small", .shape = {8, 8}}, list, {});
+  EXPECT_NE(series[0].skipped.find("the cap is"), std::string::npos);
+  EXPECT_TRUE(series[0].seconds.empty());
+}
+
+TEST(CheckApart, ReadsWhatAProcessSays) {
+  const CheckResult good = read_check(
+      "a.cuda.01_x",
+      R"({"ok":1,"seconds":0.5,"variants":[{"variant":"a.cuda.01_x","verdict":"ok","cases":7,"skipped_cases":1,"worst":0.25,"failures":[]}]})",
+      0);
+  EXPECT_TRUE(good.passed());
+  EXPECT_EQ(good.cases, 7);
+  const CheckResult bad = read_check(
+      "a.cuda.01_x",
+      R"({"variants":[{"variant":"a.cuda.01_x","cases":7,"worst":null,"failures":[{"fault":"CUDA finding","note":"race"}]}]})",
+      256);
+  ASSERT_EQ(bad.failures.size(), 1U);
+  EXPECT_EQ(bad.failures.front().fault, Fault::finding);
+  EXPECT_EQ(bad.failures.front().note, "race");
+}
+
+TEST(CheckApart, AProcessThatDiesIsAFailureOfItsVariant) {
+  const CheckResult dead = read_check("a.cuda.01_x", "", 11);  // as wait(2) tells SIGSEGV
+  ASSERT_EQ(dead.failures.size(), 1U);
+  EXPECT_NE(dead.failures.front().note.find("Segmentation fault"), std::string::npos)
+      << dead.failures.front().note;
+  const CheckResult other = read_check("a.cuda.01_x", "{\"variants\":[]}", 2 << 8);
+  ASSERT_EQ(other.failures.size(), 1U);
+  EXPECT_NE(other.failures.front().note.find("exit code 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace klab

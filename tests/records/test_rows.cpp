@@ -1,0 +1,400 @@
+// Rows: what is written is what is read, and every way a file can be broken is an error that says where.
+// ctest: sanitized
+#include "harness/records/rows.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Rows : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("klab_rows_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string put(const std::string& text) const {
+    std::ofstream(file("r.csv"), std::ios::binary) << text;
+    return file("r.csv");
+  }
+
+  /// The error that reading that text gives; empty when it is accepted.
+  std::string error_of(const std::string& text) const {
+    try {
+      read_csv(put(text));
+      return "";
+    } catch (const RowsError& e) {
+      EXPECT_EQ(std::string(e.what()).find(file("r.csv")), 0U) << e.what();
+      return e.what();
+    }
+  }
+
+  fs::path folder_;
+};
+
+Row timed_row(const std::string& variant, double scale) {
+  Row r{.fingerprint = "0123456789abcdef",
+        .commit = "abc",
+        .lab = "05_matmul",
+        .op = "matmul",
+        .variant = variant,
+        .backend = "cpu",
+        .instruction_set = "AVX3",
+        .size = "1024 cubed, \"the\" one",
+        .shape = "m=1024 n=1024 k=1024",
+        .cache = "cold: 5 copies of 28 MB, fewer than would empty the cache",
+        .threads = 2,
+        .iterations = 3,
+        .bytes = 12582912,
+        .flops = 2147483648};
+  for (int i = 0; i < 7; ++i) r.seconds.push_back(scale * (1 + 0.1 * ((i * 5) % 7)) / 3);
+  r.time = median_interval(r.seconds);
+  return r;
+}
+
+Recording sample_run() {
+  Recording run;
+  run.rows.push_back(timed_row("matmul.cpu.01_naive", 1));
+  Row r = timed_row("matmul.cpu.02_order", 0.1);
+  r.over_naive = ratio_interval(run.rows[0].seconds, r.seconds);
+  r.over_parent = r.over_naive;
+  r.over_peer = ratio_interval(std::vector<double>{1, 2, 3, 4, 5, 6, 7}, r.seconds);
+  r.peer = "matmul.cpu.90_onednn";
+  r.ceiling = "fma f32";
+  r.ceiling_per_second = 2.3e11 / 3;
+  r.of_ceiling = median_interval(std::vector<double>{0.1, 0.2, 0.3, 0.15, 0.12, 1.0 / 3, 0.11});
+  r.error = "above its ceiling: measurement error";
+  r.expected = 4;
+  r.verdict = "held";
+  run.rows.push_back(r);
+  Row skipped = timed_row("matmul.cpu.03_other", 1);
+  skipped.seconds.clear();
+  skipped.time = {};
+  skipped.iterations = 0;
+  skipped.skipped = "needs a multiple of 16, not 1024";
+  skipped.counts = {{"bank_conflicts", 31}, {"launches", 1}};
+  skipped.needs = {{"registers", 40}, {"occupancy_percent_h100", 75}};
+  run.rows.push_back(skipped);
+  skipped.counts.clear();
+  skipped.needs.clear();
+  skipped.variant = "matmul.cpu.04_wrong";
+  skipped.skipped.clear();
+  skipped.wrong = "wrong value in c[3,17], expected 1, got 2";
+  run.rows.push_back(skipped);
+  return run;
+}
+
+/// Lines of a text, and cells of a line without quotes.
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  if (!text.empty() && text.back() == separator && separator == ',') parts.emplace_back();
+  return parts;
+}
+std::string join(const std::vector<std::string>& parts, char separator) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+/// Two rows whose cells hold no commas, so that tests can cut them.
+std::vector<std::vector<std::string>> plain_cells() {
+  Recording run;
+  for (const char* id : {"matmul.cpu.01_naive", "matmul.cpu.02_order"}) {
+    Row r = timed_row(id, 1);
+    r.size = "1024 cubed";
+    r.cache = "hot";
+    run.rows.push_back(r);
+  }
+  std::vector<std::vector<std::string>> cells;
+  for (const std::string& line : split(to_csv(run), '\n')) cells.push_back(split(line, ','));
+  return cells;
+}
+std::string text_of(const std::vector<std::vector<std::string>>& cells) {
+  std::string text;
+  for (const auto& line : cells) {
+    text += join(line, ',');
+    text += '\n';
+  }
+  return text;
+}
+size_t column(const std::vector<std::vector<std::string>>& cells, const std::string& name) {
+  for (size_t i = 0; i < cells[0].size(); ++i)
+    if (cells[0][i] == name) return i;
+  ADD_FAILURE() << "no column " << name;
+  return 0;
+}
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(Rows, RoundTrip) {
+  const Recording run = sample_run();
+  write_run(file("a.csv"), run, this_machine(), {});
+  const Recording back = read_csv(file("a.csv"));
+  EXPECT_TRUE(back.complete);
+  ASSERT_EQ(back.rows.size(), run.rows.size());
+  for (size_t i = 0; i < run.rows.size(); ++i) EXPECT_TRUE(back.rows[i] == run.rows[i]) << "row " << i;
+  EXPECT_EQ(to_csv(back), to_csv(run));
+}
+
+TEST_F(Rows, RoundTripOfASingleRound) {
+  Recording run;
+  Row r = timed_row("matmul.cpu.01_naive", 1);
+  r.seconds.resize(1);
+  r.time = median_interval(r.seconds);
+  run.rows.push_back(r);
+  const Recording back = read_csv(put(to_csv(run)));
+  EXPECT_TRUE(back.rows[0] == r);
+}
+
+TEST_F(Rows, PlainCellsAreAccepted) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
+
+TEST_F(Rows, WindowsLineEndsAreAccepted) {
+  std::string text;
+  for (const char c : text_of(plain_cells())) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(error_of(text), "");
+}
+
+TEST_F(Rows, MissingFile) {
+  try {
+    read_csv(file("none.csv"));
+    FAIL();
+  } catch (const RowsError& e) {
+    EXPECT_HAS(std::string(e.what()), "none.csv");
+    EXPECT_HAS(std::string(e.what()), "cannot be opened");
+  }
+}
+
+TEST_F(Rows, Empty) { EXPECT_HAS(error_of(""), "is empty"); }
+
+TEST_F(Rows, HeaderOnly) {
+  auto cells = plain_cells();
+  cells.resize(1);
+  EXPECT_HAS(error_of(text_of(cells)), "holds a header and no rows");
+}
+
+TEST_F(Rows, NotCsvAtAll) { EXPECT_HAS(error_of("<html>\n<body>\n"), ":1: column '<html>' is none"); }
+
+TEST_F(Rows, MissingColumn) {
+  auto cells = plain_cells();
+  const size_t c = column(cells, "threads");
+  for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
+  EXPECT_HAS(error_of(text_of(cells)), ":1: column 'threads' is missing from the header");
+}
+
+TEST_F(Rows, UnknownColumn) {
+  auto cells = plain_cells();
+  for (auto& line : cells) line.emplace_back("surprise");
+  EXPECT_HAS(error_of(text_of(cells)), ":1: column 'surprise'");
+}
+
+TEST_F(Rows, ColumnTwice) {
+  auto cells = plain_cells();
+  cells[0][column(cells, "bytes")] = "flops";
+  EXPECT_HAS(error_of(text_of(cells)), ":1: column 'flops' is in the header twice");
+}
+
+TEST_F(Rows, ColumnsInAnotherOrderAreAccepted) {
+  auto cells = plain_cells();
+  for (auto& line : cells) std::swap(line[3], line[7]);
+  EXPECT_EQ(error_of(text_of(cells)), "");
+}
+
+TEST_F(Rows, RaggedShortNamesTheFirstMissingColumn) {
+  auto cells = plain_cells();
+  const size_t c = column(cells, "flops");
+  cells[2].resize(c);
+  EXPECT_HAS(error_of(text_of(cells)), ":3: column 'flops' is missing");
+}
+
+TEST_F(Rows, RaggedLong) {
+  auto cells = plain_cells();
+  cells[1].emplace_back("more");
+  EXPECT_HAS(error_of(text_of(cells)), ":2: column 'seconds' is the last of");
+}
+
+TEST_F(Rows, EmptyLineInTheMiddle) {
+  auto cells = plain_cells();
+  cells.insert(cells.begin() + 2, std::vector<std::string>{""});
+  EXPECT_HAS(error_of(text_of(cells)), ":3: column");
+}
+
+// Every byte of the last row, where a cut is hardest to see, and every seventh before.
+TEST_F(Rows, CutAtAnyByte) {
+  for (const std::string& whole : {to_csv(sample_run()), text_of(plain_cells())})
+    for (size_t length = 0; length < whole.size(); length += length + 400 < whole.size() ? 7 : 1)
+      EXPECT_NE(error_of(whole.substr(0, length)), "")
+          << "cut after " << length << " of " << whole.size() << " bytes";
+}
+
+TEST_F(Rows, LostWholeLines) {
+  auto cells = plain_cells();
+  cells.pop_back();
+  EXPECT_HAS(error_of(text_of(cells)), "announces 2 rows, but the file ends after 1");
+  cells = plain_cells();
+  cells.erase(cells.begin() + 1);
+  EXPECT_HAS(error_of(text_of(cells)), ":2: column 'row' is 2, but this is row 1");
+}
+
+TEST_F(Rows, DuplicatedRow) {
+  auto cells = plain_cells();
+  const size_t variant = column(cells, "variant");
+  cells[2][variant] = cells[1][variant];
+  EXPECT_HAS(error_of(text_of(cells)), ":3: column 'variant' repeats line 2");
+}
+
+TEST_F(Rows, InterruptedRunIsAPartOfOne) {
+  Recording run = sample_run();
+  run.complete = false;
+  EXPECT_HAS(error_of(to_csv(run)), ":2: column 'run' says that the run was interrupted");
+  const Recording back = read_csv(put(to_csv(run)), true);
+  EXPECT_FALSE(back.complete);
+  EXPECT_EQ(back.rows.size(), run.rows.size());
+}
+
+struct BadCell {
+  const char* column;
+  const char* text;
+  const char* says;
+};
+void PrintTo(const BadCell& b, std::ostream* out) { *out << b.column << " = '" << b.text << "'"; }
+
+class WrongCell : public Rows, public testing::WithParamInterface<BadCell> {};
+
+TEST_P(WrongCell, NamesLineAndColumn) {
+  auto cells = plain_cells();
+  const BadCell& bad = GetParam();
+  cells[2][column(cells, bad.column)] = bad.text;
+  const std::string error = error_of(text_of(cells));
+  EXPECT_HAS(error, std::string(":3: column '") + bad.column + "'");
+  EXPECT_HAS(error, bad.says);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, WrongCell,
+    testing::Values(
+        BadCell{"threads", "two", "not a whole number"}, BadCell{"threads", "2.5", "not a whole number"},
+        BadCell{"threads", "0", "less than 1"}, BadCell{"threads", "", "not a whole number"},
+        BadCell{"threads", "99999999999", "not a whole number"}, BadCell{"bytes", "many", "not a number"},
+        BadCell{"bytes", "-1", "negative"}, BadCell{"flops", "nan", "not a finite number"},
+        BadCell{"flops", "1e999", "not a number"}, BadCell{"iterations", "-3", "negative"},
+        BadCell{"seconds_median", "nan", "not a finite number"},
+        BadCell{"seconds_median", "-1e-3", "not greater than zero"},
+        BadCell{"seconds_median", "0", "not greater than zero"}, BadCell{"seconds_median", "", "is empty"},
+        BadCell{"seconds_median", "1e-3 s", "not a number"},
+        BadCell{"seconds_median", "1", "outside of its interval"},
+        BadCell{"seconds_low", "inf", "not a finite"}, BadCell{"seconds", "", "is empty"},
+        BadCell{"seconds", "1;2;x", "'x' is not a number"},
+        BadCell{"seconds", "1;2;3;4;5;6;-7", "not greater than zero"},
+        BadCell{"seconds", "1;2;3;4;5;6;nan", "not a finite number"},
+        BadCell{"seconds", "1;2;3;4;5;6;7;", "a number is missing"},
+        BadCell{"seconds", "1;2;3", "holds 3 times, but 'rounds' says 7"},
+        BadCell{"seconds", "1;;3", "not a number"}, BadCell{"rounds", "-7", "negative"},
+        BadCell{"row", "7", "but this is row 2"}, BadCell{"rows", "9", "where the first row says 2"},
+        BadCell{"run", "finished", "neither"}, BadCell{"variant", "", "is empty"},
+        BadCell{"over_naive", "fast", "not a number"}, BadCell{"expected", "-2", "not greater than zero"}));
+
+TEST_F(Rows, MedianOfOtherTimesIsNoticed) {
+  auto cells = plain_cells();
+  cells[2][column(cells, "seconds")] = "1;2;3;4;5;6;7";
+  EXPECT_HAS(error_of(text_of(cells)), ":3: column 'seconds_median'");
+}
+
+TEST_F(Rows, SkippedRowWithTimesIsAContradiction) {
+  auto cells = plain_cells();
+  cells[1][column(cells, "skipped")] = "no reason";
+  EXPECT_HAS(error_of(text_of(cells)), ":2: column 'seconds' holds times, though the row was skipped");
+}
+
+TEST_F(Rows, QuoteThatIsNotClosed) {
+  auto cells = plain_cells();
+  cells[2][column(cells, "size")] = "\"1024 cubed";
+  EXPECT_HAS(error_of(text_of(cells)), ":3:");
+}
+
+TEST_F(Rows, WritingReplacesTheWholeFileAndLeavesNothingElse) {
+  write_run(file("a.csv"), sample_run(), this_machine(), {});
+  Recording one = sample_run();
+  one.rows.resize(1);
+  write_run(file("a.csv"), one, this_machine(), {});
+  EXPECT_EQ(read_csv(file("a.csv")).rows.size(), 1U);
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    ++files;
+    EXPECT_EQ(entry.path().filename(), "a.csv");
+  }
+  EXPECT_EQ(files, 1);
+}
+
+TEST_F(Rows, WritingThroughALinkKeepsTheLink) {
+  write_run(file("a.csv"), sample_run(), this_machine(), {});
+  fs::create_symlink("a.csv", file("link.csv"));
+  write_run(file("link.csv"), sample_run(), this_machine(), {});
+  EXPECT_TRUE(fs::is_symlink(file("link.csv")));
+  EXPECT_FALSE(fs::is_symlink(file("a.csv")));
+}
+
+TEST_F(Rows, PathsThatCannotBeWritten) {
+  const auto refusal = [](const std::string& path) -> std::string {
+    try {
+      require_writable(path);
+      return "";
+    } catch (const RowsError& e) {
+      return e.what();
+    }
+  };
+  EXPECT_EQ(refusal(file("new.csv")), "");
+  EXPECT_FALSE(fs::exists(file("new.csv"))) << "asking must not create it";
+  EXPECT_HAS(refusal(file("a.txt")), "must end in .csv or .json");
+  EXPECT_HAS(refusal(file("a")), "must end in .csv or .json");
+  EXPECT_HAS(refusal(file("none/a.csv")), "No such file or directory");
+  fs::create_directory(file("dir.csv"));
+  EXPECT_HAS(refusal(file("dir.csv")), "not a regular file");
+  mkfifo(file("pipe.csv").c_str(), 0600);
+  EXPECT_HAS(refusal(file("pipe.csv")), "not a regular file");
+  std::ofstream(file("file")) << "x";
+  EXPECT_HAS(refusal(file("file/a.csv")), "Not a directory");
+  if (geteuid() != 0) {
+    fs::create_directory(file("closed"));
+    fs::permissions(file("closed"), fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_HAS(refusal(file("closed/a.csv")), "Permission denied");
+  }
+}
+
+TEST_F(Rows, JsonHoldsMachineCeilingsAndRows) {
+  Ceilings ceilings;
+  ceilings.list.push_back({.kind = CeilingKind::copy, .level = 4, .threads = 2, .per_second = 5e10});
+  Recording run = sample_run();
+  run.complete = false;
+  write_run(file("a.json"), run, this_machine(), ceilings);
+  std::ifstream in(file("a.json"));
+  const auto j = nlohmann::json::parse(in);
+  EXPECT_EQ(j["run"], "interrupted");
+  EXPECT_EQ(j["machine"]["fingerprint"], fingerprint(this_machine()));
+  EXPECT_EQ(j["ceilings"]["measured"][0]["name"], "copy memory");
+  ASSERT_EQ(j["rows"].size(), 4U);
+  EXPECT_EQ(j["rows"][1]["seconds"], nlohmann::json(run.rows[1].seconds));
+  EXPECT_EQ(j["rows"][1]["over_naive"]["value"], run.rows[1].over_naive->value);
+  EXPECT_TRUE(j["rows"][0]["over_naive"].is_null());
+  EXPECT_EQ(j["rows"][2]["skipped"], "needs a multiple of 16, not 1024");
+  EXPECT_FALSE(j["rows"][2].contains("time"));
+}
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,301 @@
+// The learner's path: every step has what it needs, and what is judged from numbers and texts is judged right. Files that
+// are compiled and run are in test_step_check.sh.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/check/cases.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/step/compile.h"
+#include "harness/step/counts.h"
+#include "harness/step/diagnose.h"
+#include "harness/step/imports.h"
+#include "harness/step/lesson.h"
+#include "harness/step/speed.h"
+#include "harness/step/step.h"
+#include "harness/step/timing_size.h"
+#include "harness/step/work_file.h"
+
+namespace klab {
+namespace {
+
+const Step& some_step() { return find_step("03.02"); }
+
+TEST(Step, EveryRungWithAParentIsOne) {
+  std::set<std::string> names, files;
+  size_t rungs = 0;
+  for (const Variant& v : variants()) rungs += v.parent.empty() || v.peer ? 0 : 1;
+  EXPECT_EQ(steps().size(), rungs);
+  for (const Step& s : steps()) {
+    EXPECT_TRUE(names.insert(s.name).second) << s.name;
+    EXPECT_TRUE(files.insert(s.work).second) << s.work;
+    EXPECT_EQ(&find_step(s.name), &s);
+    EXPECT_EQ(&find_step(s.own->id), &s);
+  }
+  for (const Lab& lab : labs())
+    if (!lab.ops.empty()) EXPECT_FALSE(steps_of(lab).empty()) << lab.id;
+}
+
+TEST(Step, TheCourseNamesEveryLab) {
+  const std::string page = read_text(std::string(KLAB_SOURCE_DIR) + "/labs/README.md");
+  for (const Lab& lab : labs()) EXPECT_NE(page.find(lab.id + "/README.md"), std::string::npos) << lab.id;
+}
+
+TEST(Step, EveryStepHasTextHintsAndACodeToBeginWith) {
+  for (const Step& s : steps()) {
+    const StepLesson lesson = lesson_of(s);
+    EXPECT_FALSE(lesson.title.empty()) << s.own->id;
+    EXPECT_GT(lesson.text.size(), 60U) << s.own->id;
+    EXPECT_EQ(lesson.text.find("<summary>Hint"), std::string::npos) << s.own->id;
+    EXPECT_GE(lesson.hints.size(), 2U)
+        << s.own->id << ": its section in " << lesson_path(s.lab->id)
+        << " needs <details><summary>Hint 1</summary>...</details>, and a second";
+    for (const std::string& hint : lesson.hints) EXPECT_GT(hint.size(), 40U) << s.own->id;
+    const std::string text = start_text(s);
+    EXPECT_TRUE(text.starts_with("// Step " + s.name)) << s.own->id;
+    EXPECT_NE(text.find("KLAB_VARIANT("), std::string::npos) << s.own->id;
+    EXPECT_EQ(text.find("define HWY_TARGET_INCLUDE \"kernels"), std::string::npos) << s.own->id;
+    EXPECT_TRUE(is_unchanged(s, text)) << s.own->id;
+    EXPECT_TRUE(is_unchanged(s, "// a comment\n" + text)) << s.own->id;
+    EXPECT_FALSE(is_unchanged(s, work_text(s, *s.own))) << s.own->id;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line) && line.starts_with("//");)
+      EXPECT_LE(line.size(), 112U) << line;
+  }
+}
+
+/// With the times that klab's rung promises, its answer passes and its parent does not, wherever speed is asked for.
+TEST(Step, PromisedTimesPassAndTheParentsDoNot) {
+  int asked = 0;
+  for (const Step& s : steps()) {
+    if (s.cuda()) continue;
+    const BenchShape size = timing_size(s);
+    EXPECT_TRUE(s.op->op.valid(size.shape)) << s.own->id;
+    const double claim = expected_at(s, size);
+    StepTimes t{.size = size.name, .expected = claim};
+    for (int round = 0; round < 11; ++round) {
+      const double drift = 1 + 0.01 * (round % 3);
+      t.parent.push_back(drift);
+      t.own.push_back(drift / std::max(1.0, claim) * (0.999 - 0.002 * (round % 2)));
+    }
+    t.yours = t.own;
+    const SpeedVerdict own = judge_times(t);
+    t.yours.clear();
+    for (size_t round = 0; round < t.parent.size(); ++round)
+      t.yours.push_back(t.parent[round] * (1 + 0.003 * double(round % 2)));
+    const SpeedVerdict parent = judge_times(t);
+    if (claim < 1.05) {
+      EXPECT_EQ(own.speed, Speed::not_asked) << s.own->id;
+      continue;
+    }
+    ++asked;
+    EXPECT_EQ(own.speed, Speed::enough) << s.own->id << " claims " << claim;
+    EXPECT_EQ(parent.speed, Speed::none) << s.own->id;
+  }
+  EXPECT_GT(asked, 50);
+}
+
+TEST(Step, CountingShapesAreLegalAndSmall) {
+  for (const Step& s : steps()) {
+    if (!s.cuda()) continue;
+    const auto shape = counting_shape(s);
+    ASSERT_TRUE(s.op->op.valid(shape)) << s.own->id;
+    int64_t elements = 0;
+    for (const TensorSpec& t : s.op->op.tensors(shape)) elements += volume(t.dims);
+    EXPECT_LE(elements, 1 << 21) << s.own->id << " at " << shape_text(s.op->op, shape);
+  }
+}
+
+/// A line is called wasteful where klab's rung does better, not where the step's nature is to scatter.
+TEST(Step, WasteThatKlabsRungNeedsTooIsNotHeldAgainstYou) {
+  const Step& tiles = find_step("03.cuda.02");
+  EXPECT_TRUE(counts_of_step(tiles, *tiles.own, 1).at("wasteful").empty());
+  EXPECT_FALSE(counts_of_step(tiles, *tiles.parent, 1).at("wasteful").empty());
+  const Step& scatter = find_step("10.hashgrid_bwd.cuda.04");
+  EXPECT_TRUE(counts_of_step(scatter, *scatter.own, 1).at("wasteful").empty());
+}
+
+/// `wild`: in every third round something else had the processor.
+StepTimes times(double yours, double own, double expected, bool wild = false) {
+  StepTimes t{.size = "", .expected = expected};
+  for (int round = 0; round < 11; ++round) {
+    t.parent.push_back(1);
+    t.yours.push_back(wild && round % 3 == 0 ? 1.25 : 1 / yours);
+    t.own.push_back(1 / own);
+  }
+  return t;
+}
+
+TEST(StepSpeed, IsAskedHalfOfTheWay) {
+  EXPECT_EQ(judge_times(times(2.1, 3, 3)).speed, Speed::enough);
+  EXPECT_DOUBLE_EQ(judge_times(times(2.1, 3, 3)).asked, 2);
+  EXPECT_EQ(judge_times(times(1.9, 3, 3)).speed, Speed::some);
+  EXPECT_EQ(judge_times(times(1.0, 3, 3)).speed, Speed::none);
+  EXPECT_EQ(judge_times(times(0.5, 3, 3)).speed, Speed::slower);
+  // This machine gives klab's rung less than it claims: no more than half of that is asked.
+  EXPECT_EQ(judge_times(times(1.3, 1.5, 3)).speed, Speed::enough);
+  EXPECT_EQ(judge_times(times(1.0, 1.01, 3)).speed, Speed::not_asked);
+  EXPECT_EQ(judge_times(times(1.0, 3, 0)).speed, Speed::not_asked);
+  EXPECT_EQ(judge_times(times(2.3, 3, 3, true)).speed, Speed::undecided);
+  EXPECT_NEAR(judge_times(times(1.5, 3, 3)).of_own, 0.5, 1e-12);
+  // Slower where klab's rung gains nothing: the file's fault; and the machine's where klab's is as slow.
+  EXPECT_EQ(judge_times(times(0.8, 1.01, 3)).speed, Speed::slower);
+  EXPECT_EQ(judge_times(times(0.8, 0.8, 3)).speed, Speed::not_asked);
+  EXPECT_EQ(judge_times(times(0.5, 0.8, 3)).speed, Speed::slower);
+  // Beside other work nobody can tell.
+  StepTimes beside = times(0.8, 0.8, 3);
+  beside.others = 1;
+  EXPECT_EQ(judge_times(beside).speed, Speed::undecided);
+}
+
+TEST(StepSpeed, OtherSizesCountAsWell) {
+  const auto judged = [](const StepTimes& there) {
+    StepTimes here = times(3, 3, 3);
+    here.elsewhere = {there};
+    return judge_times(here).speed;
+  };
+  EXPECT_EQ(judged(times(1, 1, 0)), Speed::enough);
+  EXPECT_EQ(judged(times(0.5, 1, 0)), Speed::slower);
+  EXPECT_EQ(judged(times(0.5, 0.5, 0)), Speed::enough);  // klab's own pays there, too
+  EXPECT_EQ(judged(times(1, 2, 0)), Speed::some);
+  EXPECT_EQ(judged(times(1.6, 2, 0)), Speed::enough);
+  EXPECT_EQ(judged(times(1, 1.2, 0)), Speed::enough);  // too little to be sure of
+  EXPECT_EQ(judged({}), Speed::enough);                // none was timed
+}
+
+TEST(StepSpeed, CountsAskForWhatKlabsRungLowers) {
+  const StepCounts parent = {{"bank conflicts", 310}, {"store sectors", 40}};
+  const StepCounts own = {{"bank conflicts", 0}, {"store sectors", 40}};
+  EXPECT_EQ(judge_counts(parent, own, own).speed, Speed::enough);
+  EXPECT_EQ(judge_counts(parent, parent, own).speed, Speed::none);
+  EXPECT_EQ(judge_counts(parent, {{"bank conflicts", 200}, {"store sectors", 40}}, own).speed, Speed::some);
+  EXPECT_EQ(judge_counts(parent, parent, parent).speed, Speed::not_asked);
+  // A third of it takes the conflicts away and fetches what nobody asked for.
+  StepCounts wasteful = own;
+  wasteful["load requests"] = 8, wasteful["load sectors"] = 256;
+  EXPECT_EQ(judge_counts(parent, wasteful, own).speed, Speed::some);
+  // Shared memory is asked for where nothing else is; threads never are.
+  const StepCounts padded = {{kSharedBytes, 4224}, {kThreads, 512}},
+                   dense = {{kSharedBytes, 4096}, {kThreads, 128}};
+  EXPECT_EQ(judge_counts(padded, padded, dense).speed, Speed::none);
+  EXPECT_EQ(judge_counts(padded, {{kSharedBytes, 4096}, {kThreads, 512}}, dense).speed, Speed::enough);
+}
+
+TEST(StepNames, AreFoundInAllTheirForms) {
+  for (const char* name : {"03.02", "3.2", "03_transpose.02", "transpose.02", "transpose.cpu.02",
+                           "03.transpose.02", "transpose.cpu.02_blocked"})
+    EXPECT_EQ(find_step(name).own->id, "transpose.cpu.02_blocked") << name;
+  EXPECT_EQ(find_step("03.cuda.02").own->id, "transpose.cuda.02_shared_tile");
+  EXPECT_EQ(find_step("03.compact.02").own->id, "compact.cpu.02_hoisted");
+  EXPECT_EQ(find_step("matmul_bwd.02").own->id, "matmul_bwd.cpu.02_loop_order");
+  for (const char* name : {"", "03", "03.99", "03.01", "99.02", "transpose.cpu.01_naive", "..", "03.cuda"})
+    EXPECT_THROW(find_step(name), NotFound) << name;
+}
+
+TEST(StepLessons, HintsAreTakenOutAndSorted) {
+  const std::string page =
+      "## 02_blocked: squares\nText.\n<details><summary>Hint 1</summary>first</details>\n"
+      "<details><summary>Hint 2 (compact)</summary>not mine</details>\n"
+      "<details>\n<summary>Hint 2 (transpose, x)</summary>\n\nsecond\n\n</details>\nMore.\n"
+      "## 02_blocked: squares, backward\nOther.\n## 03_x: y\nThird.\n";
+  const StepLesson lesson = lesson_in(page, some_step());
+  EXPECT_EQ(lesson.title, "squares");
+  EXPECT_EQ(lesson.hints, (std::vector<std::string>{"first", "second"}));
+  EXPECT_NE(lesson.text.find("More."), std::string::npos);
+  EXPECT_EQ(lesson.text.find("Other."), std::string::npos);
+  EXPECT_EQ(lesson.text.find("Third."), std::string::npos);
+}
+
+TEST(StepDiff, ShowsWhatChanged) {
+  EXPECT_EQ(unified_diff("a\nb\nc\n", "a\nb\nc\n", "x", "y"), "");
+  EXPECT_EQ(unified_diff("a\nb\nc\n", "a\nB\nc\nd\n", "x", "y", 1),
+            "--- x\n+++ y\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n");
+  EXPECT_EQ(unified_diff("", "a\n", "x", "y"), "--- x\n+++ y\n@@ -0,0 +1,1 @@\n+a\n");
+}
+
+TEST(StepCompiler, CommandsAreTakenApart) {
+  EXPECT_EQ(split_command(R"x(c++ -DA="(B|C)" -I/x\ y 'a b' "" -DS=\"t\")x"),
+            (std::vector<std::string>{"c++", "-DA=(B|C)", "-I/x y", "a b", "", "-DS=\"t\""}));
+}
+
+TEST(StepCompiler, LoopsAreRead) {
+  const std::string source = "void f() {\n  for (;;) a();\n  for (int i = 0; i < n; ++i) c[i] = b[i];\n}\n";
+  const std::string info =
+      "w.cpp:2:3: missed: couldn't vectorize loop\nw.cpp:2:3: missed: not vectorized: number of iterations "
+      "cannot be "
+      "computed.\nw.cpp:3:3: optimized: loop vectorized using 16 byte vectors\nw.cpp:3:3: optimized:  loop "
+      "versioned for "
+      "vectorization because of possible aliasing\nother.h:3:1: optimized: loop vectorized using 64 byte "
+      "vectors\n"
+      "w.cpp:1:1: missed: not vectorized: no loop here\n";
+  const auto loops = loops_in(info, "w.cpp", source);
+  ASSERT_EQ(loops.size(), 2U);
+  EXPECT_FALSE(loops[0].vectorized);
+  EXPECT_EQ(loops[0].why, "number of iterations cannot be computed.");
+  EXPECT_TRUE(loops[1].vectorized);
+  EXPECT_TRUE(loops[1].checked);
+  EXPECT_EQ(loops[1].bytes, 16);
+}
+
+TEST(StepImports, WhatAKernelMustNotCallIsNamed) {
+  EXPECT_EQ(forbidden_call({"memcpy", "cblas_sgemm"}, false)->name, "cblas_sgemm");
+  EXPECT_TRUE(forbidden_call({"_ZN4dnnl6memoryC1Ev"}, false));
+  EXPECT_TRUE(forbidden_call(
+      {"_ZN4klab12find_variantERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"}, false));
+  EXPECT_FALSE(forbidden_call(
+      {"memcpy", "GOMP_parallel", "_Znwm", "_ZN4klab16register_variantERKNS_12RegistrationE"}, true));
+  EXPECT_FALSE(forbidden_call({"fopen"}, false));
+  EXPECT_TRUE(forbidden_call({"fopen"}, true));
+  EXPECT_TRUE(forbidden_call({"dlsym"}, false));
+  EXPECT_THROW(imports_of(std::string(KLAB_SOURCE_DIR) + "/CMakeLists.txt"), std::runtime_error);
+  EXPECT_FALSE(imports_of(KLAB_PROGRAM).empty());
+}
+
+std::string first_mistake(const std::string& step, const Answer& a) {
+  const auto list = diagnose(find_step(step), a);
+  return list.empty() ? "" : list.front().mistake;
+}
+
+TEST(StepDiagnosis, KnownMistakesAreNamed) {
+  Answer a;
+  a.outcome = Outcome::wrong;
+  a.failure = Failure{
+      .fault = Fault::wrong_value, .tensor = "c", .note = "34 of 1156 elements are wrong: the last row"};
+  EXPECT_EQ(first_mistake("05.03", a), "off-by-one at a tile's edge");
+  a.failure->note = "8 of 64 elements are wrong: every 8. from 3";
+  EXPECT_EQ(first_mistake("05.03", a), "one lane, or one stride, wrong");
+  a.failure->inputs = "n=17, denormal inputs";
+  EXPECT_EQ(first_mistake("05.03", a), "denormals flushed");
+  a.failure = Failure{.fault = Fault::nondeterministic};
+  EXPECT_EQ(first_mistake("05.06", a), "missing barrier");
+  a.failure = Failure{.fault = Fault::out_of_bounds, .note = "written 0 bytes past its end"};
+  EXPECT_EQ(first_mistake("05.03", a), "unguarded edge");
+  a.failure = Failure{.fault = Fault::finding, .note = "race on shared memory in kernel f"};
+  EXPECT_EQ(first_mistake("03.cuda.02", a), "missing barrier");
+  a.failure = Failure{.fault = Fault::finding, .note = "barrier divergence in kernel f"};
+  EXPECT_EQ(first_mistake("03.cuda.02", a), "a barrier not all threads reach");
+  Answer slow;
+  slow.outcome = Outcome::no_faster;
+  slow.compiled.good = true;
+  slow.cases = 1;
+  slow.counts = CountVerdict{};
+  slow.wasteful = {{.line = 9, .write = true, .cost = 32, .ideal = 4, .stride = 4096}};
+  EXPECT_EQ(first_mistake("03.cuda.02", slow), "uncoalesced store");
+  slow.wasteful = {{.line = 9, .shared = true, .cost = 32, .ideal = 1, .stride = 128}};
+  EXPECT_EQ(first_mistake("03.cuda.03", slow), "bank conflicts");
+  slow.counts.reset();
+  slow.wasteful.clear();
+  slow.compiled.loops = {{.line = 7, .why = "data ref analysis failed"}};
+  EXPECT_EQ(first_mistake("05.02", slow), "aliasing stops the vectors");
+  slow.compiled.loops.clear();
+  slow.speed.speed = Speed::slower;
+  EXPECT_EQ(first_mistake("05.06", slow), "threads in each other's way");
+  EXPECT_EQ(first_mistake("05.02", slow), "");
+}
+
+}  // namespace
+}  // namespace klab
