@@ -31,7 +31,7 @@ std::string style_of(const LineCounts& l) {
 
 HtmlCell number(double value, const std::string& shown) { return HtmlCell::number(value, shown); }
 
-std::vector<HtmlCell> cells_of(const LineCounts& l) {
+std::vector<HtmlCell> html_cells_of(const LineCounts& l) {
   const simt::Counts& n = l.counts;
   const bool global = l.space == simt::Space::global;
   const auto ratio = [&](int64_t count) { return n.requests > 0 ? double(count) / double(n.requests) : 0; };
@@ -65,7 +65,7 @@ std::string source_html(const TraceView& v) {
       for (size_t k = 0; k < row.counts.size(); ++k) {
         std::vector<HtmlCell> cells = {k == 0 ? line : HtmlCell::text(""),
                                        k == 0 ? source : HtmlCell::text("")};
-        for (HtmlCell& cell : cells_of(*row.counts[k])) cells.push_back(std::move(cell));
+        for (HtmlCell& cell : html_cells_of(*row.counts[k])) cells.push_back(std::move(cell));
         table.add(std::move(cells), style_of(*row.counts[k]));
       }
     }
@@ -80,7 +80,7 @@ std::string worst_html(const TraceView& v) {
   HtmlTable table("worst", heads);
   for (const LineCounts* l : worst_first(v.run)) {
     std::vector<HtmlCell> cells = {number(l->line, std::to_string(l->line))};
-    for (HtmlCell& cell : cells_of(*l)) cells.push_back(std::move(cell));
+    for (HtmlCell& cell : html_cells_of(*l)) cells.push_back(std::move(cell));
     table.add(std::move(cells), style_of(*l));
   }
   return "<h2>Worst first</h2>\n<p class=\"note\">Beyond need: sectors and passes through shared memory that "

@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-HtmlCell times(const std::optional<Estimate>& e) {
+HtmlCell times_cell(const std::optional<Estimate>& e) {
   if (!e) return HtmlCell::text("");
   HtmlCell cell = HtmlCell::number(e->value, three_digits(e->value) + "×");
   cell.html = fmt::format("<span title=\"{} to {}\">{}</span>", three_digits(e->low), three_digits(e->high),
@@ -166,9 +166,9 @@ void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row
         HtmlCell::number(r.of_ceiling->value, fmt::format("{:.0f} %", 100 * r.of_ceiling->value)));
   else
     cells.push_back(HtmlCell::text(""));
-  cells.push_back(times(r.over_naive));
-  cells.push_back(times(r.over_parent));
-  cells.push_back(times(r.over_peer));
+  cells.push_back(times_cell(r.over_naive));
+  cells.push_back(times_cell(r.over_parent));
+  cells.push_back(times_cell(r.over_peer));
   cells.push_back(r.worst_error
                       ? HtmlCell::number(*r.worst_error, fmt::format("{:.1f} %", 100 * *r.worst_error),
                                          *r.worst_error <= 1 ? "" : "bad")

@@ -16,7 +16,7 @@ thread_local Executor* running = nullptr;
 namespace {
 
 constexpr size_t kStack = 256 << 10;
-constexpr size_t kPage = 4096;
+constexpr size_t kStackGuard = 4096;
 
 uint64_t mix(uint64_t x) {  // splitmix64
   x += 0x9E3779B97F4A7C15u;
@@ -35,19 +35,19 @@ Executor& executor() {
 Executor::Executor() : lanes_(1024), order_(1024) {}
 
 Executor::~Executor() {
-  for (auto& f : fibers_) munmap(f->stack - kPage, kStack + kPage);
+  for (auto& f : fibers_) munmap(f->stack - kStackGuard, kStack + kStackGuard);
 }
 
 Fiber* Executor::idle_fiber() {
   if (idle_.empty()) {
     auto f = std::make_unique<Fiber>();
-    void* p = mmap(nullptr, kStack + kPage, PROT_READ | PROT_WRITE,
+    void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    mprotect(p, kPage, PROT_NONE);  // an overflow shows
-    f->stack = static_cast<char*>(p) + kPage;
+    mprotect(p, kStackGuard, PROT_NONE);  // an overflow shows
+    f->stack = static_cast<char*>(p) + kStackGuard;
     // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
-    const size_t top = kStack - (fibers_.size() * 576) % kPage / 64 * 64;
+    const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
     f->at = ctx::make_fcontext(f->stack + top, top, fiber_main);
     idle_.push_back(f.get());
     fibers_.push_back(std::move(f));
@@ -61,7 +61,7 @@ Fiber* Executor::idle_fiber() {
 void Executor::reset_fibers() {
   idle_.clear();
   for (size_t i = 0; i < fibers_.size(); ++i) {
-    const size_t top = kStack - (i * 576) % kPage / 64 * 64;
+    const size_t top = kStack - (i * 576) % kStackGuard / 64 * 64;
     fibers_[i]->at = ctx::make_fcontext(fibers_[i]->stack + top, top, fiber_main);
     idle_.push_back(fibers_[i].get());
   }

@@ -68,12 +68,12 @@ SourceLine find_source(const void* return_address) {
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit == nullptr) return best;
-  Dwarf_Die* innermost = nullptr;
-  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return best;
+  Dwarf_Die* innermost_scope = nullptr;
+  if (dwarf_getscopes(unit, address - bias, &innermost_scope) <= 0) return best;
   // Those scopes go on with where the inlined function was written; asked for the entry itself, with where it was called.
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
-  std::free(innermost);
+  const int count = dwarf_getscopes_die(&innermost_scope[0], &scopes);
+  std::free(innermost_scope);
   Dwarf_Files* files = nullptr;
   dwarf_getsrcfiles(unit, &files, nullptr);
   for (int i = 0; i < count; ++i) {

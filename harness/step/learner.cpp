@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kBookVersion = 1;
 
 fs::path file_in(const fs::path& folder) { return folder / "progress.json"; }
 
@@ -97,7 +97,7 @@ Json to_json(const ProgressBook& book) {
     steps[id] = {{"tries", r.tries},       {"done", r.done},         {"best_ratio", r.best_ratio},
                  {"hints", r.hints},       {"solution", r.solution}, {"first_done", r.first_done},
                  {"last_try", r.last_try}, {"outcome", r.outcome}};
-  return {{"klab_progress", kVersion}, {"last", book.last}, {"steps", steps}};
+  return {{"klab_progress", kBookVersion}, {"last", book.last}, {"steps", steps}};
 }
 
 ProgressBook read_progress(const fs::path& folder) {
@@ -107,12 +107,12 @@ ProgressBook read_progress(const fs::path& folder) {
   try {
     const Json j = Json::parse(read_text(file));
     const int version = j.is_object() ? j.value("klab_progress", 0) : 0;
-    if (version > kVersion) {
+    if (version > kBookVersion) {
       why = "newer";
       throw std::runtime_error("written by a newer klab");
     }
     ProgressBook book = book_from(j);
-    if (version < kVersion) {
+    if (version < kBookVersion) {
       const fs::path kept = beside(file, "older");
       fs::copy_file(file, kept);
       book.note = file.string() + " is of an older klab: taken over, and kept as it was in " +

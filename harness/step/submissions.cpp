@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kExportVersion = 1;
 constexpr uintmax_t kMostBytes = 16 << 20;
 
 /// Names go to a terminal and into a table.
@@ -83,7 +83,7 @@ std::string export_text(const fs::path& work, const std::string& name) {
     if (fs::is_regular_file(work / step.work)) files[step.work] = read_text(work / step.work);
   if (files.empty())
     throw std::runtime_error(work.string() + " has no work file yet: klab step LAB.NN begins one");
-  Json j = {{"klab_export", kVersion}, {"name", name},
+  Json j = {{"klab_export", kExportVersion}, {"name", name},
             {"date", now_text()},      {"machine", to_json(this_machine())},
             {"files", files},          {"progress", to_json(read_progress(work))}};
   j["seal"] = seal_of(j);

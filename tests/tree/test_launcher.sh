@@ -16,7 +16,7 @@ root="$tmp/my check out"
 mkdir -p "$root"/{cmake,reference,kernels,harness,labs,tests} "$tmp/bin"
 cp "$source_dir/klab" "$root"
 touch "$root"/{CMakeLists.txt,CMakePresets.json}
-for tool in bash env find readlink dirname mkdir rm mv cat awk nproc flock grep sleep touch; do
+for tool in bash env find readlink dirname mkdir rm mv cat awk nproc flock grep sleep touch cp; do
   ln -s "$(command -v $tool)" "$tmp/bin/$tool"
 done
 log=$tmp/log
@@ -32,7 +32,7 @@ while [[ $# -gt 0 ]]; do [[ $1 == -B ]] && dir=$2; shift; done; touch "$dir/buil
 stand_in ninja '[[ -z ${FAKE_NINJA_FAILS:-} ]] || { echo "x.cpp:1: error: expected ;"; exit 1; }
 mkdir "$PWD/busy" 2>/dev/null || { echo "two builds at once" >>"$FAKE_DIR/log"; exit 1; }
 sleep ${FAKE_NINJA_SECONDS:-0}; rm -r "$PWD/busy"; echo "[1/1] compiled"; echo "ninja $*" >>"$FAKE_DIR/log"
-printf "#!/usr/bin/env bash\nprintf \"<%%s>\" \"\$@\"\nexit \${FAKE_EXIT:-0}\n" >klab; chmod +x klab'
+printf "#!/usr/bin/env bash\nprintf \"<%%s>\" \"\$@\"\nexit \${FAKE_EXIT:-0}\n" >klab; chmod +x klab; mkdir -p labs/05; cp klab labs/05'
 ln -s "$(command -v chmod)" "$tmp/bin/chmod"
 stand_in ctest 'printf "ctest"; printf " <%s>" "$@"; printf " in %s\n" "$PWD"'
 
@@ -72,6 +72,21 @@ sleep 0.05
 touch "$root/kernels/new.cpp"  # something changed
 call -- list
 expect "a change is built visibly" "$err" compiled
+
+fresh  # one lab is built alone, and run from its own folder
+mkdir -p "$root/labs/05_matmul"; touch "$root/labs/05_matmul/lab.cpp"
+call -- run 05 --quick
+expect_code "one lab" 0
+expect "the lab's program" "$out" '<run><05><--quick>'
+expect "only the lab is built" "$(cat "$log")" " klab_05"
+call -- run 05 06
+expect_not "a lab that is not there" "$(tail -n 1 "$log")" klab_06
+call -- list
+expect "everything" "$(tail -n 1 "$log")" " klab"
+sleep 0.05
+: >"$log"
+call -- step 05.02
+expect_not "the whole program serves, too" "$(cat "$log")" klab_05
 
 fresh
 call KLAB_NO_INSTALL=1 -- list

@@ -16,7 +16,7 @@
 #include "harness/report/table.h"
 #include "harness/timing/bench.h"
 
-namespace klab {
+namespace klab::bench_command {
 namespace {
 
 struct Options {
@@ -247,4 +247,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::bench_command

@@ -12,7 +12,7 @@
 #include "harness/core/select.h"
 #include "harness/report/table.h"
 
-namespace klab {
+namespace klab::check_command {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -149,4 +149,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::check_command

@@ -4,7 +4,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/recorded.h"
 
-namespace klab {
+namespace klab::compare_command {
 namespace {
 
 struct Options {
@@ -41,4 +41,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::compare_command

@@ -13,7 +13,7 @@
 #include "harness/timing/line_trip.h"
 #include "harness/timing/machine.h"
 
-namespace klab {
+namespace klab::doctor_command {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -186,4 +186,4 @@ KLAB_COMMAND({.name = "doctor",
               }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::doctor_command

@@ -8,7 +8,7 @@
 #include "harness/core/source.h"
 #include "harness/report/table.h"
 
-namespace klab {
+namespace klab::explain_command {
 namespace {
 
 struct Options {
@@ -66,4 +66,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::explain_command

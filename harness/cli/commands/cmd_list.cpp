@@ -13,7 +13,7 @@
 #include "harness/core/source.h"
 #include "harness/report/table.h"
 
-namespace klab {
+namespace klab::list_command {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -214,4 +214,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::list_command

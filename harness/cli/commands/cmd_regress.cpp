@@ -13,7 +13,7 @@
 #include "harness/records/counts.h"
 #include "harness/report/table.h"
 
-namespace klab {
+namespace klab::regress_command {
 namespace {
 
 struct Options {
@@ -211,4 +211,4 @@ KLAB_COMMAND({.name = "regress",
               }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::regress_command

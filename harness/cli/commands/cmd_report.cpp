@@ -11,7 +11,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/report.h"
 
-namespace klab {
+namespace klab::report_command {
 namespace {
 
 struct Options {
@@ -78,4 +78,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::report_command

@@ -14,7 +14,7 @@
 #include "harness/report/table.h"
 #include "harness/timing/bench.h"
 
-namespace klab {
+namespace klab::run_command {
 namespace {
 
 constexpr double kHuge = 1e10;  // FLOP or bytes of a shape that is left to `klab bench`
@@ -195,4 +195,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::run_command

@@ -16,7 +16,7 @@
 #include "harness/step/submissions.h"
 #include "harness/step/work_file.h"
 
-namespace klab {
+namespace klab::step_command {
 namespace {
 
 struct Options {
@@ -164,4 +164,4 @@ KLAB_COMMAND({.name = "step",
               }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::step_command

@@ -19,7 +19,7 @@
 #include "harness/simt/gpus.h"
 #include "harness/timing/bench_inputs.h"
 
-namespace klab {
+namespace klab::trace_command {
 namespace {
 
 struct Options {
@@ -168,4 +168,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::trace_command
