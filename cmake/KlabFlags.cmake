@@ -1,17 +1,23 @@
 # Compiler flags, said once. Link klab_flags to get them.
 option(KLAB_TESTS "Build the tests" ON)
-option(KLAB_WERROR "Treat warnings in klab's own code as errors" ON)
+set(werror OFF)
+if(PROJECT_NAME STREQUAL "klab")
+  set(werror ON)
+endif()
+option(KLAB_WERROR "Treat warnings as errors: in klab's own code, not in yours" ${werror})
 option(KLAB_BUNDLE "Gather one folder that runs elsewhere (target bundle)" OFF)
 option(KLAB_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)  # whoever times kernels means optimized ones
 endif()
-set(CMAKE_CXX_STANDARD 20)
-set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_NAME STREQUAL "klab")
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # klab step compiles a learner's file as its neighbors were
 
 add_library(klab_flags INTERFACE)
 target_compile_features(klab_flags INTERFACE cxx_std_20)

@@ -11,34 +11,67 @@ function(klab_room_headers target path root)
   file(MAKE_DIRECTORY ${above})
   file(CREATE_LINK ${root}/${path} ${place}/${path} SYMBOLIC)
   get_target_property(type ${target} TYPE)
+  get_target_property(imported ${target} IMPORTED)
   set(scope PUBLIC)
-  if(type STREQUAL INTERFACE_LIBRARY)
+  if(imported OR type STREQUAL INTERFACE_LIBRARY)
     set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${place}>)
+  target_include_directories(${target} ${scope} ${place})
   # What the debugger, __FILE__ and a trace say is where the file really is.
-  target_compile_options(${target} ${scope} $<BUILD_INTERFACE:-ffile-prefix-map=${place}/=${root}/>)
+  target_compile_options(${target} ${scope} -ffile-prefix-map=${place}/=${root}/)
 endfunction()
 
-# klab_room(<name> <folder, from klab's root> [LIGHT] [TOGETHER] [DEPENDS <rooms and libraries>...]): the target klab_<name>, also
-# called klab::<name>, of all C++ files of the folder. LIGHT: what waits for a person, or says a size once, need not be
-# fast, and compiles in half the time. TOGETHER: several files are compiled as one, which takes a third of the time, since most
-# of it goes into what they include; their anonymous namespaces then are one, and names in them differ.
+# klab_headers(<name> <paths from klab's root>... [DEPENDS <targets>...]): the target klab_<name> that lets these headers be
+# included.
+function(klab_headers name)
+  cmake_parse_arguments(PARSE_ARGV 1 headers "" "" DEPENDS)
+  add_library(klab_${name} INTERFACE)
+  add_library(klab::${name} ALIAS klab_${name})
+  foreach(path IN LISTS headers_UNPARSED_ARGUMENTS)
+    klab_room_headers(klab_${name} ${path} ${KLAB_HOME})
+  endforeach()
+  target_link_libraries(klab_${name} INTERFACE ${headers_DEPENDS})
+endfunction()
+
+# klab_room(<name> <folder, from klab's root> [LIGHT] [TOGETHER] [COMMANDS] [DEPENDS <rooms and libraries>...]): the target
+# klab_<name>, also called klab::<name>, of all C++ files of the folder.
+#   LIGHT     what waits for a person, or says a size once, need not be fast, and compiles in half the time
+#   TOGETHER  several files are compiled as one, which takes a third of the time, since most of it goes into what they
+#             include; their anonymous namespaces then are one, and names in them differ
+#   COMMANDS  commands of the command line, one a file, each in a namespace klab::<name>_command
 function(klab_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 room "LIGHT;TOGETHER" "" DEPENDS)
-  file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
-  list(REMOVE_ITEM sources ${KLAB_HOME}/${folder}/main.cpp ${KLAB_HOME}/${folder}/anchor.cpp)
+  cmake_parse_arguments(PARSE_ARGV 2 room "LIGHT;TOGETHER;COMMANDS" "" DEPENDS)
   set(target klab_${name})
-  # Object libraries, because the linker drops what registers itself, and nothing names, from a static library.
-  add_library(${target} OBJECT ${sources})
+  if(KLAB_INSTALLED)
+    file(GLOB objects ${KLAB_INSTALLED}/${name}/*.o)
+    if(NOT objects)
+      message(FATAL_ERROR "${KLAB_INSTALLED}/${name} holds no objects of this room of klab: install klab again")
+    endif()
+    add_library(${target} OBJECT IMPORTED GLOBAL)
+    set_target_properties(${target} PROPERTIES IMPORTED_OBJECTS "${objects}")
+    set(scope INTERFACE)
+  else()
+    file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
+    list(REMOVE_ITEM sources ${KLAB_HOME}/${folder}/main.cpp ${KLAB_HOME}/${folder}/anchor.cpp)
+    # Object libraries, because the linker drops what registers itself, and nothing names, from a static library.
+    add_library(${target} OBJECT ${sources})
+    set(scope PUBLIC)
+  endif()
   add_library(klab::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  target_link_libraries(${target} PUBLIC klab_flags klab_harness_dependencies ${room_DEPENDS})
+  target_link_libraries(${target} ${scope} klab_flags klab_harness_dependencies ${room_DEPENDS})
   klab_room_headers(${target} ${folder} ${KLAB_HOME})
-  if(room_TOGETHER)
+  if(folder MATCHES "^harness/")
+    set_property(GLOBAL APPEND PROPERTY klab_rooms ${target})
+  endif()
+  if(KLAB_INSTALLED)
+    return()
+  endif()
+  if(room_TOGETHER OR room_COMMANDS)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
-  if(room_LIGHT)
+  if(room_COMMANDS)
+    klab_commands(${target})
+  elseif(room_LIGHT)
     target_compile_options(${target} PRIVATE ${klab_lightly})
     target_precompile_headers(${target} REUSE_FROM klab_headers_light)
   else()
@@ -48,33 +81,6 @@ function(klab_room name folder)
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()
-  if(folder MATCHES "^harness/")
-    set_property(GLOBAL APPEND PROPERTY klab_rooms ${target})
-  endif()
-endfunction()
-
-# What most files of the harness include and take longest to read, compiled once for each way to compile.
-set(klab_lightly -Og)
-file(WRITE ${PROJECT_BINARY_DIR}/generated/headers.cpp "")
-foreach(way "" _light)
-  add_library(klab_headers${way} OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
-  target_link_libraries(klab_headers${way} PRIVATE klab_flags klab_harness_dependencies)
-  target_precompile_headers(klab_headers${way} PRIVATE <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem>
-                            <functional> <map> <memory> <stdexcept> <string> <vector>)
-endforeach()
-target_compile_options(klab_headers_light PRIVATE ${klab_lightly})
-
-# klab_command_room(<name> <folder, from klab's root> DEPENDS ...): commands of the command line, one a file.
-function(klab_command_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 room "" "" DEPENDS)
-  file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
-  add_library(klab_${name} OBJECT ${sources})
-  add_library(klab::${name} ALIAS klab_${name})
-  set_target_properties(klab_${name} PROPERTIES EXPORT_NAME ${name})
-  klab_commands(klab_${name} ${room_DEPENDS})
-  # As one file: each has a namespace of its own, klab::<name>_command.
-  set_target_properties(klab_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  set_property(GLOBAL APPEND PROPERTY klab_rooms klab_${name})
 endfunction()
 
 # klab_commands(<target> <rooms>...): how files that bring commands are compiled.
@@ -83,7 +89,18 @@ function(klab_commands target)
   target_compile_options(${target} PRIVATE ${klab_lightly})
   target_precompile_headers(${target} REUSE_FROM klab_headers_commands)
 endfunction()
-add_library(klab_headers_commands OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+add_library(klab_headers_commands OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
 target_link_libraries(klab_headers_commands PRIVATE klab_flags klab_harness_dependencies)
 target_compile_options(klab_headers_commands PRIVATE ${klab_lightly})
 target_precompile_headers(klab_headers_commands PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
+
+# What most files of the harness include and take longest to read, compiled once for each way to compile.
+set(klab_lightly -Og CACHE INTERNAL "")
+file(WRITE ${PROJECT_BINARY_DIR}/generated/headers.cpp "")
+foreach(way "" _light)
+  add_library(klab_headers${way} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+  target_link_libraries(klab_headers${way} PRIVATE klab_flags klab_harness_dependencies)
+  target_precompile_headers(klab_headers${way} PRIVATE <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem>
+                            <functional> <map> <memory> <stdexcept> <string> <vector>)
+endforeach()
+target_compile_options(klab_headers_light PRIVATE ${klab_lightly})

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "harness/cli/command.h"
+#include "harness/core/source.h"
 
 namespace {
 
@@ -29,5 +30,6 @@ void spin_briefly(char** argv) {
 
 int main(int argc, char** argv) {
   spin_briefly(argv);
+  klab::set_klab_home(KLAB_HOME);
   return klab::run_command_line(argc, argv);
 }

@@ -39,6 +39,28 @@ fs::path source_root() {
   return root;
 }
 
+namespace {
+fs::path& home_folder() {
+  static fs::path folder;
+  return folder;
+}
+}  // namespace
+
+fs::path klab_home() {
+  std::error_code ignored;
+  const fs::path root = source_root();
+  if (fs::is_directory(root / "harness", ignored) || home_folder().empty()) return root;
+  return home_folder();
+}
+
+void set_klab_home(const fs::path& folder) { home_folder() = folder; }
+
+fs::path tree_file(const fs::path& name) {
+  std::error_code ignored;
+  const fs::path own = source_root() / name;
+  return fs::exists(own, ignored) ? own : klab_home() / name;
+}
+
 std::string source_path(const Variant& v) {
   return "kernels/" + v.op + "/" + fs::path(v.file).parent_path().filename().string() + "/" +
          fs::path(v.file).filename().string();

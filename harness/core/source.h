@@ -13,6 +13,14 @@ namespace klab {
 /// nearest above the program. Empty when there is none (a program copied elsewhere alone).
 std::filesystem::path source_root();
 
+/// The folder that holds klab's own harness/, reference/contract.h and kernels/common/: source_root(), or where klab is
+/// installed when the program is another project's, which tells it by set_klab_home() before anything else.
+std::filesystem::path klab_home();
+void set_klab_home(const std::filesystem::path& folder);
+
+/// Where a file lies that is named from the root: in source_root() or else in klab_home().
+std::filesystem::path tree_file(const std::filesystem::path& name);
+
 /// kernels/<op>/<backend>/<rung>.<ext>, whatever path the compiler was given.
 std::string source_path(const Variant& variant);
 

@@ -85,13 +85,12 @@ class Compilation {
     const fs::path info = folder_ / (stem + ".loops");
     auto command = flags_of(recorded_command(*step_.own, form));
     const std::string compiler = command.front();
-    const fs::path root = source_root();
     const std::string mine =
         step_.op->op.name + "/" + step_.own->backend + "/" + step_.own->rung.substr(0, 2);
     command.insert(
         command.end(),
         {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", disabled_targets(), "-include",
-         (root / "harness/step/work.h").string(), "-DKLAB_STEP_FILE=" + quoted(source_.string()),
+         (klab_home() / "harness/step/work.h").string(), "-DKLAB_STEP_FILE=" + quoted(source_.string()),
          "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
     const bool loops = form == Built::cpu && is_gnu();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
@@ -110,7 +109,8 @@ class Compilation {
     if (form == Built::cpu)
       link.emplace_back("-fopenmp");
     else
-      link.insert(link.end(), {"-fPIC", "-fvisibility=hidden", (root / "harness/simt/anchor.cpp").string()});
+      link.insert(link.end(),
+                  {"-fPIC", "-fvisibility=hidden", (klab_home() / "harness/simt/anchor.cpp").string()});
     Compiled linked = run(link);
     result.seconds += linked.seconds;
     result.good = linked.good;

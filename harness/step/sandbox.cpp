@@ -177,10 +177,20 @@ Confinement confinement_for(const fs::path& writable) {
         "/sys/kernel/mm/transparent_hugepage", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
         "/proc/sys/vm/overcommit_memory", "/dev/null", "/dev/zero", "/dev/urandom"})
     c.readable.emplace_back(path);
-  c.readable.emplace_back(own_program().parent_path());
+  // The program, its modules, and what the compiler was given when it made them: a lab's own program lies in labs/NN.
+  fs::path built = own_program().parent_path();
+  for (fs::path above = built; above.has_relative_path(); above = above.parent_path())
+    if (fs::exists(above / "compile_commands.json")) {
+      built = above;
+      break;
+    }
+  c.readable.push_back(built);
   // Contracts and headers; neither klab's rungs nor what a work folder holds.
   const fs::path root = source_root();
-  for (const char* folder : {"reference", "harness", "kernels/common"}) c.readable.push_back(root / folder);
+  for (const char* folder : {"reference", "harness", "kernels/common"}) {
+    c.readable.push_back(root / folder);
+    if (klab_home() != root) c.readable.push_back(klab_home() / folder);
+  }
   return c;
 }
 

@@ -83,9 +83,9 @@ std::string export_text(const fs::path& work, const std::string& name) {
     if (fs::is_regular_file(work / step.work)) files[step.work] = read_text(work / step.work);
   if (files.empty())
     throw std::runtime_error(work.string() + " has no work file yet: klab step LAB.NN begins one");
-  Json j = {{"klab_export", kExportVersion}, {"name", name},
-            {"date", now_text()},      {"machine", to_json(this_machine())},
-            {"files", files},          {"progress", to_json(read_progress(work))}};
+  Json j = {
+      {"klab_export", kExportVersion},      {"name", name},   {"date", now_text()},
+      {"machine", to_json(this_machine())}, {"files", files}, {"progress", to_json(read_progress(work))}};
   j["seal"] = seal_of(j);
   return j.dump(1) + "\n";
 }

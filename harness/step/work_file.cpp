@@ -112,7 +112,7 @@ std::string tools_text(const std::string& own, const std::string& from) {
   std::string text, includes;
   for (const std::string& helper : helpers_of(own)) {
     if (std::ranges::find(had, helper) != had.end()) continue;
-    const std::string source = read_text(root / helper);
+    const std::string source = read_text(tree_file(helper));
     text += header_line("HELPER", helper + ": " + first_sentence(source));
     if (helper.ends_with("-inl.h")) includes += "//             #include \"" + helper + "\"\n";
   }

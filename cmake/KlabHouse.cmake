@@ -1,0 +1,46 @@
+# The rooms of the harness, from the ground up: each sees those that it names, and what these see. An installed klab reads
+# this list, too; there klab_room() takes the objects that were installed.
+klab_headers(contracts reference)  # contract.h and generator.h: all that the harness knows of an op
+
+klab_room(core harness/core DEPENDS klab_contracts)
+klab_room(simt harness/simt TOGETHER DEPENDS klab_core)
+klab_room(gpu harness/gpu DEPENDS klab_core)
+klab_room(check harness/check DEPENDS klab_core klab_simt klab_gpu)
+klab_room(timing harness/timing DEPENDS klab_core klab_gpu klab_check)
+klab_room(records harness/records LIGHT TOGETHER DEPENDS klab_timing)
+if(NOT KLAB_ASAN)
+  klab_room(compare harness/compare LIGHT TOGETHER DEPENDS klab_records)
+  klab_room(report harness/report LIGHT TOGETHER DEPENDS klab_compare klab_lab_dependencies)
+  klab_room(step harness/step LIGHT TOGETHER DEPENDS klab_records)
+  klab_room(cli harness/cli LIGHT TOGETHER DEPENDS klab_report klab_step)
+  klab_room(cli_commands harness/cli/commands COMMANDS DEPENDS klab_cli)
+  add_library(klab_main OBJECT ${KLAB_HOME}/harness/cli/main.cpp)
+  target_link_libraries(klab_main PRIVATE klab_cli)
+  target_compile_definitions(klab_main PRIVATE KLAB_HOME="${KLAB_HOME}")
+endif()
+
+# What a kernel file sees of the harness: how it registers itself, and what stands before it when it is a learner's.
+klab_headers(registrar harness/core/registrar.h harness/step/work.h DEPENDS klab_contracts)
+# What kernels of every project may take, and what CUDA kernels see when they are compiled for the host.
+klab_headers(common_headers kernels/common)
+klab_headers(cuda_rooms harness/simt DEPENDS klab_registrar klab_common_headers)
+if(NOT KLAB_ASAN)
+  foreach(traced "" _traced)
+    add_library(klab_headers_cuda${traced} OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+    target_link_libraries(klab_headers_cuda${traced} PRIVATE klab_cuda_rooms)
+    klab_cuda_host_flags(klab_headers_cuda${traced} "${traced}")
+    target_precompile_headers(klab_headers_cuda${traced} PRIVATE ${KLAB_HOME}/harness/core/registrar.h
+                              ${KLAB_HOME}/kernels/common/cuda.h)
+  endforeach()
+endif()
+
+# The whole harness without main, with all that registers itself.
+add_library(klab_everything INTERFACE)
+add_library(klab::everything ALIAS klab_everything)
+get_property(rooms GLOBAL PROPERTY klab_rooms)
+foreach(room IN LISTS rooms)
+  target_sources(klab_everything INTERFACE $<TARGET_OBJECTS:${room}>)
+endforeach()
+target_link_libraries(klab_everything INTERFACE klab_flags klab_harness_dependencies klab_kernel_dependencies klab_lab_dependencies)
+# What the loaded modules of CUDA variants call.
+target_link_options(klab_everything INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)

@@ -1,0 +1,36 @@
+# An installed klab: the rooms as objects, their headers, and what a project with kernels of its own needs to link them.
+#
+#   find_package(klab 0.1 REQUIRED)
+#   klab_add_kernels(${CMAKE_CURRENT_SOURCE_DIR} NAME mine)
+#
+#   include/klab/{harness,reference,kernels/common}   headers as klab's sources include them, and the few sources that are
+#                                                      compiled into every program and module
+#   lib/klab/<room>/*.o                                the rooms
+#   lib/cmake/klab/                                    the package
+if(KLAB_ASAN)
+  return()
+endif()
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(home ${CMAKE_INSTALL_INCLUDEDIR}/klab)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/klab)
+install(DIRECTORY ${KLAB_HOME}/harness DESTINATION ${home} FILES_MATCHING PATTERN "*.h")
+install(FILES ${KLAB_HOME}/reference/contract.h ${KLAB_HOME}/reference/generator.h DESTINATION ${home}/reference)
+install(DIRECTORY ${KLAB_HOME}/kernels/common DESTINATION ${home}/kernels)
+install(FILES ${KLAB_HOME}/harness/cli/main.cpp DESTINATION ${home}/harness/cli)
+install(FILES ${KLAB_HOME}/harness/simt/anchor.cpp DESTINATION ${home}/harness/simt)
+get_property(rooms GLOBAL PROPERTY klab_rooms)
+foreach(room IN LISTS rooms)
+  string(REGEX REPLACE "^klab_" "" name ${room})
+  install(FILES $<TARGET_OBJECTS:${room}> DESTINATION ${CMAKE_INSTALL_LIBDIR}/klab/${name})
+endforeach()
+foreach(file KlabFlags KlabDependencies KlabRooms KlabKernels KlabHouse KlabCuda CompileDevice)
+  install(FILES ${KLAB_HOME}/cmake/${file}.cmake DESTINATION ${home}/cmake)
+endforeach()
+install(FILES ${KLAB_HOME}/cmake/exported_symbols.txt DESTINATION ${home}/cmake)
+install(FILES ${KLAB_HOME}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/klab)
+configure_package_config_file(${KLAB_HOME}/cmake/klabConfig.cmake.in ${PROJECT_BINARY_DIR}/klabConfig.cmake
+                              INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+# Object files fit the sources of their own version only.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/klabConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/klabConfig.cmake ${PROJECT_BINARY_DIR}/klabConfigVersion.cmake DESTINATION ${package})

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# ctest: slow
+# klab as a library: it is installed, and a project with kernels of its own is built from what was installed, outside this
+# tree. Everything works there. A variant is a file: a broken copy of a rung is picked up by a rebuild alone and fails the
+# check by name. Files in a wrong place are refused with the file and what is expected, and an installed header that is
+# broken breaks the project.
+set -uo pipefail
+source_dir=$2 build_dir=$3
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; echo "FAILED: $what"; exit 1; }; }
+has() { grep -q -e "$2" "$1" || { cat "$1"; fail "$3"; }; }
+
+must install cmake --install "$build_dir" --prefix "$tmp/installed"
+cp -r "$source_dir/examples/own_kernels" "$tmp/project"
+cd "$tmp/project"
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build_dir/CMakeCache.txt")
+configure() { cmake -S . -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$tmp/installed"; }
+must configure configure
+must build ninja -C build own
+grep -q -F "$source_dir" build/compile_commands.json && fail "the project is compiled with files of klab's source tree"
+own=$PWD/build/own
+unset KLAB_ROOT
+export OMP_WAIT_POLICY=passive KLAB_WORK=$tmp/work NO_COLOR=1
+
+must list "$own" list
+for id in swiglu_fwd.cpu.02_threads swiglu_bwd.cuda.01_one_each "backward of swiglu_fwd"; do has "$tmp/log" "$id" "list"; done
+grep -q matmul "$tmp/log" && fail "klab's own ops are in another project's program"
+must check "$own" check --json
+python3 - "$tmp/log" <<'END' || fail "check: gradients"
+import json, sys
+rows = {v["variant"]: v for v in json.load(open(sys.argv[1]))["variants"]}
+wanted = {f"swiglu_{d}.{r}" for d in ("fwd", "bwd") for r in ("cpu.01_naive", "cpu.02_threads", "cuda.01_one_each")}
+assert wanted <= set(rows) and "swiglu_bwd.reference" in rows, sorted(rows)
+assert all(v["verdict"] == "ok" and v["cases"] > 100 for v in rows.values()), rows
+END
+must bench "$own" bench --quick --out "$tmp/rows.csv"
+has "$tmp/rows.csv" swiglu_bwd.cpu.02_threads "rows"
+must trace "$own" trace swiglu_fwd.cuda.01_one_each --shape 1024 --html "$tmp/trace.html"
+has "$tmp/log" "kernels/swiglu_fwd/cuda/01_one_each.cu" "trace names the file"
+has "$tmp/log" "load 4 B" "trace counts"
+must baseline "$own" bench --quick --baseline first --sessions 4
+code=0
+"$own" regress --against first --minutes 0.2 >"$tmp/log" 2>&1 || code=$?
+[[ $code -le 1 ]] || { cat "$tmp/log"; fail "regress ended with $code"; }
+has "$tmp/log" swiglu_bwd "regress"
+must report "$own" report "$tmp/rows.csv" -o "$tmp/report.html"
+has "$tmp/report.html" swiglu_bwd "report"
+must step "$own" step 01.02
+cp kernels/swiglu_fwd/cpu/02_threads.cpp "$KLAB_WORK/01_swiglu/02.cpp"
+must "step with klab's own answer" "$own" step 01.02 --check --no-time
+
+# One index wrong: the element before.
+sed -E '/^ *\/\//!s/x\.a\[i\]/x.a[i > 0 ? i - 1 : 0]/' kernels/swiglu_fwd/cpu/01_naive.cpp >kernels/swiglu_fwd/cpu/99_broken.cpp
+must rebuild ninja -C build own
+code=0
+"$own" check swiglu_fwd.cpu.99_broken --quick >"$tmp/after.txt" 2>&1 || code=$?
+[[ $code -eq 1 ]] || fail "check of a broken rung ended with $code instead of 1"
+has "$tmp/after.txt" "swiglu_fwd.cpu.99_broken .*FAILED" "no line names the broken variant"
+for word in "wrong value.* in y\[[0-9]*\]" expected got bound inputs; do has "$tmp/after.txt" "$word" "no '$word'"; done
+"$own" check swiglu_fwd.cpu.99_broken --quick --json >"$tmp/after.json"
+has "$tmp/after.json" '"verdict": "failed"' "JSON does not say failed"
+must "the good rung" "$own" check swiglu_fwd.cpu.01_naive --quick
+rm kernels/swiglu_fwd/cpu/99_broken.cpp
+
+refused() {  # what, words that the error holds
+  local what=$1; shift
+  configure >"$tmp/log" 2>&1 && fail "$what was taken"
+  tr '\n' ' ' <"$tmp/log" | tr -s ' ' >"$tmp/words"
+  for word in "$@"; do has "$tmp/words" "$word" "$what: '$word' is not in the message"; done
+}
+cp kernels/swiglu_fwd/cpu/01_naive.cpp kernels/swiglu_fwd/cpu/Best.cpp
+refused "a path that is no id" kernels/swiglu_fwd/cpu/Best.cpp "NN_rung.cpp"
+rm kernels/swiglu_fwd/cpu/Best.cpp
+mkdir -p kernels/other/cpu && cp kernels/swiglu_fwd/cpu/01_naive.cpp kernels/other/cpu/01_naive.cpp
+refused "an op without a reference" kernels/other/cpu/01_naive.cpp reference/other/other.h
+rm -r kernels/other
+mkdir reference/twin && sed 's/SwigluFwd/Twin/' reference/swiglu_fwd/swiglu_fwd.h >reference/twin/twin.h
+refused "two contracts of one name" reference/twin/twin.h reference/swiglu_fwd/swiglu_fwd.h "called swiglu_fwd"
+rm -r reference/twin
+
+must configure configure
+must "the project as it was" ninja -C build own
+sed -i 's/struct VariantSpec {/struct VariantSpecs {/' "$tmp/installed/include/klab/harness/core/registrar.h"
+ninja -C build own >"$tmp/log" 2>&1 && fail "a broken installed header does not break the project"
+has "$tmp/log" VariantSpec "the error is another"
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
