@@ -1,6 +1,8 @@
 #include "harness/check/cases.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -133,6 +135,9 @@ class Chooser {
 
 }  // namespace
 
+/// What the check spends on a size at which a branch pays; `klab bench` checks it at that size itself.
+constexpr double kBranchWork = 2e6;
+
 double work(const Op& op, ShapeView shape) {
   const Cost cost = op.cost(shape);
   return std::max(cost.flops, cost.bytes / 4);
@@ -141,6 +146,29 @@ double work(const Op& op, ShapeView shape) {
 double busiest_work(const LabOp& op, ShapeView shape) {
   const double least = work(op.op, shape);
   return op.busiest == nullptr ? least : std::max(least, op.busiest(shape));
+}
+
+Shape shrunk(const Op& op, Shape shape, double most, const std::function<double(ShapeView)>& cost) {
+  const auto smaller = [&]() -> Shape {
+    std::vector<size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::ranges::stable_sort(order, std::greater(), [&](size_t d) { return shape[d]; });
+    for (const size_t d : order) {
+      Shape less = shape;
+      if (op.dims[d].starts_with("log2_"))
+        --less[d];
+      else
+        less[d] = less[d] / 2 | (less[d] > 1 && less[d] % 2 == 1 ? 1 : 0);
+      if (op.valid(less) && cost(less) > 0 && cost(less) < 0.9 * cost(shape)) return less;
+    }
+    return {};
+  };
+  while (cost(shape) > most) {
+    Shape less = smaller();
+    if (less.empty()) break;
+    shape = std::move(less);
+  }
+  return shape;
 }
 
 std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
@@ -153,7 +181,14 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
   if (asked.empty()) {
     std::set<int64_t> tiles;
     for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
-    return check_shapes(op, Shape(tiles.begin(), tiles.end()), seed);
+    auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed);
+    for (const Variant* v : variants) {
+      if (!v->branch()) continue;
+      Shape shape = shrunk(op.op, v->when.shape, std::min(op.check_flops, kBranchWork),
+                           [&](ShapeView s) { return busiest_work(op, s); });
+      if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(std::move(shape));
+    }
+    return shapes;
   }
   if (asked.size() != op.op.dims.size()) {
     std::string names;
@@ -172,6 +207,12 @@ std::vector<Shape> spread_over(const std::vector<Shape>& list, size_t most) {
   for (size_t i = 0; i < most; ++i)
     picked.push_back(list[most == 1 ? 0 : i * (list.size() - 1) / (most - 1)]);
   return picked;
+}
+
+std::string size_text(const LabOp& op, ShapeView shape) {
+  for (const BenchShape& b : op.bench)
+    if (std::ranges::equal(b.shape, shape)) return '"' + b.name + '"';
+  return shape_text(op.op, shape);
 }
 
 std::string shape_text(const Op& op, ShapeView shape) {

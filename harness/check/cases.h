@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,13 +25,22 @@ double busiest_work(const LabOp& op, ShapeView shape);
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
                                                double budget = 6e7);
 
-/// The shapes of one check: only `asked`, when it is not empty. Throws std::invalid_argument when that has
+/// The shape with its dimensions, the largest first, made smaller until `cost` says at most `most`: halved (odd sizes stay
+/// odd), or less by one where the dimension is a logarithm. A dimension that hardly changes the cost is left alone.
+std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most,
+                            const std::function<double(ShapeView)>& cost);
+
+/// The shapes of one check: beside those of check_shapes() the sizes at which the branches among the variants pay, shrunk
+/// to what a check can afford; only `asked`, when it is not empty. Throws std::invalid_argument when that has
 /// the wrong number of dimensions or is not legal for the op.
 std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
                                                   std::span<const int64_t> asked, uint64_t seed);
 
 /// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
 std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);
+
+/// What the lab calls that size, in quotes: "in L1"; the shape's text where it has no name for it.
+std::string size_text(const LabOp& op, ShapeView shape);
 
 /// "m=17 n=33 k=1"
 std::string shape_text(const Op& op, ShapeView shape);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/registry.h"
 #include "harness/report/table.h"
 
 namespace klab {
@@ -41,7 +42,11 @@ std::string counts_text(const std::vector<Row>& rows) {
                {"barriers", right}});
   table.indent(2);
   std::string notes, shape, op;
-  for (const Row& r : rows) {
+  std::vector<const Row*> order;
+  for (const Row& r : rows) order.push_back(&r);
+  std::ranges::stable_sort(order, {}, [](const Row* r) { return place_in_ladder(r->variant); });
+  for (const Row* shown : order) {
+    const Row& r = *shown;
     const std::string rung =
         r.variant.starts_with(r.op + ".") ? r.variant.substr(r.op.size() + 1) : r.variant;
     if (r.backend != "cuda" || !r.seconds.empty()) continue;
@@ -53,8 +58,10 @@ std::string counts_text(const std::vector<Row>& rows) {
     }
     shape = r.shape;
     op = r.op;
-    table.add({rung, plain(r, "launches"), plain(r, "global_load_requests"),
-               a_request(r, "global_load_sectors", "global_load_requests"), plain(r, "global_store_requests"),
+    const Variant* v = find_variant(r.variant);
+    table.add({(v != nullptr && v->branch() ? "└ " : "") + rung, plain(r, "launches"),
+               plain(r, "global_load_requests"), a_request(r, "global_load_sectors", "global_load_requests"),
+               plain(r, "global_store_requests"),
                a_request(r, "global_store_sectors", "global_store_requests"),
                plain(r, "global_atomic_requests"), plain(r, "shared_requests"),
                a_request(r, "bank_conflicts", "shared_requests"), plain(r, "barriers")});

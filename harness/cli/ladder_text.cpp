@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/check/cases.h"
 #include "harness/compare/sweep.h"
 #include "harness/report/table.h"
 #include "harness/timing/line_trip.h"
@@ -121,11 +122,15 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
                                  {"", Column::Kind::bar, 20}};
   if (parents) columns.push_back({"parent", Column::Kind::right});
   if (peers) columns.push_back({"peer", Column::Kind::right});
-  if (expects) columns.push_back({"predicted"});
+  if (expects) columns.push_back({fmt::format("predicted at {}", size_text(op, ladder.shape.shape))});
   Table table(columns);
   table.indent(2);
-  std::string notes;
-  for (const Row& r : rows) {
+  std::string notes, elsewhere;
+  std::vector<const Row*> order;
+  for (const Row& r : rows) order.push_back(&r);
+  std::ranges::stable_sort(order, {}, [](const Row* r) { return place_in_ladder(r->variant); });
+  for (const Row* shown : order) {
+    const Row& r = *shown;
     const std::string rung = rung_of(r.variant, r.op);
     if (!r.wrong.empty()) notes += fmt::format("  {}  {}: {}\n", rung, inked("FAILED", Ink::red), r.wrong);
     if (!r.skipped.empty())
@@ -134,9 +139,16 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
     if (!r.error.empty()) notes += fmt::format("  {}  {}\n", rung, inked(r.error, Ink::red));
     const double work = flops ? r.flops : gathers ? ladder.ceiling_work : r.bytes;
     const Variant* v = find_variant(r.variant);
-    const bool peer = v != nullptr && v->peer;
+    const bool peer = v != nullptr && v->peer, branch = v != nullptr && v->branch();
+    if (branch && v->when.shape != ladder.shape.shape)
+      notes += inked(fmt::format("  {} is a branch: it pays at {}, {}\n", rung, size_text(op, v->when.shape),
+                                 v->when.because),
+                     Ink::dim);
+    if (v != nullptr && !v->expect.shape.empty() && v->expect.shape != ladder.shape.shape)
+      elsewhere += fmt::format("{}{} {}x at {}", elsewhere.empty() ? "" : "; ", rung,
+                               three_digits(v->expect.over_parent), size_text(op, v->expect.shape));
     std::vector<Cell> cells = {
-        {rung, peer ? Ink::dim : Ink::plain},
+        {(branch ? "└ " : "") + rung, peer ? Ink::dim : Ink::plain},
         seconds_text(r.time.value),
         {spread_text(r.time), Ink::dim},
         three_digits(work / r.time.value * 1e-9),
@@ -146,12 +158,13 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
     if (parents) cells.emplace_back(times_text(r.over_parent));
     if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer ? "best" : "");
     if (expects)
-      cells.push_back(r.verdict.empty()
-                          ? Cell("")
-                          : Cell(fmt::format("{}x over parent: {}", three_digits(*r.expected), r.verdict),
-                                 ink_of(r.verdict)));
+      cells.push_back(r.verdict.empty() ? Cell("")
+                                        : Cell(fmt::format("{}x: {}", three_digits(*r.expected), r.verdict),
+                                               ink_of(r.verdict)));
     table.add(std::move(cells));
   }
+  if (!elsewhere.empty())
+    notes += inked(fmt::format("  predicted over the parent at other sizes: {}\n", elsewhere), Ink::dim);
   if (const std::string moved = moved_text(ladder.line_ns); !moved.empty())
     notes += fmt::format("  {}\n", inked(moved, Ink::yellow));
   return text + (any ? table.text() : "") + notes;

@@ -51,6 +51,14 @@ struct Claimed {
   double over_parent = 1.0;
 };
 
+/// The one size at which a rung pays that is no faster than its parent at the size of the tour, and why there:
+/// .when = {{4099, 4001}, "rows that begin at odd addresses"}. A rung that says so is a branch of its ladder, the others
+/// are the trunk that a learner climbs. The size is one that the lab times.
+struct PaysAt {
+  std::initializer_list<int64_t> shape;  // {}: a rung of the trunk
+  std::string_view because;
+};
+
 /// What a kernel file says of its variant. Lives as long as the statement it stands in.
 template <class Contract>
 struct VariantSpec {
@@ -65,6 +73,10 @@ struct VariantSpec {
   /// Block sizes inside; the check adds sizes one below, at and above each.
   std::initializer_list<int64_t> tiles;
   Claimed expect;
+  PaysAt when;  // branches only
+  /// What this rung was called before, rungs that are now part of it among them, the latest name last: "07_carry", or the
+  /// whole id where it was another op's. Commands, plans and recorded rows still take these names.
+  std::initializer_list<std::string_view> was;
   bool peer = false;    // somebody else's library, raced but not taught
   bool pinned = false;  // ops whose tensors stay on the host: this variant's lie in page-locked memory
   /// Empty when it can run, else the reason why not, as the end of "skipped: ...".
@@ -98,11 +110,14 @@ struct Registration {
   Numerics numerics;
   std::initializer_list<int64_t> tiles;
   Claimed expect;
+  PaysAt when;
+  std::initializer_list<std::string_view> was;
   bool peer = false, pinned = false;
 };
 
-/// Adds to the registry. Another form of a CUDA variant joins the first. A second variant of an id, or one whose folder is
-/// not that of its contract, ends the program, naming the files.
+/// Adds to the registry. Another form of a CUDA variant joins the first. A second variant of an id, a former name that is
+/// another variant's name or former name, or a file whose folder is not that of its contract ends the program, naming the
+/// files.
 void register_variant(const Registration& registration);
 
 template <class Contract, Form form = this_form>
@@ -112,7 +127,7 @@ struct Registrar {
     if constexpr (requires { typename Contract::Forward; }) forward = Contract::Forward::name;
     register_variant({file, line, form, Contract::name, forward, reinterpret_cast<Untyped>(s.run),
                       reinterpret_cast<Untyped>(s.supported), s.parent, s.forward, s.numerics, s.tiles,
-                      s.expect, s.peer, s.pinned});
+                      s.expect, s.when, s.was, s.peer, s.pinned});
   }
 };
 

@@ -42,6 +42,29 @@ const Op& op_of(const std::string& name) {
   return op->op;
 }
 
+[[noreturn]] void refuse_name(const std::string& id, const Variant& a, const Variant& b) {
+  std::fprintf(
+      stderr,
+      "klab: %s is the name or a former name (.was) of two variants:\n  %s:%d\n  %s:%d\n"
+      "A former name leads to one variant that is called otherwise now: take it out of one of the files.\n",
+      id.c_str(), a.file.c_str(), a.line, b.file.c_str(), b.line);
+  std::exit(2);
+}
+
+/// Every id, present or former, is one variant's.
+void require_own_names(const Variant& fresh) {
+  const auto had = [](const Variant& v, const std::string& id) {
+    return v.id == id || std::ranges::find(v.was, id) != v.was.end();
+  };
+  for (const Variant& known : storage()) {
+    if (had(known, fresh.id)) refuse_name(fresh.id, known, fresh);
+    for (const std::string& old : fresh.was)
+      if (had(known, old)) refuse_name(old, known, fresh);
+  }
+  for (const std::string& old : fresh.was)
+    if (old == fresh.id) refuse_name(old, fresh, fresh);
+}
+
 /// Another form of the same CUDA file? Then `known` learns it.
 bool join(Variant& known, Variant& other) {
   if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
@@ -82,6 +105,7 @@ void register_variant(Variant variant) {
                  variant.id.c_str(), at->file.c_str(), at->line, variant.file.c_str(), variant.line);
     std::exit(2);
   }
+  require_own_names(variant);
   if (variant.backend == "cuda")
     variant.bind = [id = variant.id](ShapeView shape, std::span<void* const> pointers) {
       return bind_cuda(id, shape, pointers);
@@ -111,6 +135,9 @@ void register_variant(const Registration& r) {
   v.numerics = r.numerics;
   v.tiles = r.tiles;
   v.expect = {r.expect.shape, r.expect.over_parent};
+  v.when = {r.when.shape, std::string(r.when.because)};
+  for (const std::string_view old : r.was)
+    v.was.push_back(old.find('.') == old.npos ? rung_of(v.op, old) : std::string(old));
   v.peer = r.peer;
   v.pinned = r.pinned;
   v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
@@ -133,7 +160,31 @@ const std::vector<Variant>& variants() { return storage(); }
 const Variant* find_variant(const std::string& id) {
   for (const Variant& v : variants())
     if (v.id == id) return &v;
+  for (const Variant& v : variants())
+    if (std::ranges::find(v.was, id) != v.was.end()) return &v;
   return nullptr;
+}
+
+std::string current_id(const std::string& id) {
+  const Variant* v = find_variant(id);
+  return v == nullptr ? id : v->id;
+}
+
+const Variant& trunk_of(const Variant& variant) {
+  const Variant* v = &variant;
+  while (v->branch()) {
+    // Parents come earlier in the ladder, so that this ends.
+    const Variant* parent = find_variant(v->parent);
+    if (parent == nullptr || parent->rung >= v->rung) return *naive_of(variant);
+    v = parent;
+  }
+  return *v;
+}
+
+std::string place_in_ladder(const std::string& id) {
+  const Variant* v = find_variant(id);
+  if (v == nullptr || !v->branch()) return id;
+  return trunk_of(*v).id + " " + v->id;
 }
 
 std::vector<const Variant*> variants_of(const std::string& op, const std::string& backend) {

@@ -13,11 +13,21 @@ namespace klab {
 /// All registered variants, sorted by op, backend and rung.
 const std::vector<Variant>& variants();
 
-/// The variant of that id, or nullptr.
+/// The variant that has that id or had it (Variant::was), or nullptr.
 const Variant* find_variant(const std::string& id);
 
 /// Variants of one op, in ladder order; every backend, or the given one.
 std::vector<const Variant*> variants_of(const std::string& op, const std::string& backend = "");
+
+/// What a variant of that id is called now; the id itself when no variant has or had it.
+std::string current_id(const std::string& id);
+
+/// The rung of the trunk at which a branch hangs: its nearest ancestor there. A rung of the trunk, or a peer, itself.
+const Variant& trunk_of(const Variant& variant);
+
+/// What ladders are sorted by where they are shown: each rung of the trunk, and behind it the branches that hang there.
+/// An id that no variant has stands for itself.
+std::string place_in_ladder(const std::string& id);
 
 /// The first rung of a variant's own ladder: the naive one that speedups are counted from.
 const Variant* naive_of(const Variant& variant);

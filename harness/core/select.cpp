@@ -27,7 +27,8 @@ bool names_lab(const std::string& what, const Lab& lab) {
 
 bool names_variant(const std::string& what, const Variant& v) {
   if (is_glob(what)) return matches(what, v.id);
-  return what == v.op || what == v.id || (v.id.starts_with(what) && v.id[what.size()] == '.');
+  return what == v.op || what == v.id || std::ranges::find(v.was, what) != v.was.end() ||
+         (v.id.starts_with(what) && v.id[what.size()] == '.');
 }
 
 std::vector<std::string> all_names() {

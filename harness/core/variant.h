@@ -17,6 +17,12 @@ struct Expect {
   double over_parent = 1.0;
 };
 
+/// The size at which a branch pays, and why there; a shape of {} for a rung of the trunk.
+struct Branch {
+  std::vector<int64_t> shape;
+  std::string because;
+};
+
 struct Variant {
   std::string id;       // matmul.cpu.04_cache_tile
   std::string op;       // matmul
@@ -29,6 +35,8 @@ struct Variant {
   Numerics numerics;
   std::vector<int64_t> tiles;
   Expect expect;
+  Branch when;
+  std::vector<std::string> was;  // ids it had before, the latest last
   bool peer = false;
   bool pinned = false;
   std::function<std::string(ShapeView, const Host&)> supported;
@@ -38,10 +46,14 @@ struct Variant {
   /// CUDA variants: the forms the file was compiled in, each called with pointers of its device. The host executor
   /// (harness/simt) has two, one of them with every access watched; then there is the GPU.
   Bind host, host_traced, device;
+
+  /// No part of what a learner climbs: pays at one size only. Libraries to race are neither trunk nor branch.
+  bool branch() const { return !when.shape.empty(); }
+  bool trunk() const { return !peer && !branch(); }
 };
 
 /// Adds to the registry. Another form of a CUDA variant joins the first; any other second variant of an id ends the
-/// program, naming both files.
+/// program, naming both files, and so does a former id that another variant has or had.
 void register_variant(Variant variant);
 
 /// Fills op, backend, rung and id from a path ".../<op>/<backend>/<rung>.<ext>". Throws std::invalid_argument

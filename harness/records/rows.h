@@ -89,7 +89,8 @@ std::string to_csv(const Recording& run);
 nlohmann::json to_json(const Row& row);
 nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings);
 
-/// Reads what to_csv wrote. Throws RowsError: missing file, empty, header without or with unknown columns,
+/// Reads what to_csv wrote, in this version or an earlier one: columns that rows can do without may be missing, and
+/// variants that have been renamed since come under their present ids. Throws RowsError: missing file, empty, header without a needed column (naming the command that records the rows anew) or with unknown ones,
 /// ragged or cut lines, text where a number belongs, times that are not positive, a row twice, fewer rows
 /// than announced, more than 64 MB, and, unless `allow_partial`, an interrupted run.
 Recording read_csv(const std::string& path, bool allow_partial = false);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 namespace klab::rows_csv {
 namespace {
@@ -117,6 +119,12 @@ std::map<std::string, int64_t> split_counts(const std::string& text) {
   return counts;
 }
 
+/// Without these there is no telling what was measured, or whether the file is whole.
+const std::set<std::string_view> kNeeded = {
+    "row",   "rows",    "run",    "fingerprint",    "op",          "variant",      "shape",
+    "cache", "threads", "rounds", "seconds_median", "seconds_low", "seconds_high", "bytes",
+    "flops", "seconds"};
+
 std::vector<Column> make_columns() {
   std::vector<Column> list;
   list.push_back({"row", [](const Line& l) { return std::to_string(l.index); },
@@ -221,6 +229,7 @@ std::vector<Column> make_columns() {
                   [](Line& l, const std::string& t) { l.row.line_ns = split_numbers(t, not_negative); }});
   list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },
                   [](Line& l, const std::string& t) { l.row.seconds = split_numbers(t, positive); }});
+  for (Column& c : list) c.optional = !kNeeded.contains(c.name);
   return list;
 }
 

@@ -28,6 +28,8 @@ struct Column {
   const char* name;
   std::function<std::string(const Line&)> write;
   std::function<void(Line&, const std::string&)> read;
+  /// Files of earlier versions may lack it: rows say less without it, and what they say stays right.
+  bool optional = false;
 };
 
 inline constexpr size_t kColumns = 53;

@@ -12,8 +12,12 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
 #include "harness/records/rows.h"
 #include "harness/records/rows_columns.h"
 
@@ -86,7 +90,7 @@ using Reader = io::CSVReader<kColumns, io::trim_chars<>, io::double_quote_escape
 
 template <size_t... I>
 void read_header(Reader& reader, std::index_sequence<I...>) {
-  reader.read_header(io::ignore_no_column, columns()[I].name...);
+  reader.read_header(io::ignore_missing_column, columns()[I].name...);
 }
 
 template <size_t... I>
@@ -107,13 +111,12 @@ class RunReader {
     try {
       reader_.emplace(path_);
       read_header(*reader_, std::make_index_sequence<kColumns>());
+      find_columns();
       lines(allow_partial);
     } catch (const io::error::can_not_open_file&) {
       fail("cannot be opened; is there such a file?");
     } catch (const io::error::header_missing&) {
       fail("is empty; a line with the names of the columns should come first");
-    } catch (const io::error::missing_column_in_header& e) {
-      fail_at(1, e.column_name, "is missing from the header");
     } catch (const io::error::extra_column_in_header& e) {
       fail_at(1, e.column_name, "is none that this version knows");
     } catch (const io::error::duplicated_column_in_header& e) {
@@ -141,21 +144,63 @@ class RunReader {
     throw RowsError(fmt::format("{}:{}: column '{}' {}", path_, line, column, why));
   }
 
+  /// Which columns the file has. An estimate of which a part is missing is read as missing.
+  void find_columns() {
+    const auto base = [](std::string name) {
+      for (const char* part : {"_low", "_high"})
+        if (name.ends_with(part)) name.resize(name.size() - std::string_view(part).size());
+      return name;
+    };
+    std::set<std::string> incomplete;
+    for (const Column& c : columns()) {
+      if (reader_->has_column(c.name)) continue;
+      if (!c.optional)
+        fail_at(1, c.name, fmt::format("is missing from the header; record the rows anew: {}", command()));
+      incomplete.insert(base(c.name));
+    }
+    for (size_t i = 0; i < kColumns; ++i) present_[i] = !incomplete.contains(base(columns()[i].name));
+  }
+
+  /// What writes a file like this one.
+  std::string command() const {
+    const std::filesystem::path path = path_;
+    if (path.parent_path().parent_path().filename() != "recorded")
+      return fmt::format("klab bench WHAT --out {}", path_);
+    const std::string name = path.stem().string();
+    return name == "run" ? fmt::format("klab run --out {}", path_)
+                         : fmt::format("klab bench WHAT --baseline {}", name);
+  }
+
+  /// What rows of a file that lacks the columns are known to hold anyway.
+  static void complete(Row& r) {
+    if (const Lab* lab = lab_of(r.op); r.lab.empty() && lab != nullptr) r.lab = lab->id;
+    const size_t dot = r.variant.find('.');
+    if (r.backend.empty() && dot != std::string::npos)
+      r.backend = r.variant.substr(dot + 1, r.variant.find('.', dot + 1) - dot - 1);
+    if (r.size.empty()) r.size = r.shape;
+  }
+
   /// Says after which column the line ends.
   [[noreturn]] void fail_ragged() const {
     io::LineReader again(path_);
-    const char* text = nullptr;
-    for (unsigned i = 0; i < line(); ++i) text = again.next_line();
+    const char* text = again.next_line();
+    std::vector<std::string> names(1);
+    for (const char* c = text; *c != '\0'; ++c)
+      if (*c == ',')
+        names.emplace_back();
+      else if (*c != ' ' && *c != '\t' && *c != '"')
+        names.back() += *c;
+    for (unsigned i = 1; i < line(); ++i) text = again.next_line();
     size_t cells = 1;
     bool inside = false;
     for (; text != nullptr && *text != '\0'; ++text) {
       if (*text == '"') inside = !inside;
       if (*text == ',' && !inside) ++cells;
     }
-    const size_t missing = std::min(cells, kColumns - 1);
-    fail_at(line(), columns()[missing].name,
+    const size_t missing = std::min(cells, names.size() - 1);
+    fail_at(line(), names[missing],
             fmt::format("is missing: the line ends after {} of {} cells; was the file cut off?", cells,
-                        kColumns));
+                        names.size()));
   }
 
   /// Numbers cut in the middle are still numbers, so that only the line end tells that the last one is whole.
@@ -171,6 +216,7 @@ class RunReader {
     while (read_cells(*reader_, cells, std::make_index_sequence<kColumns>())) {
       Line l;
       for (size_t i = 0; i < kColumns; ++i) {
+        if (!present_[i]) continue;
         try {
           columns()[i].read(l, cells[i]);
         } catch (const CellError& e) {
@@ -182,6 +228,7 @@ class RunReader {
       } catch (const std::pair<const char*, CellError>& problem) {
         fail_at(line(), problem.first, problem.second.what());
       }
+      complete(l.row);
       const Row& r = l.row;
       const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", r.fingerprint, r.variant, r.shape, r.threads,
                                           r.cache.substr(0, 4), r.session);
@@ -212,8 +259,36 @@ class RunReader {
 
   std::string path_;
   std::optional<Reader> reader_;
+  std::array<bool, kColumns> present_{};
   Recording run_;
 };
+
+/// Rows under former ids become rows of the variants as they are called now. Of several in one file that are one variant
+/// now, the one of the latest name counts: the others were rungs of their own, which have become part of it.
+void take_present_ids(Recording& run) {
+  const auto age = [](const Row& r) {  // 0: its present name
+    const Variant* v = find_variant(r.variant);
+    if (v == nullptr || v->id == r.variant) return size_t(0);
+    return size_t(v->was.end() - std::ranges::find(v->was, r.variant));
+  };
+  const auto key = [](const Row& r) {
+    return fmt::format("{}|{}|{}|{}|{}|{}", r.fingerprint, current_id(r.variant), r.shape, r.threads,
+                       r.cache.substr(0, 4), r.session);
+  };
+  std::map<std::string, size_t> youngest;
+  bool any = false;
+  for (const Row& r : run.rows) {
+    any = any || age(r) > 0;
+    const auto [at, fresh] = youngest.emplace(key(r), age(r));
+    if (!fresh) at->second = std::min(at->second, age(r));
+  }
+  if (!any) return;
+  std::erase_if(run.rows, [&](const Row& r) { return age(r) != youngest[key(r)]; });
+  for (Row& r : run.rows) {
+    r.variant = current_id(r.variant);
+    r.peer = current_id(r.peer);
+  }
+}
 
 }  // namespace
 
@@ -240,7 +315,9 @@ std::string to_csv(const Recording& run) {
 }
 
 Recording read_csv(const std::string& path, bool allow_partial) {
-  return RunReader(path).read(allow_partial);
+  Recording run = RunReader(path).read(allow_partial);
+  take_present_ids(run);
+  return run;
 }
 
 }  // namespace klab

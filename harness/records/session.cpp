@@ -106,8 +106,9 @@ Recording run_session(const SessionPlan& plan, int session, const std::function<
     if (op == nullptr || lab == nullptr)
       continue;  // of another version of klab; it will be listed as missing
     std::vector<const Variant*> list;
-    for (const std::string& id : task.variants)
-      if (const Variant* v = find_variant(id)) list.push_back(v);
+    for (const std::string& id : task.variants)  // two ids of an older version may be one variant now
+      if (const Variant* v = find_variant(id); v != nullptr && std::ranges::find(list, v) == list.end())
+        list.push_back(v);
     if (list.empty()) continue;
     const Ladder ladder = bench(*op, task.shape, list,
                                 {.rounds = plan.rounds,

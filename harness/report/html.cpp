@@ -164,7 +164,7 @@ json ceilings_of(const std::vector<Row>& rows) {
 
 std::string report_html(const ReportInput& in) {
   const Recording run = merged_sessions(in.run);
-  const auto ladders = ladder_views(run.rows);
+  const auto ladders = ladder_views(run.rows, in.all);
   Plots plots;
   const LabSections sections =
       lab_sections(ladders, in.ceilings.is_object() ? in.ceilings : ceilings_of(run.rows), plots);

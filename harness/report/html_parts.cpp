@@ -32,13 +32,13 @@ std::string predictions_html(const LadderView& view) {
   std::string html;
   for (const Row* r : view.rows) {
     if (r->verdict.empty() || !r->expected) continue;
-    html +=
-        fmt::format("<li><code>{}</code> predicted {}× over its parent: <span class=\"{}\">{}</span></li>",
-                    escaped(short_name(*r)), three_digits(*r->expected),
-                    r->verdict == "held"       ? "good"
-                    : r->verdict == "not held" ? "bad"
-                                               : "open",
-                    escaped(r->verdict));
+    html += fmt::format(
+        "<li><code>{}</code> predicted {}× over its parent at {}: <span class=\"{}\">{}</span></li>",
+        escaped(short_name(*r)), three_digits(*r->expected), escaped(view.size),
+        r->verdict == "held"       ? "good"
+        : r->verdict == "not held" ? "bad"
+                                   : "open",
+        escaped(r->verdict));
   }
   return html.empty() ? "" : "<ul class=\"note\">" + html + "</ul>\n";
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "harness/check/cases.h"
 #include "harness/report/report.h"
 #include "harness/timing/line_trip.h"
 
@@ -19,6 +20,14 @@ std::optional<Estimate> over_sessions(const std::vector<const Row*>& rows,
     if (r->*field) values.push_back((r->*field)->value);
   if (values.empty()) return std::nullopt;
   return median_interval(values);
+}
+
+/// A branch at a size that is not its own. Counted rows have no such size: what is counted is small.
+bool pays_elsewhere(const Row& row) {
+  const Variant* v = find_variant(row.variant);
+  const LabOp* op = find_op(row.op);
+  return v != nullptr && op != nullptr && v->branch() && !row.seconds.empty() &&
+         row.shape != shape_text(op->op, v->when.shape);
 }
 
 Row merged(const std::vector<const Row*>& rows) {
@@ -78,12 +87,12 @@ bool LadderView::timed() const {
 }
 
 std::string LadderView::moved() const {
-  std::vector<double> all;
-  for (const Row* r : rows) all.insert(all.end(), r->line_ns.begin(), r->line_ns.end());
-  return moved_text(all);
+  std::vector<double> rounds;
+  for (const Row* r : rows) rounds.insert(rounds.end(), r->line_ns.begin(), r->line_ns.end());
+  return moved_text(rounds);
 }
 
-std::vector<LadderView> ladder_views(const std::vector<Row>& rows) {
+std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches) {
   std::vector<LadderView> views;
   std::map<std::string, size_t> places;
   for (const Row& r : rows) {
@@ -93,9 +102,14 @@ std::vector<LadderView> ladder_views(const std::vector<Row>& rows) {
       const LabOp* op = find_op(r.op);
       const bool flops = op != nullptr ? op->limit == "fma" : r.ceiling.starts_with("fma");
       views.push_back(
-          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, flops});
+          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, {}, flops});
     }
-    views[at->second].rows.push_back(&r);
+    views[at->second].all.push_back(&r);
+  }
+  for (LadderView& view : views) {
+    std::ranges::stable_sort(view.all, {}, [](const Row* r) { return place_in_ladder(r->variant); });
+    for (const Row* r : view.all)
+      if (branches || !pays_elsewhere(*r)) view.rows.push_back(r);
   }
   std::stable_sort(views.begin(), views.end(),
                    [](const LadderView& a, const LadderView& b) { return a.lab < b.lab; });
@@ -116,7 +130,7 @@ std::vector<ClaimResult> claim_results(const std::string& lab, const std::vector
       bool any = false;
       for (const LadderView& view : ladders) {
         const Row *with = nullptr, *without = nullptr;
-        for (const Row* r : view.rows) {
+        for (const Row* r : view.all) {
           if (r->seconds.empty()) continue;
           if (r->variant == claim.variant) with = r;
           if (r->variant == claim.over) without = r;

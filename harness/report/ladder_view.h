@@ -9,12 +9,13 @@
 
 namespace klab {
 
-/// One op at one size: the rows of its variants, in ladder order.
+/// One op at one size: the rows of its variants, in ladder order; branches behind the rung they hang at.
 struct LadderView {
   std::string lab, op, size, shape, cache;
   int threads = 0;
-  std::vector<const Row*> rows;
-  bool flops = false;  // rates are in FLOP/s, else in B/s
+  std::vector<const Row*> rows;  // shown: the trunk, the peers, and the branches that pay at this size
+  std::vector<const Row*> all;   // those of the other branches, too
+  bool flops = false;            // rates are in FLOP/s, else in B/s
 
   double work() const;                // FLOP or bytes of a call
   double rate(const Row& row) const;  // per second
@@ -23,8 +24,8 @@ struct LadderView {
   std::string moved() const;  // moved_text() of the rounds
 };
 
-/// In the order of labs, ops and sizes. The rows stay where they are.
-std::vector<LadderView> ladder_views(const std::vector<Row>& rows);
+/// In the order of labs, ops and sizes. The rows stay where they are. `branches`: every branch is shown at every size.
+std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches = false);
 
 /// "04_cache_tile" of "matmul.cpu.04_cache_tile", with the backend before it when that is not cpu.
 std::string short_name(const Row& row);

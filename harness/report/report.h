@@ -20,6 +20,7 @@ struct ReportInput {
   std::optional<CompareResult> comparison;
   std::string baseline;            // its name
   std::vector<std::string> train;  // folders of training runs
+  bool all = false;                // every branch at every size, not only where it pays
 };
 
 /// Throws std::runtime_error when a training folder holds no result.json, or a broken one.

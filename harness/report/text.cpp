@@ -50,7 +50,7 @@ bool is_tour(const LadderView& view) {
 
 std::string report_markdown(const ReportInput& in) {
   const Recording run = merged_sessions(in.run);
-  const auto ladders = ladder_views(run.rows);
+  const auto ladders = ladder_views(run.rows, in.all);
   const auto changes = changes_by_key(in);
   std::string text = "# klab report\n\n";
   if (in.machine.is_object())
@@ -118,7 +118,7 @@ std::string report_markdown(const ReportInput& in) {
 
 std::string report_summary(const ReportInput& in) {
   const Recording run = merged_sessions(in.run);
-  const auto ladders = ladder_views(run.rows);
+  const auto ladders = ladder_views(run.rows, true);
   std::string text =
       "| operation | size | first rung | fastest rung | time | over the first | of the ceiling | over the "
       "best library |\n"

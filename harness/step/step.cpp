@@ -46,8 +46,9 @@ bool is_called(const Lab& lab, const std::string& name) {
 }
 
 bool is_rung(const Step& step, const std::string& name) {
-  return name == step.own->rung || name == number_of(step.own->rung) ||
-         "0" + name == number_of(step.own->rung);
+  const std::string id = step.op->op.name + "." + step.own->backend + "." + name;
+  return name == step.own->rung || std::ranges::find(step.own->was, id) != step.own->was.end() ||
+         name == number_of(step.own->rung) || "0" + name == number_of(step.own->rung);
 }
 
 /// [lab or op] [op] [backend] rung, as far as given.

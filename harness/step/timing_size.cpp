@@ -1,8 +1,6 @@
 #include "harness/step/timing_size.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "harness/check/cases.h"
 #include "harness/timing/machine.h"
@@ -22,32 +20,6 @@ double counted_work(const Op& op, ShapeView shape) {
   return std::max(work(op, shape), elements / 4);
 }
 
-/// Dimensions, the largest first, made smaller until the shape costs at most that: halved, or less by one where the
-/// dimension is a logarithm. One that hardly changes the cost is left alone.
-template <class Work>
-std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most, Work cost) {
-  const auto smaller = [&]() -> std::vector<int64_t> {
-    std::vector<size_t> order(shape.size());
-    std::iota(order.begin(), order.end(), size_t(0));
-    std::ranges::stable_sort(order, std::greater(), [&](size_t d) { return shape[d]; });
-    for (const size_t d : order) {
-      auto less = shape;
-      if (op.dims[d].starts_with("log2_"))
-        --less[d];
-      else
-        less[d] = less[d] / 2 | (less[d] > 1 && less[d] % 2 == 1 ? 1 : 0);  // odd sizes stay odd
-      if (op.valid(less) && cost(less) > 0 && cost(less) < 0.9 * cost(shape)) return less;
-    }
-    return {};
-  };
-  while (cost(shape) > most) {
-    auto less = smaller();
-    if (less.empty()) break;
-    shape = std::move(less);
-  }
-  return shape;
-}
-
 /// As small as what is counted must be.
 std::vector<int64_t> shrunk_to_count(const Op& op, const std::vector<int64_t>& shape) {
   return shrunk(op, shape, kMostCounted, [&](ShapeView s) { return counted_work(op, s); });
@@ -59,12 +31,17 @@ const BenchShape& tour_size(const LabOp& op) {
   return op.bench.front();
 }
 
+/// Where the change shows: where a branch pays, or where the rung's prediction stands; {} says nothing.
+const std::vector<int64_t>& shape_of_change(const Step& step) {
+  return step.own->branch() ? step.own->when.shape : step.own->expect.shape;
+}
+
 }  // namespace
 
 BenchShape timing_size(const Step& step) {
   const LabOp& op = *step.op;
   BenchShape size = tour_size(op);
-  if (const auto& claimed = step.own->expect.shape; !claimed.empty()) {
+  if (const auto& claimed = shape_of_change(step); !claimed.empty()) {
     const auto at = std::ranges::find_if(op.bench, [&](const BenchShape& b) { return b.shape == claimed; });
     // A size of its own: cold where its operands leave the caches anyway.
     size = at != op.bench.end()
@@ -104,8 +81,8 @@ double expected_at(const Step& step, const BenchShape& size) {
 
 std::vector<int64_t> counting_shape(const Step& step) {
   const LabOp& op = *step.op;
-  return shrunk_to_count(op.op,
-                         step.own->expect.shape.empty() ? tour_size(op).shape : step.own->expect.shape);
+  const auto& change = shape_of_change(step);
+  return shrunk_to_count(op.op, change.empty() ? tour_size(op).shape : change);
 }
 
 std::vector<std::vector<int64_t>> other_counting_shapes(const Step& step,

@@ -165,7 +165,9 @@ std::string work_text(const Step& step, const Variant& from) {
   // Highway includes this file once for each instruction set, wherever it lies.
   static const std::regex target(R"re(#define HWY_TARGET_INCLUDE "[^"]*")re");
   code = std::regex_replace(code, target, "#define HWY_TARGET_INCLUDE KLAB_STEP_FILE");
-  return text + code;
+  // Former names and the size of a branch belong to klab's own rung.
+  static const std::regex own_names(R"re(,\s*\.(was|when) = \{(\{[^}]*\}[^}]*|[^{}]*)\})re");
+  return text + std::regex_replace(code, own_names, "");
 }
 
 std::string start_text(const Step& step) { return work_text(step, *step.parent); }

@@ -13,11 +13,11 @@ KLAB_LAB({
         // n, r
         .bench = {{.name = "radius 3, in L2", .shape = {65536, 3}, .cache = Cache::hot},
                   {.name = "radius 100, in L2", .shape = {65536, 100}, .cache = Cache::hot},
-                  {.name = "radius 3, beyond the caches",
-                   .shape = {1 << 24, 3},
+                  {.name = "radius 3, beyond the caches", .shape = {1 << 24, 3}, .cache = Cache::cold},
+                  {.name = "radius 100, beyond the caches",
+                   .shape = {1 << 22, 100},
                    .cache = Cache::cold,
-                   .tour = true},
-                  {.name = "radius 100, beyond the caches", .shape = {1 << 22, 100}, .cache = Cache::cold}},
+                   .tour = true}},
         // The direct sums take n·(2r+1) additions, of which the cost formula knows nothing: sizes are modest.
         .check = {{0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65, 127, 256, 257, 1000, 2500, 4099, 20011},
                   {0,  1,  2,  3,  4,   7,   8,   15,  16,  17,   18,  31,

@@ -35,8 +35,8 @@ const std::vector<BenchShape> kLossBench = {
 const std::vector<std::vector<int64_t>> kPixelSizes = {{0, 1, 2, 3, 15, 16, 17, 33, 100, 1000, 40001},
                                                        {0, 1, 2}};
 const std::vector<BenchShape> kPixelBench = {
-    {.name = "Huber, a training step", .shape = {8192, 1}, .cache = Cache::hot, .tour = true},
-    {.name = "Huber, beyond the caches", .shape = {1 << 22, 1}, .cache = Cache::cold}};
+    {.name = "Huber, a training step", .shape = {8192, 1}, .cache = Cache::hot},
+    {.name = "Huber, beyond the caches", .shape = {1 << 22, 1}, .cache = Cache::cold, .tour = true}};
 
 const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 samples",
                                               .shape = {8192, 1 << 18},

@@ -172,14 +172,34 @@ TEST(Cli, NamesThatMatchNothingGetTheNearestOnes) {
   }
 }
 
-TEST(Cli, ListNamesEveryVariant) {
-  const Outcome o = klab_says({"list"});
+TEST(Cli, ListNamesTheTrunksAndWithAllEveryVariant) {
+  const Outcome trunks = klab_says({"list"}), o = klab_says({"list", "--all"});
+  EXPECT_EQ(trunks.code, 0);
   EXPECT_EQ(o.code, 0);
-  for (const Variant& v : variants()) EXPECT_TRUE(has(o.out, v.id)) << v.id;
+  for (const Variant& v : variants()) {
+    EXPECT_TRUE(has(o.out, v.id)) << v.id;
+    EXPECT_EQ(has(trunks.out, v.id), !v.branch()) << v.id;
+    if (!v.branch()) continue;
+    EXPECT_TRUE(has(trunks.out, "klab list " + v.op + " --all")) << v.id;
+    EXPECT_TRUE(has(o.out, v.when.because)) << v.id;
+    EXPECT_GT(o.out.find(v.id), o.out.find(trunk_of(v).id)) << v.id << " hangs at " << trunk_of(v).id;
+  }
+  expect_plain(trunks);
   expect_plain(o);
   const Outcome one = klab_says({"list", some_variant().id});
   EXPECT_TRUE(has(one.out, some_variant().id));
   EXPECT_FALSE(has(one.out, variants().back().id));
+}
+
+TEST(Cli, FormerNamesAreTaken) {
+  const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
+  ASSERT_NE(renamed, variants().end());
+  for (const std::string& old : renamed->was) {
+    const Outcome o = klab_says({"list", old});
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_TRUE(has(o.out, renamed->id)) << o.out;
+    EXPECT_EQ(klab_says({"explain", old}).code, 0);
+  }
 }
 
 TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {

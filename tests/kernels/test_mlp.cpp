@@ -216,8 +216,8 @@ TEST(MlpBackward, TheSameThreadsGiveTheSameBits) {
   const Drawn in;
   const int before = omp_get_max_threads();
   const Gradients one =
-      backward(*find_variant("mlp_bwd.cpu.04_simd_tile"), in.shape, in.x, in.weights, in.d_y);
-  for (const char* id : {"mlp_bwd.cpu.05_threads", "mlp_bwd.cpu.06_prefetch"})
+      backward(*find_variant("mlp_bwd.cpu.06_simd_tile"), in.shape, in.x, in.weights, in.d_y);
+  for (const char* id : {"mlp_bwd.cpu.07_threads", "mlp_bwd.cpu.08_prefetch"})
     for (const int threads : {1, 2, 3, 40}) {
       omp_set_num_threads(threads);
       const Gradients a = backward(*find_variant(id), in.shape, in.x, in.weights, in.d_y);

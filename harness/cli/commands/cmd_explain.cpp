@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "harness/cli/command.h"
 #include "harness/cli/markdown.h"
 #include "harness/core/select.h"
@@ -15,7 +17,38 @@ struct Options {
   std::string lab;
   std::string rung;
   bool hints = false;
+  bool all = false;
 };
+
+/// The page without the sections of branches, and at its end where they are.
+std::string trunk_of_page(const Lab& lab, std::string page) {
+  std::string names;
+  for (const LabOp& op : lab.ops)
+    for (const Variant* v : variants_of(op.op.name)) {
+      if (!v->branch()) continue;
+      const auto told_there = [&](const LabOp& other) {  // a rung of the trunk that shares its name
+        return std::ranges::any_of(variants_of(other.op.name), [&](const Variant* w) {
+          return w->trunk() && section_name(*w) == section_name(*v);
+        });
+      };
+      const bool shared = std::ranges::any_of(lab.ops, told_there);
+      for (const std::string& name : {v->id, section_name(*v)}) {
+        if (shared && name != v->id) continue;
+        const std::string section = section_of(page, name);
+        const size_t at = section.empty() ? page.npos : page.find(section);
+        if (at == page.npos) continue;
+        page.erase(at, section.size());
+        names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+        break;
+      }
+    }
+  if (names.empty()) return page;
+  return page +
+         fmt::format(
+             "\n## Branches\n\nRungs that pay at another size than the tour's: {}. `klab explain {} --all` "
+             "has their sections, `klab explain {} NAME` one of them.\n",
+             names, lab.id.substr(0, 2), lab.id.substr(0, 2));
+}
 
 /// "no section" with what there is, so that the next try succeeds.
 [[noreturn]] void no_section(const Lab& lab, const std::string& rung, const std::string& page) {
@@ -45,6 +78,8 @@ int run(const Options& o) {
     if (variant != nullptr && section.empty()) section = section_of(page, variant->id);
     if (section.empty()) no_section(lab, rung, page);
     page = section;
+  } else if (!o.all) {
+    page = trunk_of_page(lab, page);
   }
   fmt::print("{}", typeset(page, {.hints = o.hints, .width = paper().width}));
   if (variant != nullptr) fmt::print("\nIts source: {}\n", source_path(*variant));
@@ -61,6 +96,7 @@ KLAB_COMMAND(
        auto o = std::make_shared<Options>();
        app.add_option("lab", o->lab, "a lab, or an op or variant of it")->required()->option_text("LAB");
        app.add_option("rung", o->rung, "a rung's number or name, or another section")->option_text("[NN]");
+       app.add_flag("--all", o->all, "with the sections of branches: rungs that pay at another size");
        app.add_flag("--hints", o->hints, "unfold the hints");
        return [o] { return run(*o); };
      }});

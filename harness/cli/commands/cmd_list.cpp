@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/cli/command.h"
 #include "harness/core/select.h"
@@ -23,7 +24,15 @@ struct Options {
   std::string backend;
   bool json = false;
   bool markdown = false;
+  bool all = false;
 };
+
+/// Are the op's branches asked for? With --all, or by id.
+bool shows_branches(const Options& o) {
+  return o.all || std::ranges::any_of(o.what, [](const std::string& name) {
+           return name.find_first_of(".*?[") != std::string::npos;
+         });
+}
 
 /// Why this variant does not run here, at the first size its lab times; empty when it does.
 std::string why_not(const Selected& s, const Variant& v) {
@@ -43,6 +52,9 @@ Json as_json(const Selected& s, const Variant& v) {
   const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
   j["parent"] = or_null(v.parent);
   j["forward"] = or_null(v.forward);
+  j["was"] = v.was;
+  j["trunk"] = v.peer ? Json() : Json(trunk_of(v).id);  // of a branch: where it hangs
+  j["when"] = v.branch() ? Json{{"shape", v.when.shape}, {"because", v.when.because}} : Json();
   const std::string reason = why_not(s, v);
   j["supported"] = reason.empty();
   j["reason"] = or_null(reason);
@@ -129,10 +141,12 @@ int print_markdown(const std::vector<Entry>& entries) {
     for (const Selected& s : selection) {
       std::map<std::string, int> rungs;  // by backend
       int peers = 0;
-      for (const Variant* v : s.variants) ++(v->peer ? peers : rungs[v->backend]);
+      int branches = 0;
+      for (const Variant* v : s.variants) ++(v->peer ? peers : v->branch() ? branches : rungs[v->backend]);
       std::string counts;
       for (const auto& [backend, count] : rungs)
         counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, backend);
+      if (branches > 0) counts += fmt::format(", {} {}", branches, branches == 1 ? "branch" : "branches");
       if (peers > 0) counts += fmt::format(", {} {}", peers, peers == 1 ? "peer" : "peers");
       ops += fmt::format("{}`{}` ({})", ops.empty() ? "" : ", ", s.op->op.name, counts);
     }
@@ -157,22 +171,36 @@ std::string cut(const std::string& text, int room) {
   return end == 0 ? text : text.substr(0, end) + " …";
 }
 
-void print_ladder(const Selected& s, int width) {
+void print_ladder(const Selected& s, int width, bool branches) {
   std::string dims;
   for (const std::string& d : s.op->op.dims) dims += (dims.empty() ? "" : ", ") + d;
   fmt::print("  {}({})", inked(s.op->op.name, Ink::cyan), dims);
   if (!s.op->op.forward.empty()) fmt::print("  backward of {}", s.op->op.forward);
   fmt::print("\n");
-  for (const Variant* v : s.variants) {
+  auto list = s.variants;
+  std::ranges::stable_sort(list, {}, [](const Variant* v) { return place_in_ladder(v->id); });
+  size_t hidden = 0;
+  for (const Variant* v : list) {
+    if (v->branch() && !branches) {
+      ++hidden;
+      continue;
+    }
     const auto header = header_of_file(*v);
     const auto change = header.find("CHANGE");
     std::string text = change == header.end() ? "" : first_sentence(change->second);
     if (v->peer) text = "peer: " + text;
+    if (v->branch())
+      text = fmt::format("pays at {}, {}: {}", size_text(*s.op, v->when.shape), v->when.because, text);
     const std::string reason = why_not(s, *v);
     if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);
-    fmt::print("    {:<{}}  {}\n", v->id, width,
+    fmt::print("  {}{:<{}}  {}\n", v->branch() ? "└ " : "  ", v->id, width,
                reason.empty() ? text : inked("not here: " + reason, Ink::yellow));
   }
+  if (hidden > 0)
+    fmt::print("    {}\n", inked(fmt::format("and {} that {} at another size: klab list {} --all",
+                                             hidden == 1 ? "a branch" : fmt::format("{} branches", hidden),
+                                             hidden == 1 ? "pays" : "pay", s.op->op.name),
+                                 Ink::dim));
 }
 
 int run(const Options& o) {
@@ -187,7 +215,7 @@ int run(const Options& o) {
     const Lab& lab = *entry.lab;
     fmt::print("{}{}  {}\n", &entry == &entries.front() ? "" : "\n", inked(lab.id, Ink::bold), lab.title);
     if (!lab.question.empty()) fmt::print("  {}\n", inked(lab.question, Ink::dim));
-    for (const Selected& s : entry.ops) print_ladder(s, width);
+    for (const Selected& s : entry.ops) print_ladder(s, width, shows_branches(o));
     if (!entry.ops.empty()) continue;
     const auto line = [](const std::string& call, const std::string& what) {
       fmt::print("  {}  {}\n", inked(fmt::format("{:<14}", call), Ink::cyan), what);
@@ -202,12 +230,16 @@ int run(const Options& o) {
 KLAB_COMMAND(
     {.name = "list",
      .summary = "List labs, ops and variants",
-     .details = "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').",
+     .details =
+         "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
+         "Shown is the trunk of each ladder, whose rungs are each faster than the one before at the size\n"
+         "of the tour; --all shows the branches, too, each with the size at which it pays.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
+       app.add_flag("--all", o->all, "with the branches: rungs that pay at another size than the tour's");
        app.add_flag("--json", o->json, "for programs: everything the registry knows");
        app.add_flag("--markdown", o->markdown, "a table of the labs, for a page");
        return [o] { return run(*o); };

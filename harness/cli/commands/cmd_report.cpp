@@ -18,7 +18,7 @@ struct Options {
   std::vector<std::string> rows;
   std::string baseline, out;
   std::vector<std::string> train;
-  bool markdown = false, csv = false, summary = false, partial = false;
+  bool markdown = false, csv = false, summary = false, partial = false, all = false;
 };
 
 int run(const Options& o) {
@@ -33,6 +33,7 @@ int run(const Options& o) {
   refuse_rows_twice(in.run);
   find_records(in, o.rows);
   in.train = o.train;
+  in.all = o.all;
   if (!o.baseline.empty()) {
     in.baseline = o.baseline;
     in.comparison = compare_runs(read_rows(o.baseline), in.run);
@@ -73,6 +74,7 @@ KLAB_COMMAND(
        app.add_flag("--markdown", o->markdown, "for a pull request");
        app.add_flag("--csv", o->csv, "for a spreadsheet");
        app.add_flag("--summary", o->summary, "one line an op, as Markdown");
+       app.add_flag("--all", o->all, "branches of ladders at every size, not only where they pay");
        app.add_flag("--partial", o->partial, "accept rows of an interrupted run");
        return [o] { return run(*o); };
      }});

@@ -68,8 +68,54 @@ std::vector<BenchShape> shapes_of(const LabOp& op, bool tour) {
   return list;
 }
 
-void run_op(const Lab& lab, const LabOp& op, bool tour, Progress& progress, bool& failed, Recording& shown) {
+/// One ladder to time.
+struct Part {
+  BenchShape shape;
+  std::vector<const Variant*> variants;
+};
+
+/// Of the op at the size of a branch: the branch, its ancestors up to the trunk, the first rung and the peers.
+std::vector<const Variant*> company_of(const Variant& branch, const std::vector<const Variant*>& good) {
+  std::vector<const Variant*> list;
+  for (const Variant* v : good) {
+    bool wanted = v->peer || v == naive_of(branch);
+    for (const Variant* a = &branch; a != nullptr && !wanted;
+         a = a->branch() ? find_variant(a->parent) : nullptr)
+      wanted = a == v;
+    if (wanted) list.push_back(v);
+  }
+  return list;
+}
+
+/// The trunk at the lab's sizes; with the branches each of them where it pays, in one ladder where several pay there.
+std::vector<Part> parts_of(const LabOp& op, bool tour, bool all, const std::vector<const Variant*>& good) {
+  std::vector<Part> parts;
+  for (const BenchShape& shape : shapes_of(op, tour)) {
+    Part part{shape, {}};
+    for (const Variant* v : good)
+      if (!v->branch()) part.variants.push_back(v);
+    parts.push_back(std::move(part));
+  }
+  if (!all) return parts;
+  for (const Variant* v : good) {
+    if (!v->branch()) continue;
+    auto at = std::ranges::find_if(parts, [&](const Part& p) { return p.shape.shape == v->when.shape; });
+    if (at == parts.end()) {
+      const auto size = std::ranges::find(op.bench, v->when.shape, &BenchShape::shape);
+      if (size == op.bench.end()) continue;  // the structure tests hold that there is one
+      at = parts.insert(parts.end(), {*size, {}});
+    }
+    for (const Variant* more : company_of(*v, good))
+      if (std::ranges::find(at->variants, more) == at->variants.end()) at->variants.push_back(more);
+  }
+  for (Part& part : parts) std::ranges::sort(part.variants, {}, &Variant::id);
+  return parts;
+}
+
+void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& progress, bool& failed,
+            Recording& shown) {
   auto good = check_quickly(op, tour, progress, failed);
+  if (!all) std::erase_if(good, [](const Variant* v) { return v->backend == "cuda" && v->branch(); });
   progress.show(fmt::format("counting {}", op.op.name));
   const std::vector<Row> counted = counted_rows(op, good);
   progress.clear();
@@ -91,11 +137,11 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, Progress& progress, bool
   options.progress = [&progress](const std::string& what, int round, int rounds) {
     progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
   };
-  for (const BenchShape& shape : shapes_of(op, tour)) {
+  for (const auto& [shape, list] : parts_of(op, tour, all, good)) {
     if (interrupted()) return;
-    if (good.empty()) break;  // CUDA alone, counted
+    if (list.empty()) continue;  // CUDA alone, counted
     progress.show(fmt::format("checking {}, {}", op.op.name, shape.name));
-    const Ladder ladder = bench(op, shape, good, options);
+    const Ladder ladder = bench(op, shape, list, options);
     progress.clear();
     const auto rows = rows_of(lab, ladder, this_machine());
     shown.complete = shown.complete && ladder.complete;
@@ -140,7 +186,7 @@ const Lab* lab_with_run(const std::string& what) {
   return nullptr;
 }
 
-int run(const std::string& what, const std::string& out) {
+int run(const std::string& what, const std::string& out, bool all) {
   if (!out.empty()) require_writable(out);
   if (const Lab* lab = lab_with_run(what)) return run_whole(*lab);
   const bool tour = what.empty();
@@ -165,7 +211,7 @@ int run(const std::string& what, const std::string& out) {
                  inked(fmt::format("{}  {}", s.lab->id, s.lab->title), Ink::bold), s.lab->question);
       before = s.lab;
     }
-    run_op(*s.lab, *s.op, tour, progress, failed, shown);
+    run_op(*s.lab, *s.op, tour, all, progress, failed, shown);
   }
   shown.complete = shown.complete && !interrupted();
   if (shown.complete) close(before);
@@ -183,7 +229,8 @@ KLAB_COMMAND(
      .summary = "The tour: check and time each lab briefly, or one lab at more sizes",
      .details =
          "Speedups count from the first rung (naive), the rung it was made from (parent) and the best\n"
-         "library (peer). Exit code 1: a variant failed its check;\n"
+         "library (peer). Timed is the trunk of each ladder; a branch, which pays at another size,\n"
+         "is timed there with --all. Exit code 1: a variant failed its check;\n"
          "130: interrupted, what was measured until then is written and marked as a part.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto what = std::make_shared<std::string>();
@@ -191,7 +238,9 @@ KLAB_COMMAND(
            ->option_text("[LAB]");
        auto out = std::make_shared<std::string>();
        app.add_option("--out", *out, "write rows to this file, .csv or .json");
-       return [what, out] { return run(*what, *out); };
+       auto all = std::make_shared<bool>(false);
+       app.add_flag("--all", *all, "with the branches, each at the size where it pays");
+       return [what, out, all] { return run(*what, *out, *all); };
      }});
 
 }  // namespace

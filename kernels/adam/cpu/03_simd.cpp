@@ -5,8 +5,7 @@
 // EXPECT    many times the parent for small groups; then the memory is the limit.
 // NUMERICS  float throughout; beta^step by the exponential of kernels/common/exp-inl.h.
 // NEEDS     groups that divide the lanes for the fast path; others go one after the other.
-// TRIED     storing the counts, which fill a part of a vector, by a masked store: half as fast. The next vector's counts lie
-//           where the mask was off, and their load waits until the store has reached the cache.
+// TRIED     see NOTES.md, cpu.03_simd
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -7,10 +7,7 @@
 //           times or more beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     rows of results that begin on a line.
-// TRIED     pieces of 256 samples: what is asked for, the buffers and six streams a power of two apart meet in the same sets
-//           of L1, and half of the gain is lost. The same way within the caches: a fifth slower, the lines have to be read
-//           back from the buffers. One walk of four stages, as composite_fwd.10: sums, gradients and totals that go from
-//           turn to turn are more than registers hold, and it is half as fast.
+// TRIED     see NOTES.md, cpu.07_streaming
 #include <omp.h>
 
 #include <algorithm>
@@ -216,7 +213,8 @@ KLAB_VARIANT(CompositeBwd, {.run = run,
                             .forward = "08_threads",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 128},
-                            .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.15}});
+                            .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.15},
+                            .when = {{1 << 18, 1 << 23}, "results do not stay in the caches"}});
 
 }  // namespace
 }  // namespace klab

@@ -9,10 +9,7 @@
 //           what is waited for.
 // NUMERICS  as its parent.
 // NEEDS     as its parent.
-// TRIED     walks of their own for sums and for their exponentials: within the caches a little faster, from memory slower,
-//           since the walks that only compute ask for nothing. The same for gradients of colors and the sums that follow:
-//           slower. All asking in the first two walks, or in the third: slower. What is carried on to the next vector
-//           summed beside the scan, so that it does not wait for it: slower, it was waited for anyway.
+// TRIED     see NOTES.md, cpu.10_short_chains
 #include <omp.h>
 
 #include <algorithm>
@@ -214,12 +211,14 @@ void run(const CompositeBwd::Args<float>& x) {
          split_rays(x.ray_begin, x.shape.rays, end, units));
 }
 
-KLAB_VARIANT(CompositeBwd, {.run = run,
-                            .parent = "09_shared_lanes",
-                            .forward = "08_threads",
-                            .numerics = {.growth = Growth::linear},
-                            .tiles = {4, 16, 512},
-                            .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15}});
+KLAB_VARIANT(CompositeBwd,
+             {.run = run,
+              .parent = "09_shared_lanes",
+              .forward = "08_threads",
+              .numerics = {.growth = Growth::linear},
+              .tiles = {4, 16, 512},
+              .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15},
+              .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and chains are long"}});
 
 }  // namespace
 }  // namespace klab

@@ -73,7 +73,8 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "04_log_space",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
-                            .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.2}});
+                            .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.2},
+                            .when = {{1 << 15, 1 << 18}, "a reduction is paid once a ray"}});
 
 }  // namespace
 }  // namespace klab

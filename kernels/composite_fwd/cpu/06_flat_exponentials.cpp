@@ -2,6 +2,7 @@
 //
 // CHANGE    rays are taken in pieces of a few hundred samples. The exponentials, which know nothing of rays, run over
 //           the whole piece; only the prefix sums and the final sums go ray by ray. Two buffers in L1 join the passes.
+//           Color and depth are summed across lanes together, as in 05_four_sums.
 // EXPECT    no idle lanes in the exponentials and no long chain exp, scan, exp, sum for each ray; most where rays are
 //           shorter than a vector.
 // NUMERICS  as the parent.
@@ -96,7 +97,7 @@ HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
-                            .parent = "05_four_sums",
+                            .parent = "04_log_space",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.3}});

@@ -5,8 +5,7 @@
 //           memory and arithmetic.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
-// TRIED     prefetching into L2 only: faster on some processors, a good deal slower on others. Two streams in every
-//           pass: a pass that ends where a ray is opaque leaves out what it should have asked for.
+// TRIED     see NOTES.md, cpu.07_prefetch
 #include <algorithm>
 #include <vector>
 
@@ -108,7 +107,8 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "06_flat_exponentials",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
-                            .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.2}});
+                            .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.2},
+                            .when = {{1 << 18, 1 << 23}, "samples come from memory"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,13 +1,11 @@
 // composite_fwd.cpu.08_threads: rays shared out among the cores.
 //
-// CHANGE    each thread takes a run of neighboring rays with about as many samples as the others.
+// CHANGE    each thread takes a run of neighboring rays with about as many samples as the others, and
+//           prefetches the samples two pieces ahead, as 07_prefetch does.
 // EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of cores.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
 // NEEDS     nothing.
-// TRIED     asking evenly in all four passes, or asking for the lines that results go to: no difference. Whole loads in
-//           place of masked ones, which processors do not learn streams from: a third faster without prefetching, no
-//           difference with it. Rays of equal length on one core take two thirds of the time: the rest is wrong guesses of
-//           where rays end.
+// TRIED     see NOTES.md, cpu.08_threads
 #include <omp.h>
 
 #include <algorithm>
@@ -119,7 +117,7 @@ void run(const CompositeFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
-                            .parent = "07_prefetch",
+                            .parent = "06_flat_exponentials",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.6}});

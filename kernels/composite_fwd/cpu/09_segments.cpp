@@ -8,12 +8,7 @@
 //           for one, and nothing is skipped behind an opaque sample.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     nothing.
-// TRIED     one walk in place of four, all of it in registers: half as fast. From a density to a sum it is some 150 cycles,
-//           and of vectors that long no core holds enough. Lanes that add up color and depth on their own, set down where
-//           a ray ends and added over the lanes later, in place of the four scans: gains with 32 samples a ray, though
-//           not as much as 08 does there, and loses with eight, where most vectors set down two rays. A chunk of sixteen
-//           samples to each lane, turned, so that a sum is an addition and only chunks are scanned over: a few percent
-//           faster in L2, slower elsewhere. The exponentials are half of the work; five turns cost as much as the scans.
+// TRIED     see NOTES.md, cpu.09_segments
 #include <omp.h>
 
 #include <algorithm>
@@ -206,7 +201,8 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .parent = "08_threads",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 256},
-                            .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.05}});
+                            .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.05},
+                            .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty"}});
 
 }  // namespace
 }  // namespace klab

@@ -8,8 +8,7 @@
 //           so small ones keep an absolute error of a few u. The density, whose logarithm may be large, has the exact
 //           exponential.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
-// TRIED     on paper only: the fast exponential for the density too: at logarithms of 14 its error passes the bound's
-//           share.
+// TRIED     see NOTES.md, cuda.05_log_space
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -8,9 +8,7 @@
 //           points are fewer.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     a cache that holds a level for each thread.
-// TRIED     prefetch instructions in place of reads, for reading or for writing, into L1 or L2: a tenth of the
-//           gain. They wait in the same few places as misses do, and do not wake the prefetcher. Every second
-//           line: no better, what was left out was not fetched.
+// TRIED     see NOTES.md, cpu.06_read_first
 #include <algorithm>
 #include <vector>
 

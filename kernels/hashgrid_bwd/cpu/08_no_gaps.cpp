@@ -6,8 +6,7 @@
 //           its own prefetches first: every block then waits for its positions. 1.15 times or more with 2^18 points.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
-// TRIED     asking at every point, also where points share a cell: slower. 8 or 16 points ahead: slower by a twentieth
-//           and more.
+// TRIED     see NOTES.md, cpu.08_no_gaps
 #include <algorithm>
 #include <vector>
 

@@ -10,8 +10,7 @@
 // NUMERICS  half precision accumulator: each addition rounds to 11 bits, and once a sum is 2^11 times as large as
 //           what is added it stands still. Contributions in the order in which they arrive.
 // NEEDS     compute capability 6.0; a scratch table.
-// TRIED     on paper only: to drop what is small even after scaling, as a loss scale does. An entry that receives
-//           nothing else is then wrong by all of it.
+// TRIED     see NOTES.md, cuda.02_half2_atomics
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid_device.h"

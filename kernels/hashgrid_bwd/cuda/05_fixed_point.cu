@@ -9,8 +9,7 @@
 // NUMERICS  exact sums of contributions cut off 40 bits or so below the largest of their entry; one rounding to
 //           float. Deterministic.
 // NEEDS     scratch of 12 bytes a value of the largest level.
-// TRIED     on paper only: one unit a level, which spares the first pass. With 2^21 contributions 41 bits are left
-//           below the largest; a corner far from its point in all three axes has a weight of 2^-20 and less.
+// TRIED     see NOTES.md, cuda.05_fixed_point
 #include <algorithm>
 
 #include "harness/core/registrar.h"

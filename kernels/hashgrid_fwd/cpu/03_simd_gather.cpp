@@ -8,9 +8,7 @@
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of
 //           the contract.
 // NEEDS     nothing.
-// TRIED     gathers of four bytes, one feature each: twice as many reads for the same cache lines. a +
-//           f*(b-a): one operation less on paper, the same number in fact, and not within the bound where a
-//           and b cancel.
+// TRIED     see NOTES.md, cpu.03_simd_gather
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -8,10 +8,7 @@
 //           (2^16), less the more there are.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; where the points are too few to touch most lines of a level it does not prefetch.
-// TRIED     prefetching the lines of a block of points one block ahead of its gathers: within one level the
-//           processor already finds enough independent reads by itself, and the extra instructions cost
-//           more than they gain. Replacing gather instructions by plain loads and stores through a buffer:
-//           the same time.
+// TRIED     see NOTES.md, cpu.05_prefetch
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -10,10 +10,7 @@
 //           tenth with few points, next to nothing with many.
 // NUMERICS  as the parent: every point is computed by one thread with the same operations.
 // NEEDS     a cache that holds a level for each thread.
-// TRIED     the same level for all threads, each reading its share: as fast on some days, and slower than the parent on
-//           others, when half of the lines had to come from the other core's cache. Reading only where points are fewer
-//           than twice the lines: the later looks of a training step, at more points and hardly warmer tables, wait again.
-//           Plain loads and inserts in place of gather instructions: the same time.
+// TRIED     see NOTES.md, cpu.07_read_first
 #include <omp.h>
 
 #include <algorithm>

@@ -8,12 +8,7 @@
 //           1.1 times faster with 2^18 points along rays; most where an entry is large, so that corners share no line.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for what is under way.
-// TRIED     asking for one of two corners along x, which mostly share a line: half of the gain. Computing the entries twice,
-//           once to ask and once to gather: slower. Asking for all corners of a vector before the first gather: a few
-//           percent slower. Asking in levels that L2 holds, too: slower the more there are. Reading a level through first,
-//           too: a little slower. Streaming stores for the results: no difference. Plain loads of eight bytes, and points
-//           interpolated one by one in registers of sixteen: a fifth faster in levels that L1 or L2 holds, equal beyond,
-//           where what a core can have under way to the shared cache is the limit, whoever asks.
+// TRIED     see NOTES.md, cpu.08_ask_points
 #include <omp.h>
 
 #include <algorithm>
@@ -249,7 +244,9 @@ void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "07_read_first",
-                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1}});
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1},
+                           .when = {{1 << 16, 3, 16, 2, 19, 16, 2048, 0},
+                                    "random points: gathers wait for lines that nobody asked for"}});
 
 }  // namespace
 }  // namespace klab

@@ -7,13 +7,7 @@
 //           2^18 points; more in levels that L1 or L2 holds.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; entries of one feature are gathered as before.
-// TRIED     without asking for the streams: as fast as long as something else keeps misses apart. Full of misses a core
-//           drops its own prefetches first, waits for positions at every vector, and with them for all that follows:
-//           with this loop unrolled three times slower. Asking for the corners, too, as 08: slower, the loads alone
-//           keep as many lines under way. One load of a whole line for both corners along x, picked by a permutation:
-//           half of the loads, and slower. Addresses through registers in place of L1, addresses of sixteen vectors
-//           ahead, corners copied to L1 by integer moves: slower. Lines of the next level asked for meanwhile: slower,
-//           the more the farther they are.
+// TRIED     see NOTES.md, cpu.09_plain_loads
 #include <omp.h>
 
 #include <algorithm>

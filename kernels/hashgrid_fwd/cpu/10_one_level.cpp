@@ -7,9 +7,7 @@
 // NUMERICS  as the parent: who computes a point does not change it.
 // NEEDS     threads that share a last cache. Where they do not, all fetch the same lines from memory at the same time,
 //           and it is slower than the parent.
-// TRIED     each thread reading its share of the table: the rest is in the other cores' own caches, and slower to get
-//           than from the shared one. Shares read crosswise, one after the other: equal. Streaming stores: equal.
-//           Sharing with as many points as lines, as in a training step: a little slower.
+// TRIED     see NOTES.md, cpu.10_one_level
 #include <omp.h>
 
 #include <algorithm>

@@ -8,8 +8,7 @@
 //           faster, where the first-level cache is what limits; nothing where L2 does.
 // NUMERICS  as the parent, summed in another order: the corners of each side first.
 // NEEDS     as the parent.
-// TRIED     on paper only: eight lanes a point, a corner each: the same sectors, but three shuffles a feature and
-//           point in place of one; shuffles take the same path as loads.
+// TRIED     see NOTES.md, cuda.04_lane_pairs
 #include <cstring>
 
 #include "harness/core/registrar.h"

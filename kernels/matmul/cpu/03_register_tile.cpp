@@ -8,9 +8,7 @@
 //           those share few places of the cache.
 // NUMERICS  float accumulator in a register, one chain of k additions: the same bits as the parent.
 // NEEDS     nothing; rows and columns left over are computed one element at a time.
-// TRIED     the tile as float sum[4][8]: the compiler made vectors along p, and most of the loop was
-//           shuffles. j outside of i: a panel of B then stays in L2 by itself, which is a cache block
-//           already and the next rung's idea.
+// TRIED     see NOTES.md, cpu.03_register_tile
 #include <algorithm>
 #include <cstring>
 

@@ -9,11 +9,7 @@
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
 //           a block.
 // NEEDS     nothing; scratch memory for one block of A and one of B.
-// TRIED     kBlockDepth 128, which keeps a 64-column panel of B inside 32 KB of L1: C is read and written
-//           three times as often, and fetching the panel from L2 costs less than that. Tiles of 14×2
-//           vectors (slower at every size tried) and 8×3 (slower at 1024, whose columns 48 does not
-//           divide). A prefetch of the first and last line only of a row of the tile of C: the others
-//           were waited for.
+// TRIED     see NOTES.md, cpu.05_packed_simd
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -7,9 +7,7 @@
 // NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
 //           threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
-// TRIED     packing each block of B together and then sharing it: no panel is packed twice, but it takes
-//           two barriers a block, and the panels that another core packed have to come out of that core's
-//           cache.
+// TRIED     see NOTES.md, cpu.06_threads
 #include <omp.h>
 
 #include <algorithm>

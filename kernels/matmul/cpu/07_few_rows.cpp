@@ -212,7 +212,8 @@ void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
 KLAB_VARIANT(Matmul, {.run = run,
                       .parent = "06_threads",
                       .tiles = {6, 8, 16, 32, 64, 96, 384, 4096, 12, 18, 24},
-                      .expect = {.shape = {8, 2048, 2048}, .over_parent = 1.5}});
+                      .expect = {.shape = {8, 2048, 2048}, .over_parent = 1.5},
+                      .when = {{8, 2048, 2048}, "few rows: the packed copy is used too seldom"}});
 
 }  // namespace
 }  // namespace klab

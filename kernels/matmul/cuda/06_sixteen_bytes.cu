@@ -9,8 +9,7 @@
 // NUMERICS  as the parent.
 // NEEDS     k and n that are multiples of 4 and matrices that begin on 16 bytes for the fast path; others go
 //           one float at a time.
-// TRIED     on paper: columns 8·x to 8·x + 7 with two 16-byte loads. Lanes 32 bytes apart: 4 of 8 share their
-//           banks with another, 1 conflict a request.
+// TRIED     see NOTES.md, cuda.06_sixteen_bytes
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

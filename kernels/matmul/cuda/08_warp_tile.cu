@@ -116,6 +116,8 @@ KLAB_VARIANT(Matmul,
               .parent = "07_async_copies",
               .tiles = {4, kDepth, kTile},
               .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1},
+              .when = {{2048, 2048, 2048},
+                       "a warp loads less for each multiply-add where shared memory is what is waited for"},
               .supported = [](const Matmul::Shape&, const Host& host) { return cuda::needs(host, 80); }});
 
 }  // namespace

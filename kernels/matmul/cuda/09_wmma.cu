@@ -2,7 +2,7 @@
 //
 // CHANGE    a warp multiplies matrices of 16 x 16 with one call. A and B are rounded to bfloat16 on the way
 //           through registers to shared memory, so no asynchronous copies; sums stay in float. Depth 32 a
-//           step, rows of the tiles padded by 8 elements, that is 16 bytes.
+//           step, rows of the tiles padded by 8 elements, that is 16 bytes. Warps stand as in 08_warp_tile.
 // EXPECT    4096 multiply-adds cost a warp one matrix product in place of 128 fused multiply-adds. The tensor
 //           cores are far from busy: fetching, converting and barriers are the limit now. At least 1.5 times
 //           the parent.
@@ -124,7 +124,7 @@ void run(const Matmul::Args<float>& x) {
 
 KLAB_VARIANT(Matmul,
              {.run = run,
-              .parent = "08_warp_tile",
+              .parent = "07_async_copies",
               .numerics = {.unit = Unit::bf16},
               .tiles = {kSide, kDepth, kTile},
               .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.5},

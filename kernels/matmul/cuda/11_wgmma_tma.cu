@@ -268,12 +268,14 @@ void run(const Matmul::Args<float>& x) {
 
 #endif
 
-KLAB_VARIANT(Matmul, {.run = run,
-                      .parent = "10_mma_sync",
-                      .numerics = {.unit = Unit::bf16},
-                      .tiles = {kDepth, kTile},
-                      .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.4},
-                      .supported = supported});
+KLAB_VARIANT(Matmul,
+             {.run = run,
+              .parent = "10_mma_sync",
+              .numerics = {.unit = Unit::bf16},
+              .tiles = {kDepth, kTile},
+              .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.4},
+              .when = {{2048, 2048, 2048}, "compute capability 9.0, and tiles that only large matrices fill"},
+              .supported = supported});
 
 }  // namespace
 }  // namespace klab

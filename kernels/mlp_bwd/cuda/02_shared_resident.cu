@@ -11,8 +11,7 @@
 //           time.
 // NEEDS     in + hidden·width + 2·max(in, width, out) at most 744 channels: 96 KB. A copy of the weights for
 //           each block.
-// TRIED     on paper: atomics into d_weights. One for each weight and tile, all blocks at the same addresses,
-//           and sums that differ from run to run.
+// TRIED     see NOTES.md, cuda.02_shared_resident
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,9 +8,7 @@
 //           floats apart, for a power of two that maps all rows of a tile to the same few sets of L1.
 // NUMERICS  sums in the parent's order, multiply and add fused.
 // NEEDS     2·width·n floats of scratch, kept between calls.
-// TRIED     ruled out on paper: 8 by 3, as many sums, but 48 samples divide no power of two; units as lanes
-//           and samples broadcast, for which x and y would have to be transposed and 3 outputs would fill 3
-//           lanes of 16.
+// TRIED     see NOTES.md, cpu.03_simd_tile
 #include <algorithm>
 #include <vector>
 

@@ -7,9 +7,7 @@
 //           as fast and more where steps are about as long as cells; less where an 8×8×8 block holds many vectors.
 // NUMERICS  bit-exact by contract: the same operations on the same numbers, lane by lane.
 // NEEDS     nothing; a grid of 2 cells an edge, or one that does not begin at a multiple of 4 bytes, is copied first.
-// TRIED     hn::Iota with the first candidate's number as its beginning: half as fast where Highway makes it of sixteen small
-//           stores and a load, which waits for them. Bits of Morton indices by two permutations of a table of 16 entries
-//           in place of shifts: equal, the gather is what is waited for.
+// TRIED     see NOTES.md, cpu.05_candidates_in_lanes
 #include "harness/core/registrar.h"
 #include "kernels/common/grid_words.h"
 #include "reference/ray_march/ray_march.h"

@@ -10,8 +10,7 @@
 // NUMERICS  bit-exact by contract: what is left out is empty by more than the rounding of a position.
 // NEEDS     one cascade, steps of one length, parts shorter than the grid, a third of it empty air, and rays enough to pay
 //           for reading the grid once. Otherwise it is candidates_in_lanes.
-// TRIED     a mark for each vector, cubes as large as that takes: less left out, hardly faster than the parent in training. Four
-//           candidates to a mark whatever their step: with a thousand candidates half as fast, most of it looking.
+// TRIED     see NOTES.md, cpu.07_near_bits
 #include <algorithm>
 #include <cstring>
 #include <vector>

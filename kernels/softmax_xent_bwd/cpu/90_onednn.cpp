@@ -5,8 +5,7 @@
 // EXPECT    a good softmax, and the row crossed once more than a fused kernel needs.
 // NUMERICS  float; the exponential is the library's.
 // NEEDS     oneDNN when klab is built.
-// TRIED     the library's own backward: it wants the upstream gradient as a dense matrix of n·c, all zero
-//           but for one entry a row.
+// TRIED     see NOTES.md, cpu.90_onednn
 #include <string>
 
 #include "harness/core/registrar.h"

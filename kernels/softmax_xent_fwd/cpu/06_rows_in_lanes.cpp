@@ -142,7 +142,8 @@ void run(const SoftmaxXentFwd::Args<float>& x) {
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
                               .parent = "05_threads",
                               .tiles = {16, 48, 64},
-                              .expect = {.shape = {16384, 10}, .over_parent = 2}});
+                              .expect = {.shape = {16384, 10}, .over_parent = 2},
+                              .when = {{16384, 10}, "rows shorter than a vector"}});
 
 }  // namespace
 }  // namespace klab

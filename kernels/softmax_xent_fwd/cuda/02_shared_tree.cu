@@ -8,8 +8,7 @@
 //           nothing.
 // NUMERICS  sums in tree order. Fast exponentials.
 // NEEDS     nothing.
-// TRIED     on paper only: neighbours first (s[2t] += s[2t + 1], then strides of 2, 4 ...). At stride 2^k a
-//           warp's addresses lie in 32/2^k banks, and warps stay busy with ever fewer lanes.
+// TRIED     see NOTES.md, cuda.02_shared_tree
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

@@ -7,8 +7,7 @@
 // NUMERICS  a partial sum is scaled when its maximum grows; the arguments of these factors add up to the
 //           argument of the exponential taken at the end. Fast exponentials.
 // NEEDS     nothing.
-// TRIED     on paper only: a branch for the logit that is a new maximum. The lanes would take both sides in
-//           turn; exp(-|x - largest|) is the term or the factor, whichever is asked for.
+// TRIED     see NOTES.md, cuda.05_online
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

@@ -7,9 +7,7 @@
 //           beyond.
 // NUMERICS  copies bits.
 // NEEDS     nothing; vectors of 4, 8 or 16 lanes are used, whichever the machine has.
-// TRIED     loading whole rows and exchanging halves, quarters, pairs, singles in log2(L) rounds of
-//           shuffles: the loads of this form (four floats of four rows into one vector) do half of that
-//           work in the load units.
+// TRIED     see NOTES.md, cpu.03_simd_blocks
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,10 +8,7 @@
 //           once.
 // NUMERICS  copies bits.
 // NEEDS     output rows aligned to lines for the gain; nothing to be right.
-// TRIED     half lines (8 lanes, the two halves of a line far apart in time): several times slower, the
-//           buffers that gather a line are few and are flushed half full. Where a vector is shorter than a
-//           line, the block goes through a buffer in L1 so that the pieces of a line leave one after the
-//           other.
+// TRIED     see NOTES.md, cpu.05_streaming
 #include <algorithm>
 
 #include "harness/core/registrar.h"

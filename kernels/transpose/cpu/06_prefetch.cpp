@@ -8,8 +8,7 @@
 //           64 bytes / latency.
 // NUMERICS  copies bits.
 // NEEDS     nothing; the gain is for matrices beyond the caches.
-// TRIED     prefetching into L1: it occupies the same entries as a load that misses, and gains little. 32,
-//           64 and 128 columns ahead differ by less than the machine's noise.
+// TRIED     see NOTES.md, cpu.06_prefetch
 #include <algorithm>
 
 #include "harness/core/registrar.h"

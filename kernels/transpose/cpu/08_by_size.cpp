@@ -195,7 +195,8 @@ void run(const Transpose::Args<float>& x) {
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "07_carry",
                          .tiles = {16, 32, 64, 1024},
-                         .expect = {.shape = {256, 256}, .over_parent = 1.3}});
+                         .expect = {.shape = {256, 256}, .over_parent = 1.3},
+                         .when = {{256, 256}, "what the caches keep should not be sent to memory"}});
 
 }  // namespace
 }  // namespace klab

@@ -7,9 +7,7 @@
 //           Elsewhere no change: more shuffles, fewer loads.
 // NUMERICS  copies bits.
 // NEEDS     vectors of 64 bytes, a whole line; with shorter ones only the steps differ from the parent.
-// TRIED     halves of lines, two visits: between the two. Bands of 16 rows, half as many streams: faster or slower
-//           than 32 at 4800×4000, by the pages that a process happened to get; slower at powers of two. Panels of
-//           64×512 turned into a buffer in L2, from which each row of the result gets 256 bytes at once: slower.
+// TRIED     see NOTES.md, cpu.11_whole_lines
 #include <omp.h>
 
 #include <algorithm>
@@ -312,7 +310,8 @@ void run(const Transpose::Args<float>& x) {
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "10_realign",
                          .tiles = {16, 32, 64, 1024},
-                         .expect = {.shape = {4099, 4096}, .over_parent = 1.3}});
+                         .expect = {.shape = {4099, 4096}, .over_parent = 1.3},
+                         .when = {{4099, 4096}, "rows of the input meet in one set of L1"}});
 
 }  // namespace
 }  // namespace klab

@@ -7,14 +7,7 @@
 //           four rows open four. A few percent beyond the caches.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
-// TRIED     runs of 128 and 256 columns: no better, and slower at 4800×4000. Bands of 16 rows without runs: nearly as good
-//           there, and much slower at powers of two. Prefetching past L2 (NTA): a little faster on one processor; on others
-//           such lines are lost when rows meet in one set of L1. Runs where rows begin anywhere: slower or equal. Tiles of
-//           64 or 128 rows, the next one asked for into L2: faster or slower by a tenth on one machine, as its memory has a
-//           good or a bad day. Tiles copied to a buffer and turned from there, or lines of one row of the result kept until
-//           they leave together: slower. Two buffers in L1, so that a tile leaves while the next is turned and lines come and go
-//           at one pace: equal in large tiles of 32x128, slower where rows begin anywhere. Reading alone in this order, or
-//           writing alone, comes within a tenth of a copy; it is both together that lose.
+// TRIED     see NOTES.md, cpu.12_row_runs
 #include <omp.h>
 
 #include <algorithm>
@@ -125,7 +118,8 @@ void run(const Transpose::Args<float>& x) {
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "11_whole_lines",
                          .tiles = {16, 32, 64, 1024},
-                         .expect = {.shape = {4800, 4000}, .over_parent = 1.05}});
+                         .expect = {.shape = {4800, 4000}, .over_parent = 1.05},
+                         .when = {{4096, 4096}, "an open page of memory serves a run of lines"}});
 
 }  // namespace
 }  // namespace klab

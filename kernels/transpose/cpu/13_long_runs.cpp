@@ -10,10 +10,7 @@
 //           neither uses its half of the time. The price: one more load and store a line, and L2 has more to do.
 // NUMERICS  copies bits.
 // NEEDS     300 kB of L2 a thread.
-// TRIED     other matrices through buffers, too: a tenth slower, most of all where rows begin anywhere. Tiles of 128x128 and
-//           160x160: in between. Of 32x512 or 64x256: a little slower. Of 16 rows, or of 512x64: slower than the parent. Asked
-//           for 2 or 8 kB ahead: a few percent slower. Into L2 only: the same. Not asked for: a third slower. A piece
-//           asked for at once, then copied: slower by a tenth.
+// TRIED     see NOTES.md, cpu.13_long_runs
 #include <omp.h>
 
 #include <algorithm>
@@ -230,7 +227,8 @@ void run(const Transpose::Args<float>& x) {
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "12_row_runs",
                          .tiles = {16, 32, 64, 256, 512, 1024},
-                         .expect = {.shape = {4096, 4096}, .over_parent = 1.1}});
+                         .expect = {.shape = {4096, 4096}, .over_parent = 1.1},
+                         .when = {{4096, 4096}, "rows meet in few sets of every cache"}});
 
 }  // namespace
 }  // namespace klab

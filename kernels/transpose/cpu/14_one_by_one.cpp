@@ -7,9 +7,7 @@
 //           prefetchers drop what they were about to ask for. An addition and a branch between two requests are enough.
 // NUMERICS  copies bits.
 // NEEDS     as its parent.
-// TRIED     a request behind each line stored, in place of all before a block: slower where rows begin on lines, equal where
-//           they begin anywhere. Half of them before a block and half behind it: much slower. Runs of a row where rows begin
-//           anywhere: a tenth slower. Shares of the matrix that get smaller, so that threads end together: equal.
+// TRIED     see NOTES.md, cpu.14_one_by_one
 #include <omp.h>
 
 #include <algorithm>
@@ -137,7 +135,8 @@ void run(const Transpose::Args<float>& x) {
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "13_long_runs",
                          .tiles = {16, 32, 64, 256, 512, 1024},
-                         .expect = {.shape = {4099, 4001}, .over_parent = 1.05}});
+                         .expect = {.shape = {4099, 4001}, .over_parent = 1.05},
+                         .when = {{4099, 4001}, "requests in a burst fill the room for misses"}});
 
 }  // namespace
 }  // namespace klab

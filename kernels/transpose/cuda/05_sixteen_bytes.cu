@@ -8,8 +8,7 @@
 // NUMERICS  moves bits.
 // NEEDS     m and n that are multiples of 4, and matrices that begin on 16 bytes, for the fast path; others
 //           go one float at a time.
-// TRIED     16-byte loads from the tile as well, with a 4 x 4 exchange in registers: as many instructions,
-//           moved.
+// TRIED     see NOTES.md, cuda.05_sixteen_bytes
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -6,8 +6,7 @@
 //           bandwidth: a core alone is limited by the misses it can have under way, not by the memory.
 // NUMERICS  as the parent.
 // NEEDS     nothing. Short vectors stay on one thread: waking a team costs a few thousand additions.
-// TRIED     an `if` clause at the parallel region: a team of one still is a team, and its set-up shows at
-//           small n.
+// TRIED     see NOTES.md, cpu.03_threads
 #include <omp.h>
 
 #include <algorithm>

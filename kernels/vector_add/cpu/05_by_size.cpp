@@ -84,7 +84,8 @@ void run(const VectorAdd::Args<float>& x) {
 KLAB_VARIANT(VectorAdd, {.run = run,
                          .parent = "04_streaming_stores",
                          .tiles = {16, kEnough, kBeyond},
-                         .expect = {.shape = {65536}, .over_parent = 2}});
+                         .expect = {.shape = {65536}, .over_parent = 2},
+                         .when = {{65536}, "what the caches keep should not be sent to memory"}});
 
 }  // namespace
 }  // namespace klab

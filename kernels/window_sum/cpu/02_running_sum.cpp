@@ -7,9 +7,7 @@
 //           place of one for each element of the window. At r = 1 no gain.
 // NUMERICS  sums of at most 2r+1 terms that all lie in the window: the bound of the direct sum.
 // NEEDS     nothing.
-// TRIED     the textbook's running sum, sum += x[i+r] - x[i-r-1]: two additions, but an element that has
-//           left the window leaves its rounding errors behind. After 1e15 has passed, small windows are
-//           noise, and the check says so. In double it only takes larger elements to see it.
+// TRIED     see NOTES.md, cpu.02_running_sum
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -70,7 +70,8 @@ void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 KLAB_VARIANT(WindowSum, {.run = run,
                          .parent = "01_direct",
                          .tiles = {16, 64},
-                         .expect = {.shape = {65536, 3}, .over_parent = 8}});
+                         .expect = {.shape = {65536, 3}, .over_parent = 8},
+                         .when = {{65536, 3}, "narrow windows"}});
 
 }  // namespace
 }  // namespace klab

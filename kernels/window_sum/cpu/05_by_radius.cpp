@@ -127,7 +127,8 @@ void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 KLAB_VARIANT(WindowSum, {.run = run,
                          .parent = "04_scan",
                          .tiles = {16},
-                         .expect = {.shape = {65536, 3}, .over_parent = 4}});
+                         .expect = {.shape = {65536, 3}, .over_parent = 4},
+                         .when = {{65536, 3}, "narrow windows"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,6 +1,7 @@
 // window_sum.cpu.06_threads: groups shared out among the cores.
 //
-// CHANGE    each thread takes a run of whole groups; short windows are cut at multiples of a cache line.
+// CHANGE    each thread takes a run of whole groups; short windows are cut at multiples of a cache line. Narrow windows
+//           are summed as 03_simd does, as in 05_by_radius.
 // EXPECT    the number of cores in cache; beyond it as much as one core leaves of the memory's bandwidth.
 //           Windows longer than n leave one group, and one thread.
 // NUMERICS  as the parent, bit for bit: groups begin where they began.
@@ -137,9 +138,9 @@ void run(const WindowSum::Args<float>& x) {
 }
 
 KLAB_VARIANT(WindowSum, {.run = run,
-                         .parent = "05_by_radius",
+                         .parent = "04_scan",
                          .tiles = {16},
-                         .expect = {.shape = {1 << 24, 3}, .over_parent = 1.3}});
+                         .expect = {.shape = {1 << 22, 100}, .over_parent = 1.3}});
 
 }  // namespace
 }  // namespace klab

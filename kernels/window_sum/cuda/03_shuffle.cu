@@ -9,8 +9,7 @@
 //           At least 3 times the parent there.
 // NUMERICS  sums in tree order, of elements of the window alone: nothing is ever subtracted.
 // NEEDS     nothing.
-// TRIED     on paper only: a shuffle for each element of the window. 2r of them, where doubling takes two for
-//           each bit of 2r+1 and one for each bit that is set.
+// TRIED     see NOTES.md, cuda.03_shuffle
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"

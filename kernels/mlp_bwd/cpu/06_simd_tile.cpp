@@ -1,15 +1,17 @@
-// mlp_bwd.cpu.05_threads: tiles shared out among the cores, gradients of the weights added up at the end.
+// mlp_bwd.cpu.06_simd_tile: a register tile in all three products, lanes that are weights.
 //
-// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the
-//           sums are then added in the order of the threads.
-// EXPECT    close to the number of cores: what threads share is some thousand sums, added once a call.
-// NUMERICS  as the parent within a thread. The same number of threads gives the same bits; another number
-//           adds up in another order.
-// NEEDS     as the parent, for each thread.
-// TRIED     tiles of 128 samples: no faster beyond the noise. Atomic additions into one set of sums are
-//           ruled out: no two calls would give the same bits.
-#include <omp.h>
-
+// CHANGE    the gradient of the weights sums over samples, which are the lanes: the tile of activations is transposed
+//           first, in registers, so that lanes are columns of d_weights. 6 rows by 4 vectors of sums stay in registers
+//           over the tile, and nothing is summed across lanes.
+// EXPECT    close to the arithmetic peak. A 64x64 layer's gradient is 16384 multiply-adds (16 lanes) for a tile, with a
+//           load or a broadcast for every 2.4 of them; transposing the inputs adds 512 shuffles and 256 stores. In the
+//           parent it was as many multiply-adds with two loads for each, and 4096 sums across lanes of some ten
+//           instructions each. At least 1.5 times the parent.
+// NUMERICS  float, multiply and add fused; a weight's gradient is one chain over all samples, added to
+//           d_weights at the end.
+// NEEDS     (hidden + 4) tiles, two copies of the weights and one of their gradients; nothing that grows
+//           with n.
+// TRIED     see NOTES.md, cpu.06_simd_tile
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +19,7 @@
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/05_threads.cpp"
+#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/06_simd_tile.cpp"
 #include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
@@ -269,15 +271,15 @@ void tile(const MlpBwd::Args<float>& x, int64_t i, int64_t count, Work& w) {
     for (int64_t c = 0; c < s.in; ++c) std::copy_n(w.d + c * kTile, count, x.d_x + c * s.n + i);
 }
 
-/// Samples [begin, end): writes d_x and, to `gradient`, which is laid out as the weights, these samples'
-/// sums.
-void network(const MlpBwd::Args<float>& x, int64_t begin, int64_t end, float* gradient) {
+void network(const MlpBwd::Args<float>& x) {
   const MlpBwd::Shape& s = x.shape;
   Work w(x);
-  for (int64_t i = begin; i < end; i += kTile) tile(x, i, std::min(kTile, end - i), w);
+  for (int64_t i = 0; i < s.n; i += kTile) tile(x, i, std::min(kTile, s.n - i), w);
   for (int64_t l = 0; l < s.layers(); ++l)
     for (int64_t r = 0; r < s.to(l); ++r)
-      gradient = std::copy_n(w.sums + w.layer_begin[size_t(l)] + r * padded(s.from(l)), s.from(l), gradient);
+      for (int64_t c = 0; c < s.from(l); ++c)
+        x.d_weights[s.weight_begin(l) + r * s.from(l) + c] +=
+            w.sums[w.layer_begin[size_t(l)] + r * padded(s.from(l)) + c];
 }
 
 }  // namespace HWY_NAMESPACE
@@ -290,28 +292,13 @@ namespace klab {
 namespace {
 
 HWY_EXPORT(network);
-
-constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
-
-void run(const MlpBwd::Args<float>& x) {
-  const int64_t n = x.shape.n, tiles = (n + kShare - 1) / kShare, weights = x.shape.weights();
-  std::vector<float> gradients;
-#pragma omp parallel
-  {
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-#pragma omp single
-    gradients.resize(size_t(team * weights));
-    const int64_t begin = tiles * me / team * kShare, end = std::min(n, tiles * (me + 1) / team * kShare);
-    if (begin < end) HWY_DYNAMIC_DISPATCH(network)(x, begin, end, gradients.data() + me * weights);
-  }
-  for (size_t i = 0; i < gradients.size(); i += size_t(weights))
-    for (size_t k = 0; k < size_t(weights); ++k) x.d_weights[k] += gradients[i + k];
-}
+void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,
-                      .parent = "04_simd_tile",
-                      .forward = "06_threads",
-                      .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.6}});
+                      .parent = "05_register_tile",
+                      .forward = "04_fused_tile",
+                      .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.5},
+                      .was = {"04_simd_tile"}});
 
 }  // namespace
 }  // namespace klab

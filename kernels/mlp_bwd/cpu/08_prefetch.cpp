@@ -1,4 +1,4 @@
-// mlp_bwd.cpu.06_prefetch: the next tile's samples are asked for while this one is computed.
+// mlp_bwd.cpu.08_prefetch: the next tile's samples are asked for while this one is computed.
 //
 // CHANGE    every block of rows of the layers' products first prefetches three rows: of this tile's d_x, to be
 //           written, then of the next tile's x and d_y. Rows are n floats apart, so a tile begins on pages
@@ -17,7 +17,7 @@
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/06_prefetch.cpp"
+#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/08_prefetch.cpp"
 #include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
@@ -348,10 +348,13 @@ void run(const MlpBwd::Args<float>& x) {
     for (size_t k = 0; k < size_t(weights); ++k) x.d_weights[k] += gradients[i + k];
 }
 
-KLAB_VARIANT(MlpBwd, {.run = run,
-                      .parent = "05_threads",
-                      .forward = "07_prefetch",
-                      .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.0}});
+KLAB_VARIANT(MlpBwd,
+             {.run = run,
+              .parent = "07_threads",
+              .forward = "07_prefetch",
+              .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.0},
+              .was = {"06_prefetch"},
+              .when = {{1 << 18, 32, 64, 1, 16, 0}, "half the arithmetic for each line that is waited for"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,0 +1,318 @@
+// mlp_bwd.cpu.07_threads: tiles shared out among the cores, gradients of the weights added up at the end.
+//
+// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the
+//           sums are then added in the order of the threads.
+// EXPECT    close to the number of cores: what threads share is some thousand sums, added once a call.
+// NUMERICS  as the parent within a thread. The same number of threads gives the same bits; another number
+//           adds up in another order.
+// NEEDS     as the parent, for each thread.
+// TRIED     see NOTES.md, cpu.07_threads
+#include <omp.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/07_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/aligned_allocator.h"
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/common/transpose_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using Vector = hn::Vec<Tag>;
+constexpr int64_t kTile = 64;  // samples; a multiple of kVectors vectors of at most 16 lanes
+constexpr int64_t kPad = 16;   // columns of a weight matrix are padded to a multiple: whole vectors
+constexpr int64_t kRows = 6;
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr int64_t kVectors = 2;  // 16 registers: 12 sums, 2 inputs, 1 weight
+#else
+constexpr int64_t kVectors = 4;  // 32 registers: 24 sums, 4 inputs, 1 weight
+#endif
+
+constexpr int64_t padded(int64_t columns) { return (columns + kPad - 1) / kPad * kPad; }
+
+/// packed[k][R] for each block of up to kRows rows of a matrix m(j, k) = w[j·row + k·column].
+void pack(const float* w, int64_t rows, int64_t columns, int64_t row, int64_t column, float* packed) {
+  for (int64_t r = 0; r < rows; r += kRows)
+    for (int64_t k = 0; k < columns; ++k)
+      for (int64_t j = r; j < std::min(r + kRows, rows); ++j) *packed++ = w[j * row + k * column];
+}
+
+/// What happens to a sum before it is stored.
+enum class End { none, relu, gate };
+
+/// R rows of out = w h for the tile h[terms][kTile]. With End::gate only where `gate`, a tile, is positive.
+template <End end, int64_t R>
+void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_RESTRICT h,
+                  const float* HWY_RESTRICT gate, float* HWY_RESTRICT out, int64_t out_stride) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  for (int64_t t = 0; t < kTile; t += kVectors * lanes) {
+    Vector sum[R][kVectors];
+    for (int64_t r = 0; r < R; ++r)
+      for (int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+#pragma GCC unroll 4  // of the instructions of a turn of 12 multiply-adds, counting would be a sixth
+#endif
+    for (int64_t k = 0; k < terms; ++k) {
+      Vector in[kVectors];
+      for (int64_t v = 0; v < kVectors; ++v) in[v] = hn::Load(d, h + k * kTile + t + v * lanes);
+      for (int64_t r = 0; r < R; ++r) {
+        const Vector weight = hn::Set(d, w[k * R + r]);
+        for (int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(weight, in[v], sum[r][v]);
+      }
+    }
+    for (int64_t r = 0; r < R; ++r)
+      for (int64_t v = 0; v < kVectors; ++v) {
+        Vector z = sum[r][v];
+        if constexpr (end == End::relu) z = hn::Max(hn::Zero(d), z);  // in this order a NaN stays one
+        if constexpr (end == End::gate)
+          z = hn::IfThenElseZero(hn::Gt(hn::Load(d, gate + r * kTile + t + v * lanes), hn::Zero(d)), z);
+        hn::StoreU(z, d, out + r * out_stride + t + v * lanes);
+      }
+  }
+}
+
+/// out[rows][kTile] = w h[terms][kTile]; rows of out are out_stride floats apart.
+template <End end>
+void product(const float* w, int64_t rows, int64_t terms, const float* h, const float* gate, float* out,
+             int64_t out_stride) {
+  for (int64_t r = 0; r < rows; r += kRows, w += kRows * terms, out += kRows * out_stride) {
+    const float* g = end == End::gate ? gate + r * kTile : nullptr;
+    switch (std::min(kRows, rows - r)) {
+      case 1:
+        product_rows<end, 1>(w, terms, h, g, out, out_stride);
+        break;
+      case 2:
+        product_rows<end, 2>(w, terms, h, g, out, out_stride);
+        break;
+      case 3:
+        product_rows<end, 3>(w, terms, h, g, out, out_stride);
+        break;
+      case 4:
+        product_rows<end, 4>(w, terms, h, g, out, out_stride);
+        break;
+      case 5:
+        product_rows<end, 5>(w, terms, h, g, out, out_stride);
+        break;
+      default:
+        product_rows<end, 6>(w, terms, h, g, out, out_stride);
+    }
+  }
+}
+
+/// t[kTile][pad] = transpose of h[rows][kTile]. Rows of h are there up to a multiple of 4.
+void transpose(const float* h, int64_t rows, int64_t pad, float* t) {
+  transpose_block(h, kTile, t, pad, (rows + 3) / 4 * 4, kTile);
+}
+
+/// R rows by V vectors of sums[to][pad] += d[to][kTile] t[kTile][pad].
+template <int64_t R, int64_t V>
+void gradient_tile(const float* HWY_RESTRICT d_tile, const float* HWY_RESTRICT t, int64_t pad,
+                   float* HWY_RESTRICT sums) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  Vector sum[R][V];
+  for (int64_t r = 0; r < R; ++r)
+    for (int64_t v = 0; v < V; ++v) sum[r][v] = hn::Load(d, sums + r * pad + v * lanes);
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+#pragma GCC unroll 4  // of the instructions of a turn of 12 multiply-adds, counting would be a sixth
+#endif
+  for (int64_t i = 0; i < kTile; ++i) {
+    Vector in[V];
+    for (int64_t v = 0; v < V; ++v) in[v] = hn::Load(d, t + i * pad + v * lanes);
+    for (int64_t r = 0; r < R; ++r) {
+      const Vector gradient = hn::Set(d, d_tile[r * kTile + i]);
+      for (int64_t v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(gradient, in[v], sum[r][v]);
+    }
+  }
+  for (int64_t r = 0; r < R; ++r)
+    for (int64_t v = 0; v < V; ++v) hn::Store(sum[r][v], d, sums + r * pad + v * lanes);
+}
+
+/// R rows of sums: as many vectors at a time as registers allow.
+template <int64_t R>
+void gradient_rows(const float* d, const float* t, int64_t pad, float* sums) {
+  const int64_t lanes = int64_t(hn::Lanes(Tag()));
+  int64_t c = 0;
+  for (; c + kVectors * lanes <= pad; c += kVectors * lanes)
+    gradient_tile<R, kVectors>(d, t + c, pad, sums + c);
+  for (; c + 2 * lanes <= pad; c += 2 * lanes) gradient_tile<R, 2>(d, t + c, pad, sums + c);
+  for (; c < pad; c += lanes) gradient_tile<R, 1>(d, t + c, pad, sums + c);
+}
+
+/// sums[to][pad] += d[to][kTile] t[kTile][pad].
+void weight_gradient(const float* d, int64_t to, const float* t, int64_t pad, float* sums) {
+  for (int64_t r = 0; r < to; r += kRows, d += kRows * kTile, sums += kRows * pad) {
+    switch (std::min(kRows, to - r)) {
+      case 1:
+        gradient_rows<1>(d, t, pad, sums);
+        break;
+      case 2:
+        gradient_rows<2>(d, t, pad, sums);
+        break;
+      case 3:
+        gradient_rows<3>(d, t, pad, sums);
+        break;
+      case 4:
+        gradient_rows<4>(d, t, pad, sums);
+        break;
+      case 5:
+        gradient_rows<5>(d, t, pad, sums);
+        break;
+      default:
+        gradient_rows<6>(d, t, pad, sums);
+    }
+  }
+}
+
+/// Rows of `count` samples, stride apart, into a tile; samples missing to a whole tile are zero and add
+/// nothing.
+void load_tile(const float* x, int64_t rows, int64_t stride, int64_t count, float* tile) {
+  const Tag d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  for (int64_t r = 0; r < rows; ++r, x += stride, tile += kTile) {
+    if (count == kTile) {
+      for (int64_t t = 0; t < kTile; t += lanes) hn::Store(hn::LoadU(d, x + t), d, tile + t);
+    } else {
+      std::fill(std::copy_n(x, count, tile), tile + kTile, 0.0F);
+    }
+  }
+}
+
+/// d *= s(z)(1 - s(z)) for `count` values. With e = exp(-z): s = 1/(1+e), 1-s = e s, without cancellation.
+void logistic_gradient(const float* z, int64_t count, float* d_tile) {
+  const Tag d;
+  const Vector one = hn::Set(d, 1.0F), limit = hn::Set(d, 87.0F);  // exp stays finite
+  for (int64_t i = 0; i < count; i += int64_t(hn::Lanes(d))) {
+    const Vector v = hn::Load(d, z + i), clamped = hn::Min(limit, hn::Max(hn::Neg(limit), v));
+    const Vector e = hn::Exp(d, hn::Neg(clamped)), y = hn::Div(one, hn::Add(one, e));
+    const Vector slope =
+        hn::IfThenElse(hn::IsNaN(v), v, hn::Mul(y, hn::Mul(e, y)));  // exp(NaN) is 0 in Highway
+    hn::Store(hn::Mul(hn::Load(d, d_tile + i), slope), d, d_tile + i);
+  }
+}
+
+/// The tiles and weights one pass over the samples works on.
+struct Work {
+  explicit Work(const MlpBwd::Args<float>& x) {
+    const MlpBwd::Shape& s = x.shape;
+    size = padded(std::max({s.in, s.width, s.out})) * kTile;
+    layer_begin.push_back(0);
+    for (int64_t l = 0; l < s.layers(); ++l)
+      layer_begin.push_back(layer_begin.back() + s.to(l) * padded(s.from(l)));
+    const int64_t floats = 2 * padded(s.weights()) + layer_begin.back() + (s.hidden + 4) * size;
+    memory = hwy::AllocateAligned<float>(size_t(floats));
+    std::fill_n(memory.get(), floats, 0.0F);
+    packed = memory.get();
+    packed_transposed = packed + padded(s.weights());
+    sums = packed_transposed + padded(s.weights());
+    h = sums + layer_begin.back();
+    transposed = h + (s.hidden + 1) * size;
+    d = transposed + size;
+    next = d + size;
+    for (int64_t l = 0; l < s.layers(); ++l) {
+      const int64_t from = s.from(l), to = s.to(l), begin = s.weight_begin(l);
+      pack(x.weights + begin, to, from, from, 1, packed + begin);
+      pack(x.weights + begin, from, to, 1, from, packed_transposed + begin);
+    }
+  }
+  hwy::AlignedFreeUniquePtr<float[]> memory;
+  int64_t size = 0;  // floats of a tile
+  float *packed = nullptr, *packed_transposed = nullptr;
+  float* sums = nullptr;                      // gradients of the weights, rows padded
+  std::vector<int64_t> layer_begin;           // where a layer's sums begin
+  float *h = nullptr, *transposed = nullptr;  // hidden + 1 tiles; the transpose of one
+  float *d = nullptr, *next = nullptr;        // gradients of the layer in hand and of the one before
+};
+
+/// One tile: forward, then back. Adds to w.sums and writes d_x.
+void tile(const MlpBwd::Args<float>& x, int64_t i, int64_t count, Work& w) {
+  const MlpBwd::Shape& s = x.shape;
+  load_tile(x.x + i, s.in, s.n, count, w.h);
+  for (int64_t l = 0; l < s.hidden; ++l)
+    product<End::relu>(w.packed + s.weight_begin(l), s.width, s.from(l), w.h + l * w.size, nullptr,
+                       w.h + (l + 1) * w.size, kTile);
+  load_tile(x.d_y + i, s.out, s.n, count, w.d);
+  if (s.logistic) {
+    product<End::none>(w.packed + s.weight_begin(s.hidden), s.out, s.width, w.h + s.hidden * w.size, nullptr,
+                       w.next, kTile);
+    logistic_gradient(w.next, s.out * kTile, w.d);
+  }
+  for (int64_t l = s.hidden; l >= 0; --l) {
+    const int64_t from = s.from(l), to = s.to(l), pad = padded(from);
+    const float* h = w.h + l * w.size;
+    transpose(h, from, pad, w.transposed);
+    weight_gradient(w.d, to, w.transposed, pad, w.sums + w.layer_begin[size_t(l)]);
+    const float* w_t = w.packed_transposed + s.weight_begin(l);
+    const bool direct = l == 0 && count == kTile;
+    if (l > 0)
+      product<End::gate>(w_t, from, to, w.d, h, w.next, kTile);
+    else
+      product<End::none>(w_t, from, to, w.d, nullptr, direct ? x.d_x + i : w.next, direct ? s.n : kTile);
+    std::swap(w.d, w.next);
+  }
+  if (count < kTile)
+    for (int64_t c = 0; c < s.in; ++c) std::copy_n(w.d + c * kTile, count, x.d_x + c * s.n + i);
+}
+
+/// Samples [begin, end): writes d_x and, to `gradient`, which is laid out as the weights, these samples'
+/// sums.
+void network(const MlpBwd::Args<float>& x, int64_t begin, int64_t end, float* gradient) {
+  const MlpBwd::Shape& s = x.shape;
+  Work w(x);
+  for (int64_t i = begin; i < end; i += kTile) tile(x, i, std::min(kTile, end - i), w);
+  for (int64_t l = 0; l < s.layers(); ++l)
+    for (int64_t r = 0; r < s.to(l); ++r)
+      gradient = std::copy_n(w.sums + w.layer_begin[size_t(l)] + r * padded(s.from(l)), s.from(l), gradient);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(network);
+
+constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
+
+void run(const MlpBwd::Args<float>& x) {
+  const int64_t n = x.shape.n, tiles = (n + kShare - 1) / kShare, weights = x.shape.weights();
+  std::vector<float> gradients;
+#pragma omp parallel
+  {
+    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
+#pragma omp single
+    gradients.resize(size_t(team * weights));
+    const int64_t begin = tiles * me / team * kShare, end = std::min(n, tiles * (me + 1) / team * kShare);
+    if (begin < end) HWY_DYNAMIC_DISPATCH(network)(x, begin, end, gradients.data() + me * weights);
+  }
+  for (size_t i = 0; i < gradients.size(); i += size_t(weights))
+    for (size_t k = 0; k < size_t(weights); ++k) x.d_weights[k] += gradients[i + k];
+}
+
+KLAB_VARIANT(MlpBwd, {.run = run,
+                      .parent = "06_simd_tile",
+                      .forward = "06_threads",
+                      .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.6},
+                      .was = {"05_threads"}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,149 @@
+// Ladders are what they say: a short trunk of rungs that are each faster than their parent, branches that name the size at
+// which they pay, former names that lead to one variant.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+
+#include "harness/check/cases.h"
+#include "harness/cli/markdown.h"
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
+#include "harness/core/source.h"
+#include "harness/records/rows.h"
+
+namespace klab {
+namespace {
+namespace fs = std::filesystem;
+
+const fs::path root = KLAB_SOURCE_DIR;
+
+/// The tours recorded on each machine.
+std::vector<std::string> recorded_runs() {
+  std::vector<std::string> files;
+  for (const auto& machine : fs::directory_iterator(root / "reports" / "recorded"))
+    if (const fs::path run = machine.path() / "run.csv"; fs::exists(run)) files.push_back(run.string());
+  return files;
+}
+
+/// What a learner climbs: few rungs, each made from one before it on the trunk. A branch says at which of the lab's sizes
+/// it pays, and every prediction stands at a size that the lab times.
+TEST(Ladders, TrunksAreShortAndBranchesNameASize) {
+  constexpr int longest_trunk = 9;
+  std::map<std::string, int> trunks;
+  int branches = 0;
+  for (const Variant& v : variants()) {
+    const LabOp* op = find_op(v.op);
+    if (op == nullptr) continue;  // EveryOpBelongsToOneLab
+    const auto benched = [&](const std::vector<int64_t>& shape) {
+      return std::ranges::find(op->bench, shape, &BenchShape::shape) != op->bench.end();
+    };
+    const auto tour = std::ranges::find(op->bench, true, &BenchShape::tour);
+    if (!v.expect.shape.empty())
+      EXPECT_TRUE(benched(v.expect.shape)) << v.id << " predicts at a size that its lab does not time";
+    if (v.trunk()) {
+      ++trunks[v.op + "." + v.backend];
+      if (const Variant* parent = find_variant(v.parent); parent != nullptr)
+        EXPECT_FALSE(parent->branch())
+            << v.id << " stands on the trunk, its parent " << v.parent << " does not";
+      EXPECT_EQ(&trunk_of(v), &v);
+      continue;
+    }
+    if (!v.branch()) continue;
+    ++branches;
+    EXPECT_FALSE(v.peer) << v.id << ": a library to race is no branch";
+    EXPECT_TRUE(op->op.valid(v.when.shape)) << v.id << " pays at a size that is none";
+    EXPECT_TRUE(benched(v.when.shape)) << v.id << " pays at a size that its lab does not time";
+    EXPECT_FALSE(v.when.because.empty()) << v.id << " does not say why it pays there";
+    if (v.backend == "cpu" && tour != op->bench.end())
+      EXPECT_NE(v.when.shape, tour->shape)
+          << v.id << " pays at the size of the tour: it belongs to the trunk";
+    EXPECT_TRUE(trunk_of(v).trunk()) << v.id << " hangs at " << trunk_of(v).id;
+    EXPECT_LT(trunk_of(v).rung, v.rung);
+  }
+  EXPECT_GT(branches, 0);
+  for (const auto& [ladder, rungs] : trunks)
+    EXPECT_LE(rungs, longest_trunk) << ladder
+                                    << " has more rungs than anybody climbs: which are branches (.when)?";
+}
+
+/// What was recorded at the size of the tour: no rung of a trunk was slower than its parent in every round.
+TEST(Ladders, RecordedTrunksClimb) {
+  int compared = 0;
+  for (const std::string& file : recorded_runs()) {
+    const Recording run = read_csv(file);
+    const auto row_of = [&](const std::string& id, const Row& like) {
+      return std::ranges::find_if(run.rows, [&](const Row& r) {
+        return r.variant == id && r.shape == like.shape && r.cache == like.cache && r.threads == like.threads;
+      });
+    };
+    for (const Row& r : run.rows) {
+      const Variant* v = find_variant(r.variant);
+      const LabOp* op = find_op(r.op);
+      if (v == nullptr || op == nullptr || !v->trunk() || v->parent.empty() || r.seconds.empty()) continue;
+      const auto tour = std::ranges::find(op->bench, true, &BenchShape::tour);
+      if (tour == op->bench.end() || r.shape != shape_text(op->op, tour->shape)) continue;
+      const auto parent = row_of(v->parent, r);
+      if (parent == run.rows.end() || parent->seconds.size() != r.seconds.size()) continue;
+      ++compared;
+      double best = 0;
+      for (size_t i = 0; i < r.seconds.size(); ++i) best = std::max(best, parent->seconds[i] / r.seconds[i]);
+      EXPECT_GE(best, 1) << file << ": " << v->id << " was never faster than its parent " << v->parent
+                         << " at the size of the tour: a branch (.when), or no rung";
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(Ladders, FormerNamesLeadToOneVariant) {
+  int names = 0;
+  for (const Variant& v : variants())
+    for (const std::string& old : v.was) {
+      ++names;
+      EXPECT_EQ(find_variant(old), &v) << old;
+      EXPECT_EQ(current_id(old), v.id);
+    }
+  EXPECT_GT(names, 0);
+  EXPECT_EQ(current_id("matmul.cpu.00_never"), "matmul.cpu.00_never");
+}
+
+/// "TRIED see NOTES.md, cpu.07_carry" leads to a section of the op's notes.
+TEST(Ladders, NotesHaveTheSectionsThatRungsReferTo) {
+  static const std::regex reference(R"(// TRIED +see NOTES\.md, ([a-z]+\.[0-9][0-9]_[a-z0-9_]+)\n)");
+  int referring = 0;
+  for (const Variant& v : variants()) {
+    const std::string text = read_text(root / source_path(v));
+    std::smatch m;
+    if (!std::regex_search(text, m, reference)) continue;
+    ++referring;
+    EXPECT_EQ(m[1], v.backend + "." + v.rung) << v.id;
+    const fs::path notes = root / "kernels" / v.op / "NOTES.md";
+    ASSERT_TRUE(fs::exists(notes)) << v.id << " refers to " << notes;
+    EXPECT_NE(section_of(read_text(notes), m[1]), "") << notes << " has no section \"## " << m[1] << "\"";
+  }
+  EXPECT_GT(referring, 0);
+}
+
+TEST(LaddersDeathTest, AFormerNameOfTwoVariantsEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ASSERT_GE(variants().size(), 2U);
+  const Variant& first = variants().front();
+  Variant fresh = first;
+  fresh.rung = "99_fresh";
+  fresh.id = first.op + "." + first.backend + "." + fresh.rung;
+  fresh.file = "kernels/elsewhere/99_fresh.cpp";
+  fresh.was = {first.id};  // a variant has that name now
+  EXPECT_EXIT(register_variant(fresh), testing::ExitedWithCode(2), "former name.*" + first.rung);
+  EXPECT_EXIT(register_variant(fresh), testing::ExitedWithCode(2), "99_fresh.cpp");
+  fresh.was = {fresh.id};
+  EXPECT_EXIT(register_variant(fresh), testing::ExitedWithCode(2), "99_fresh.cpp");
+  const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
+  ASSERT_NE(renamed, variants().end());
+  fresh.was = {renamed->was.front()};  // another one had it
+  EXPECT_EXIT(register_variant(fresh), testing::ExitedWithCode(2), renamed->rung + "[^]*99_fresh.cpp");
+}
+
+}  // namespace
+}  // namespace klab
