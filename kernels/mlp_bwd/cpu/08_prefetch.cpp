@@ -353,8 +353,8 @@ KLAB_VARIANT(MlpBwd,
               .parent = "07_threads",
               .forward = "07_prefetch",
               .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.0},
-              .was = {"06_prefetch"},
-              .when = {{1 << 18, 32, 64, 1, 16, 0}, "half the arithmetic for each line that is waited for"}});
+              .when = {{1 << 18, 32, 64, 1, 16, 0}, "half the arithmetic for each line that is waited for"},
+              .was = {"06_prefetch"}});
 
 }  // namespace
 }  // namespace klab
