@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include "harness/check.h"
 #include "harness/gpu/gpu_run.h"
 #include "harness/line_trip.h"
+#include "harness/statistics.h"
 
 namespace klab {
 namespace {
@@ -287,16 +289,27 @@ class LadderTimer {
     return list;
   }
 
+  /// Samples every resource that the op needs, and keeps the one that takes longest for the rounds.
   void prepare_ceiling() {
-    if (op_.limit.empty()) return;
-    const Roof roof = roof_of(op_, shape_, ladder_.threads);
-    if (!(roof.work > 0)) return;
-    auto arrays = arrays_to_move(roof.ceiling.kind);
-    sampler_ = arrays.empty() ? std::make_unique<CeilingSampler>(roof.ceiling)
-                              : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
-    ladder_.ceiling = name_of(roof.ceiling);
-    ladder_.ceiling_method = sampler_->method();
-    ladder_.ceiling_work = roof.work;
+    for (const Roof& roof : roofs_of(op_, shape_, ladder_.threads)) {
+      auto arrays = arrays_to_move(roof.ceiling.kind);
+      auto sampler = arrays.empty()
+                         ? std::make_unique<CeilingSampler>(roof.ceiling)
+                         : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
+      std::vector<double> rates;
+      for (int i = 0; i < 3; ++i) rates.push_back(sampler->sample(0.003));
+      const Resource need{name_of(roof.ceiling), roof.work / median(rates)};
+      const bool binds = ladder_.resources.empty() || need.seconds > ladder_.resources.front().seconds;
+      ladder_.resources.push_back(need);
+      if (!binds) continue;
+      std::swap(ladder_.resources.front(), ladder_.resources.back());
+      sampler_ = std::move(sampler);
+      ladder_.ceiling = need.ceiling;
+      ladder_.ceiling_method = sampler_->method();
+      ladder_.ceiling_work = roof.work;
+    }
+    if (!sampler_) return;
+    std::ranges::sort(ladder_.resources, std::greater(), &Resource::seconds);
     ceiling_.call = [this] {
       ladder_.ceiling_per_second.push_back(sampler_->sample(options_.sample_seconds));
     };

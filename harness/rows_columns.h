@@ -28,9 +28,10 @@ struct Column {
   const char* name;
   std::function<std::string(const Line&)> write;
   std::function<void(Line&, const std::string&)> read;
+  bool optional = false;  // files of older builds lack it
 };
 
-inline constexpr size_t kColumns = 53;
+inline constexpr size_t kColumns = 54;
 
 /// In the order of the file; kColumns of them.
 const std::vector<Column>& columns();

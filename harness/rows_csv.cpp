@@ -86,7 +86,7 @@ using Reader = io::CSVReader<kColumns, io::trim_chars<>, io::double_quote_escape
 
 template <size_t... I>
 void read_header(Reader& reader, std::index_sequence<I...>) {
-  reader.read_header(io::ignore_no_column, columns()[I].name...);
+  reader.read_header(io::ignore_missing_column, columns()[I].name...);
 }
 
 template <size_t... I>
@@ -107,13 +107,17 @@ class RunReader {
     try {
       reader_.emplace(path_);
       read_header(*reader_, std::make_index_sequence<kColumns>());
+      for (const Column& c : columns()) {
+        if (reader_->has_column(c.name))
+          here_.push_back(&c);
+        else if (!c.optional)
+          fail_at(1, c.name, "is missing from the header");
+      }
       lines(allow_partial);
     } catch (const io::error::can_not_open_file&) {
       fail("cannot be opened; is there such a file?");
     } catch (const io::error::header_missing&) {
       fail("is empty; a line with the names of the columns should come first");
-    } catch (const io::error::missing_column_in_header& e) {
-      fail_at(1, e.column_name, "is missing from the header");
     } catch (const io::error::extra_column_in_header& e) {
       fail_at(1, e.column_name, "is none that this version knows");
     } catch (const io::error::duplicated_column_in_header& e) {
@@ -122,7 +126,7 @@ class RunReader {
       fail_ragged();
     } catch (const io::error::too_many_columns&) {
       fail_at(line(), columns().back().name,
-              fmt::format("is the last of {} columns, but the line goes on", kColumns));
+              fmt::format("is the last of {} columns, but the line goes on", here_.size()));
     } catch (const io::error::escaped_string_not_closed&) {
       fail_at(line(), "", "a quoted cell is not closed; was the file cut off?");
     } catch (const io::error::base& e) {
@@ -152,10 +156,10 @@ class RunReader {
       if (*text == '"') inside = !inside;
       if (*text == ',' && !inside) ++cells;
     }
-    const size_t missing = std::min(cells, kColumns - 1);
-    fail_at(line(), columns()[missing].name,
+    const size_t missing = std::min(cells, here_.size() - 1);
+    fail_at(line(), here_[missing]->name,
             fmt::format("is missing: the line ends after {} of {} cells; was the file cut off?", cells,
-                        kColumns));
+                        here_.size()));
   }
 
   /// Numbers cut in the middle are still numbers, so that only the line end tells that the last one is whole.
@@ -171,6 +175,7 @@ class RunReader {
     while (read_cells(*reader_, cells, std::make_index_sequence<kColumns>())) {
       Line l;
       for (size_t i = 0; i < kColumns; ++i) {
+        if (cells[i] == nullptr) continue;  // a column that this file has not
         try {
           columns()[i].read(l, cells[i]);
         } catch (const CellError& e) {
@@ -212,6 +217,7 @@ class RunReader {
 
   std::string path_;
   std::optional<Reader> reader_;
+  std::vector<const Column*> here_;  // columns of this file
   Recording run_;
 };
 
