@@ -254,6 +254,7 @@ std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads
     if (t.role != Role::output) read += bytes;
     if (t.role != Role::input) written += bytes;
   }
+  if (cost.table_bytes > 0) read = written;  // what is left without the tables goes from here to there
   add(make(machine, traffic_of(op.traffic, double(read), double(written)),
            level_of(machine, footprint, shape.cache, threads), threads));
   return roofs;
