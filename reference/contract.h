@@ -60,12 +60,18 @@ struct TableShare {
 
 /// What the operation must at least move and compute, whatever the variant. Decimal bytes.
 struct Cost {
-  double bytes = 0;        // every input read once, every output written once (accumulated: read and written)
-  double flops = 0;        // multiply and add count one each
-  double gathers = 0;      // random reads of one table entry; ops whose limit is "gather" say how many
+  double bytes = 0;  // every input read once, every output written once (accumulated: read and written)
+  double flops = 0;  // multiply and add count one each; a transcendental counts as the polynomial behind it
+  /// Values of exp or log; a sine with its cosine counts one, because the two share a reduction and a polynomial's
+  /// worth of work is what both need at least. Of float, as are the next two.
+  double transcendentals = 0;
+  double divisions = 0;    // by what is not known before; a reciprocal that serves many quotients counts one
+  double roots = 0;        // square roots
+  double gathers = 0;      // random reads of one table entry
   double entry_bytes = 8;  // of one such entry: 4 or 8
   /// What the random reads fall into, one after the other; sizes decide which memory serves them.
   std::vector<TableShare> tables = {};
+  double table_bytes = 0;  // those of `bytes` that are moved entry by entry: gathers bound them, not an order
 };
 
 /// Dimensions of one tensor, slowest first.

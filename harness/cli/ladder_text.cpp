@@ -7,6 +7,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/compare/sweep.h"
+#include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
 #include "harness/timing/line_trip.h"
 
@@ -14,13 +15,6 @@ namespace klab {
 namespace {
 
 volatile sig_atomic_t interrupts = 0;
-
-/// Three digits: 0.123, 1.23, 12.3, 123, 1234.
-std::string three_digits(double v) {
-  return v >= 99.95   ? fmt::format("{:.0f}", v)
-         : v >= 9.995 ? fmt::format("{:.1f}", v)
-                      : fmt::format("{:.2f}", v);
-}
 
 std::string times_text(const std::optional<Estimate>& e) {
   return e ? three_digits(e->value) + "x" : std::string();
@@ -57,6 +51,10 @@ std::string ceilings_text(const Ceilings& c, int threads) {
   text += '\n';
   text += fmt::format("  multiply-add   f32 {}  f64 {} GFLOP/s\n", rate(c, CeilingKind::fma_f32, 0, threads),
                       rate(c, CeilingKind::fma_f64, 0, threads));
+  for (const CeilingKind kind : {CeilingKind::transcendental, CeilingKind::division, CeilingKind::root})
+    if (const Ceiling* found = c.find(kind, 0, threads))
+      text += fmt::format("  {:<18} {} {}  {}\n", name_of(kind), three_digits(found->per_second * 1e-9),
+                          giga_unit_of(name_of(kind)), inked(fmt::format("({})", found->method), Ink::dim));
   for (const CeilingKind kind : kMemoryCeilings) {
     text += fmt::format("  {:<13}", name_of(kind));
     std::string method;
@@ -91,7 +89,7 @@ bool any_wrong(const std::vector<Row>& rows) {
   return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.wrong.empty(); });
 }
 
-std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector<Row>& rows) {
+std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
   size_t rounds = 0;
   for (const Row& r : rows) rounds = std::max(rounds, r.seconds.size());
   std::string text = fmt::format("{}, {}", inked(ladder.op, Ink::bold), ladder.shape.name);
@@ -100,12 +98,17 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
                               ladder.threads, ladder.threads == 1 ? "" : "s", rounds),
                   Ink::dim);
   text += '\n';
-  const bool flops = op.limit == "fma", gathers = op.limit == "gather";
+  std::vector<const Row*> all;
+  for (const Row& r : rows) all.push_back(&r);
+  const bool latency = no_limit_binds(all);
+  const std::string unit = giga_unit_of(ladder.ceiling);
   if (!ladder.ceiling.empty() && !ladder.ceiling_per_second.empty())
-    text +=
-        inked(fmt::format("  ceiling: {} ({}), {} {}\n", ladder.ceiling, ladder.ceiling_method,
-                          three_digits(median(ladder.ceiling_per_second) * 1e-9), flops ? "GFLOP/s" : "GB/s"),
-              Ink::dim);
+    text += inked(fmt::format("  ceiling: {}\n",
+                              latency ? latency_text(all)
+                                      : fmt::format("{} ({}), {} {}{}", ladder.ceiling, ladder.ceiling_method,
+                                                    three_digits(median(ladder.ceiling_per_second) * 1e-9),
+                                                    unit, resources_text(ladder.resources))),
+                  Ink::dim);
   bool parents = false, peers = false, expects = false, any = false;
   for (const Row& r : rows) {
     parents = parents || r.over_parent;
@@ -116,7 +119,7 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
   std::vector<Column> columns = {{"variant"},
                                  {"time", Column::Kind::right},
                                  {"", Column::Kind::right},
-                                 {flops ? "GFLOP/s" : "GB/s", Column::Kind::right},
+                                 {unit, Column::Kind::right},
                                  {"ceiling", Column::Kind::right},
                                  {"naive", Column::Kind::right},
                                  {"", Column::Kind::bar, 20}};
@@ -137,7 +140,7 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
       notes += fmt::format("  {}  {}: {}\n", rung, inked("skipped", Ink::yellow), r.skipped);
     if (r.seconds.empty()) continue;
     if (!r.error.empty()) notes += fmt::format("  {}  {}\n", rung, inked(r.error, Ink::red));
-    const double work = flops ? r.flops : gathers ? ladder.ceiling_work : r.bytes;
+    const double work = ladder.ceiling_work > 0 ? ladder.ceiling_work : r.bytes;
     const Variant* v = find_variant(r.variant);
     const bool peer = v != nullptr && v->peer, branch = v != nullptr && v->branch();
     if (branch && v->when.shape != ladder.shape.shape)
@@ -152,7 +155,7 @@ std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector
         seconds_text(r.time.value),
         {spread_text(r.time), Ink::dim},
         three_digits(work / r.time.value * 1e-9),
-        r.of_ceiling ? fmt::format("{:.0f}%", 100 * r.of_ceiling->value) : "",
+        r.of_ceiling && !latency ? fmt::format("{:.0f}%", 100 * r.of_ceiling->value) : "",
         times_text(r.over_naive),
         Cell::bar(r.over_naive ? r.over_naive->value : 1, peer ? Ink::dim : Ink::cyan)};
     if (parents) cells.emplace_back(times_text(r.over_parent));

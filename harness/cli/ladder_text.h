@@ -18,7 +18,7 @@ std::string ceilings_text(const Ceilings& ceilings, int threads);
 std::string noise_text();
 
 /// Heading, ceiling, table, and what was skipped, failed or looks like an error, each with its reason.
-std::string ladder_text(const LabOp& op, const Ladder& ladder, const std::vector<Row>& rows);
+std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows);
 
 /// How cost grows along a sweep, against the contract's formula; how time falls with threads.
 std::string sweep_text(const std::vector<Row>& rows);

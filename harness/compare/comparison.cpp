@@ -169,7 +169,9 @@ class Comparer {
     };
     c.base_seconds = middle(base);
     c.fresh_seconds = middle(*fresh);
-    if (!options_.absolute) c.machine = ceiling_of(*fresh, any.variant) - ceiling_of(base, any.variant);
+    const std::string ceiling = common_ceiling(any.variant, base, *fresh);
+    if (!options_.absolute && !ceiling.empty())
+      c.machine = ceiling_of(*fresh, any.variant, ceiling) - ceiling_of(base, any.variant, ceiling);
     int disturbed = 0;
     auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &disturbed);
     if (list.empty()) {
@@ -179,7 +181,7 @@ class Comparer {
                             result_.sessions ? "sessions" : "rounds")
               : "nothing in the same ladder to measure it by: no first rung, library or ceiling in both runs";
     } else {
-      c.anchor = list.front().name == kCeiling ? "ceiling " + before->ceiling : list.front().name;
+      c.anchor = list.front().name == kCeiling ? "ceiling " + ceiling : list.front().name;
       c.base_units = int(list.front().base.values.size());
       c.fresh_units = int(list.front().fresh.values.size());
       c.left_out = list.front().fresh.left_out;
@@ -189,10 +191,10 @@ class Comparer {
   }
 
   /// Log of the ceiling beside a variant, up to a constant that is the same in every run; 0 where none was kept.
-  static double ceiling_of(const Sessions& run, const std::string& variant) {
+  static double ceiling_of(const Sessions& run, const std::string& variant, const std::string& ceiling) {
     std::vector<double> all;
     for (const auto& [session, ladder] : run)
-      if (const auto at = ladder.find(variant); at != ladder.end())
+      if (const auto at = ladder.find(variant); at != ladder.end() && at->second->ceiling == ceiling)
         for (size_t i = 0; i < at->second->shares.size(); ++i)
           all.push_back(-std::log(at->second->seconds[i] * at->second->shares[i]));
     return all.empty() ? 0 : median(all);

@@ -86,13 +86,15 @@ struct Quiet {
   double others = 0;  // hardware threads; sessions beside more other work than this are left out
 };
 
-/// One number a session; or the rounds themselves.
-Units units_of(const Sessions& run, const std::string& variant, const std::string& anchor, bool sessions,
-               const Quiet& quiet) {
+/// One number a session; or the rounds themselves. Sessions that another ceiling bound have none where that is the
+/// anchor.
+Units units_of(const Sessions& run, const std::string& variant, const std::string& anchor,
+               const std::string& ceiling, bool sessions, const Quiet& quiet) {
   Units units;
   for (const auto& [session, ladder] : run) {
     const auto at = ladder.find(variant);
     if (at == ladder.end() || at->second->seconds.empty()) continue;
+    if (anchor == kCeiling && at->second->ceiling != ceiling) continue;
     const bool crowded = at->second->others.value_or(0) > quiet.others;
     const auto rounds =
         crowded ? std::vector<double>() : clean_rounds(*at->second, ladder, anchor, quiet.usual);
@@ -146,6 +148,25 @@ std::vector<std::string> names_of(const std::string& variant, const Sessions& ba
 
 std::string temperature(const std::string& cache) { return cache.substr(0, cache.find(':')); }
 
+std::string common_ceiling(const std::string& variant, const Sessions& base, const Sessions& fresh) {
+  const auto count = [&](const Sessions& run) {
+    std::map<std::string, int> sessions;
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end() && !at->second->shares.empty())
+        ++sessions[at->second->ceiling];
+    return sessions;
+  };
+  const auto theirs = count(fresh);
+  std::string common;
+  int most = 0;
+  for (const auto& [name, sessions] : count(base)) {
+    const auto at = theirs.find(name);
+    const int both = at == theirs.end() ? 0 : std::min(sessions, at->second);
+    if (both > most) common = name, most = both;
+  }
+  return common;
+}
+
 std::map<std::string, Sessions> ladders_of(const Recording& run) {
   std::map<std::string, Sessions> ladders;
   for (const Row& r : run.rows) ladders[ladder_key(r)][r.session][r.variant] = &r;
@@ -156,10 +177,11 @@ std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base,
                                bool sessions, bool absolute, int* left_out) {
   std::vector<Anchor> list;
   const Quiet quiet{usual_waits(base), std::min(usual_others(base), usual_others(fresh)) + kOthers};
+  const std::string ceiling = common_ceiling(variant, base, fresh);
   *left_out = 0;
   for (const std::string& name : absolute ? std::vector<std::string>{kClock} : names_of(variant, base)) {
-    Anchor a{name, units_of(base, variant, name, sessions, quiet),
-             units_of(fresh, variant, name, sessions, quiet)};
+    Anchor a{name, units_of(base, variant, name, ceiling, sessions, quiet),
+             units_of(fresh, variant, name, ceiling, sessions, quiet)};
     *left_out = std::max(*left_out, a.fresh.left_out);
     if (int(a.base.values.size()) < kFewestUnits || int(a.fresh.values.size()) < kFewestUnits) continue;
     a.spread = spread_of(a.base.values);

@@ -18,6 +18,10 @@ std::map<std::string, Sessions> ladders_of(const Recording& run);
 /// "hot" or "cold", without how many copies.
 std::string temperature(const std::string& cache);
 
+/// The ceiling that rows of a variant name in most sessions of both runs; empty when they share none. Which resource
+/// binds is measured, so that it may be another where two come to nearly the same.
+std::string common_ceiling(const std::string& variant, const Sessions& base, const Sessions& fresh);
+
 /// log(time / time of the anchor), one a session or, without sessions, one a round.
 struct Units {
   std::vector<double> values;

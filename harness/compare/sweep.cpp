@@ -34,8 +34,15 @@ int64_t number_of(const std::string& part, const std::string& text) {
   return int64_t(std::llround(value));
 }
 
-/// Work in the unit of the op's limit, as the contract counts it.
-double work_of(const Row& r) { return r.ceiling.starts_with("fma") || !(r.bytes > 0) ? r.flops : r.bytes; }
+/// Work as the contract counts it: in one unit for all sizes, whichever resource binds at each.
+double work_of(const Row& r, bool flops) { return flops ? r.flops : r.bytes; }
+
+/// FLOP when multiply-adds bind at one of the sizes or there are no bytes, else bytes.
+bool counts_flops(const std::vector<const Row*>& rows) {
+  const auto any = [&](auto&& is) { return std::ranges::any_of(rows, is); };
+  if (any([](const Row* r) { return !(r->bytes > 0); })) return true;
+  return any([](const Row* r) { return r->ceiling.starts_with("fma"); });
+}
 
 }  // namespace
 
@@ -100,7 +107,7 @@ std::vector<CostGrowth> growth_of(const std::vector<Row>& rows) {
   std::map<std::string, std::vector<const Row*>> series;
   std::vector<std::string> order;
   for (const Row& r : rows) {
-    if (r.seconds.empty() || !(work_of(r) > 0)) continue;
+    if (r.seconds.empty() || !(r.bytes > 0 || r.flops > 0)) continue;
     auto& list = series[fmt::format("{}|{}", r.variant, r.threads)];
     if (list.empty()) order.push_back(fmt::format("{}|{}", r.variant, r.threads));
     list.push_back(&r);
@@ -110,8 +117,10 @@ std::vector<CostGrowth> growth_of(const std::vector<Row>& rows) {
     const auto& list = series[key];
     if (list.size() < kFewestSizes) continue;
     std::vector<double> work, time, distance;
+    const bool flops = counts_flops(list);
+    if (std::ranges::any_of(list, [&](const Row* r) { return !(work_of(*r, flops) > 0); })) continue;
     for (const Row* r : list) {
-      work.push_back(std::log(work_of(*r)));
+      work.push_back(std::log(work_of(*r, flops)));
       time.push_back(std::log(r->time.value));
       distance.push_back(r->of_ceiling ? -std::log(r->of_ceiling->value) : time.back() - work.back());
     }

@@ -37,6 +37,20 @@ LabRegistrar::LabRegistrar(const char* file, Lab lab) {
   list.insert(at, std::move(lab));
 }
 
+const char* name_of(Traffic traffic) {
+  switch (traffic) {
+    case Traffic::unknown:
+      return "unknown";
+    case Traffic::copy:
+      return "copy";
+    case Traffic::update:
+      return "update";
+    case Traffic::read:
+      return "read";
+  }
+  return "?";
+}
+
 const std::vector<Lab>& labs() { return storage(); }
 
 const Lab* lab_of(const std::string& op) {

@@ -18,6 +18,17 @@ enum class Cache {
   cold,  // each call takes the next of several copies; the others fill the last-level cache several times
 };
 
+/// In which order an op's compulsory bytes are moved: which of the machine's bandwidths bounds them.
+enum class Traffic {
+  unknown,  // the op is compared with no ceiling
+  copy,     // reads here and writes there; two reads for each write where the tensors say so
+  update,   // writes where it read
+  read,     // writes next to nothing
+};
+
+/// "copy".
+const char* name_of(Traffic traffic);
+
 struct BenchShape {
   std::string name;            // "1024 cubed", printed
   std::vector<int64_t> shape;  // in the order of the contract's dims
@@ -31,8 +42,7 @@ struct LabOp {
   /// Sizes tried for each dimension; the variants' tiles are added. One list serves all dimensions that have none.
   std::vector<std::vector<int64_t>> check;
   double check_flops = 5e7;  // shapes that cost more are left out of the check
-  std::string
-      limit;  // the ceiling the op approaches: "fma" | "copy" | "update" (in place) | "read" | "gather"
+  Traffic traffic = Traffic::unknown;
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
   double huge = 1e15;
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in

@@ -52,6 +52,7 @@ void add_ceiling(Row& row, const Ladder& ladder) {
   const size_t rounds = row.seconds.size();
   if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != rounds) return;
   row.ceiling = ladder.ceiling;
+  row.resources = ladder.resources;
   row.ceiling_per_second = median(ladder.ceiling_per_second);
   std::vector<double> shares(rounds);
   for (size_t i = 0; i < rounds; ++i)
@@ -72,6 +73,30 @@ nlohmann::json text_or_null(const std::string& text) {
 }
 
 }  // namespace
+
+const Row* best_rung(std::span<const Row* const> rows) {
+  const Row* best = nullptr;
+  for (const Row* r : rows) {
+    const Variant* v = find_variant(r->variant);
+    if (r->seconds.empty() || !r->of_ceiling || (v != nullptr && v->peer)) continue;
+    if (best == nullptr || r->time.value < best->time.value) best = r;
+  }
+  return best;
+}
+
+bool no_limit_binds(std::span<const Row* const> rows) {
+  const Row* best = best_rung(rows);
+  return best != nullptr && !best->resources.empty() && best->of_ceiling->value < kBinds;
+}
+
+std::string latency_text(std::span<const Row* const> rows) {
+  if (!no_limit_binds(rows)) return "";
+  const Row& best = *best_rung(rows);
+  const double percent = 100 * best.of_ceiling->value;
+  return fmt::format("no throughput limit binds: latency (the fastest rung has {} % of {})",
+                     percent < 1 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent),
+                     best.ceiling);
+}
 
 std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& machine) {
   std::vector<Row> rows;
@@ -116,7 +141,7 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
       }
       row.over_peer = speedup(peer, s);
       if (row.over_peer) row.peer = peer->variant;
-      add_ceiling(row, ladder);
+      if (row.backend != "cuda") add_ceiling(row, ladder);
     } else if (row.skipped.empty() && row.wrong.empty()) {
       row.skipped = "interrupted before its first round";
     }
@@ -160,6 +185,9 @@ nlohmann::json to_json(const Row& r) {
   j["ceiling"] = text_or_null(r.ceiling);
   j["ceiling_per_second"] = r.ceiling_per_second;
   j["of_ceiling"] = as_json(r.of_ceiling);
+  j["resources"] = nlohmann::json::array();
+  for (const Resource& need : r.resources)
+    j["resources"].push_back({{"ceiling", need.ceiling}, {"seconds", need.seconds}});
   j["error"] = text_or_null(r.error);
   j["expected"] = r.expected ? nlohmann::json(*r.expected) : nlohmann::json(nullptr);
   j["verdict"] = text_or_null(r.verdict);

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,9 +42,10 @@ struct Row {
   std::optional<Estimate> over_naive, over_parent,
       over_peer;                          // speedup; empty where there is nothing to compare
   std::string peer;                       // the best peer, over_peer's denominator
-  std::string ceiling;                    // "copy memory"
-  double ceiling_per_second = 0;          // FLOP/s or bytes/s; 0 when there is none
+  std::string ceiling;                    // of the resource that binds: "copy memory", "transcendental f32"
+  double ceiling_per_second = 0;          // in its unit_of(); 0 when there is none
   std::optional<Estimate> of_ceiling;     // fraction, taken within each round: 0.9 is 90 %
+  std::vector<Resource> resources;        // the one that binds first; empty where one was named by hand
   std::string error;                      // "above its ceiling: measurement error", or empty
   std::optional<double> expected;         // the header's prediction over the parent, at its shape only
   std::string verdict;                    // of the prediction: "held", "not held", "undecided", or empty
@@ -64,6 +66,19 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
 /// How far above its ceiling a median may lie before it is called an error: two loops that both reach the
 /// ceiling differ by this much.
 inline constexpr double kCeilingMargin = 1.05;
+
+/// Share of its ceiling below which no throughput explains the time of a ladder's fastest rung: ten times what the
+/// busiest resource needs is spent on waiting for results, on branches, or on work beside the compulsory.
+inline constexpr double kBinds = 0.1;
+
+/// Of the rows of one ladder: the fastest rung that is timed, has a ceiling and is no library's; null without one.
+const Row* best_rung(std::span<const Row* const> rows);
+
+/// Whether that rung stays below kBinds of its ceiling, and that is known to be the largest of its resources' shares.
+bool no_limit_binds(std::span<const Row* const> rows);
+
+/// "no throughput limit binds: latency (the fastest rung has 6 % of read L3)", or empty where one does.
+std::string latency_text(std::span<const Row* const> rows);
 
 /// A recorded run.
 struct Recording {

@@ -124,6 +124,27 @@ const std::set<std::string_view> kNeeded = {
     "row",   "rows",    "run",    "fingerprint",    "op",          "variant",      "shape",
     "cache", "threads", "rounds", "seconds_median", "seconds_low", "seconds_high", "bytes",
     "flops", "seconds"};
+/// "transcendental f32=3.3e-05;read L3=3e-05"
+std::string join_resources(const std::vector<Resource>& resources) {
+  std::string text;
+  for (const Resource& r : resources)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", r.ceiling, digits(r.seconds));
+  return text;
+}
+
+std::vector<Resource> split_resources(const std::string& text) {
+  std::vector<Resource> resources;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(';', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw CellError(fmt::format("'{}' is not CEILING=SECONDS", part));
+    resources.push_back({part.substr(0, equals), positive(part.substr(equals + 1))});
+    begin = end + 1;
+  }
+  return resources;
+}
 
 std::vector<Column> make_columns() {
   std::vector<Column> list;
@@ -227,6 +248,8 @@ std::vector<Column> make_columns() {
                   [](Line& l, const std::string& t) { l.row.waited = split_numbers(t, not_negative); }});
   list.push_back({"line_ns", [](const Line& l) { return join_numbers(l.row.line_ns); },
                   [](Line& l, const std::string& t) { l.row.line_ns = split_numbers(t, not_negative); }});
+  list.push_back({"resources", [](const Line& l) { return join_resources(l.row.resources); },
+                  [](Line& l, const std::string& t) { l.row.resources = split_resources(t); }, true});
   list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },
                   [](Line& l, const std::string& t) { l.row.seconds = split_numbers(t, positive); }});
   for (Column& c : list) c.optional = !kNeeded.contains(c.name);

@@ -32,7 +32,7 @@ struct Column {
   bool optional = false;
 };
 
-inline constexpr size_t kColumns = 53;
+inline constexpr size_t kColumns = 54;
 
 /// In the order of the file; kColumns of them.
 const std::vector<Column>& columns();

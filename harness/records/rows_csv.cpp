@@ -124,8 +124,9 @@ class RunReader {
     } catch (const io::error::too_few_columns&) {
       fail_ragged();
     } catch (const io::error::too_many_columns&) {
-      fail_at(line(), columns().back().name,
-              fmt::format("is the last of {} columns, but the line goes on", kColumns));
+      fail_at(
+          line(), columns().back().name,
+          fmt::format("is the last of {} columns, but the line goes on", std::ranges::count(present_, true)));
     } catch (const io::error::escaped_string_not_closed&) {
       fail_at(line(), "", "a quoted cell is not closed; was the file cut off?");
     } catch (const io::error::base& e) {

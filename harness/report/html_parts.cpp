@@ -162,8 +162,7 @@ void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row
     cells.push_back(HtmlCell::number(r.of_ceiling->value,
                                      fmt::format("{:.0f} %: error", 100 * r.of_ceiling->value), "bad"));
   else if (r.of_ceiling)
-    cells.push_back(
-        HtmlCell::number(r.of_ceiling->value, fmt::format("{:.0f} %", 100 * r.of_ceiling->value)));
+    cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(view.share_text(r))));
   else
     cells.push_back(HtmlCell::text(""));
   cells.push_back(times_cell(r.over_naive));
@@ -219,22 +218,22 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                std::string caption =
                    fmt::format("<b>{}</b>: {}; {}; {} thread{}.", escaped(view->size), escaped(view->shape),
                                escaped(view->cache), view->threads, view->threads == 1 ? "" : "s");
-               for (const Row* r : view->rows)
-                 if (!r->ceiling.empty()) {
-                   caption += fmt::format(" Red: ceiling {}, {} {}.", escaped(r->ceiling),
-                                          three_digits(r->ceiling_per_second * 1e-9),
-                                          r->ceiling.starts_with("fma")      ? "GFLOP/s"
-                                          : r->ceiling.starts_with("gather") ? "GB/s of random reads"
-                                                                             : "GB/s");
-                   break;
-                 }
+               if (const std::string latency = view->latency(); !latency.empty())
+                 caption += " " + escaped(sentence(latency));
+               else if (!view->ceiling.empty())
+                 caption += fmt::format(" Red: {}, which binds, {} {}{}{}.", escaped(view->ceiling),
+                                        three_digits(view->ceiling_per_second() * 1e-9), view->unit(),
+                                        view->ceiling.starts_with("gather") ? " of random reads" : "",
+                                        escaped(view->resources()));
                caption += " × over naive.";
                if (const std::string moved = view->moved(); !moved.empty()) caption += " " + escaped(moved);
                html += figure(drawn.svg(key), caption + predictions_html(*view));
              }
              if (shown > kPlotsShown) html += "</div></details><div class=\"plots\">\n";
-             html += figure(drawn.svg(op.roofline),
-                            "Roofline: the numbers are those of the rungs, gray ones are libraries.");
+             html +=
+                 figure(drawn.svg(op.roofline),
+                        "Roofline: the numbers are those of the rungs, gray ones are libraries. A dashed "
+                        "red line is where a resource binds that is neither bandwidth nor multiply-adds.");
              html += figure(drawn.svg(op.sizes), "Rate against size.");
              html += "</div>\n";
              for (const auto& [view, key] : op.ladders)

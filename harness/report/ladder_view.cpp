@@ -8,6 +8,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/report/report.h"
+#include "harness/report/table.h"
 #include "harness/timing/line_trip.h"
 
 namespace klab {
@@ -50,10 +51,15 @@ Row merged(const std::vector<const Row*>& rows) {
   r.over_naive = over_sessions(rows, &Row::over_naive);
   r.over_parent = over_sessions(rows, &Row::over_parent);
   r.over_peer = over_sessions(rows, &Row::over_peer);
-  r.of_ceiling = over_sessions(rows, &Row::of_ceiling);
+  // Where two resources come to nearly the same, another may bind in another session.
+  std::vector<const Row*> bound;
   std::vector<double> limits;
   for (const Row* other : rows)
-    if (other->ceiling_per_second > 0) limits.push_back(other->ceiling_per_second);
+    if (other->ceiling == r.ceiling && other->ceiling_per_second > 0) {
+      bound.push_back(other);
+      limits.push_back(other->ceiling_per_second);
+    }
+  r.of_ceiling = over_sessions(bound, &Row::of_ceiling);
   if (!limits.empty()) r.ceiling_per_second = median(limits);
   if (r.expected && r.over_parent)
     r.verdict = r.over_parent->low >= *r.expected   ? "held"
@@ -79,9 +85,34 @@ Recording merged_sessions(const Recording& run) {
 }
 
 double LadderView::work() const {
-  return rows.empty() ? 0 : flops ? rows.front()->flops : rows.front()->bytes;
+  if (rows.empty()) return 0;
+  if (ceiling.starts_with("fma")) return rows.front()->flops;
+  // Bytes in order are a row's bytes; of values and random reads a row says how many through its share.
+  const bool in_order = unit_of(ceiling) == unit_of(CeilingKind::read) && !ceiling.starts_with("gather");
+  std::vector<double> known;
+  if (!in_order)
+    for (const Row* r : rows)
+      if (r->of_ceiling && r->ceiling == ceiling)
+        known.push_back(r->of_ceiling->value * r->time.value * r->ceiling_per_second);
+  return known.empty() ? rows.front()->bytes : median(known);
 }
-double LadderView::rate(const Row& row) const { return (flops ? row.flops : row.bytes) / row.time.value; }
+double LadderView::rate(const Row& row) const { return work() / row.time.value; }
+double LadderView::ceiling_per_second() const {
+  std::vector<double> known;
+  for (const Row* r : rows)
+    if (r->of_ceiling && r->ceiling == ceiling) known.push_back(r->ceiling_per_second);
+  return known.empty() ? 0 : median(known);
+}
+std::string LadderView::resources() const {
+  for (const Row* r : rows)
+    if (!r->resources.empty()) return resources_text(r->resources);
+  return "";
+}
+std::string LadderView::share_text(const Row& row) const {
+  if (!row.of_ceiling) return "";
+  if (no_limit_binds(rows)) return "latency";
+  return fmt::format("{:.0f} % of {}", 100 * row.of_ceiling->value, row.ceiling);
+}
 bool LadderView::timed() const {
   return std::any_of(rows.begin(), rows.end(), [](const Row* r) { return !r->seconds.empty(); });
 }
@@ -99,12 +130,12 @@ std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches
     const std::string key = fmt::format("{}|{}|{}|{}|{}", r.fingerprint, r.op, r.shape, r.threads, r.cache);
     const auto [at, fresh] = places.emplace(key, views.size());
     if (fresh) {
-      const LabOp* op = find_op(r.op);
-      const bool flops = op != nullptr ? op->limit == "fma" : r.ceiling.starts_with("fma");
       views.push_back(
-          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, {}, flops});
+          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, {}, r.ceiling});
     }
-    views[at->second].all.push_back(&r);
+    LadderView& one = views[at->second];
+    one.all.push_back(&r);
+    if (one.ceiling.empty()) one.ceiling = r.ceiling;  // the first rows may have been skipped
   }
   for (LadderView& view : views) {
     std::ranges::stable_sort(view.all, {}, [](const Row* r) { return place_in_ladder(r->variant); });
@@ -114,6 +145,10 @@ std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches
   std::stable_sort(views.begin(), views.end(),
                    [](const LadderView& a, const LadderView& b) { return a.lab < b.lab; });
   return views;
+}
+
+bool counts_flops(const std::vector<const LadderView*>& views) {
+  return std::ranges::any_of(views, [](const LadderView* v) { return v->ceiling.starts_with("fma"); });
 }
 
 std::string short_name(const Row& row) {
@@ -151,6 +186,22 @@ std::string three_digits(double v) {
          : v >= 9.995 ? fmt::format("{:.1f}", v)
          : v >= 0.1   ? fmt::format("{:.2f}", v)
                       : fmt::format("{:.3g}", v);
+}
+
+std::string resources_text(const std::vector<Resource>& resources) {
+  if (resources.empty()) return "";
+  std::string others;
+  for (size_t i = 1; i < resources.size(); ++i)
+    others +=
+        fmt::format("{}{} {}", i > 1 ? ", " : "", resources[i].ceiling, seconds_text(resources[i].seconds));
+  return fmt::format("; at least {}{}", seconds_text(resources.front().seconds),
+                     others.empty() ? "" : " (" + others + ")");
+}
+
+std::string sentence(std::string text) {
+  if (text.empty()) return text;
+  text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
 }
 
 std::string escaped(const std::string& text) {

@@ -15,14 +15,23 @@ struct LadderView {
   int threads = 0;
   std::vector<const Row*> rows;  // shown: the trunk, the peers, and the branches that pay at this size
   std::vector<const Row*> all;   // those of the other branches, too
-  bool flops = false;            // rates are in FLOP/s, else in B/s
+  std::string ceiling;           // of the resource that binds, which names the unit of rates; empty: bytes
 
-  double work() const;                // FLOP or bytes of a call
+  double work() const;                // of a call, in the unit of the ceiling: FLOP, values or bytes
   double rate(const Row& row) const;  // per second
-  const char* unit() const { return flops ? "GFLOP/s" : "GB/s"; }
+  std::string unit() const { return giga_unit_of(ceiling); }
+  double ceiling_per_second() const;                          // median of the rows; 0 without one
+  std::string latency() const { return latency_text(rows); }  // why no ceiling is shown; empty: one is
+  std::string resources() const;  // resources_text() of the first row that has them
+  /// "37 % of transcendental f32", "latency", or empty.
+  std::string share_text(const Row& row) const;
   bool timed() const;         // any of them
   std::string moved() const;  // moved_text() of the rounds
 };
+
+/// Rates of one op's ladders at several sizes, whatever binds at each: in FLOP/s when multiply-adds do at one, else in
+/// B/s.
+bool counts_flops(const std::vector<const LadderView*>& views);
 
 /// In the order of labs, ops and sizes. The rows stay where they are. `branches`: every branch is shown at every size.
 std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches = false);
@@ -40,6 +49,12 @@ std::vector<ClaimResult> claim_results(const std::string& lab, const std::vector
 
 /// 0.123, 1.23, 12.3, 123, 1234.
 std::string three_digits(double value);
+
+/// "; at least 33 us (read L3 30 us, fma f32 23 us)": the time that the binding resource allows, and the others'.
+std::string resources_text(const std::vector<Resource>& resources);
+
+/// With a capital at its beginning and a full stop at its end.
+std::string sentence(std::string text);
 
 /// Text made safe for HTML and for attributes.
 std::string escaped(const std::string& text);

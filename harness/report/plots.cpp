@@ -128,12 +128,7 @@ std::string Plots::ladder(const LadderView& view) {
     const double rate = view.rate(r) * 1e-9, scale = rate * r.time.value;
     const double low = scale / r.time.high, high = scale / r.time.low;
     longest = std::max({longest, rate, std::min(high, 1.3 * rate)});  // a wild interval may leave the picture
-    // Random reads are counted in another unit than bars: the line stands where a rung at the ceiling would.
-    if (r.ceiling.starts_with("gather")) {
-      if (r.of_ceiling && r.of_ceiling->value > 0) ceiling = rate / r.of_ceiling->value;
-    } else if (view.flops == r.ceiling.starts_with("fma")) {
-      ceiling = std::max(ceiling, r.ceiling_per_second * 1e-9);
-    }
+    if (r.ceiling == view.ceiling) ceiling = std::max(ceiling, r.ceiling_per_second * 1e-9);
     const std::string times = r.over_naive ? three_digits(r.over_naive->value) + "×" : "";
     data += fmt::format("{} {} {} {} {} {}\n", i + 1, rate, low, high, is_peer(r) ? "0x8a8f98" : "0x3b7dd8",
                         times.empty() ? "\"\"" : quoted(times));
@@ -146,7 +141,7 @@ std::string Plots::ladder(const LadderView& view) {
       "room = {}\n$d << EOD\n{}EOD\nset yrange [{}:0.4] noextend\nset xrange [0:{}]\nset ytics scale 0 ({})\n"
       "unset grid\nset grid x lw 0.5 lc rgb '#99888888'\nset xlabel '{}' offset 0,0.4\n",
       0.87 * right, data, double(rows.size()) + 0.6, right, tics, view.unit());
-  if (ceiling > 0 && ceiling < right)
+  if (ceiling > 0 && ceiling < right && view.latency().empty())
     s += fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead dt 2 lw 1.5 lc rgb '#d9534f'\n",
                      ceiling);
   s += "plot $d using ($2/2):1:(0):2:($1-0.36):($1+0.36):5 with boxxyerror lc rgb variable, "
@@ -156,7 +151,8 @@ std::string Plots::ladder(const LadderView& view) {
 }
 
 std::string Plots::roofline(const std::vector<const LadderView*>& views, const nlohmann::json& ceilings) {
-  std::map<std::string, double> slopes;  // bytes/s
+  std::map<std::string, double> slopes;                                  // bytes/s
+  std::map<std::pair<std::string, double>, std::vector<double>> others;  // GFLOP/s at an intensity
   double peak = 0, least = 1e300, most = 0, low = 1e300;
   int threads = 0;
   std::string data;
@@ -171,6 +167,10 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       threads = std::max(threads, r->threads);
       data += fmt::format("{} {} {}\n", intensity, rate, is_peer(*r) ? "0x8a8f98" : "0x3b7dd8");
       points.push_back({intensity, rate, number_of(*r)});
+      // A resource that is neither a slope nor the peak bounds the FLOP/s of this op only: a line over its rungs.
+      if (r->of_ceiling &&
+          (unit_of(r->ceiling) == unit_of(CeilingKind::transcendental) || r->ceiling.starts_with("gather")))
+        others[{r->ceiling, intensity}].push_back(rate / r->of_ceiling->value);
       if (r->ceiling.starts_with("fma f32")) peak = std::max(peak, r->ceiling_per_second);
       if (r->ceiling.starts_with("copy") || r->ceiling.starts_with("read"))
         slopes[r->ceiling] = std::max(slopes[r->ceiling], r->ceiling_per_second);
@@ -203,6 +203,14 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       "set format x '%g'\nset samples 300\nset key below left Left reverse maxcols 2 samplen 1.6 font "
       "',11'\n",
       data, labels, least, most, floor, roof);
+  for (const auto& [where, rates] : others) {
+    const double x = where.second, y = median(rates);
+    s += fmt::format(
+        "set arrow from first {},first {} to first {},first {} nohead dt 2 lw 1.5 lc rgb '#d9534f'\n",
+        x / 1.7, y, x * 1.7, y);
+    s += fmt::format("set label {} at first {},first {} center offset 0,0.6 font ',10' front\n",
+                     quoted(where.first), x, y);
+  }
   std::string plots;
   size_t line = 1;
   for (const auto& [name, bytes] : slopes) {
@@ -226,14 +234,13 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
 std::string Plots::sizes(const std::vector<const LadderView*>& views) {
   std::map<std::string, Curve> lines;
   std::set<double> places;
-  bool flops = false;
+  const bool flops = counts_flops(views);
   for (const LadderView* view : views)
     for (const Row* r : view->rows) {
       if (r->seconds.empty()) continue;
-      flops = view->flops;
       Curve& line = lines[short_name(*r)];
       line.name = short_name(*r);
-      line.points.emplace_back(r->bytes, view->rate(*r) * 1e-9);
+      line.points.emplace_back(r->bytes, (flops ? r->flops : r->bytes) / r->time.value * 1e-9);
       places.insert(r->bytes);
     }
   if (places.size() < 2) return "";

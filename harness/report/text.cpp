@@ -72,17 +72,22 @@ std::string report_markdown(const ReportInput& in) {
     if (!view.timed()) continue;
     text += fmt::format("**`{}`**, {} ({}; {}; {} thread{})\n\n", view.op, view.size, view.shape, view.cache,
                         view.threads, view.threads == 1 ? "" : "s");
+    if (const std::string latency = view.latency(); !latency.empty())
+      text += sentence(latency) + "\n\n";
+    else if (!view.ceiling.empty())
+      text += fmt::format("Binds: {}, {} {}{}.\n\n", view.ceiling,
+                          three_digits(view.ceiling_per_second() * 1e-9), view.unit(), view.resources());
     text += fmt::format("| rung | time | {} | of ceiling | naive | parent | peer | error of bound |{}\n",
                         view.unit(), in.comparison ? " verdict |" : "");
     text += fmt::format("|---|--:|--:|--:|--:|--:|--:|--:|{}\n", in.comparison ? "---|" : "");
     for (const Row* r : view.rows) {
       if (r->seconds.empty()) continue;
-      text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |{}\n", short_name(*r),
-                          seconds_text(r->time.value), three_digits(view.rate(*r) * 1e-9),
-                          r->of_ceiling ? fmt::format("{:.0f} %", 100 * r->of_ceiling->value) : "",
-                          times(r->over_naive), times(r->over_parent), times(r->over_peer),
-                          r->worst_error ? fmt::format("{:.1f} %", 100 * *r->worst_error) : "",
-                          in.comparison ? " " + verdict_of(changes, *r) + " |" : "");
+      text +=
+          fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} |{}\n", short_name(*r),
+                      seconds_text(r->time.value), three_digits(view.rate(*r) * 1e-9), view.share_text(*r),
+                      times(r->over_naive), times(r->over_parent), times(r->over_peer),
+                      r->worst_error ? fmt::format("{:.1f} %", 100 * *r->worst_error) : "",
+                      in.comparison ? " " + verdict_of(changes, *r) + " |" : "");
     }
     text += "\n";
     if (const std::string moved = view.moved(); !moved.empty()) text += moved + "\n\n";
@@ -146,8 +151,7 @@ std::string report_summary(const ReportInput& in) {
     const bool naive = first->over_naive == std::nullopt && best->over_naive;
     text += fmt::format("| `{}` | {} | {} | `{}` | {} | {} | {} | {} |\n", op, shown->size,
                         naive ? seconds_text(first->time.value) : "", short_name(*best),
-                        seconds_text(best->time.value), times(best->over_naive),
-                        best->of_ceiling ? fmt::format("{:.0f} %", 100 * best->of_ceiling->value) : "",
+                        seconds_text(best->time.value), times(best->over_naive), shown->share_text(*best),
                         times(best->over_peer));
   }
   return text;

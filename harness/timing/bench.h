@@ -46,6 +46,13 @@ struct Series {
   std::optional<double> worst_error;  // of the check before timing, over its bound; empty when none was made
 };
 
+/// The least time that a call spends with one resource of the machine.
+struct Resource {
+  std::string ceiling;  // "transcendental f32"
+  double seconds = 0;   // work over what the ceiling was before the first round
+  friend bool operator==(const Resource&, const Resource&) = default;
+};
+
 /// One op at one size.
 struct Ladder {
   std::string op;
@@ -53,11 +60,12 @@ struct Ladder {
   Cost cost;
   std::vector<Series> series;  // in ladder order
   int threads = 0;
-  std::string cache;                       // what was done: "hot", or "cold: 5 copies of 28 MB"
-  std::string ceiling;                     // "copy memory"; empty when the op names no limit
-  std::string ceiling_method;              // "streaming stores"
+  std::string cache;                // what was done: "hot", or "cold: 5 copies of 28 MB"
+  std::vector<Resource> resources;  // all that the op needs, the one that binds first
+  std::string ceiling;              // of that one: "copy memory"; empty when the op's traffic is unknown
+  std::string ceiling_method;       // "streaming stores"
   std::vector<double> ceiling_per_second;  // one entry a round, as for the series
-  double ceiling_work = 0;                 // FLOP or bytes of one call, the unit of the ceiling
+  double ceiling_work = 0;                 // of one call, in the unit of the ceiling: FLOP, values or bytes
   double others = 0;                       // hardware threads that other work kept busy during the rounds
   std::vector<double> line_ns;             // one entry a round: line_trip_ns()
   bool complete = true;                    // false when stopped

@@ -58,6 +58,84 @@ double fma(int64_t repeats) {
   return double(repeats * kSteps * kChains * 2) * double(hn::Lanes(d));
 }
 
+/// exp(x) for |x| <= 87, as 2^k·e^r with k = round(x/ln 2) and |r| <= ln 2/2: ln 2 is subtracted in two parts (Cody
+/// and Waite, "Software Manual for the Elementary Functions", 1980), e^r is the Taylor polynomial of degree 6, and k
+/// goes into the exponent by an addition. Relative error: 1.2e-7 by the terms that are left out, and 2 roundings. A
+/// better polynomial of that degree costs the same; the ends of the range are left out, as a variant may do that knows
+/// its arguments.
+struct Exponential {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    const hn::DFromV<V> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const V shift = hn::Set(d, 12582912.0F + 127.0F);  // 1.5·2^23: no bits remain behind the point
+    const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), shift);
+    const V k = hn::Sub(shifted, shift);
+    V r = hn::NegMulAdd(k, hn::Set(d, 0.693359375F), x);
+    r = hn::NegMulAdd(k, hn::Set(d, -2.12194440e-4F), r);
+    const V r2 = hn::Mul(r, r);
+    const V low = hn::MulAdd(hn::Set(d, 0.16666667F), r, hn::Set(d, 0.5F));
+    const V mid = hn::MulAdd(hn::Set(d, 0.00833333F), r, hn::Set(d, 0.04166667F));
+    const V high = hn::MulAdd(hn::Set(d, 0.00138889F), r2, mid);
+    const V p = hn::MulAdd(hn::MulAdd(high, r2, low), r2, r);
+    const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, shifted)));
+    return hn::MulAdd(p, scale, scale);
+  }
+};
+
+struct Divide {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return hn::Div(hn::Set(hn::DFromV<V>(), 1.0F), x);
+  }
+};
+
+/// An estimate of 12 to 14 bits; the step doubles them.
+struct DivideEstimate {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    const V guess = hn::ApproximateReciprocal(x);
+    return hn::MulAdd(guess, hn::NegMulAdd(x, guess, hn::Set(hn::DFromV<V>(), 1.0F)), guess);
+  }
+};
+
+struct Root {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    return hn::Sqrt(x);
+  }
+};
+
+/// s = x·y with y near 1/sqrt(x), then s + y/2·(x - s^2).
+struct RootEstimate {
+  template <class V>
+  HWY_INLINE V operator()(V x) const {
+    const V y = hn::ApproximateReciprocalSqrt(x), s = hn::Mul(x, y);
+    return hn::MulAdd(hn::Mul(y, hn::Set(hn::DFromV<V>(), 0.5F)), hn::NegMulAdd(s, s, x), s);
+  }
+};
+
+/// One value for each float of the first half of the memory, four vectors at a time.
+template <class Function>
+double values(float* memory, int64_t bytes, int64_t repeats, Function f) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = int64_t(hn::Lanes(d)), n = bytes / 8 / (4 * lanes) * (4 * lanes);
+  const float* in = memory;
+  float* out = memory + bytes / 8;
+  for (int64_t r = 0; r < repeats; ++r) {
+    keep(in);
+    for (int64_t i = 0; i < n; i += 4 * lanes) {
+      const auto v0 = f(hn::LoadU(d, in + i)), v1 = f(hn::LoadU(d, in + i + lanes)),
+                 v2 = f(hn::LoadU(d, in + i + 2 * lanes)), v3 = f(hn::LoadU(d, in + i + 3 * lanes));
+      hn::StoreU(v0, d, out + i);
+      hn::StoreU(v1, d, out + i + lanes);
+      hn::StoreU(v2, d, out + i + 2 * lanes);
+      hn::StoreU(v3, d, out + i + 3 * lanes);
+    }
+  }
+  return double(n) * double(repeats);
+}
+
 /// Floats in each of `arrays` equal parts of a chunk, in whole steps of eight vectors.
 int64_t part_of(int64_t bytes, int arrays, int64_t lanes) {
   return bytes / (arrays * 4) / (8 * lanes) * (8 * lanes);
@@ -295,6 +373,16 @@ double run(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, 
 #else
       return 0;
 #endif
+    case CeilingLoop::exp_f32:
+      return values(f, bytes, repeats, Exponential());
+    case CeilingLoop::divide_f32:
+      return values(f, bytes, repeats, Divide());
+    case CeilingLoop::divide_estimate:
+      return values(f, bytes, repeats, DivideEstimate());
+    case CeilingLoop::root_f32:
+      return values(f, bytes, repeats, Root());
+    case CeilingLoop::root_estimate:
+      return values(f, bytes, repeats, RootEstimate());
     case CeilingLoop::read:
       return read(f, bytes, repeats);
     case CeilingLoop::read_streams:

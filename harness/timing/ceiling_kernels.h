@@ -9,6 +9,11 @@ namespace klab {
 enum class CeilingLoop {
   fma_f32,
   fma_f64,
+  exp_f32,          // a polynomial
+  divide_f32,       // the instruction
+  divide_estimate,  // an estimate of the reciprocal, and a step of Newton's
+  root_f32,
+  root_estimate,
   read,
   read_streams,  // from four places at once
   copy_plain,
@@ -29,8 +34,9 @@ enum class CeilingLoop {
 
 /// Runs a loop `repeats` times over memory that belongs to the calling thread (copy and add split it into
 /// their arrays) or over a table that threads share (gathers: `bytes` is then a power of two). Returns the
-/// work done: FLOP, bytes read and written, or useful bytes gathered. `state` carries the random sequence
-/// from call to call.
+/// work done: FLOP, values, bytes read and written, or useful bytes gathered. Loops that make values read
+/// floats from the first half of their memory and write into the second: exp(x), 1/x or the square root of x.
+/// `state` carries the random sequence from call to call.
 double run_ceiling_loop(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats, uint32_t* state);
 
 /// Arrays that a copy or an addition goes over, on 64-byte boundaries.

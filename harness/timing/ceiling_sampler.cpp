@@ -24,6 +24,14 @@ std::vector<Method> methods_of(CeilingKind kind) {
       return {{CeilingLoop::fma_f32, "12 chains"}};
     case CeilingKind::fma_f64:
       return {{CeilingLoop::fma_f64, "12 chains"}};
+    case CeilingKind::transcendental:
+      return {{CeilingLoop::exp_f32, "exp by a polynomial"}};
+    case CeilingKind::division:
+      return {{CeilingLoop::divide_f32, "instruction"},
+              {CeilingLoop::divide_estimate, "estimate and Newton's step"}};
+    case CeilingKind::root:
+      return {{CeilingLoop::root_f32, "instruction"},
+              {CeilingLoop::root_estimate, "estimate and Newton's step"}};
     case CeilingKind::read:
       return {{CeilingLoop::read, "one stream"}, {CeilingLoop::read_streams, "four streams"}};
     case CeilingKind::copy:
@@ -169,7 +177,9 @@ CeilingSampler::CeilingSampler(const Ceiling& which) : state_(std::make_unique<S
     if (shared_table(s.which.kind)) {
       for (int64_t i = t; i < s.which.working_set / 4; i += team) f[i] = 1;
     } else {
-      std::fill_n(f + t * bytes / 4, bytes / 4, 1.0F);
+      // Between 1 and 2, no two alike: some dividers are done early with short numbers.
+      for (int64_t i = 0; i < bytes / 4; ++i)
+        f[t * bytes / 4 + i] = 1.0F + float(uint32_t(i) * 2654435769U >> 9) * 0x1p-23F;
     }
     s.random[size_t(t) * 16] = 12345U + 7919U * unsigned(t);
   }

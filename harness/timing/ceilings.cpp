@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "harness/timing/statistics.h"
 
@@ -16,6 +15,12 @@ const char* name_of(CeilingKind kind) {
       return "fma f32";
     case CeilingKind::fma_f64:
       return "fma f64";
+    case CeilingKind::transcendental:
+      return "transcendental f32";
+    case CeilingKind::division:
+      return "division f32";
+    case CeilingKind::root:
+      return "root f32";
     case CeilingKind::read:
       return "read";
     case CeilingKind::copy:
@@ -32,9 +37,36 @@ const char* name_of(CeilingKind kind) {
   return "?";
 }
 
+const char* unit_of(CeilingKind kind) {
+  switch (kind) {
+    case CeilingKind::fma_f32:
+    case CeilingKind::fma_f64:
+      return "FLOP/s";
+    case CeilingKind::transcendental:
+    case CeilingKind::division:
+    case CeilingKind::root:
+      return "values/s";
+    default:
+      return "B/s";
+  }
+}
+
+const char* unit_of(const std::string& ceiling) {
+  for (const CeilingKind kind : kArithmeticCeilings)
+    if (ceiling == name_of(kind)) return unit_of(kind);
+  return unit_of(CeilingKind::read);
+}
+
+std::string giga_unit_of(const std::string& ceiling) { return std::string("G") + unit_of(ceiling); }
+
 namespace {
 
 constexpr int kMemory = 4;
+constexpr int64_t kValuesBytes = 8192;  // of one thread, arguments and values: in any first-level cache
+
+bool makes_values(CeilingKind kind) {
+  return kind == CeilingKind::transcendental || kind == CeilingKind::division || kind == CeilingKind::root;
+}
 
 /// What that many threads have together of a cache; 0 when there is none of that level.
 int64_t capacity(const Machine& machine, int level, int threads) {
@@ -64,6 +96,7 @@ int64_t power_of_two_below(int64_t n) {
 Ceiling make(const Machine& machine, CeilingKind kind, int level, int threads) {
   Ceiling c{.kind = kind, .level = level, .threads = threads};
   if (level > 0) c.working_set = working_set(machine, level, threads);
+  if (makes_values(kind)) c.working_set = threads * kValuesBytes;
   // A table is shared by all threads, so private caches hold it once each.
   if (kind == CeilingKind::gather4 || kind == CeilingKind::gather8)
     c.working_set = power_of_two_below(level == kMemory ? c.working_set : working_set(machine, level, 1));
@@ -76,8 +109,7 @@ std::vector<Ceiling> plan(const Machine& machine, bool quick) {
     const bool landmark = threads == 1 || threads == machine.threads;
     const bool power_of_two = (threads & (threads - 1)) == 0;
     if (!landmark && (quick || (threads > 4 && !power_of_two))) continue;
-    for (const CeilingKind kind : {CeilingKind::fma_f32, CeilingKind::fma_f64})
-      list.push_back(make(machine, kind, 0, threads));
+    for (const CeilingKind kind : kArithmeticCeilings) list.push_back(make(machine, kind, 0, threads));
     for (int level = 1; level <= kMemory; ++level) {
       if (level != kMemory && cache_bytes(machine, level) == 0) continue;
       for (const CeilingKind kind : kMemoryCeilings) list.push_back(make(machine, kind, level, threads));
@@ -138,11 +170,10 @@ const Ceilings& ceilings(const CeilingOptions& options) {
 nlohmann::json to_json(const Ceilings& ceilings) {
   nlohmann::json list = nlohmann::json::array();
   for (const Ceiling& c : ceilings.list) {
-    const bool flops = c.kind == CeilingKind::fma_f32 || c.kind == CeilingKind::fma_f64;
     list.push_back({{"name", name_of(c)},
                     {"threads", c.threads},
                     {"working_set_bytes", c.working_set},
-                    {"unit", flops ? "FLOP/s" : "B/s"},
+                    {"unit", unit_of(c.kind)},
                     {"per_second", c.per_second},
                     {"method", c.method}});
   }
@@ -156,10 +187,66 @@ int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads
   return kMemory;
 }
 
-Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
+double work_of(CeilingKind kind, const Cost& cost) {
+  switch (kind) {
+    case CeilingKind::fma_f32:
+    case CeilingKind::fma_f64:
+      return cost.flops;
+    case CeilingKind::transcendental:
+      return cost.transcendentals;
+    case CeilingKind::division:
+      return cost.divisions;
+    case CeilingKind::root:
+      return cost.roots;
+    case CeilingKind::gather4:
+    case CeilingKind::gather8:
+      return cost.gathers * cost.entry_bytes;
+    case CeilingKind::read:
+    case CeilingKind::copy:
+    case CeilingKind::copy_2_to_1:
+    case CeilingKind::update:
+      return std::max(0.0, cost.bytes - cost.table_bytes);
+  }
+  return 0;
+}
+
+namespace {
+
+/// Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
+/// the more so where others use that cache, too.
+Ceiling random_reads(const Machine& machine, const Cost& cost, int threads) {
+  constexpr int64_t kSmallest = 4096;
+  Ceiling c = make(machine, cost.entry_bytes > 4 ? CeilingKind::gather8 : CeilingKind::gather4, 1, threads);
+  c.working_set = kSmallest;
+  for (const TableShare& t : cost.tables) {
+    const int64_t bytes = std::max(int64_t(t.bytes), kSmallest);
+    c.tables.push_back({double(power_of_two_below(bytes)), t.share});
+    c.working_set = std::max(c.working_set, power_of_two_below(bytes));
+    c.level = std::max(c.level, level_of(machine, bytes, Cache::hot, 1));
+  }
+  return c;
+}
+
+CeilingKind traffic_of(Traffic traffic, double read, double written) {
+  if (traffic == Traffic::read) return CeilingKind::read;
+  if (traffic == Traffic::update) return CeilingKind::update;
+  return read >= 1.5 * written ? CeilingKind::copy_2_to_1 : CeilingKind::copy;
+}
+
+}  // namespace
+
+std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads) {
+  if (op.traffic == Traffic::unknown) return {};
   const Machine& machine = this_machine();
   const Cost cost = op.op.cost(shape.shape);
-  if (op.limit == "fma") return {make(machine, CeilingKind::fma_f32, 0, threads), cost.flops, true};
+  std::vector<Roof> roofs;
+  const auto add = [&](const Ceiling& ceiling) {
+    if (const double work = work_of(ceiling.kind, cost); work > 0) roofs.push_back({ceiling, work});
+  };
+  for (const CeilingKind kind :
+       {CeilingKind::fma_f32, CeilingKind::transcendental, CeilingKind::division, CeilingKind::root})
+    add(make(machine, kind, 0, threads));
+  if (cost.gathers > 0) add(random_reads(machine, cost, threads));
   int64_t footprint = 0, read = 0, written = 0;
   for (const TensorSpec& t : op.op.tensors(shape.shape)) {
     const int64_t bytes = volume(t.dims) * size_of(t.element);
@@ -167,30 +254,10 @@ Roof roof_of(const LabOp& op, const BenchShape& shape, int threads) {
     if (t.role != Role::output) read += bytes;
     if (t.role != Role::input) written += bytes;
   }
-  if (op.limit == "gather") {
-    // Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
-    // the more so where others use that cache, too.
-    constexpr int64_t kSmallest = 4096;
-    Ceiling c = make(machine, cost.entry_bytes > 4 ? CeilingKind::gather8 : CeilingKind::gather4, 1, threads);
-    c.working_set = kSmallest;
-    for (const TableShare& t : cost.tables) {
-      const int64_t bytes = std::max(int64_t(t.bytes), kSmallest);
-      c.tables.push_back({double(power_of_two_below(bytes)), t.share});
-      c.working_set = std::max(c.working_set, power_of_two_below(bytes));
-      c.level = std::max(c.level, level_of(machine, bytes, Cache::hot, 1));
-    }
-    return {c, cost.gathers * cost.entry_bytes};
-  }
-  const int level = level_of(machine, footprint, shape.cache, threads);
-  if (op.limit == "read") return {make(machine, CeilingKind::read, level, threads), cost.bytes};
-  if (op.limit == "update") return {make(machine, CeilingKind::update, level, threads), cost.bytes};
-  if (op.limit == "copy") {
-    const bool two = double(read) >= 1.5 * double(written);
-    return {make(machine, two ? CeilingKind::copy_2_to_1 : CeilingKind::copy, level, threads), cost.bytes};
-  }
-  throw std::invalid_argument(
-      fmt::format("{}: its lab names the limit '{}'; known limits are fma, copy, update, read and gather",
-                  op.op.name, op.limit));
+  if (cost.table_bytes > 0) read = written;  // what is left without the tables goes from here to there
+  add(make(machine, traffic_of(op.traffic, double(read), double(written)),
+           level_of(machine, footprint, shape.cache, threads), threads));
+  return roofs;
 }
 
 double attainable(double flops_peak, double intensity, double bytes_per_second) {

@@ -1,8 +1,9 @@
 // What this machine can do at most, measured in the process that measures the kernels.
 //
-// Three kinds of ceiling: arithmetic (fused multiply-adds), moving bytes in order (read; copy; 2:1, which is
-// two reads for each write; update, which writes where it read), and random reads of a table (gather). Each by
-// where the data are and by number of threads.
+// Kinds of ceiling: arithmetic (fused multiply-adds), values of functions that processors have no full-rate
+// instruction for (transcendental, division, square root), moving bytes in order (read; copy; 2:1, which is two
+// reads for each write; update, which writes where it read), and random reads of a table (gather). Memory by where
+// the data are, all by number of threads.
 #pragma once
 
 #include <array>
@@ -17,27 +18,51 @@
 
 namespace klab {
 
-enum class CeilingKind { fma_f32, fma_f64, read, copy, copy_2_to_1, update, gather4, gather8 };
+enum class CeilingKind {
+  fma_f32,
+  fma_f64,
+  transcendental,  // float, by exp
+  division,        // float, as the next
+  root,
+  read,
+  copy,
+  copy_2_to_1,
+  update,
+  gather4,
+  gather8
+};
+
+/// Those that are a matter of registers, in the order in which they are shown.
+inline constexpr std::array kArithmeticCeilings = {CeilingKind::fma_f32, CeilingKind::fma_f64,
+                                                   CeilingKind::transcendental, CeilingKind::division,
+                                                   CeilingKind::root};
 
 /// Those that each level of memory has of its own, in the order in which they are shown.
 inline constexpr std::array kMemoryCeilings = {CeilingKind::copy,    CeilingKind::copy_2_to_1,
                                                CeilingKind::update,  CeilingKind::read,
                                                CeilingKind::gather4, CeilingKind::gather8};
 
-/// "fma f32", "copy", "gather 8 B".
+/// "fma f32", "division f32", "copy", "gather 8 B".
 const char* name_of(CeilingKind kind);
+
+/// What a ceiling counts a second of: "FLOP/s", "values/s" of functions, "B/s".
+const char* unit_of(CeilingKind kind);
+/// The same of a ceiling that a row names: "copy L2", "transcendental f32". Names of other builds count as bytes.
+const char* unit_of(const std::string& ceiling);
+/// "GFLOP/s", "Gvalues/s" or "GB/s".
+std::string giga_unit_of(const std::string& ceiling);
 
 /// One measured ceiling.
 struct Ceiling {
   CeilingKind kind = CeilingKind::fma_f32;
-  int level = 0;            // 1..3: fits that cache; 4: memory; 0: registers only
+  int level = 0;            // 1..3: fits that cache; 4: memory; 0: a matter of arithmetic
   int64_t working_set = 0;  // bytes, all threads together
   /// Of random reads: powers of two up to working_set; empty: one of that size.
   std::vector<TableShare> tables = {};
   int threads = 1;
-  /// FLOP/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
+  /// FLOP/s, values/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
   double per_second = 0;
-  std::string method;  // what reached it: "plain stores", "streaming stores", "gather", "scalar loads"
+  std::string method;  // what reached it: "polynomial", "plain stores", "streaming stores", "scalar loads"
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
@@ -63,14 +88,19 @@ nlohmann::json to_json(const Ceilings& ceilings);
 /// The level at which an op works: the smallest cache that holds its footprint when hot; memory when cold.
 int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads);
 
-/// Which ceiling a lab's op approaches at a shape: by LabOp::limit, footprint, reads per write and cache
-/// state. `work` is what one call does in the ceiling's unit.
+/// What that much work is in the unit of a kind: FLOP, values, bytes moved in order, or bytes gathered.
+double work_of(CeilingKind kind, const Cost& cost);
+
+/// One resource that an op needs, and how much of it.
 struct Roof {
   Ceiling ceiling;  // per_second not yet filled
-  double work = 0;  // FLOP or bytes a call
-  bool flops = false;
+  double work = 0;  // of one call, in the ceiling's unit; above 0
 };
-Roof roof_of(const LabOp& op, const BenchShape& shape, int threads);
+
+/// All resources that an op needs at a shape: multiply-adds, transcendentals, divisions, roots, random reads of its
+/// tables, and its bytes in the order of LabOp::traffic at the level where its tensors lie. The time of a call is at
+/// least the largest of work over rate; that resource binds. Empty for an op whose traffic is unknown.
+std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads);
 
 struct MoveOperands;
 

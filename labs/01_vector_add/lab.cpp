@@ -16,7 +16,7 @@ KLAB_LAB({
                        {.name = "in L2", .shape = {65536}, .cache = Cache::hot},
                        {.name = "beyond the caches", .shape = {1 << 25}, .cache = Cache::cold, .tour = true}},
              .check = {{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 1000, 4099, 100003}},
-             .limit = "copy",
+             .traffic = Traffic::copy,
              .huge = 1e37,
          },
          {
@@ -25,7 +25,7 @@ KLAB_LAB({
                        {.name = "a megabyte", .shape = {1 << 18}, .cache = Cache::hot},
                        {.name = "beyond the caches", .shape = {1 << 25}, .cache = Cache::hot, .tour = true}},
              .check = {{0, 1, 2, 3, 4, 5, 17, 255, 256, 257, 1000, 4099, 100003, 2100000}},
-             .limit = "copy",
+             .traffic = Traffic::copy,
              .huge = 1e37,
          }},
 });

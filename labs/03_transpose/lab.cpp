@@ -24,7 +24,7 @@ KLAB_LAB({
                    .cache = Cache::cold}},
              .check = {{0,  1,  2,  3,  4,  5,  7,   8,   9,   12,  15,   16,   17,  31,
                         32, 33, 48, 63, 64, 65, 100, 128, 129, 251, 1008, 1024, 1041}},
-             .limit = "copy",
+             .traffic = Traffic::copy,
              .huge = 1e37,
          },
          {
@@ -51,7 +51,7 @@ KLAB_LAB({
                        {0, 1, 17, 71},
                        {0, 1, 2, 16, 33},
                        {0, 1, 5}},
-             .limit = "copy",
+             .traffic = Traffic::copy,
              .huge = 1e37,
          }},
 });

@@ -36,14 +36,14 @@ KLAB_LAB({
                 .op = make_op<HashgridFwd>(),
                 .bench = kBench,
                 .check = kCheck,
-                .limit = "gather",
+                .traffic = Traffic::copy,
                 .huge = 6e4,  // representable in half precision
             },
             {
                 .op = make_op<HashgridBwd>(),
                 .bench = kBench,
                 .check = kCheck,
-                .limit = "gather",
+                .traffic = Traffic::copy,
             }},
 });
 

@@ -31,13 +31,16 @@ KLAB_LAB({
     .question =
         "How fast can a direction become sixteen polynomials when the formulas share most of their factors?",
     .ops =
-        {{.op = make_op<ShFwd>(), .bench = kBench, .check = kSizes, .limit = "copy", .huge = 1e11},
-         {.op = make_op<ShBwd>(), .bench = kBench, .check = kSizes, .limit = "read", .huge = 1e9},
-         {.op = make_op<FrequencyFwd>(), .bench = kFrequencyBench, .check = kFrequencySizes, .limit = "copy"},
+        {{.op = make_op<ShFwd>(), .bench = kBench, .check = kSizes, .traffic = Traffic::copy, .huge = 1e11},
+         {.op = make_op<ShBwd>(), .bench = kBench, .check = kSizes, .traffic = Traffic::read, .huge = 1e9},
+         {.op = make_op<FrequencyFwd>(),
+          .bench = kFrequencyBench,
+          .check = kFrequencySizes,
+          .traffic = Traffic::copy},
          {.op = make_op<FrequencyBwd>(),
           .bench = kFrequencyBench,
           .check = kFrequencySizes,
-          .limit = "read"}},
+          .traffic = Traffic::read}},
 });
 
 }  // namespace

@@ -37,13 +37,13 @@ KLAB_LAB({
              .bench = kBench,
              .check = kCheck,
              .check_flops = 1e7,
-             .limit = "fma",
+             .traffic = Traffic::copy,
              .huge = kHuge},
             {.op = make_op<MlpBwd>(),
              .bench = kBench,
              .check = kCheck,
              .check_flops = 1e7,
-             .limit = "fma",
+             .traffic = Traffic::copy,
              .huge = kHuge}},
 });
 

@@ -54,10 +54,15 @@ struct Adam {
   }
 
   /// Every gradient is read; of what is not skipped, param, m, v and the count are read and written. A square
-  /// root and a division count as one operation each.
+  /// root and a division count as one operation each: an entry needs one of both. The bias corrections are a
+  /// group's, not an entry's, and may come from a table of steps, so that neither their exponentials nor their
+  /// reciprocals are compulsory.
   static Cost cost(const Shape& s) {
     const double live = double(s.n) * (1 - double(s.zero_percent) / 100);
-    return {20 + 4 * double(s.n) + 24 * live + 8 * live / double(s.group), 17 * live};
+    return {.bytes = 20 + 4 * double(s.n) + 24 * live + 8 * live / double(s.group),
+            .flops = 17 * live,
+            .divisions = live,
+            .roots = live};
   }
 
   /// Coefficient of u in the bound of adam.cpp.

@@ -58,10 +58,14 @@ struct CompositeFwd {
   }
 
   /// 24 bytes in a sample; 4 + 12 in and 20 out a ray. An exponential counts as 16 operations, about what a
-  /// polynomial in float takes; beside the two a sample: optical depth, sum, weight and four multiply-adds.
+  /// polynomial in float takes; beside the two a sample: optical depth, sum, weight and four multiply-adds. The
+  /// two are those of the density and of what an interval lets through: the transmittance is the product of
+  /// these. Samples behind the point where a ray may stop are counted as the others: how many there are is in the
+  /// data, not in the shape.
   static Cost cost(const Shape& s) {
-    return {24.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
-            43.0 * double(s.samples) + 7.0 * double(s.rays)};
+    return {.bytes = 24.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
+            .flops = 43.0 * double(s.samples) + 7.0 * double(s.rays),
+            .transcendentals = 2.0 * double(s.samples)};
   }
 
   /// Coefficient of u in the bound of ray.h, a proven one: the lengths of the rays are in the magnitude, and so is what

@@ -30,10 +30,13 @@ struct FrequencyBwd {
 
   static bool valid(const Shape& s) { return FrequencyFwd::valid(s); }
 
-  /// 4 bytes in and 4 out a coordinate, 8 in an octave; the sine with its cosine and five operations an octave.
+  /// 4 bytes in and 4 out a coordinate, 8 in an octave; the sine with its cosine, which is one transcendental, and
+  /// five operations an octave.
   static Cost cost(const Shape& s) {
     const double values = double(s.n) * double(s.dim);
-    return {values * (8 + 8 * double(s.octaves)), 29 * values * double(s.octaves)};
+    return {.bytes = values * (8 + 8 * double(s.octaves)),
+            .flops = 29 * values * double(s.octaves),
+            .transcendentals = values * double(s.octaves)};
   }
 
   /// Sine and cosine err by 9u (frequency_fwd), products by 3u, a sum of 2·octaves terms by one u each.

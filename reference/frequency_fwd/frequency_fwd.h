@@ -33,10 +33,13 @@ struct FrequencyFwd {
 
   static bool valid(const Shape& s) { return s.n >= 0 && s.dim >= 1 && s.octaves >= 1 && s.octaves <= 16; }
 
-  /// 4 bytes in a coordinate and 8 out an octave. A sine with its cosine counts as 24 operations.
+  /// 4 bytes in a coordinate and 8 out an octave. A sine with its cosine counts as 24 operations, and as one
+  /// transcendental.
   static Cost cost(const Shape& s) {
     const double values = double(s.n) * double(s.dim);
-    return {values * (4 + 8 * double(s.octaves)), 24 * values * double(s.octaves)};
+    return {.bytes = values * (4 + 8 * double(s.octaves)),
+            .flops = 24 * values * double(s.octaves),
+            .transcendentals = values * double(s.octaves)};
   }
 
   /// pi·r in float for |r| <= 1 errs by 2u·pi, sine and cosine by 1 ulp = 2u at most.

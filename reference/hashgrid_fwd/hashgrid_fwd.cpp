@@ -136,7 +136,8 @@ Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
           .flops = flops,
           .gathers = points * lines,
           .entry_bytes = s.features == 1 ? 4.0 : 8.0,
-          .tables = std::move(tables)};
+          .tables = std::move(tables),
+          .table_bytes = 4 * table_passes * touched};
 }
 
 void hashgrid_march(const HashgridShape& s, float* positions, Generator& random) {

@@ -34,7 +34,8 @@ std::vector<HashgridLevel> hashgrid_levels(const HashgridShape& shape);
 
 /// Compulsory traffic, arithmetic and random reads of one direction; shared by both contracts. A random read is a cache
 /// line of a large level: corners that share a line, and levels that a nearer cache holds, are not counted, so that the
-/// ceiling of random reads is one that cannot be passed by being clever about lines.
+/// ceiling of random reads is one that cannot be passed by being clever about lines. The table's bytes are counted as
+/// moved entry by entry.
 Cost hashgrid_cost(const HashgridShape& shape, double table_passes);
 
 bool hashgrid_valid(const HashgridShape& shape);

@@ -34,10 +34,14 @@ struct MlpBwd {
 
   /// x, d_y and weights read, d_x written, d_weights read and written. Twice the forward's arithmetic: one
   /// product for the gradient of the weights, one for that of the inputs, in each layer. What a variant
-  /// spends on computing the hidden activations again is its own choice and not counted.
+  /// spends on computing the hidden activations again is its own choice and not counted. The derivative of the
+  /// logistic function, y(1 - y), has an exponential and a division an output.
   static Cost cost(const Shape& s) {
-    const double n = double(s.n), weights = double(s.weights());
-    return {.bytes = 4 * (n * double(2 * s.in + s.out) + 3 * weights), .flops = 4 * weights * n};
+    const double n = double(s.n), weights = double(s.weights()), curves = n * double(s.out * s.logistic);
+    return {.bytes = 4 * (n * double(2 * s.in + s.out) + 3 * weights),
+            .flops = 4 * weights * n,
+            .transcendentals = curves,
+            .divisions = curves};
   }
 
   /// Longest sum behind one unit's gradient, with room for the few roundings of the logistic's derivative.

@@ -54,10 +54,13 @@ struct MlpFwd {
   }
 
   /// x and the weights read once, y written once; two operations a weight and sample. Comparisons with zero
-  /// and the logistic function (out of them a sample) are left out.
+  /// are left out. The logistic function is one exponential and one division an output.
   static Cost cost(const Shape& s) {
-    const double n = double(s.n), weights = double(s.weights());
-    return {.bytes = 4 * (n * double(s.in + s.out) + weights), .flops = 2 * weights * n};
+    const double n = double(s.n), weights = double(s.weights()), curves = n * double(s.out * s.logistic);
+    return {.bytes = 4 * (n * double(s.in + s.out) + weights),
+            .flops = 2 * weights * n,
+            .transcendentals = curves,
+            .divisions = curves};
   }
 
   /// The longest sum, and room for the roundings of the logistic function (see the reference).

@@ -30,8 +30,11 @@ struct OpacityEntropyFwd {
     visit("loss", args.loss, Role::output, Draw::real, {args.shape.rays});
   }
 
-  /// 4 bytes in and 4 out; a logarithm counts as 16 operations.
-  static Cost cost(const Shape& s) { return {8.0 * double(s.rays), 18.0 * double(s.rays)}; }
+  /// 4 bytes in and 4 out; a logarithm counts as 16 operations, and as one transcendental.
+  static Cost cost(const Shape& s) {
+    const double rays = double(s.rays);
+    return {.bytes = 8 * rays, .flops = 18 * rays, .transcendentals = rays};
+  }
 
   /// o errs by u, which moves o·ln o by u·o·(|ln o| + 1); the logarithm by 2u of itself, the product by u.
   static double terms(const Shape&) { return 4; }

@@ -41,7 +41,10 @@ struct SoftmaxXentBwd {
   /// gradient, a division and a subtraction a row.
   static Cost cost(const Shape& s) {
     const double n = double(s.n), c = double(s.c);
-    return {.bytes = 8 * n * c + 12 * n, .flops = 12 * n * c + 14 * n};
+    return {.bytes = 8 * n * c + 12 * n,
+            .flops = 12 * n * c + 14 * n,
+            .transcendentals = n * c + n,
+            .divisions = n};
   }
 
   static double terms(const Shape& s) { return SoftmaxXentFwd::terms(s); }

@@ -41,10 +41,11 @@ struct SoftmaxXentFwd {
   static bool valid(const Shape& s) { return s.n >= 0 && s.c >= 1 && s.c < (int64_t{1} << 31); }
 
   /// Logits and labels read, losses written. A logit is compared, subtracted, raised (8 operations: the
-  /// argument's reduction and a polynomial) and added; a row adds a logarithm and two sums.
+  /// argument's reduction and a polynomial) and added; a row adds a logarithm and two sums. Transcendental are an
+  /// exponential a logit and a logarithm a row.
   static Cost cost(const Shape& s) {
     const double n = double(s.n), c = double(s.c);
-    return {.bytes = 4 * n * c + 8 * n, .flops = 11 * n * c + 12 * n};
+    return {.bytes = 4 * n * c + 8 * n, .flops = 11 * n * c + 12 * n, .transcendentals = n * c + n};
   }
 
   /// Roundings of a sum of c exponentials, each with up to 8 behind it, in a few partial sums that are scaled

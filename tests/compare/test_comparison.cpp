@@ -100,6 +100,28 @@ TEST(Comparison, AnotherDayIsNoRegression) {
   EXPECT_EQ(exit_code_of(result), 0);
 }
 
+// Which resource binds is measured: a run that another one bound says nothing about how fast the first one was.
+TEST(Comparison, AnotherCeilingIsNoAnchor) {
+  Recording fresh = make({.seed = 2});
+  for (Row& r : fresh.rows) {
+    r.ceiling = "transcendental f32";
+    for (double& s : r.shares) s *= 3;
+  }
+  const CompareResult other = compare_runs(make({}), fresh);
+  EXPECT_EQ(other.count(Verdict::same), 4) << change_text(other, {});
+  for (const Change& c : other.changes) {
+    EXPECT_FALSE(c.anchor.starts_with("ceiling")) << c.anchor;
+    EXPECT_EQ(c.machine, 0) << c.variant;
+  }
+  // Of some sessions is enough, and only these count.
+  for (Row& r : fresh.rows)
+    if (r.session > 10) {
+      r.ceiling = "fma f32";
+      for (double& s : r.shares) s /= 3;
+    }
+  for (const Change& c : compare_runs(make({}), fresh).changes) EXPECT_NEAR(c.machine, 0, 0.3) << c.variant;
+}
+
 TEST(Comparison, OneSlowerRungIsNamedAndTheOthersAreNot) {
   const CompareResult result = compare_runs(make({}), make(slower("cpu.02_loop_order", 1.10)));
   EXPECT_EQ(change_of(result, "cpu.02_loop_order").judgement.verdict, Verdict::slower);

@@ -5,11 +5,19 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <utility>
+
 #include "harness/core/buffers.h"
 #include "harness/records/rows.h"
 #include "harness/timing/bench.h"
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/machine.h"
+#include "harness/timing/statistics.h"
+#include "tests/timing/bench_ops.h"
 
 namespace klab {
 namespace {
@@ -38,40 +46,144 @@ TEST(Ceiling, LevelsByFootprint) {
   EXPECT_EQ(level_of(m, 20 << 10, Cache::cold, 1), 4);
 }
 
-TEST(Ceiling, AnOpsLimitChoosesItsRoof) {
+/// The roof of that kind; work 0 where the op does not need it.
+Roof roof_of(const LabOp& op, const BenchShape& shape, CeilingKind kind) {
+  for (const Roof& roof : roofs_of(op, shape, 1))
+    if (roof.ceiling.kind == kind) return roof;
+  return {};
+}
+
+std::vector<std::string> names_of_roofs(const LabOp& op, const BenchShape& shape) {
+  std::vector<std::string> names;
+  for (const Roof& roof : roofs_of(op, shape, 1)) names.push_back(name_of(roof.ceiling));
+  return names;
+}
+
+TEST(Ceiling, AnOpsResourcesAreItsRoofs) {
+  using Names = std::vector<std::string>;
   LabOp op = one_in_one_out();
   const BenchShape far{.name = "cold", .shape = {1000}, .cache = Cache::cold};
-  op.limit = "fma";
-  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "fma f32");
-  EXPECT_EQ(roof_of(op, far, 1).work, 1000);
-  op.limit = "copy";
-  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "copy memory");
-  EXPECT_EQ(roof_of(op, far, 1).work, 8000);
-  EXPECT_EQ(name_of(roof_of(op, {.name = "hot", .shape = {1000}}, 1).ceiling), "copy L1");
-  op.limit = "read";
-  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "read memory");
-  op.limit = "wishes";
-  EXPECT_THROW(roof_of(op, far, 1), std::invalid_argument);
+  EXPECT_TRUE(roofs_of(op, far, 1).empty()) << "its traffic is unknown";
+  op.traffic = Traffic::copy;
+  EXPECT_EQ(names_of_roofs(op, far), (Names{"fma f32", "copy memory"}));
+  EXPECT_EQ(roof_of(op, far, CeilingKind::fma_f32).work, 1000);
+  EXPECT_EQ(roof_of(op, far, CeilingKind::copy).work, 8000);
+  EXPECT_EQ(names_of_roofs(op, {.name = "hot", .shape = {1000}}), (Names{"fma f32", "copy L1"}));
+  op.traffic = Traffic::read;
+  EXPECT_EQ(names_of_roofs(op, far), (Names{"fma f32", "read memory"}));
+  op.traffic = Traffic::update;
+  EXPECT_EQ(names_of_roofs(op, far), (Names{"fma f32", "update memory"}));
+  op.op.cost = [](ShapeView shape) {
+    const double n = double(shape[0]);
+    return Cost{.bytes = 8 * n, .transcendentals = 2 * n, .divisions = 3 * n, .roots = n};
+  };
+  EXPECT_EQ(names_of_roofs(op, far),
+            (Names{"transcendental f32", "division f32", "root f32", "update memory"}));
+  EXPECT_EQ(roof_of(op, far, CeilingKind::transcendental).work, 2000);
+  EXPECT_EQ(roof_of(op, far, CeilingKind::division).work, 3000);
+  EXPECT_EQ(roof_of(op, far, CeilingKind::root).work, 1000);
+  EXPECT_TRUE(roofs_of(op, {.name = "none", .shape = {0}}, 1).empty()) << "nothing to do";
   ASSERT_NE(find_op("vector_add"), nullptr);
-  EXPECT_EQ(name_of(roof_of(*find_op("vector_add"), far, 1).ceiling), "copy 2:1 memory")
+  EXPECT_EQ(names_of_roofs(*find_op("vector_add"), far), (Names{"fma f32", "copy 2:1 memory"}))
       << "two reads for each write";
   ASSERT_NE(find_op("adam"), nullptr);
-  EXPECT_EQ(
-      name_of(roof_of(*find_op("adam"), {.name = "cold", .shape = {1000, 2, 0}, .cache = Cache::cold}, 1)
-                  .ceiling),
-      "update memory")
+  EXPECT_EQ(names_of_roofs(*find_op("adam"), {.name = "cold", .shape = {1000, 2, 0}, .cache = Cache::cold}),
+            (Names{"fma f32", "division f32", "root f32", "update memory"}))
       << "written where it was read";
-  op.limit = "update";
-  EXPECT_EQ(name_of(roof_of(op, far, 1).ceiling), "update memory");
   ASSERT_NE(find_op("hashgrid_fwd"), nullptr);
   const BenchShape grid{.name = "hot", .shape = {1000, 3, 16, 2, 19, 16, 2048, 0}};
-  const Roof reads = roof_of(*find_op("hashgrid_fwd"), grid, 1);
+  const Roof reads = roof_of(*find_op("hashgrid_fwd"), grid, CeilingKind::gather8);
   EXPECT_EQ(reads.ceiling.working_set, (1 << 19) * 8) << "the largest level's table";
   ASSERT_EQ(reads.ceiling.tables.size(), 6U) << "five coarse levels, and the others are of one size";
   EXPECT_EQ(reads.ceiling.tables.front(), (TableShare{(1 << 12) * 8, 1.0 / 16}));
   EXPECT_EQ(reads.ceiling.tables.back().bytes, (1 << 19) * 8);
   EXPECT_NEAR(reads.ceiling.tables.back().share, 11.0 / 16, 1e-12);
   EXPECT_NEAR(reads.work, 1000 * 16 * 4.5 * 8, 1e-6) << "4.5 lines a point and level";
+  EXPECT_EQ(roof_of(*find_op("hashgrid_fwd"), grid, CeilingKind::copy).work, 1000 * 4 * (3 + 32))
+      << "positions and features move in order, the table does not";
+}
+
+/// What a contract's text says it needs, beside the bytes that all move.
+struct Needs {
+  const char* op;
+  std::vector<CeilingKind> kinds;
+};
+
+class EveryOp : public testing::Test {
+ protected:
+  static constexpr CeilingKind kFma = CeilingKind::fma_f32, kExp = CeilingKind::transcendental,
+                               kDivision = CeilingKind::division, kRoot = CeilingKind::root,
+                               kGather = CeilingKind::gather8;
+  const std::vector<Needs> needs_ = {{"vector_add", {kFma}},
+                                     {"host_vector_add", {kFma}},
+                                     {"window_sum", {kFma}},
+                                     {"transpose", {}},
+                                     {"compact", {}},
+                                     {"softmax_xent_fwd", {kFma, kExp}},
+                                     {"softmax_xent_bwd", {kFma, kExp, kDivision}},
+                                     {"matmul", {kFma}},
+                                     {"matmul_bwd", {kFma}},
+                                     {"adam", {kFma, kDivision, kRoot}},
+                                     {"hashgrid_fwd", {kFma, kGather}},
+                                     {"hashgrid_bwd", {kFma, kGather}},
+                                     {"sh_fwd", {kFma}},
+                                     {"sh_bwd", {kFma}},
+                                     {"frequency_fwd", {kFma, kExp}},
+                                     {"frequency_bwd", {kFma, kExp}},
+                                     {"mlp_fwd", {kFma, kExp, kDivision}},
+                                     {"mlp_bwd", {kFma, kExp, kDivision}},
+                                     {"ray_march", {kDivision}},
+                                     {"composite_fwd", {kFma, kExp}},
+                                     {"composite_bwd", {kFma, kExp}},
+                                     {"composite_loss_fwd", {kFma, kExp}},
+                                     {"composite_loss_bwd", {kFma, kExp}},
+                                     {"pixel_loss_fwd", {kFma}},
+                                     {"pixel_loss_bwd", {kFma}},
+                                     {"distortion_fwd", {kFma}},
+                                     {"distortion_bwd", {kFma}},
+                                     {"opacity_entropy_fwd", {kFma, kExp}},
+                                     {"opacity_entropy_bwd", {kFma, kExp}}};
+};
+
+TEST_F(EveryOp, HasWorkInTheResourcesThatItsContractNames) {
+  for (const Lab& lab : labs())
+    for (const LabOp& op : lab.ops) {
+      const auto known = std::ranges::find(needs_, op.op.name, &Needs::op);
+      ASSERT_NE(known, needs_.end()) << op.op.name << " is not in this test's list";
+      EXPECT_NE(op.traffic, Traffic::unknown) << op.op.name;
+      std::set<CeilingKind> found;
+      for (const BenchShape& shape : op.bench)
+        for (const Roof& roof : roofs_of(op, shape, 1)) {
+          EXPECT_GT(roof.work, 0) << op.op.name;
+          found.insert(roof.ceiling.kind);
+        }
+      int in_order = 0;
+      for (const CeilingKind kind : kMemoryCeilings)
+        if (kind != CeilingKind::gather4 && kind != CeilingKind::gather8) in_order += int(found.erase(kind));
+      EXPECT_GT(in_order, 0) << op.op.name << " moves bytes";
+      EXPECT_EQ(found, std::set<CeilingKind>(known->kinds.begin(), known->kinds.end())) << op.op.name;
+    }
+}
+
+TEST(Ceiling, TheLargestTimeBinds) {
+  // So many divisions that nothing else can bind, then so few that the bytes do.
+  LabOp op = lab_op<Only>();
+  op.traffic = Traffic::copy;
+  const Variant v = variant<Only>("01_x", [](const Only::Args<float>& x) { right(x); });
+  const Variant* list[] = {&v};
+  const BenchShape shape{.name = "small", .shape = {4096}};
+  op.op.cost = [](ShapeView s) { return Cost{.bytes = 8.0 * double(s[0]), .divisions = 1e9}; };
+  const Ladder many = bench(op, shape, list, quick_options());
+  EXPECT_EQ(many.ceiling, "division f32");
+  EXPECT_EQ(many.ceiling_work, 1e9);
+  ASSERT_EQ(many.resources.size(), 2U);
+  EXPECT_GT(many.resources[0].seconds, many.resources[1].seconds);
+  EXPECT_FALSE(many.ceiling_per_second.empty());
+  op.op.cost = [](ShapeView s) { return Cost{.bytes = 8.0 * double(s[0]), .divisions = 1}; };
+  const Ladder few = bench(op, shape, list, quick_options());
+  EXPECT_TRUE(few.ceiling.starts_with("copy")) << few.ceiling;
+  ASSERT_EQ(few.resources.size(), 2U);
+  EXPECT_EQ(few.resources[1].ceiling, "division f32");
 }
 
 TEST(Ceiling, RooflineIsTheLowerOfTwo) {
@@ -88,6 +200,14 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
     // No processor runs more than two 512-bit multiply-adds a cycle, nor much above 6 GHz.
     EXPECT_LE(f32->per_second, 2 * 16 * 2 * 6.5e9 * threads);
     EXPECT_GT(f32->per_second, 1e8);
+    for (const CeilingKind kind : {CeilingKind::transcendental, CeilingKind::division, CeilingKind::root}) {
+      const Ceiling* values = c.find(kind, 0, threads);
+      ASSERT_NE(values, nullptr);
+      EXPECT_GT(values->per_second, 1e7) << name_of(kind);
+      // A value takes at least two instructions of those whose peak is known: two FLOP each. Twice is for noise.
+      EXPECT_LT(values->per_second, 2 * f32->per_second / 4) << name_of(kind);
+      EXPECT_FALSE(values->method.empty());
+    }
     for (const CeilingKind kind : {CeilingKind::read, CeilingKind::copy, CeilingKind::copy_2_to_1,
                                    CeilingKind::update, CeilingKind::gather4, CeilingKind::gather8}) {
       const Ceiling* memory = c.find(kind, 4, threads);
@@ -99,6 +219,78 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   }
   EXPECT_EQ(&c, &ceilings()) << "measured once a process";
   EXPECT_FALSE(c.not_measured.empty());
+}
+
+TEST(Ceiling, LoopsMakeTheValuesThatTheyAreNamedFor) {
+  constexpr int64_t kValues = 1024;
+  Buffer memory(8 * kValues, 0);
+  float *in = memory.as<float>(), *out = in + kValues;
+  struct Expected {
+    CeilingLoop loop;
+    double (*value)(double);
+    float from, to;
+    double error;  // relative
+  };
+  const auto exponential = [](double x) { return std::exp(x); };
+  const auto reciprocal = [](double x) { return 1 / x; };
+  const auto root = [](double x) { return std::sqrt(x); };
+  for (const Expected& e : {Expected{CeilingLoop::exp_f32, exponential, -80, 80, 4e-7},
+                            Expected{CeilingLoop::divide_f32, reciprocal, 1, 2, 1e-7},
+                            Expected{CeilingLoop::divide_estimate, reciprocal, 1, 2, 5e-7},
+                            Expected{CeilingLoop::root_f32, root, 1, 2, 1e-7},
+                            Expected{CeilingLoop::root_estimate, root, 1, 2, 5e-7}}) {
+    for (int64_t i = 0; i < kValues; ++i) {
+      in[i] = e.from + (e.to - e.from) * float(i) / float(kValues);
+      out[i] = -1;
+    }
+    const double work = run_ceiling_loop(e.loop, memory.as<std::byte>(), 8 * kValues, 3, nullptr);
+    EXPECT_EQ(work, 3 * kValues) << "a value for each argument a repeat";
+    for (int64_t i = 0; i < kValues; ++i) {
+      const double expected = e.value(double(in[i]));
+      ASSERT_NEAR(out[i], expected, e.error * expected) << int(e.loop) << " of " << in[i];
+    }
+  }
+}
+
+/// Values per second of a plain loop over an array, the fastest of several tries.
+template <class Function>
+double plain_rate(Function f) {
+  constexpr int kValues = 1024, kRepeats = 200;
+  std::vector<float> in(kValues), out(kValues);
+  for (int i = 0; i < kValues; ++i) in[size_t(i)] = 1 + float(i) / kValues;
+  double best = 0;
+  for (int attempt = 0; attempt < 9; ++attempt) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int r = 0; r < kRepeats; ++r) {
+      asm volatile("" : : "r"(in.data()), "r"(out.data()) : "memory");
+      for (size_t i = 0; i < kValues; ++i) out[i] = f(in[i]);
+    }
+    asm volatile("" : : "r"(out.data()) : "memory");
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, double(kValues) * kRepeats / spent.count());
+  }
+  return best;
+}
+
+// Two figures of one moment, one of them with a margin of two: what holds up the one holds up the other.
+TEST(Ceiling, APlainLoopDoesNotPassTheCeilingOfValues) {
+  const auto ceiling_of = [](CeilingKind kind) {
+    CeilingSampler sampler({.kind = kind, .level = 0, .working_set = 8192, .threads = 1});
+    double best = 0;
+    for (int i = 0; i < 9; ++i) best = std::max(best, sampler.sample(0.002));
+    return best;
+  };
+  EXPECT_GT(2 * ceiling_of(CeilingKind::transcendental), plain_rate([](float x) { return std::exp(x); }));
+  EXPECT_GT(2 * ceiling_of(CeilingKind::division), plain_rate([](float x) { return 1 / x; }));
+  EXPECT_GT(2 * ceiling_of(CeilingKind::root), plain_rate([](float x) { return std::sqrt(x); }));
+}
+
+TEST(Ceiling, UnitsFollowFromNames) {
+  EXPECT_EQ(giga_unit_of("fma f32"), "GFLOP/s");
+  EXPECT_EQ(giga_unit_of("transcendental f32"), "Gvalues/s");
+  EXPECT_EQ(giga_unit_of("root f32"), "Gvalues/s");
+  for (const char* bytes : {"copy 2:1 memory", "gather 8 B L1 to L3", "read L2", ""})
+    EXPECT_EQ(giga_unit_of(bytes), "GB/s") << bytes;
 }
 
 TEST(Ceiling, AnUpdateLeavesWhatWasThere) {
@@ -134,6 +326,7 @@ struct MadeUp {
     }
     ladder.ceiling = "copy memory";
     ladder.ceiling_work = 12000;
+    ladder.resources = {{"copy memory", 4e-6}, {"fma f32", 1e-7}};
     for (int round = 0; round < 9; ++round) ladder.ceiling_per_second.push_back(12000 / (4e-6 * (1 + round)));
   }
 };
@@ -196,6 +389,30 @@ TEST(RowsOf, AboveTheCeilingIsAnErrorAndAtItIsNot) {
   Ladder faster = m.ladder;
   for (double& t : faster.series[1].seconds) t /= 1.2;
   EXPECT_EQ(rows_of(*m.lab, faster, this_machine())[1].error, "above its ceiling: measurement error");
+}
+
+TEST(RowsOf, FarBelowEveryCeilingIsLatency) {
+  MadeUp m;
+  const auto text = [&] {
+    const auto rows = rows_of(*m.lab, m.ladder, this_machine());
+    std::vector<const Row*> list;
+    for (const Row& r : rows) list.push_back(&r);
+    EXPECT_EQ(no_limit_binds(list), !latency_text(list).empty());
+    return latency_text(list);
+  };
+  EXPECT_EQ(text(), "") << "the fastest rung is near its ceiling";
+  const size_t fastest = m.ladder.series.size() - 1;
+  double share = 0.5;  // of the first rung, halved time by time
+  for (size_t i = 0; i < fastest; ++i) share *= 2;
+  m.ladder.ceiling_work *= 0.06 / share;
+  EXPECT_EQ(text(), "no throughput limit binds: latency (the fastest rung has 6 % of copy memory)");
+  const auto known = std::exchange(m.ladder.resources, {});
+  EXPECT_EQ(text(), "") << "another resource may bind";
+  m.ladder.resources = known;
+  m.ladder.ceiling_work *= 0.11 / 0.06;
+  EXPECT_EQ(text(), "");
+  m.ladder.ceiling.clear();
+  EXPECT_EQ(text(), "") << "nothing to compare with";
 }
 
 TEST(RowsOf, PredictionsAreJudgedByTheInterval) {

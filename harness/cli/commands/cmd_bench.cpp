@@ -192,7 +192,7 @@ int run(const Options& o) {
     wrong = wrong || any_wrong(rows);
     const bool any = std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.seconds.empty(); });
     if (!ladder.complete && !any) break;
-    if (!o.json) fmt::print("\n{}", ladder_text(*task.what.op, ladder, rows));
+    if (!o.json) fmt::print("\n{}", ladder_text(ladder, rows));
     std::fflush(stdout);
     recording.rows.insert(recording.rows.end(), rows.begin(), rows.end());
     done += ladder.complete ? 1 : 0;

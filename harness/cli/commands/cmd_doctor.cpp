@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/ladder_text.h"
 #include "harness/cli/tools.h"
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
 #include "harness/simt/occupancy.h"
+#include "harness/timing/ceilings.h"
 #include "harness/timing/line_trip.h"
 #include "harness/timing/machine.h"
 
@@ -161,6 +163,7 @@ int run(bool json) {
                 {"gpu_missing", why_not_on_gpu().empty() ? Json() : Json(why_not_on_gpu())},
                 {"kernels_with_known_registers", kernel_resources().size()},
                 {"line_trip_ns", line_ns > 0 ? Json(line_ns) : Json()},
+                {"ceilings", Json::parse(to_json(ceilings()).dump())},
                 {"load", {{"busy", load.busy}, {"stolen", load.stolen}}},
                 {"programs", as_json(programs)},
                 {"libraries", as_json(libraries)},
@@ -169,6 +172,8 @@ int run(bool json) {
     return exit_ok;
   }
   print_machine(machine, gpu, load, line_ns);
+  fmt::print("\n{}", ceilings_text(ceilings(), 1));
+  if (machine.threads > 1) fmt::print("{}", ceilings_text(ceilings(), machine.threads));
   print_tools("Programs", programs);
   print_tools("Libraries", libraries);
   if (!hints.empty()) fmt::print("\n{}\n", inked("Advice", Ink::bold));
@@ -176,14 +181,15 @@ int run(bool json) {
   return exit_ok;
 }
 
-KLAB_COMMAND({.name = "doctor",
-              .summary = "What is here: processor, compilers, GPU, libraries, and what is missing",
-              .details = "",
-              .setup = [](CLI::App& app) -> std::function<int()> {
-                auto json = std::make_shared<bool>(false);
-                app.add_flag("--json", *json, "for programs");
-                return [json] { return run(*json); };
-              }});
+KLAB_COMMAND(
+    {.name = "doctor",
+     .summary = "What is here: processor and its ceilings, compilers, GPU, libraries, and what is missing",
+     .details = "",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto json = std::make_shared<bool>(false);
+       app.add_flag("--json", *json, "for programs");
+       return [json] { return run(*json); };
+     }});
 
 }  // namespace
 }  // namespace klab::doctor_command

@@ -75,7 +75,10 @@ Json as_json(const Lab& lab) {
   j["lesson"] =
       std::filesystem::exists(source_root() / lesson_path(lab.id)) ? Json(lesson_path(lab.id)) : Json();
   for (const LabOp& op : lab.ops) {
-    Json o = {{"name", op.op.name}, {"dims", op.op.dims}, {"limit", op.limit}, {"sizes", Json::array()}};
+    Json o = {{"name", op.op.name},
+              {"dims", op.op.dims},
+              {"traffic", name_of(op.traffic)},
+              {"sizes", Json::array()}};
     o["forward"] = op.op.forward.empty() ? Json() : Json(op.op.forward);
     for (const BenchShape& b : op.bench)
       o["sizes"].push_back({{"name", b.name},

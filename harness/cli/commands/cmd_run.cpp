@@ -148,7 +148,7 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
     if (!ladder.complete && std::ranges::all_of(rows, [](const Row& r) { return r.seconds.empty(); })) return;
     failed = failed || any_wrong(rows);
     shown.rows.insert(shown.rows.end(), rows.begin(), rows.end());
-    fmt::print("{}", ladder_text(op, ladder, rows));
+    fmt::print("{}", ladder_text(ladder, rows));
     std::fflush(stdout);
   }
   failed = failed || any_wrong(counted);

@@ -41,6 +41,10 @@ class Profile {
     calls.cost = one;
     calls.cost.bytes += before.bytes;
     calls.cost.flops += before.flops;
+    calls.cost.table_bytes += before.table_bytes;
+    calls.cost.transcendentals += before.transcendentals;
+    calls.cost.divisions += before.divisions;
+    calls.cost.roots += before.roots;
     calls.cost.gathers += before.gathers;
   }
   const std::map<std::string, Calls>& calls() const { return calls_; }

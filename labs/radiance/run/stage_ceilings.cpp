@@ -9,16 +9,15 @@
 namespace klab {
 namespace {
 
-/// visit(stage, seconds, calls, op, roof) for each stage that is one op and whose lab names a limit.
+/// visit(stage, seconds, cost, roof) for each resource of each stage that is one op and is compared with ceilings.
 template <class Visit>
 void each_roof(const Profile& profile, int threads, Visit&& visit) {
   for (const auto& [stage, calls] : profile.calls()) {
     const auto spent = profile.seconds().find(stage);
     const LabOp* op = find_op(calls.op);
-    if (spent == profile.seconds().end() || !(spent->second > 0) || op == nullptr || op->limit.empty())
-      continue;
-    visit(stage, spent->second, calls, *op,
-          roof_of(*op, {.name = stage, .shape = calls.shape, .cache = Cache::hot}, threads));
+    if (spent == profile.seconds().end() || !(spent->second > 0) || op == nullptr) continue;
+    const BenchShape shape{.name = stage, .shape = calls.shape, .cache = Cache::hot};
+    for (const Roof& roof : roofs_of(*op, shape, threads)) visit(stage, spent->second, calls.cost, roof);
   }
 }
 
@@ -35,7 +34,7 @@ StageCeilings::StageCeilings(int threads) : threads_(threads) {}
 StageCeilings::~StageCeilings() = default;
 
 void StageCeilings::sample(const Profile& profile) {
-  each_roof(profile, threads_, [&](const auto&, double, const auto&, const LabOp&, const Roof& roof) {
+  each_roof(profile, threads_, [&](const std::string&, double, const Cost&, const Roof& roof) {
     auto& known = known_[name_of(roof.ceiling)];
     if (known == nullptr) known = std::make_unique<Known>(roof.ceiling);
     if (std::exchange(known->last, samples_) != samples_)
@@ -47,16 +46,14 @@ void StageCeilings::sample(const Profile& profile) {
 std::map<std::string, StageCeiling> StageCeilings::shares(const Profile& profile) const {
   std::map<std::string, StageCeiling> result;
   each_roof(profile, threads_,
-            [&](const std::string& stage, double seconds, const Profile::Calls& calls, const LabOp& op,
-                const Roof& roof) {
+            [&](const std::string& stage, double seconds, const Cost& cost, const Roof& roof) {
               const auto known = known_.find(name_of(roof.ceiling));
               if (known == known_.end()) return;
-              const Cost& cost = calls.cost;
-              const double work = roof.flops             ? cost.flops
-                                  : op.limit == "gather" ? cost.gathers * cost.entry_bytes
-                                                         : cost.bytes;
               const double per_second = median(known->second->samples);
-              if (per_second > 0) result[stage] = {known->first, work / seconds / per_second};
+              if (!(per_second > 0)) return;
+              const double share = work_of(roof.ceiling.kind, cost) / seconds / per_second;
+              StageCeiling& most = result[stage];
+              if (share > most.share) most = {known->first, share};
             });
   return result;
 }

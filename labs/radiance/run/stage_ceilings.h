@@ -10,7 +10,7 @@
 namespace klab {
 
 struct StageCeiling {
-  std::string name;  // "fma f32", "gather 8 B L3"
+  std::string name;  // of the resource that binds: "fma f32", "transcendental f32", "gather 8 B L3"
   double share = 0;  // of it that the stage reached, over all its calls
 };
 
@@ -20,11 +20,11 @@ class StageCeilings {
  public:
   explicit StageCeilings(int threads);
   ~StageCeilings();
-  /// A sample of each ceiling that the lab names of an op that is a stage of its own. About ten milliseconds each, some more
-  /// for a ceiling that is new.
+  /// A sample of the ceiling of each resource that an op needs that is a stage of its own. About ten milliseconds each, some
+  /// more for a ceiling that is new; stages share them.
   void sample(const Profile& profile);
   int samples() const { return samples_; }
-  /// For each of these stages: its ceiling, the median of the samples, and the stage's share of it.
+  /// For each of these stages the resource of which it reached the largest share, by the median of the samples.
   std::map<std::string, StageCeiling> shares(const Profile& profile) const;
 
  private:
