@@ -82,8 +82,8 @@ class CallTimes {
 };
 
 /// A short interleaved measurement, operands hot: random inputs of the contract, a few rounds, of which the fastest counts,
-/// since other programs can only add time. A variant whose single call takes more than twice the fastest one's time may
-/// come back as infinity.
+/// since other programs can only add time. A variant that takes several times as long as the fastest one is timed
+/// once, or comes back as infinity.
 CallTimes::Measured measure_calls(const std::string& op, const std::vector<int64_t>& shape,
                                   std::span<const Variant* const> variants);
 
