@@ -93,7 +93,7 @@ void CallTimes::read_recorded() {
       for (size_t at = row.shape.find('='); at != std::string::npos; at = row.shape.find('=', at + 1))
         shape.push_back(std::strtoll(row.shape.c_str() + at + 1, nullptr, 10));
       if (shape.size() != op->op.dims.size() || shape_text(op->op, shape) != row.shape) continue;
-      recorded_.times.push_back({row.variant, shape, row.threads, median(row.seconds)});
+      recorded_.times.push_back({current_id(row.variant), shape, row.threads, median(row.seconds)});
     }
   } catch (const std::exception& e) {
     recorded_.times.clear();
