@@ -24,6 +24,9 @@
 //   static bool valid(const Shape&) which shapes are legal (default: every dimension >= 0).
 //   static void arrange(const Args<float>&, Generator&)
 //                                   rewrites drawn inputs that must obey a rule (sorted, in range, off a kink).
+//   static constexpr std::array optional = {"table_half"};
+//                                   inputs that only those variants read which name them in VariantSpec::needs; to all
+//                                   others the caller may give a null pointer, and `klab check` does.
 //   static constexpr bool tensors_on_host = true;
 //                                   CUDA variants are given memory of the host too, and copy by themselves.
 #pragma once

@@ -38,7 +38,7 @@ Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::v
       offsets_(std::move(offsets)),
       guard_(guard),
       tensors_(specs, Tensors::View::variant, offsets_),
-      call_(variant.bind(shape, tensors_.pointers())) {}
+      call_(variant.bind(shape, given_to(variant, specs, tensors_.pointers()))) {}
 
 namespace {
 

@@ -24,6 +24,7 @@ struct TensorSpec {
   Draw draw = Draw::real;
   Dims dims;
   Element element = Element::f32;  // of the variants' view; where f32, the reference sees f64
+  bool optional = false;           // null for variants that do not need it
 };
 
 struct Op {
@@ -96,6 +97,15 @@ constexpr Element element_of() {
 }
 }  // namespace detail
 
+/// Whether only variants that say so read that tensor.
+template <class Contract>
+bool is_optional([[maybe_unused]] std::string_view tensor) {
+  if constexpr (requires { Contract::optional; })
+    for (const char* name : Contract::optional)
+      if (tensor == name) return true;
+  return false;
+}
+
 /// Forgets the contract.
 template <class Contract>
 Op make_op() {
@@ -117,11 +127,12 @@ Op make_op() {
     std::vector<TensorSpec> list;
     typename Contract::template Args<float> args{};
     args.shape = shape_of<Contract>(shape);
-    Contract::tensors(args,
-                      [&](std::string_view name, auto& pointer, Role role, Draw draw, const Dims& dims) {
-                        using T = std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>;
-                        list.push_back({std::string(name), role, draw, dims, detail::element_of<T>()});
-                      });
+    Contract::tensors(
+        args, [&](std::string_view name, auto& pointer, Role role, Draw draw, const Dims& dims) {
+          using T = std::remove_pointer_t<std::remove_reference_t<decltype(pointer)>>;
+          list.push_back(
+              {std::string(name), role, draw, dims, detail::element_of<T>(), is_optional<Contract>(name)});
+        });
     return list;
   };
   op.cost = [](ShapeView shape) { return Contract::cost(shape_of<Contract>(shape)); };

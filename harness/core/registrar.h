@@ -72,6 +72,8 @@ struct VariantSpec {
   Numerics numerics;
   /// Block sizes inside; the check adds sizes one below, at and above each.
   std::initializer_list<int64_t> tiles;
+  /// Which of the contract's optional tensors it reads. The others are null pointers.
+  std::initializer_list<const char*> needs;
   Claimed expect;
   PaysAt when;  // branches only
   /// What this rung was called before, rungs that are now part of it among them, the latest name last: "07_carry", or the
@@ -109,6 +111,8 @@ struct Registration {
   std::string_view parent, forward;
   Numerics numerics;
   std::initializer_list<int64_t> tiles;
+  std::initializer_list<const char*> needs;
+  std::span<const char* const> optional;  // the contract's: what `needs` may name
   Claimed expect;
   PaysAt when;
   std::initializer_list<std::string_view> was;
@@ -116,8 +120,8 @@ struct Registration {
 };
 
 /// Adds to the registry. Another form of a CUDA variant joins the first. A second variant of an id, a former name that is
-/// another variant's name or former name, or a file whose folder is not that of its contract ends the program, naming the
-/// files.
+/// another variant's name or former name, a file whose folder is not that of its contract, or a need of a tensor that the
+/// contract does not call optional ends the program, naming the files.
 void register_variant(const Registration& registration);
 
 template <class Contract, Form form = this_form>
@@ -125,9 +129,11 @@ struct Registrar {
   Registrar(const char* file, int line, const VariantSpec<Contract>& s) {
     std::string_view forward;
     if constexpr (requires { typename Contract::Forward; }) forward = Contract::Forward::name;
+    std::span<const char* const> optional;
+    if constexpr (requires { Contract::optional; }) optional = Contract::optional;
     register_variant({file, line, form, Contract::name, forward, reinterpret_cast<Untyped>(s.run),
                       reinterpret_cast<Untyped>(s.supported), s.parent, s.forward, s.numerics, s.tiles,
-                      s.expect, s.when, s.was, s.peer, s.pinned});
+                      s.needs, optional, s.expect, s.when, s.was, s.peer, s.pinned});
   }
 };
 

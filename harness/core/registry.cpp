@@ -134,6 +134,16 @@ void register_variant(const Registration& r) {
   v.forward = rung_of(r.forward_contract, r.forward);
   v.numerics = r.numerics;
   v.tiles = r.tiles;
+  for (const char* tensor : r.needs) {
+    v.needs.emplace_back(tensor);
+    if (std::ranges::find(r.optional, v.needs.back()) != r.optional.end()) continue;
+    std::fprintf(stderr,
+                 "klab: %s:%d needs '%s', which is no optional tensor of %s.\nName it in the contract's "
+                 "`optional`, or "
+                 "leave it out: what is not optional is always given.\n",
+                 r.file, r.line, tensor, v.op.c_str());
+    std::exit(2);
+  }
   v.expect = {r.expect.shape, r.expect.over_parent};
   v.when = {r.when.shape, std::string(r.when.because)};
   for (const std::string_view old : r.was)
@@ -143,6 +153,7 @@ void register_variant(const Registration& r) {
   v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
     return supported ? op_of(op).supported(supported, shape, host) : std::string();
   };
+  if (r.form == Form::cpu) v.function = r.run;
   Variant::Bind Variant::*slot = r.form == Form::cpu           ? &Variant::bind
                                  : r.form == Form::host        ? &Variant::host
                                  : r.form == Form::host_traced ? &Variant::host_traced
@@ -192,6 +203,15 @@ std::vector<const Variant*> variants_of(const std::string& op, const std::string
   for (const Variant& v : variants())
     if (v.op == op && (backend.empty() || v.backend == backend)) found.push_back(&v);
   return found;
+}
+
+std::vector<void*> given_to(const Variant& variant, std::span<const TensorSpec> specs,
+                            std::span<void* const> pointers) {
+  std::vector<void*> given(pointers.begin(), pointers.end());
+  for (size_t k = 0; k < specs.size(); ++k)
+    if (specs[k].optional && std::ranges::find(variant.needs, specs[k].name) == variant.needs.end())
+      given[k] = nullptr;
+  return given;
 }
 
 const Variant* naive_of(const Variant& variant) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/op.h"
 #include "harness/core/variant.h"
 
 namespace klab {
@@ -28,6 +29,11 @@ const Variant& trunk_of(const Variant& variant);
 /// What ladders are sorted by where they are shown: each rung of the trunk, and behind it the branches that hang there.
 /// An id that no variant has stands for itself.
 std::string place_in_ladder(const std::string& id);
+
+/// The pointers that a variant is given: null for optional tensors that it does not need, so that one which reads them all
+/// the same is found out by whoever calls it so, not by its first user.
+std::vector<void*> given_to(const Variant& variant, std::span<const TensorSpec> specs,
+                            std::span<void* const> pointers);
 
 /// The first rung of a variant's own ladder: the naive one that speedups are counted from.
 const Variant* naive_of(const Variant& variant);

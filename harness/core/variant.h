@@ -34,6 +34,7 @@ struct Variant {
   std::string forward;  // id, or empty
   Numerics numerics;
   std::vector<int64_t> tiles;
+  std::vector<std::string> needs;  // optional tensors of the contract that it reads
   Expect expect;
   Branch when;
   std::vector<std::string> was;  // ids it had before, the latest last
@@ -43,6 +44,8 @@ struct Variant {
   /// Ties shape and pointers (in the contract's order) into something to call. The pointers must outlive it.
   using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;
   Bind bind;  // pointers of the host
+  /// VariantSpec<Contract>::run of a CPU variant; null for all others. klab::call() gives it its type back.
+  Untyped function = nullptr;
   /// CUDA variants: the forms the file was compiled in, each called with pointers of its device. The host executor
   /// (harness/simt) has two, one of them with every access watched; then there is the GPU.
   Bind host, host_traced, device;

@@ -74,12 +74,12 @@ int64_t GpuTensors::bytes() const {
 
 void GpuTensors::upload(std::span<void* const> host) {
   for (size_t k = 0; k < specs_.size(); ++k)
-    if (const size_t n = bytes_of(specs_[k]); n > 0) put(pointers_[k], host[k], n);
+    if (const size_t n = bytes_of(specs_[k]); n > 0 && host[k] != nullptr) put(pointers_[k], host[k], n);
 }
 
 void GpuTensors::download(std::span<void* const> host) const {
   for (size_t k = 0; k < specs_.size(); ++k)
-    if (const size_t n = bytes_of(specs_[k]); n > 0) take(host[k], pointers_[k], n);
+    if (const size_t n = bytes_of(specs_[k]); n > 0 && host[k] != nullptr) take(host[k], pointers_[k], n);
 }
 
 void GpuTensors::require_fences() const {
@@ -108,7 +108,10 @@ std::function<void()> gpu_bind(const std::string& id, ShapeView shape, std::span
   if (!variant->device) throw std::logic_error(id + " was not compiled for a GPU");
   const LabOp& op = *find_op(variant->op);
   auto tensors = std::make_shared<GpuTensors>(*device, op, shape, place_of(op, *variant));
-  return [device, tensors, call = variant->device(shape, tensors->pointers()),
+  std::vector<void*> given(tensors->pointers().begin(), tensors->pointers().end());
+  for (size_t k = 0; k < given.size(); ++k)
+    if (pointers[k] == nullptr) given[k] = nullptr;  // an optional tensor that the variant does not need
+  return [device, tensors, call = variant->device(shape, given),
           host = std::vector<void*>(pointers.begin(), pointers.end())] {
     tensors->upload(host);
     call();

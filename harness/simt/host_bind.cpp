@@ -25,11 +25,14 @@ class HostRun {
     if (on_host_) return;
     // As far off a cache line as the caller's: a variant is told by its pointers what it may load at once.
     for (size_t k = 0; k < specs_.size(); ++k)
-      device_.push_back(device_alloc_off(size_t(bytes(specs_[k])), specs_[k].name.c_str(),
-                                         reinterpret_cast<uintptr_t>(host_[k]) % 64));
+      device_.push_back(host_[k] == nullptr
+                            ? nullptr  // not given: a variant that reads it all the same is found out
+                            : device_alloc_off(size_t(bytes(specs_[k])), specs_[k].name.c_str(),
+                                               reinterpret_cast<uintptr_t>(host_[k]) % 64));
   }
   ~HostRun() {
-    for (void* p : device_) device_free(p);
+    for (void* p : device_)
+      if (p != nullptr) device_free(p);
   }
   HostRun(const HostRun&) = delete;
   HostRun& operator=(const HostRun&) = delete;
@@ -39,13 +42,14 @@ class HostRun {
     if (on_host_) return call(traced);
     for (size_t k = 0; k < specs_.size(); ++k) {
       const auto n = size_t(bytes(specs_[k]));
-      if (n == 0) continue;
+      if (n == 0 || device_[k] == nullptr) continue;
       // An output is copied too, since the caller has filled it with a pattern; for the kernel it is undefined.
       std::memcpy(device_[k], host_[k], n);
       mark_defined(device_[k], n, specs_[k].role != Role::output);
     }
     call(traced);
     for (size_t k = 0; k < specs_.size(); ++k) {
+      if (device_[k] == nullptr) continue;
       const auto n = size_t(bytes(specs_[k]));
       if (n > 0) std::memcpy(host_[k], device_[k], n);
       if (const std::string broken = guards_broken(*allocation_at(device_[k])); !broken.empty())

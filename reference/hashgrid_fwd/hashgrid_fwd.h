@@ -48,6 +48,7 @@ struct HashgridFwd {
   static constexpr std::string_view name = "hashgrid_fwd";
   static constexpr std::array dims = {"n",          "dim",  "levels", "features",
                                       "log2_table", "base", "finest", "coherent"};
+  static constexpr std::array optional = {"table_half"};
   using Shape = HashgridShape;
 
   template <class T>
@@ -55,8 +56,7 @@ struct HashgridFwd {
     Shape shape;
     const T* positions;          // [dim, n] f32, input, in [0, 1]
     const T* table;              // [entries, features] f32, input, entries of all levels one after the other
-    const uint16_t* table_half;  // [entries, features] f16 bits, input: the same table; only the rungs with
-                                 // "half" in their name read it, the others may be given a null pointer
+    const uint16_t* table_half;  // [entries, features] f16 bits, input: the same table; optional
     T* features;                 // [levels*features, n] f32, written (=)
   };
 

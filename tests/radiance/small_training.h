@@ -18,6 +18,22 @@ inline Config small_config() {
   return c;
 }
 
+/// The calls of a step with every term of the loss.
+inline std::vector<PlannedCall> small_calls() {
+  Config c = small_config();
+  c.opacity_entropy = c.distortion = c.total_variation = c.depth = 1;
+  return training_calls(c, 1);
+}
+
+/// "best" is measured once in a process; nothing is read from or left in the user's cache.
+inline const Plan& small_plan(const std::string& name = "best") {
+  static std::map<std::string, Plan> plans;
+  static CallTimes times;
+  const auto calls = small_calls();
+  if (!plans.contains(name)) plans.emplace(name, Plan::named(name, calls, times));
+  return plans.at(name);
+}
+
 inline const Scene& small_scene() {
   static const Scene scene = built_in_scene({.downscale = 16});
   return scene;

@@ -11,6 +11,7 @@
 
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/train/trainer.h"
+#include "tests/radiance/small_training.h"
 
 namespace klab {
 namespace {
@@ -229,7 +230,7 @@ TEST_F(Folder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
   config.log2_table = 8;
   config.grid = 16;
   config.batch_samples = 1024;
-  Trainer trainer(scene, config, Plan::named("best"), 1);
+  Trainer trainer(scene, config, small_plan(), 1);
   for (int i = 0; i < 5; ++i) {
     const StepReport report = trainer.step(0);
     EXPECT_EQ(report.samples, 0);

@@ -8,7 +8,7 @@ namespace klab {
 namespace {
 
 TEST(StageCeilings, AreSampledWhileTheRunGoesOn) {
-  Trainer trainer(small_scene(), small_config(), Plan::named("best"), 1);
+  Trainer trainer(small_scene(), small_config(), small_plan(), 1);
   StageCeilings ceilings(2);
   ceilings.sample(trainer.profile());  // nothing was called yet
   EXPECT_TRUE(ceilings.shares(trainer.profile()).empty());

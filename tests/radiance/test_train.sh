@@ -6,6 +6,7 @@ klab=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
 fail() { echo "FAILED: $*"; exit 1; }
 cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
@@ -14,9 +15,15 @@ J
 train=("$klab" train built-in --downscale 12 --config small.json --threads 2)
 score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
 
-# The same seed and threads: the same bytes, whatever the plan's threads did in between.
-"${train[@]}" --steps 100 --out first >/dev/null 2>&1
-"${train[@]}" --steps 100 --out second >/dev/null 2>&1
+# The same seed, threads and plan: the same bytes, whatever the plan's threads did in between. The plan says what it is,
+# one line for each op, and is kept.
+"${train[@]}" --steps 100 --out first >first.txt 2>&1
+grep -Eq '^plan +ray_march +cpu\..*fastest of [0-9]+ at [0-9]+ rays \((measured now|recorded)\)' first.txt ||
+  { cat first.txt; fail "does not say how the plan was chosen"; }
+(($(grep -cE '^(plan| +)  .*(fastest of|the only one)' first.txt) == 11)) || { cat first.txt; fail "not a line an op"; }
+"${train[@]}" --steps 100 --plan first/plan.json --out second >second.txt 2>&1
+grep -q 'by the plan first/plan.json' second.txt || { cat second.txt; fail "does not say that the plan was given"; }
+cmp first/plan.json second/plan.json || fail "the plan that was used is not the one that was given"
 cmp first/model.safetensors second/model.safetensors || fail "two runs of one seed differ"
 "${train[@]}" --steps 100 --seed 2 --out third >/dev/null 2>&1
 ! cmp -s first/model.safetensors third/model.safetensors || fail "another seed gave the same model"
@@ -39,6 +46,16 @@ grep -q '^resumed' resumed.txt || fail "did not say that it resumed"
 a=$(score whole) b=$(score killed)
 awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.3 && d > -0.3 && a > 15) }' ||
   fail "PSNR $a without, $b with kills"
+
+# What is resumed keeps its plan, unless told otherwise.
+echo '{"adam": "adam.cpu.01_naive", "sh_fwd": "sh_fwd.cpu.01_naive"}' >plan.json
+"${train[@]}" --steps 20 --plan plan.json --out kept >/dev/null 2>&1
+cp kept/plan.json before.json
+"$klab" train --resume kept --steps 40 --threads 2 >kept.txt 2>&1 || { cat kept.txt; fail "cannot resume"; }
+cmp kept/plan.json before.json || fail "the resumed run took another plan"
+grep -q 'adam .*cpu.01_naive .*of the checkpoint' kept.txt || { cat kept.txt; fail "not the checkpoint's plan"; }
+"$klab" train --resume kept --steps 60 --threads 2 --plan naive >/dev/null 2>&1
+grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' kept/plan.json || fail "--plan is not heeded when resuming"
 
 # A signal asks for an orderly end: saved, evaluated, exit code 130.
 "${train[@]}" --seconds 60 --out stopped >stopped.txt 2>&1 & pid=$!
@@ -72,6 +89,21 @@ refused 'is a file' built-in --downscale 12 --out a_file
 refused 'a_file/below' built-in --downscale 12 --out a_file/below
 refused 'no_such_folder' no_such_folder --out no3
 refused 'checkpoint' --resume first_missing
+# Plans that cannot be run: before the scene is read (there is none), by every command that takes one.
+touch no.png
+for plan in '04_half_table reads the tensor table_half;hashgrid_fwd.cpu.04_half_table' \
+  'is written for CUDA;hashgrid_fwd.cuda.02_level_major' 'did you mean hashgrid_fwd.cpu.01_naive;hashgrid_fwd.cpu.01_niave'; do
+  echo "{\"hashgrid_fwd\": \"${plan#*;}\"}" >bad.json
+  refused "${plan%;*}" no_such_folder --plan bad.json --out no3
+  for other in 'eval first no_such_folder' 'render first --out no4' 'fit-image no.png'; do
+    code=0
+    # shellcheck disable=SC2086
+    "$klab" $other --plan bad.json >out.txt 2>&1 || code=$?
+    [[ $code == 2 ]] || { cat out.txt; fail "exit code $code for: $other with $plan"; }
+    grep -q -- "${plan%;*}" out.txt || { cat out.txt; fail "$other does not say '${plan%;*}'"; }
+  done
+done
+[[ ! -e no4 ]] || fail "a refused render left a folder"
 mkdir locked && chmod 555 locked
 if ! touch locked/probe 2>/dev/null; then refused 'locked' built-in --downscale 12 --out locked/run; fi
 for left in no1 no2 no3; do [[ ! -e $left ]] || fail "$left was made by a run that was refused"; done

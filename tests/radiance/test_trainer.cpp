@@ -29,7 +29,7 @@ std::vector<float> all_parameters(const Model& model) {
 }
 
 TEST(Trainer, LearnsTheBuiltInScene) {
-  const Plan plan = Plan::named("best");
+  const Plan& plan = small_plan();
   Trainer trainer(small_scene(), small_config(), plan, 1);
   const double before = evaluate(trainer.averaged(), plan, small_scene().test).psnr;
   for (int i = 0; i < 400; ++i) trainer.step(i / 400.0);
@@ -40,7 +40,7 @@ TEST(Trainer, LearnsTheBuiltInScene) {
 }
 
 TEST(Trainer, SameSeedSameModel) {
-  const Plan plan = Plan::named("best");
+  const Plan& plan = small_plan();
   std::vector<float> first;
   for (int run = 0; run < 2; ++run) {
     Trainer trainer(small_scene(), small_config(), plan, 7);
@@ -53,8 +53,8 @@ TEST(Trainer, SameSeedSameModel) {
 }
 
 TEST(Trainer, PlansAgree) {
-  Trainer best(small_scene(), small_config(), Plan::named("best"), 3);
-  Trainer naive(small_scene(), small_config(), Plan::named("naive"), 3);
+  Trainer best(small_scene(), small_config(), small_plan(), 3);
+  Trainer naive(small_scene(), small_config(), small_plan("naive"), 3);
   for (int i = 0; i < 5; ++i) {
     const double a = best.step(0).loss, b = naive.step(0).loss;
     // Rounding differs, and Adam's first steps turn the sign of tiny gradients into whole steps.
@@ -86,7 +86,7 @@ TEST(Trainer, GradientOfTheWholeStep) {
   plain.loss = "mse";
   const fs::path learned = temporary("learned.safetensors");
   {
-    Trainer trainer(small_scene(), plain, Plan::named("best"), 11);
+    Trainer trainer(small_scene(), plain, small_plan(), 11);
     for (int i = 0; i < 60; ++i) trainer.step(0);
     trainer.save(learned, {});
   }
@@ -98,7 +98,7 @@ TEST(Trainer, GradientOfTheWholeStep) {
     config.distortion = weight("distortion", 1);
     config.total_variation = weight("total_variation", 0.1);
     config.depth = weight("depth", 1);
-    Trainer trainer(small_scene(), config, Plan::named("best"), 11);
+    Trainer trainer(small_scene(), config, small_plan(), 11);
     trainer.restore(TensorFile(learned));
     auto& model = const_cast<Model&>(trainer.model());
     trainer.loss_and_gradient();
@@ -163,7 +163,7 @@ TEST(Trainer, CutRaysAreLeftOut) {
   crowded.max_samples_per_ray = 128;
   crowded.first_rays = 512;
   crowded.grid_every = 1 << 20;
-  Trainer trainer(small_scene(), crowded, Plan::named("best"), 1);
+  Trainer trainer(small_scene(), crowded, small_plan(), 1);
   const StepReport first = trainer.loss_and_gradient();
   EXPECT_LT(first.rays, 512);
   EXPECT_GT(first.rays, 0);
@@ -175,7 +175,7 @@ TEST(Trainer, CutRaysAreLeftOut) {
 
 // A picture in pieces from the front is the picture of whole rays.
 TEST(Trainer, PiecesMakeTheWholePicture) {
-  const Plan plan = Plan::named("best");
+  const Plan& plan = small_plan();
   Config config = small_config();
   config.steps_per_diagonal = 256;  // rays of many pieces
   Trainer trainer(small_scene(), config, plan, 2);
@@ -219,15 +219,15 @@ TEST(Trainer, PiecesMakeTheWholePicture) {
 TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
   Config config = small_config();
   config.batch_samples = 1024;
-  const auto rungs = measure_plans(small_scene(), config,
+  const auto rungs = measure_plans(small_scene(), config, small_plan("naive"), small_plan(),
                                    {.warm_steps = 40, .steps = 2, .seconds = 0, .rounds = 2}, {.seed = 4});
-  const Plan best = Plan::named("best"), naive = Plan::named("naive");
+  const Plan &best = small_plan(), &naive = small_plan("naive");
   ASSERT_GT(rungs.size(), 5U);
-  EXPECT_EQ(rungs.front().plan.choices(), naive.choices());
+  EXPECT_EQ(rungs.front().plan.ids(), naive.ids());
   for (size_t i = 1; i < rungs.size(); ++i) {
     int changed = 0;
-    for (const auto& [op, variant] : rungs[i].plan.choices())
-      changed += variant != rungs[i - 1].plan.choices().at(op);
+    for (const auto& [op, choice] : rungs[i].plan.choices())
+      changed += choice.variant != rungs[i - 1].plan.variant(op);
     EXPECT_EQ(changed, 1) << rungs[i].name;
   }
   for (const PlanRung& rung : rungs) {
@@ -237,7 +237,7 @@ TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
   }
   // Ops of the step end at their best rung; those of losses that this config leaves out stay as they are.
   for (const char* op : {"hashgrid_fwd", "hashgrid_bwd", "mlp_fwd", "mlp_bwd", "adam", "ray_march"})
-    EXPECT_EQ(rungs.back().plan.choices().at(op), best.choices().at(op)) << op;
+    EXPECT_EQ(rungs.back().plan.variant(op), best.variant(op)) << op;
   PlanRung wrong = rungs.back();
   wrong.losses[0] *= 1.001;
   EXPECT_GT(disagreement(wrong, rungs.front()), 1);
@@ -246,7 +246,7 @@ TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
 }
 
 TEST(Trainer, ResumesWhereItWas) {
-  const Plan plan = Plan::named("best");
+  const Plan& plan = small_plan();
   const fs::path file = temporary("checkpoint.safetensors");
   Trainer whole(small_scene(), small_config(), plan, 5);
   for (int i = 0; i < 12; ++i) whole.step(i / 30.0);
@@ -264,7 +264,7 @@ TEST(Trainer, ResumesWhereItWas) {
 }
 
 TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
-  const Plan plan = Plan::named("best");
+  const Plan& plan = small_plan();
   const fs::path file = temporary("model.safetensors");
   Trainer trainer(small_scene(), small_config(), plan, 5);
   trainer.step(0);
@@ -282,7 +282,7 @@ TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
   config.levels = 2;
   config.log2_table = 4;
   config.grid = 8;
-  Trainer trainer(small_scene(), config, Plan::named("best"), 5);
+  Trainer trainer(small_scene(), config, small_plan(), 5);
   trainer.step(0);
   trainer.save(file, {});
   const auto size = fs::file_size(file);
@@ -296,7 +296,7 @@ TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
 }
 
 TEST(Trainer, NotFiniteStopsNamingStepAndTensor) {
-  Trainer trainer(small_scene(), small_config(), Plan::named("best"), 5);
+  Trainer trainer(small_scene(), small_config(), small_plan(), 5);
   trainer.step(0);
   const_cast<Model&>(trainer.model()).of(Part::color)[3] = NAN;
   try {
@@ -328,25 +328,6 @@ TEST(Config, RoundTripAndErrors) {
   EXPECT_NE(message(R"({"levels": 4)").find("my.json"), std::string::npos);
   EXPECT_NE(message("[1]").find("object"), std::string::npos);
   EXPECT_NE(message(R"({"features": 3})").find("1, 2, 4 or 8"), std::string::npos);
-}
-
-TEST(Plan, RefusesWhatDoesNotExist) {
-  const fs::path file = temporary("plan.json");
-  const auto message = [&](const std::string& text) {
-    std::ofstream(file) << text;
-    try {
-      Plan::named(file.string());
-    } catch (const std::exception& e) {
-      return std::string(e.what());
-    }
-    return std::string("accepted");
-  };
-  EXPECT_NE(message(R"({"conv": "x"})").find("no op of the trainer"), std::string::npos);
-  EXPECT_NE(message(R"({"adam": "sh_fwd.cpu.01_naive"})").find("no variant of it"), std::string::npos);
-  EXPECT_NE(message("{").find("not valid JSON"), std::string::npos);
-  EXPECT_EQ(message(R"({"adam": "adam.cpu.01_naive"})"), "accepted");
-  EXPECT_THROW(Plan::named("no/such/plan.json"), std::runtime_error);
-  fs::remove(file);
 }
 
 TEST(Metrics, PsnrAndSsimOfKnownPictures) {

@@ -4,6 +4,7 @@
 
 #include "harness/cli/command.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -23,11 +24,16 @@ std::function<int()> setup_eval(CLI::App& app) {
   app.add_flag("--json", v->json, "print as JSON");
   return [v] {
     const Model model = Model::load(model_file(v->model));
+    const auto calls = render_calls(model.config, model.placement.cascades);
+    Plan::require(plan_ids(v->plan, calls), v->plan, calls);
     v->reading.seed = settings().seed;
     if (!v->json) v->reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
     const Scene scene = load_scene(v->scene, v->reading);
-    const Score score = evaluate(
-        model, Plan::named(v->plan), scene.test, [&](const View&, const Picture&, const ViewScore& s) {
+    CallTimes times = times_here();
+    const Plan plan = Plan::named(v->plan, calls, times);
+    if (!v->json) fmt::print("{}", plan.text());
+    const Score score =
+        evaluate(model, plan, scene.test, [&](const View&, const Picture&, const ViewScore& s) {
           if (!v->json) fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
         });
     if (v->json) {

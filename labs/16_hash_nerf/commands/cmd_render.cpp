@@ -7,6 +7,7 @@
 
 #include "harness/cli/command.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -51,7 +52,9 @@ void save_picture(const RenderValues& v, const Picture& p, const fs::path& file)
 
 int render(const RenderValues& v) {
   const Model model = Model::load(model_file(v.model));
-  Renderer renderer(model, Plan::named(v.plan));
+  const auto calls = render_calls(model.config, model.placement.cascades);
+  CallTimes times = times_here();
+  Renderer renderer(model, Plan::named(v.plan, calls, times));
   const fs::path folder = v.out;
   fs::create_directories(folder);
   if (v.view >= 0) {

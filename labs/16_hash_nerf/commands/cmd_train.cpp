@@ -4,6 +4,7 @@
 
 #include "harness/cli/command.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -13,14 +14,17 @@ std::function<int()> setup_train(CLI::App& app) {
     RunOptions run;
     double seconds = 0;
     int64_t steps = 0;
-    std::string config, out, resume;
+    std::string config, out, resume, plan;
     bool no_eval = false;
   };
   auto v = std::make_shared<Values>();
   app.add_option("scene", v->run.scene, "folder with transforms JSON, or \"built-in\" (default)");
   app.add_option("--seconds", v->seconds, "train for this long (default 60)")->check(CLI::PositiveNumber);
   app.add_option("--steps", v->steps, "train this many steps")->check(CLI::PositiveNumber);
-  app.add_option("--plan", v->run.plan, "best, naive, or a JSON file {\"op\": \"variant id\"}");
+  app.add_option(
+      "--plan", v->plan,
+      "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
+      "resumed runs keep theirs");
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
   app.add_option("--checkpoint", v->run.checkpoint_every, "seconds between checkpoints (default 30)")
@@ -45,7 +49,9 @@ std::function<int()> setup_train(CLI::App& app) {
     v->run.evaluate = !v->no_eval;
     v->run.resume = v->resume;
     v->run.seed = settings().seed;
-    return train(v->run);
+    if (!v->plan.empty()) v->run.plan = v->plan;
+    CallTimes times = times_here();
+    return train(v->run, times);
   };
 }
 

@@ -9,6 +9,7 @@
 #include "harness/cli/command.h"
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
+#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -23,9 +24,15 @@ struct Values {
 };
 
 int fit_image(Values& v) {
+  // Before the picture is read, by calls for one of the smallest size.
+  const auto calls_for = [&](int width, int height) {
+    return fit_calls(completed(v.fit, width, height), width, height);
+  };
+  Plan::require(plan_ids(v.plan, calls_for(1, 1)), v.plan, calls_for(1, 1));
   const Image image = downscale(load_image(v.file), v.downscale);
   v.fit.seed = settings().seed;
-  const Plan plan = Plan::named(v.plan);
+  CallTimes times = times_here();
+  const Plan plan = Plan::named(v.plan, calls_for(image.width, image.height), times);
   ImageFit fit(image, v.fit, plan);
   const int64_t pixels = int64_t(image.width) * image.height;
   if (!v.json)
@@ -34,6 +41,7 @@ int fit_image(Values& v) {
         "to 2^{} entries\n",
         v.file, image.width, image.height, double(pixels) * 1e-6, double(fit.parameters()) * 1e-6,
         double(fit.parameters()) / double(pixels), fit.log2_table());
+  if (!v.json) fmt::print("{}", plan.text());
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };

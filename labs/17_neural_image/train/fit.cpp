@@ -3,47 +3,78 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/field/random.h"
+#include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
 namespace klab {
 namespace {
 
-int64_t table_parameters(const FitOptions& o, int64_t finest, int64_t log2_table) {
-  return o.features * hashgrid_entries(hashgrid_levels({.n = 0,
-                                                        .dim = 2,
-                                                        .levels = o.levels,
-                                                        .features = o.features,
-                                                        .log2_table = log2_table,
-                                                        .base = o.base_resolution,
-                                                        .finest = finest}));
+// The finest level has about one cell for every two pixels along the longer side: finer ones would only learn the pixel
+// grid by heart.
+HashgridShape hash_shape(const FitOptions& o, int width, int height, int64_t n) {
+  return {.n = n,
+          .dim = 2,
+          .levels = o.levels,
+          .features = o.features,
+          .log2_table = o.log2_table,
+          .base = o.base_resolution,
+          .finest = std::max<int64_t>(o.base_resolution, std::max(width, height) / 2),
+          .coherent = 0};
+}
+
+MlpFwd::Shape mlp_shape(const FitOptions& o, int64_t n) {
+  return {.n = n, .in = o.levels * o.features, .width = o.width, .hidden = o.hidden, .out = 3, .logistic = 0};
+}
+
+int64_t table_parameters(const FitOptions& o, int width, int height) {
+  return o.features * hashgrid_entries(hashgrid_levels(hash_shape(o, width, height, 0)));
 }
 
 }  // namespace
 
-ImageFit::ImageFit(const Image& image, const FitOptions& options, const Plan& plan)
-    : image_(image), options_(options), plan_(plan) {
-  // The finest level has about one cell for every two pixels along the longer side: finer ones would only
-  // learn the pixel grid by heart.
-  finest_ = std::max<int64_t>(options_.base_resolution, std::max(image.width, image.height) / 2);
-  const int64_t pixels = int64_t(image.width) * image.height;
-  if (options_.log2_table == 0) {
-    options_.log2_table = 8;
-    const int64_t networks = mlp_weights(mlp_shape(0));
-    while (options_.log2_table < 24 &&
-           table_parameters(options_, finest_, options_.log2_table + 1) + networks <= pixels / 4)
-      ++options_.log2_table;
+FitOptions completed(const FitOptions& options, int width, int height) {
+  FitOptions o = options;
+  if (o.log2_table > 0) return o;
+  const int64_t pixels = int64_t(width) * height, networks = mlp_shape(o, 0).weights();
+  for (o.log2_table = 8; o.log2_table < 24; ++o.log2_table) {
+    FitOptions larger = o;
+    ++larger.log2_table;
+    if (table_parameters(larger, width, height) + networks > pixels / 4) break;
   }
-  table_ = Array<float>(table_parameters(options_, finest_, options_.log2_table));
-  weights_ = Array<float>(mlp_weights(mlp_shape(0)));
+  return o;
+}
+
+std::vector<PlannedCall> fit_calls(const FitOptions& o, int width, int height) {
+  const std::string pixels = fmt::format("{} pixels", o.batch);
+  const HashgridShape hash = hash_shape(o, width, height, o.batch);
+  const MlpFwd::Shape mlp = mlp_shape(o, o.batch);
+  const PixelLossFwd::Shape loss = {.n = o.batch, .kind = 0};
+  std::vector<PlannedCall> calls = {planned<HashgridFwd>(hash, pixels),  planned<MlpFwd>(mlp, pixels),
+                                    planned<PixelLossFwd>(loss, pixels), planned<PixelLossBwd>(loss, pixels),
+                                    planned<MlpBwd>(mlp, pixels),        planned<HashgridBwd>(hash, pixels)};
+  for (const auto& more :
+       {adam_calls(table_parameters(o, width, height), o.features), adam_calls(mlp.weights(), mlp.weights())})
+    calls.insert(calls.end(), more.begin(), more.end());
+  return calls;
+}
+
+ImageFit::ImageFit(const Image& image, const FitOptions& options, const Plan& plan)
+    : image_(image), options_(completed(options, image.width, image.height)), plan_(plan) {
+  const MlpFwd::Shape mlp = mlp_shape(options_, 0);
+  table_ = Array<float>(table_parameters(options_, image.width, image.height));
+  weights_ = Array<float>(mlp.weights());
   const Draws table(options_.seed, 0, 200);
   for (int64_t i = 0; i < table_.size(); ++i) table_[i] = 2e-4F * (table.unit(uint64_t(i)) - 0.5F);
-  xavier_uniform(mlp_shape(0), options_.seed, 201, weights_.data());
+  xavier_uniform(mlp, options_.seed, 201, weights_.data());
   table_state_ = OptimizerState(table_.size(), options_.features);
   weights_state_ = OptimizerState(weights_.size(), weights_.size());
   const int64_t n = options_.batch;
@@ -57,20 +88,19 @@ ImageFit::ImageFit(const Image& image, const FitOptions& options, const Plan& pl
   d_loss_ = Array<float>(n);
 }
 
-std::array<int64_t, 8> ImageFit::hash_shape(int64_t n) const {
-  return {n,       2, options_.levels, options_.features, options_.log2_table, options_.base_resolution,
-          finest_, 0};
-}
-std::array<int64_t, 6> ImageFit::mlp_shape(int64_t n) const {
-  return {n, options_.levels * options_.features, options_.width, options_.hidden, 3, 0};
-}
-
 void ImageFit::evaluate(int64_t n) {
   profile_.time("hashgrid_fwd", [&] {
-    plan_.run("hashgrid_fwd", hash_shape(n), {positions_.data(), table_.data(), nullptr, features_.data()});
+    plan_.run<HashgridFwd>({.shape = hash_shape(options_, image_.width, image_.height, n),
+                            .positions = positions_.data(),
+                            .table = table_.data(),
+                            .table_half = nullptr,
+                            .features = features_.data()});
   });
   profile_.time("mlp_fwd", [&] {
-    plan_.run("mlp_fwd", mlp_shape(n), {features_.data(), weights_.data(), rgb_.data()});
+    plan_.run<MlpFwd>({.shape = mlp_shape(options_, n),
+                       .x = features_.data(),
+                       .weights = weights_.data(),
+                       .y = rgb_.data()});
   });
 }
 
@@ -89,22 +119,32 @@ double ImageFit::step(double progress) {
   });
   evaluate(n);
   double loss = 0;
-  const std::array<int64_t, 2> loss_shape = {n, 0};
+  const PixelLossFwd::Shape loss_shape = {.n = n, .kind = 0};
   profile_.time("loss", [&] {
     std::fill_n(d_loss_.data(), n, 1.0F / float(n));
-    plan_.run("pixel_loss_fwd", loss_shape, {rgb_.data(), target_.data(), loss_.data()});
-    plan_.run("pixel_loss_bwd", loss_shape, {rgb_.data(), target_.data(), d_loss_.data(), d_rgb_.data()});
+    plan_.run<PixelLossFwd>(
+        {.shape = loss_shape, .prediction = rgb_.data(), .target = target_.data(), .loss = loss_.data()});
+    plan_.run<PixelLossBwd>({.shape = loss_shape,
+                             .prediction = rgb_.data(),
+                             .target = target_.data(),
+                             .d_loss = d_loss_.data(),
+                             .d_prediction = d_rgb_.data()});
     for (int64_t i = 0; i < n; ++i) loss += loss_[i];
   });
   if (!std::isfinite(loss)) throw std::runtime_error(fmt::format("step {}: the loss is not finite", step_));
   profile_.time("mlp_bwd", [&] {
-    plan_.run("mlp_bwd", mlp_shape(n),
-              {features_.data(), weights_.data(), d_rgb_.data(), d_features_.data(),
-               weights_state_.gradient.data()});
+    plan_.run<MlpBwd>({.shape = mlp_shape(options_, n),
+                       .x = features_.data(),
+                       .weights = weights_.data(),
+                       .d_y = d_rgb_.data(),
+                       .d_x = d_features_.data(),
+                       .d_weights = weights_state_.gradient.data()});
   });
   profile_.time("hashgrid_bwd", [&] {
-    plan_.run("hashgrid_bwd", hash_shape(n),
-              {positions_.data(), d_features_.data(), table_state_.gradient.data()});
+    plan_.run<HashgridBwd>({.shape = hash_shape(options_, image_.width, image_.height, n),
+                            .positions = positions_.data(),
+                            .d_features = d_features_.data(),
+                            .d_table = table_state_.gradient.data()});
   });
   profile_.time("adam", [&] {
     AdamSettings adam;

@@ -2,7 +2,6 @@
 // whole pipeline of lab 16, made of the same operations.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
 
@@ -27,6 +26,12 @@ struct FitOptions {
   uint64_t seed = 1;
 };
 
+/// The options for a picture, with what they leave open: the size of the table.
+FitOptions completed(const FitOptions& options, int width, int height);
+
+/// The calls of one step, for a plan. The options are completed ones.
+std::vector<PlannedCall> fit_calls(const FitOptions& options, int width, int height);
+
 class ImageFit {
  public:
   /// The image and the plan must outlive it. Throws std::invalid_argument for options that make no model.
@@ -46,14 +51,10 @@ class ImageFit {
 
  private:
   void evaluate(int64_t n);
-  std::array<int64_t, 8> hash_shape(int64_t n) const;
-  std::array<int64_t, 6> mlp_shape(int64_t n) const;
-
   const Image& image_;
   FitOptions options_;
   const Plan& plan_;
   Profile profile_;
-  int64_t finest_;
   int64_t step_ = 0;
   Array<float> table_, weights_;
   OptimizerState table_state_, weights_state_;

@@ -11,6 +11,11 @@ constexpr int64_t kFirst = 8, kMost = 16;  // samples of a ray in the first piec
 
 }  // namespace
 
+std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times) {
+  return shading_calls(config, cascades, kRays, kRays * kFirst,
+                       std::max(kMarched, config.max_samples_per_ray), times);
+}
+
 Renderer::Renderer(const Model& model, Plan plan)
     : model_(model),
       plan_(std::move(plan)),

@@ -10,6 +10,9 @@
 
 namespace klab {
 
+/// The calls that pictures of a model are made of, for a plan.
+std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times = 1);
+
 struct Picture {
   int width = 0, height = 0;
   std::vector<float> rgb;      // [height, width, 3], sRGB-encoded as trained, not clipped

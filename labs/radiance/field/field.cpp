@@ -1,5 +1,7 @@
 #include "labs/radiance/field/field.h"
 
+#include "reference/sh_fwd/sh_fwd.h"
+
 namespace klab {
 
 Field::Field(const Model& model, const Plan& plan, Profile& profile, int64_t capacity)
@@ -17,15 +19,24 @@ int64_t Field::bytes_of(const Model& model, int64_t capacity) {
 
 void Field::density(const float* table, const float* weights, const float* positions, int64_t n,
                     float* features, float* geometry) const {
-  profile_.run("hashgrid_fwd", plan_, "hashgrid_fwd", model_.hash_shape(n),
-               {positions, table, nullptr, features});
-  profile_.run("mlp_fwd density", plan_, "mlp_fwd", model_.density_shape(n), {features, weights, geometry});
+  profile_.run<HashgridFwd>("hashgrid_fwd", plan_,
+                            {.shape = model_.hash_shape(n),
+                             .positions = positions,
+                             .table = table,
+                             .table_half = nullptr,
+                             .features = features});
+  profile_.run<MlpFwd>("mlp_fwd density", plan_,
+                       {.shape = model_.density_shape(n), .x = features, .weights = weights, .y = geometry});
 }
 
 void Field::color(const float* weights, const float* directions, int64_t n) {
-  const std::array<int64_t, 2> sh = {n, model_.config.sh_degree};
-  profile_.time("sh_fwd", [&] { plan_.run("sh_fwd", sh, {directions, color_input()}); });
-  profile_.run("mlp_fwd color", plan_, "mlp_fwd", model_.color_shape(n), {color_input(), weights, rgb()});
+  profile_.time("sh_fwd", [&] {
+    plan_.run<ShFwd>({.shape = {.n = n, .degree = model_.config.sh_degree},
+                      .directions = directions,
+                      .basis = color_input()});
+  });
+  profile_.run<MlpFwd>("mlp_fwd color", plan_,
+                       {.shape = model_.color_shape(n), .x = color_input(), .weights = weights, .y = rgb()});
 }
 
 }  // namespace klab

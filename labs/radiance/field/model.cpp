@@ -7,7 +7,6 @@
 
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/field/random.h"
-#include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {
 namespace {
@@ -17,27 +16,47 @@ struct Layer {
   int64_t to, from;
 };
 
-std::vector<Layer> layers_of(const char* name, const std::array<int64_t, 6>& mlp) {
-  const auto [n, in, width, hidden, out, logistic] = mlp;
+std::vector<Layer> layers_of(const char* name, const MlpFwd::Shape& mlp) {
   std::vector<Layer> layers;
-  for (int64_t l = 0; l <= hidden; ++l)
-    layers.push_back({fmt::format("{}.{}", name, l), l == hidden ? out : width, l == 0 ? in : width});
+  for (int64_t l = 0; l < mlp.layers(); ++l)
+    layers.push_back({fmt::format("{}.{}", name, l), mlp.to(l), mlp.from(l)});
   return layers;
 }
 
-int64_t finest(const Config& c, int cascades) { return c.finest_resolution << (cascades - 1); }
-
 int64_t entries_of(const Config& c, int cascades) {
-  return hashgrid_entries(hashgrid_levels({.n = 0,
-                                           .dim = 3,
-                                           .levels = c.levels,
-                                           .features = c.features,
-                                           .log2_table = c.log2_table,
-                                           .base = c.base_resolution,
-                                           .finest = finest(c, cascades)}));
+  return hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0)));
 }
 
 }  // namespace
+
+HashgridShape hash_shape(const Config& c, int cascades, int64_t n) {
+  return {.n = n,
+          .dim = 3,
+          .levels = c.levels,
+          .features = c.features,
+          .log2_table = c.log2_table,
+          .base = c.base_resolution,
+          .finest = c.finest_resolution << (cascades - 1),
+          .coherent = 1};
+}
+
+MlpFwd::Shape density_shape(const Config& c, int64_t n) {
+  return {.n = n,
+          .in = c.levels * c.features,
+          .width = c.width,
+          .hidden = c.density_hidden,
+          .out = c.geometry_features,
+          .logistic = 0};
+}
+
+MlpFwd::Shape color_shape(const Config& c, int64_t n) {
+  return {.n = n,
+          .in = c.sh_degree * c.sh_degree + c.geometry_features,
+          .width = c.width,
+          .hidden = c.color_hidden,
+          .out = 3,
+          .logistic = 1};
+}
 
 Model::Model(const Config& c, const Placement& p) : config(c), placement(p) {
   parameters[size_t(Part::table)] = Array<float>(table_entries() * c.features);
@@ -46,24 +65,8 @@ Model::Model(const Config& c, const Placement& p) : config(c), placement(p) {
   occupancy = Array<uint8_t>(p.cascades * c.grid * c.grid * c.grid / 8);
 }
 
-std::array<int64_t, 8> Model::hash_shape(int64_t n) const {
-  return {n,
-          3,
-          config.levels,
-          config.features,
-          config.log2_table,
-          config.base_resolution,
-          finest(config, placement.cascades),
-          1};
-}
-std::array<int64_t, 6> Model::density_shape(int64_t n) const {
-  return {n, encoded(), config.width, config.density_hidden, config.geometry_features, 0};
-}
-std::array<int64_t, 6> Model::color_shape(int64_t n) const {
-  return {n, color_in(), config.width, config.color_hidden, 3, 1};
-}
-int64_t Model::density_weights() const { return mlp_weights(density_shape(0)); }
-int64_t Model::color_weights() const { return mlp_weights(color_shape(0)); }
+int64_t Model::density_weights() const { return density_shape(0).weights(); }
+int64_t Model::color_weights() const { return color_shape(0).weights(); }
 int64_t Model::table_entries() const { return entries_of(config, placement.cascades); }
 
 void Model::initialize(uint64_t seed) {

@@ -8,6 +8,8 @@
 #include "labs/radiance/field/memory.h"
 #include "labs/radiance/field/tensor_file.h"
 #include "labs/radiance/scene/scene.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
 
@@ -26,6 +28,11 @@ struct Placement {
 enum class Part { table, density, color };
 inline constexpr std::array kParts = {Part::table, Part::density, Part::color};
 
+/// Shapes of the encoding and of the two networks for n points; `cascades` of the scene set the finest level.
+HashgridShape hash_shape(const Config& config, int cascades, int64_t n);
+MlpFwd::Shape density_shape(const Config& config, int64_t n);
+MlpFwd::Shape color_shape(const Config& config, int64_t n);
+
 struct Model {
   Config config;
   Placement placement;
@@ -41,10 +48,9 @@ struct Model {
   int64_t density_weights() const;
   int64_t color_weights() const;
   int64_t table_entries() const;
-  /// Shapes in the order of the dims of hashgrid_fwd and mlp_fwd.
-  std::array<int64_t, 8> hash_shape(int64_t n) const;
-  std::array<int64_t, 6> density_shape(int64_t n) const;
-  std::array<int64_t, 6> color_shape(int64_t n) const;
+  HashgridShape hash_shape(int64_t n) const { return klab::hash_shape(config, placement.cascades, n); }
+  MlpFwd::Shape density_shape(int64_t n) const { return klab::density_shape(config, n); }
+  MlpFwd::Shape color_shape(int64_t n) const { return klab::color_shape(config, n); }
 
   /// Table uniform in ±1e-4, matrices Xavier-uniform, by seed (recipe of instant-ngp).
   void initialize(uint64_t seed);

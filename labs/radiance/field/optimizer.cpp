@@ -1,21 +1,24 @@
 #include "labs/radiance/field/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "harness/core/op.h"
 #include "labs/radiance/field/random.h"
 #include "reference/adam/adam.h"
-#include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
 namespace {
 
-MlpFwd::Shape shape_from(const std::array<int64_t, 6>& mlp) { return shape_of<MlpFwd>(mlp); }
-
 // Parameters to a stretch: its gradient is cleared while it is still in a cache. All of it: to look which lines hold
 // something takes longer than what is not written saves.
 constexpr int64_t kStretch = 1 << 17;
+
+// Parameters of one call: whole groups; a matrix is one group.
+int64_t stretch_of(int64_t parameters, int64_t group) {
+  return std::min(parameters, group <= kStretch ? kStretch / group * group : parameters);
+}
 
 }  // namespace
 
@@ -31,23 +34,32 @@ void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<flo
   hyper[Adam::epsilon] = float(a.epsilon);
   hyper[Adam::l2] = float(a.weight_decay);
   const int64_t all = parameters.size();
-  // Stretches of whole groups; a matrix is one group.
-  const int64_t stretch = group <= kStretch ? kStretch / group * group : all;
+  const int64_t stretch = stretch_of(all, group);
   for (int64_t begin = 0; begin < all; begin += stretch) {
     const int64_t n = std::min(stretch, all - begin);
     float* gradient = state.gradient.data() + begin;
-    plan.run("adam", std::array<int64_t, 3>{n, group, 0},
-             {hyper, gradient, parameters.data() + begin, state.m.data() + begin, state.v.data() + begin,
-              state.steps.data() + begin / group});
+    plan.run<Adam>({.shape = {.n = n, .group = group, .zero_percent = 0},
+                    .hyper = hyper,
+                    .gradient = gradient,
+                    .param = parameters.data() + begin,
+                    .m = state.m.data() + begin,
+                    .v = state.v.data() + begin,
+                    .steps = state.steps.data() + begin / group});
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) gradient[i] = 0;
   }
 }
 
-int64_t mlp_weights(const std::array<int64_t, 6>& mlp) { return shape_from(mlp).weights(); }
+std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group) {
+  const int64_t n = stretch_of(parameters, group);
+  // Most entries of a table are touched by no sample of a step. A matrix, one group without zeros, is small beside a
+  // table: it must be possible, and decides nothing.
+  const bool table = group < parameters;
+  return {planned<Adam>({.n = n, .group = group, .zero_percent = table ? 90 : 0},
+                        fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};
+}
 
-void xavier_uniform(const std::array<int64_t, 6>& mlp, uint64_t seed, uint64_t purpose, float* weights) {
-  const auto s = shape_from(mlp);
+void xavier_uniform(const MlpFwd::Shape& s, uint64_t seed, uint64_t purpose, float* weights) {
   const Draws draws(seed, 0, purpose);
   for (int64_t layer = 0; layer < s.layers(); ++layer) {
     const float limit = std::sqrt(6.0F / float(s.from(layer) + s.to(layer)));

@@ -1,10 +1,9 @@
 // What an array of parameters needs to be trained, and the step that trains it.
 #pragma once
 
-#include <array>
-
 #include "labs/radiance/field/memory.h"
 #include "labs/radiance/field/plan.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
 
@@ -26,10 +25,10 @@ struct AdamSettings {
 void adam_step(const Plan& plan, const AdamSettings& settings, int64_t group, Array<float>& parameters,
                OptimizerState& state);
 
-/// Number of weights of an mlp_fwd shape.
-int64_t mlp_weights(const std::array<int64_t, 6>& mlp);
+/// The calls that adam_step() makes for so many parameters, for a plan.
+std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group);
 
 /// Fills the layers' matrices uniformly in +-sqrt(6/(from+to)) (Glorot & Bengio 2010).
-void xavier_uniform(const std::array<int64_t, 6>& mlp, uint64_t seed, uint64_t purpose, float* weights);
+void xavier_uniform(const MlpFwd::Shape& mlp, uint64_t seed, uint64_t purpose, float* weights);
 
 }  // namespace klab

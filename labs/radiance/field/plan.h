@@ -1,34 +1,78 @@
-// A plan: for each operation of the trainer, the variant that does it.
+// A plan: for each operation of a program, the variant that does it.
 #pragma once
 
-#include <filesystem>
-#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "harness/core/registry.h"
+#include "harness/core/call.h"
+#include "labs/radiance/field/call_times.h"
 
 namespace klab {
 
-/// The operations of one training step, in order.
+/// The operations that trainer, renderer and image fit are made of, in the order of a training step.
 const std::vector<std::string>& plan_ops();
+
+/// A call that a program is going to make. `size` is what is printed of it.
+template <class Contract>
+PlannedCall planned(const typename Contract::Shape& shape, std::string size, double times = 1) {
+  return {std::string(Contract::name), dims_of<Contract>(shape), std::move(size), times, {}};
+}
+
+/// Variants by op: {"mlp_fwd": "mlp_fwd.cpu.01_naive"}.
+using VariantIds = std::map<std::string, std::string>;
 
 class Plan {
  public:
-  /// "best": the last float rung of each op's ladder; "naive": the first; else a JSON file {"op": "variant
-  /// id", ...} in which ops that are not named take their best rung. Throws std::runtime_error for an op or
-  /// variant that does not exist, a variant of another op, and one that cannot run here, with the reason.
-  static Plan named(const std::string& name);
+  struct Choice {
+    const Variant* variant = nullptr;
+    std::string why;     // "fastest of 5 at 32768 samples (measured now)"
+    double seconds = 0;  // of the op in one step, where times decided; else 0
+  };
 
-  /// Runs the op's variant at a shape on pointers in the contract's order.
-  void run(const std::string& op, ShapeView shape, std::initializer_list<const void*> pointers) const;
+  /// The plan for these calls. "best": the fastest variant of each op at the shapes of its calls, among the deterministic
+  /// ones in single precision that klab wrote for the processor; half and bfloat16 rungs change the result and are
+  /// taken by name only. "naive": the first rung of each. Else a JSON file {"op": "variant id", ...}, in which ops that
+  /// are not named take their fastest rung.
+  /// Throws std::runtime_error for a file, op or variant that does not exist, and for a variant that cannot do these calls:
+  /// of another op, for another device, not supported at a shape, or in need of a tensor that is not given. The message
+  /// says why, and what to do instead.
+  static Plan named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times);
+  /// The same from variants that `where` (a file, a checkpoint) names.
+  static Plan fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
+                    CallTimes& times);
 
-  const std::map<std::string, const Variant*>& choices() const { return choices_; }
-  void choose(const std::string& op, const Variant& variant) { choices_[op] = &variant; }
+  /// Throws what fixed() would, without timing anything: for the beginning of a program.
+  static void require(const VariantIds& variants, const std::string& where,
+                      std::span<const PlannedCall> calls);
+
+  /// Runs the contract's op. Throws std::invalid_argument for a shape that the contract does not have and for a tensor that
+  /// is missing (see require_valid), std::logic_error for an op that was not planned.
+  template <class Contract>
+  void run(const typename Contract::template Args<float>& args) const {
+    call<Contract>(*at(std::string(Contract::name)).variant, args);
+  }
+
+  /// Whether the op was planned, and the variant that does it.
+  bool contains(const std::string& op) const { return choices_.contains(op); }
+  const Choice& at(const std::string& op) const;
+  const Variant* variant(const std::string& op) const { return at(op).variant; }
+
+  const std::map<std::string, Choice>& choices() const { return choices_; }
+  VariantIds ids() const;
+  void choose(const std::string& op, const Choice& choice) { choices_[op] = choice; }
+
+  /// One line for each op, in the order of a step: "plan      mlp_fwd        cpu.05_tiles  fastest of 5 at ...".
+  std::string text() const;
 
  private:
-  std::map<std::string, const Variant*> choices_;
+  std::map<std::string, Choice> choices_;
 };
+
+/// What a name fixes: of "best" nothing, of "naive" the first rung of each op, of a file what it says. Throws
+/// std::runtime_error naming the file.
+VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls);
+std::string to_json_text(const Plan& plan);
 
 }  // namespace klab

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,13 +29,13 @@ class Profile {
     Cost cost;                   // of all calls; tables and entry_bytes of the last one
   };
   /// As time(), for a stage that is one op.
-  void run(const std::string& stage, const Plan& plan, const std::string& op, ShapeView shape,
-           std::initializer_list<const void*> pointers) {
-    time(stage, [&] { plan.run(op, shape, pointers); });
-    const Cost one = find_op(op)->op.cost(shape);
+  template <class Contract>
+  void run(const std::string& stage, const Plan& plan, const typename Contract::template Args<float>& args) {
+    time(stage, [&] { plan.run<Contract>(args); });
+    const Cost one = Contract::cost(args.shape);
     Calls& calls = calls_[stage];
-    calls.op = op;
-    calls.shape.assign(shape.begin(), shape.end());
+    calls.op = Contract::name;
+    calls.shape = dims_of<Contract>(args.shape);
     const Cost before = calls.cost;
     calls.cost = one;
     calls.cost.bytes += before.bytes;

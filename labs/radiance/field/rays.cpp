@@ -1,8 +1,14 @@
 #include "labs/radiance/field/rays.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "reference/composite_fwd/composite_fwd.h"
+#include "reference/ray_march/ray_march.h"
+#include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
 
@@ -32,12 +38,21 @@ void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& b) 
   const float smallest = std::sqrt(3.0F) / float(c.steps_per_diagonal);
   const float steps[4] = {model.placement.near, smallest, smallest * side,
                           model.placement.cascades > 1 ? float(c.cone) : 0.0F};
-  const std::array<int64_t, 5> shape = {b.rays, c.grid, model.placement.cascades, c.max_samples_per_ray,
-                                        b.max_samples};
+  const RayMarch::Shape shape = {.rays = b.rays,
+                                 .grid = c.grid,
+                                 .cascades = model.placement.cascades,
+                                 .max_samples = c.max_samples_per_ray,
+                                 .capacity = b.max_samples};
   profile.time("ray_march", [&] {
-    plan.run("ray_march", shape,
-             {b.origins.data(), b.directions.data(), b.jitter.data(), steps, model.occupancy.data(),
-              b.ray_begin.data(), b.t.data(), b.delta.data()});
+    plan.run<RayMarch>({.shape = shape,
+                        .origins = b.origins.data(),
+                        .directions = b.directions.data(),
+                        .jitter = b.jitter.data(),
+                        .steps = steps,
+                        .occupancy = model.occupancy.data(),
+                        .ray_begin = b.ray_begin.data(),
+                        .t = b.t.data(),
+                        .delta = b.delta.data()});
   });
   b.samples = b.ray_begin[b.rays];
 }
@@ -80,11 +95,34 @@ void spread_directions(RayBatch& b) {
                 b.directions[axis * b.rays + r]);
 }
 
+std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t rays, int64_t samples,
+                                       int64_t capacity, double times) {
+  const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} rays", rays);
+  return {planned<RayMarch>({.rays = rays,
+                             .grid = c.grid,
+                             .cascades = cascades,
+                             .max_samples = c.max_samples_per_ray,
+                             .capacity = capacity},
+                            beams, times),
+          planned<HashgridFwd>(hash_shape(c, cascades, samples), all, times),
+          planned<MlpFwd>(density_shape(c, samples), all, times),
+          planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
+          planned<MlpFwd>(color_shape(c, samples), all, times),
+          planned<CompositeFwd>({.rays = rays, .samples = samples}, all + " of " + beams, times)};
+}
+
 void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& b) {
-  const std::array<int64_t, 2> shape = {b.rays, b.samples};
-  profile.run("composite_fwd", plan, "composite_fwd", shape,
-              {b.ray_begin.data(), field.geometry(b.samples), field.rgb(), b.delta.data(), b.t.data(),
-               b.background.data(), b.color.data(), b.opacity.data(), b.depth.data()});
+  profile.run<CompositeFwd>("composite_fwd", plan,
+                            {.shape = {.rays = b.rays, .samples = b.samples},
+                             .ray_begin = b.ray_begin.data(),
+                             .density_raw = field.geometry(b.samples),
+                             .rgb = field.rgb(),
+                             .delta = b.delta.data(),
+                             .t = b.t.data(),
+                             .background = b.background.data(),
+                             .color = b.color.data(),
+                             .opacity = b.opacity.data(),
+                             .depth = b.depth.data()});
 }
 
 }  // namespace klab

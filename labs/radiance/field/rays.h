@@ -26,6 +26,10 @@ struct RayBatch {
   static int64_t bytes_of(int64_t max_rays, int64_t max_samples);
 };
 
+/// The calls from marching rays to their colors, for a plan; each `times` a step.
+std::vector<PlannedCall> shading_calls(const Config& config, int cascades, int64_t rays, int64_t samples,
+                                       int64_t capacity, double times = 1);
+
 /// Marches the batch's rays through the model's grid: fills ray_begin, t, delta and samples.
 void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& batch);
 

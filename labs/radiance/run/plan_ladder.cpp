@@ -10,6 +10,7 @@
 
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
+#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -78,42 +79,42 @@ std::string largest_stages(const Profile& profile, size_t count) {
 
 double loss_bound(size_t step) { return step == 0 ? 1e-4 : 0.02 * double(step); }
 
-std::vector<PlanRung> plan_rungs(const std::map<std::string, double>& share) {
-  const Plan best = Plan::named("best");
+std::vector<PlanRung> plan_rungs(const Plan& naive, const Plan& best,
+                                 const std::map<std::string, double>& share) {
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [op, seconds] : share) order.emplace_back(seconds, op);
   std::sort(order.rbegin(), order.rend());
-  std::vector<PlanRung> rungs = {{"naive", Plan::named("naive"), {}, {}, {}}};
+  std::vector<PlanRung> rungs = {{"naive", naive, {}, {}, {}}};
   for (const auto& [seconds, op] : order) {
-    const Variant* variant = best.choices().at(op);
-    if (variant == rungs.front().plan.choices().at(op)) continue;
+    const Plan::Choice& choice = best.at(op);
+    if (choice.variant == naive.variant(op)) continue;
     Plan plan = rungs.back().plan;
-    plan.choose(op, *variant);
-    rungs.push_back({"+ " + variant->id, std::move(plan), {}, {}, {}});
+    plan.choose(op, choice);
+    rungs.push_back({"+ " + choice.variant->id, std::move(plan), {}, {}, {}});
   }
   return rungs;
 }
 
-std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config,
-                                    const PlanLadderOptions& options, const LabRun& run) {
+std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive_plan,
+                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run) {
   const auto stop = [&] { return run.stop && run.stop(); };
   const auto say = [&](const std::string& line) {
     if (run.status) run.status(line);
   };
-  Trainer trainer(scene, config, Plan::named("best"), run.seed);
+  Trainer trainer(scene, config, best, run.seed);
   for (int i = 0; i < options.warm_steps && !stop(); ++i) {
     if (i % 8 == 0)
       say(fmt::format("training to a common starting point: step {} of {}", i, options.warm_steps));
     trainer.step(0);
   }
   const StartingPoint start(trainer);
-  PlanRung naive = {"naive", Plan::named("naive"), {}, {}, {}};
+  PlanRung naive = {"naive", naive_plan, {}, {}, {}};
   say("the naive plan, to see which op to replace first");
   measure(trainer, naive, 1, 0);
   std::map<std::string, double> share;
   for (const auto& [stage, seconds] : naive.profile.seconds())
     if (const std::string op = op_of(stage); !op.empty()) share[op] += seconds;
-  std::vector<PlanRung> rungs = plan_rungs(share);
+  std::vector<PlanRung> rungs = plan_rungs(naive_plan, best, share);
   for (int round = 0; round < options.rounds; ++round) {
     for (PlanRung& rung : rungs) {
       if (stop()) break;
@@ -140,6 +141,8 @@ double disagreement(const PlanRung& rung, const PlanRung& first) {
 
 bool run_plan_ladder(const LabRun& run) {
   const Config config;
+  CallTimes times = times_here();
+  Plan::require({}, "best", training_calls(config, 1));
   const Scene scene = load_scene("built-in", {.downscale = 1, .holdout = 8, .seed = run.seed, .say = {}});
   const PlanLadderOptions options;
   fmt::print(
@@ -148,7 +151,10 @@ bool run_plan_ladder(const LabRun& run) {
       "from one checkpoint after {} steps, and as many more as {} s have room for\n",
       scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps,
       options.seconds);
-  const std::vector<PlanRung> rungs = measure_plans(scene, config, options, run);
+  const std::vector<PlannedCall> calls = training_calls(config, scene.cascades);
+  const Plan naive = Plan::named("naive", calls, times), best = Plan::named("best", calls, times);
+  fmt::print("{}", best.text());
+  const std::vector<PlanRung> rungs = measure_plans(scene, config, naive, best, options, run);
   if (rungs.front().seconds.empty()) return true;  // interrupted before a round was whole
   Table table({{"plan"},
                {"step", Column::Kind::right},

@@ -32,12 +32,13 @@ struct PlanLadderOptions {
 double loss_bound(size_t step);
 
 /// The ladder's plans, naive first. `share` is the time of each op in the naive plan: the largest is replaced first.
-std::vector<PlanRung> plan_rungs(const std::map<std::string, double>& share);
+std::vector<PlanRung> plan_rungs(const Plan& naive, const Plan& best,
+                                 const std::map<std::string, double>& share);
 
-/// Trains and times all plans, interleaved by rounds, from one checkpoint. Stops early, with whole rounds only, when
+/// Trains and times all plans from `naive` to `best`, interleaved by rounds, from one checkpoint. Stops early, with whole rounds only, when
 /// `run.stop` says so.
-std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config,
-                                    const PlanLadderOptions& options, const LabRun& run);
+std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive,
+                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run);
 
 /// The largest relative difference of a rung's losses to the first rung's, over its bound: at most 1 when they agree.
 double disagreement(const PlanRung& rung, const PlanRung& first);

@@ -87,10 +87,12 @@ void require_memory(int64_t bytes) {
 }
 
 // What a checkpoint must know to go on as if nothing had happened, beside the trainer's own state.
-std::map<std::string, std::string> run_state(const RunOptions& o, double seconds, double samples) {
+std::map<std::string, std::string> run_state(const RunOptions& o, const Plan& plan, double seconds,
+                                             double samples) {
   const json state = {{"scene", o.scene == "built-in" ? o.scene : fs::absolute(o.scene).string()},
                       {"downscale", o.reading.downscale},
                       {"holdout", o.reading.holdout},
+                      {"plan", plan.ids()},
                       {"seconds", seconds},
                       {"samples", samples},
                       {"budget_seconds", o.seconds.value_or(0)},
@@ -100,6 +102,7 @@ std::map<std::string, std::string> run_state(const RunOptions& o, double seconds
 
 struct Resumed {
   double seconds = 0, samples = 0;
+  VariantIds plan;
 };
 
 // Fills options from the checkpoint; what the command line gave anew (budget, plan) stays.
@@ -114,7 +117,8 @@ Resumed take_over(RunOptions& o, const TensorFile& file) {
       if (const double s = state.at("budget_seconds"); s > 0) o.seconds = s;
       if (const int64_t s = state.at("budget_steps"); s > 0) o.steps = s;
     }
-    return {state.at("seconds"), state.at("samples")};
+    // Checkpoints were written without a plan once.
+    return {state.at("seconds"), state.at("samples"), state.value("plan", VariantIds())};
   } catch (const json::exception& e) {
     throw std::runtime_error(fmt::format("checkpoint: damaged run state: {}", e.what()));
   }
@@ -194,6 +198,14 @@ int64_t peak_memory() {
   return 0;
 }
 
+// Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
+std::vector<PlannedCall> run_calls(const Config& config, int cascades) {
+  std::vector<PlannedCall> calls = training_calls(config, cascades);
+  const auto pictures = render_calls(config, cascades, 0);
+  calls.insert(calls.end(), pictures.begin(), pictures.end());
+  return calls;
+}
+
 }  // namespace
 
 fs::path model_file(const fs::path& given) {
@@ -212,7 +224,7 @@ std::string score_json(const Score& score) {
       .dump(2);
 }
 
-int train(RunOptions o) {
+int train(RunOptions o, CallTimes& times) {
   require_unused(o.out);
   std::optional<TensorFile> checkpoint;
   Resumed before;
@@ -221,12 +233,20 @@ int train(RunOptions o) {
     before = take_over(o, *checkpoint);
   }
   if (!o.seconds && !o.steps) o.seconds = 60;
-  const Plan plan = Plan::named(o.plan);
+  // As the resumed run had it, unless another plan is asked for.
+  const bool as_before = !o.plan && !before.plan.empty();
+  const std::string where =
+      as_before ? "of the checkpoint (--plan best chooses anew)" : o.plan.value_or("best");
+  const VariantIds wanted = as_before ? before.plan : plan_ids(where, run_calls(o.config, 1));
+  // Before the scene is read: it may be large. How many cascades it has is known later, and asked again then.
+  Plan::require(wanted, where, run_calls(o.config, 1));
   FILE* words = o.json ? stderr : stdout;
   o.reading.say = [&](const std::string& text) { fmt::print(words, "{}\n", text); };
   o.reading.seed = o.seed;
   const Scene scene = load_scene(o.scene, o.reading);
   for (const std::string& note : scene.notes) fmt::print(words, "note      {}\n", note);
+  const std::vector<PlannedCall> calls = run_calls(o.config, scene.cascades);
+  Plan::require(wanted, where, calls);
   const int64_t bytes = Trainer::bytes_of(scene, o.config);
   fmt::print(words, "trainer   {:.0f} MB: model, optimizer, {} samples a step\n", double(bytes) * 1e-6,
              o.config.batch_samples);
@@ -234,6 +254,9 @@ int train(RunOptions o) {
   const fs::path folder = choose_folder(o, scene.name);
   require_writable(folder, 5 * Model::bytes_of(o.config, scene.cascades));
   fmt::print(words, "output    {}\n", folder.string());
+  const Plan plan = Plan::fixed(wanted, where, calls, times);
+  fmt::print(words, "{}", plan.text());
+  write_file(folder / "plan.json", to_json_text(plan));
 
   Trainer trainer(scene, o.config, plan, o.seed);
   if (checkpoint) {
@@ -261,7 +284,7 @@ int train(RunOptions o) {
   const int64_t first_step = trainer.steps_done();
   std::optional<double> first_done;  // share of the run that was done when this process began
   const auto save = [&] {
-    trainer.save(folder / "checkpoint.safetensors", run_state(o, elapsed(), samples));
+    trainer.save(folder / "checkpoint.safetensors", run_state(o, plan, elapsed(), samples));
   };
   while (!stop_requested) {
     const double now = elapsed();
@@ -315,7 +338,7 @@ int train(RunOptions o) {
                  {"interrupted", bool(stop_requested)},
                  {"stages", stages_json(trainer.profile(), shares)},
                  {"config", json::parse(config_to_json(o.config))}};
-  for (const auto& [op, variant] : plan.choices()) result["plan"][op] = variant->id;
+  result["plan"] = plan.ids();
   fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples a second through the whole step)\n",
              trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
   if (!o.json && run_seconds > 0) print_stages(trainer.profile(), shares, trainer.steps_done() - first_step);

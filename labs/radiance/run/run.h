@@ -3,6 +3,7 @@
 //   DIR/checkpoint.safetensors   everything needed to go on; renewed every half-minute (--checkpoint) and at the end
 //   DIR/model.safetensors        what eval and render read; written at the end
 //   DIR/metrics.csv              a line every second or so
+//   DIR/plan.json                which variant does which op, for --plan; written before the first step
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
 //   DIR/test_<i>.png             what the model makes of the test views, beside the truth
 #pragma once
@@ -22,7 +23,8 @@ struct RunOptions {
   SceneOptions reading;
   std::optional<double> seconds;  // of training; evaluation is not counted
   std::optional<int64_t> steps;
-  std::string plan = "best";
+  std::optional<std::string>
+      plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
   Config config;
   std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
   std::filesystem::path resume;  // a run's folder to go on with
@@ -35,8 +37,9 @@ struct RunOptions {
 /// Set by a signal: finish the step, save, evaluate.
 extern std::atomic<bool> stop_requested;
 
-/// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption.
-int train(RunOptions options);
+/// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused
+/// before the scene is read.
+int train(RunOptions options, CallTimes& times);
 
 /// The model meant by a path: the file itself, or the one in the folder of a run.
 std::filesystem::path model_file(const std::filesystem::path& given);

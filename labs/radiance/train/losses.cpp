@@ -1,9 +1,19 @@
 #include "labs/radiance/train/losses.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "labs/radiance/field/random.h"
+#include "reference/distortion_bwd/distortion_bwd.h"
+#include "reference/distortion_fwd/distortion_fwd.h"
+#include "reference/hashgrid_bwd/hashgrid_bwd.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
+#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
 namespace klab {
 namespace {
@@ -17,6 +27,30 @@ double sum_of(const float* p, int64_t n) {
 }
 
 }  // namespace
+
+std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
+  const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
+  const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c)};
+  std::vector<PlannedCall> calls = {planned<PixelLossFwd>(pixel_loss, pixels),
+                                    planned<PixelLossBwd>(pixel_loss, pixels)};
+  if (c.opacity_entropy > 0) {
+    calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
+    calls.push_back(planned<OpacityEntropyBwd>({.rays = rays}, pixels));
+  }
+  if (c.distortion > 0) {
+    calls.push_back(planned<DistortionFwd>({.rays = rays, .samples = samples}, all));
+    calls.push_back(planned<DistortionBwd>({.rays = rays, .samples = samples}, all));
+  }
+  if (c.total_variation > 0) {
+    const int64_t n = 4 * kVariationPoints;
+    const std::string points = fmt::format("{} points", n);
+    calls.push_back(planned<HashgridFwd>(hash_shape(c, cascades, n), points));
+    calls.push_back(planned<MlpFwd>(density_shape(c, n), points));
+    calls.push_back(planned<MlpBwd>(density_shape(c, n), points));
+    calls.push_back(planned<HashgridBwd>(hash_shape(c, cascades, n), points));
+  }
+  return calls;
+}
 
 Losses::Losses(const Config& config, const Plan& plan, int64_t rays, int64_t samples)
     : config_(config),
@@ -48,18 +82,26 @@ double Losses::evaluate(const RayBatch& batch, const Truth& truth, const float* 
 }
 
 double Losses::pixels(const RayBatch& b, const Truth& truth) {
-  const std::array<int64_t, 2> shape = {b.rays, loss_kind(config_)};
+  const PixelLossFwd::Shape shape = {.n = b.rays, .kind = loss_kind(config_)};
   std::fill_n(d_value_.data(), b.rays, 1.0F / float(b.rays));
-  plan_.run("pixel_loss_fwd", shape, {b.color.data(), truth.color.data(), value_.data()});
-  plan_.run("pixel_loss_bwd", shape, {b.color.data(), truth.color.data(), d_value_.data(), d_color_.data()});
+  plan_.run<PixelLossFwd>(
+      {.shape = shape, .prediction = b.color.data(), .target = truth.color.data(), .loss = value_.data()});
+  plan_.run<PixelLossBwd>({.shape = shape,
+                           .prediction = b.color.data(),
+                           .target = truth.color.data(),
+                           .d_loss = d_value_.data(),
+                           .d_prediction = d_color_.data()});
   return sum_of(value_.data(), b.rays) / double(b.rays);
 }
 
 double Losses::entropy(const RayBatch& b) {
-  const std::array<int64_t, 1> shape = {b.rays};
+  const OpacityEntropyFwd::Shape shape = {.rays = b.rays};
   std::fill_n(d_value_.data(), b.rays, float(config_.opacity_entropy / double(b.rays)));
-  plan_.run("opacity_entropy_fwd", shape, {b.opacity.data(), value_.data()});
-  plan_.run("opacity_entropy_bwd", shape, {b.opacity.data(), d_value_.data(), d_opacity_.data()});
+  plan_.run<OpacityEntropyFwd>({.shape = shape, .opacity = b.opacity.data(), .loss = value_.data()});
+  plan_.run<OpacityEntropyBwd>({.shape = shape,
+                                .opacity = b.opacity.data(),
+                                .d_loss = d_value_.data(),
+                                .d_opacity = d_opacity_.data()});
   return config_.opacity_entropy * sum_of(value_.data(), b.rays) / double(b.rays);
 }
 
@@ -87,13 +129,21 @@ double Losses::distortion(const RayBatch& b, const float* raw) {
       before = after;
     }
   }
-  const std::array<int64_t, 2> shape = {b.rays, b.samples};
+  const DistortionFwd::Shape shape = {.rays = b.rays, .samples = b.samples};
   std::fill_n(d_value_.data(), b.rays, float(config_.distortion / double(b.rays)));
-  plan_.run("distortion_fwd", shape,
-            {b.ray_begin.data(), weights_.data(), b.delta.data(), b.t.data(), value_.data()});
-  plan_.run(
-      "distortion_bwd", shape,
-      {b.ray_begin.data(), weights_.data(), b.delta.data(), b.t.data(), d_value_.data(), d_weights_.data()});
+  plan_.run<DistortionFwd>({.shape = shape,
+                            .ray_begin = b.ray_begin.data(),
+                            .weights = weights_.data(),
+                            .delta = b.delta.data(),
+                            .t = b.t.data(),
+                            .loss = value_.data()});
+  plan_.run<DistortionBwd>({.shape = shape,
+                            .ray_begin = b.ray_begin.data(),
+                            .weights = weights_.data(),
+                            .delta = b.delta.data(),
+                            .t = b.t.data(),
+                            .d_loss = d_value_.data(),
+                            .d_weights = d_weights_.data()});
   return config_.distortion * sum_of(value_.data(), b.rays) / double(b.rays);
 }
 
@@ -139,11 +189,16 @@ double total_variation(const Model& model, const Plan& plan, Field& field, uint6
       d_geometry[size_t(p)] -= float(2 * weight * difference);
     }
   }
-  plan.run("mlp_bwd", model.density_shape(n),
-           {field.features(), model.of(Part::density).data(), d_geometry.data(), d_features.data(),
-            gradients[size_t(Part::density)].gradient.data()});
-  plan.run("hashgrid_bwd", model.hash_shape(n),
-           {positions.data(), d_features.data(), gradients[size_t(Part::table)].gradient.data()});
+  plan.run<MlpBwd>({.shape = model.density_shape(n),
+                    .x = field.features(),
+                    .weights = model.of(Part::density).data(),
+                    .d_y = d_geometry.data(),
+                    .d_x = d_features.data(),
+                    .d_weights = gradients[size_t(Part::density)].gradient.data()});
+  plan.run<HashgridBwd>({.shape = model.hash_shape(n),
+                         .positions = positions.data(),
+                         .d_features = d_features.data(),
+                         .d_table = gradients[size_t(Part::table)].gradient.data()});
   return sum;
 }
 

@@ -18,6 +18,9 @@
 
 namespace klab {
 
+/// The calls of one step that the config's terms of the loss make, for a plan.
+std::vector<PlannedCall> loss_calls(const Config& config, int cascades, int64_t rays, int64_t samples);
+
 /// What the batch should have looked like.
 struct Truth {
   Array<float> color;  // [3,rays]

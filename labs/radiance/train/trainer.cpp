@@ -9,6 +9,9 @@
 #include <stdexcept>
 
 #include "labs/radiance/field/random.h"
+#include "reference/composite_bwd/composite_bwd.h"
+#include "reference/hashgrid_bwd/hashgrid_bwd.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {
 namespace {
@@ -62,6 +65,25 @@ double learning_rate(const Config& c, int64_t step, double progress) {
 constexpr int64_t kAverageEvery = 8;
 
 }  // namespace
+
+std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
+  // Rays of a grid that has learned what is empty have a few samples each.
+  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, march_capacity(c));
+  const auto add = [&](std::vector<PlannedCall> more) {
+    calls.insert(calls.end(), more.begin(), more.end());
+  };
+  const std::string all = fmt::format("{} samples", samples);
+  add(loss_calls(c, cascades, rays, samples));
+  add({planned<CompositeBwd>({.rays = rays, .samples = samples}, fmt::format("{} of {} rays", all, rays)),
+       planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
+       planned<HashgridBwd>(hash_shape(c, cascades, samples), all)});
+  const int64_t table = hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0))) * c.features;
+  add(adam_calls(table, c.features));
+  for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
+    add(adam_calls(weights, weights));
+  return calls;
+}
 
 int64_t Trainer::bytes_of(const Scene& scene, const Config& c) {
   const int64_t table = Model::bytes_of(c, scene.cascades);
@@ -160,32 +182,51 @@ double Trainer::backward() {
   double loss = 0;
   profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
-  const std::array<int64_t, 2> shape = {rays, n};
-  profile_.run("composite_bwd", plan_, "composite_bwd", shape,
-               {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
-                batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
-                losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
+  profile_.run<CompositeBwd>("composite_bwd", plan_,
+                             {.shape = {.rays = rays, .samples = n},
+                              .ray_begin = batch_.ray_begin.data(),
+                              .density_raw = field_.geometry(n),
+                              .rgb = field_.rgb(),
+                              .delta = batch_.delta.data(),
+                              .t = batch_.t.data(),
+                              .background = batch_.background.data(),
+                              .d_color = losses_.d_color(),
+                              .d_opacity = losses_.d_opacity(),
+                              .d_depth = losses_.d_depth(),
+                              .d_density_raw = d_raw_.data(),
+                              .d_rgb = d_rgb_.data()});
   losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
-  profile_.run("mlp_bwd color", plan_, "mlp_bwd", model_.color_shape(n),
-               {field_.color_input(), model_.of(Part::color).data(), d_rgb_.data(), d_color_input_.data(),
-                moments_[size_t(Part::color)].gradient.data()});
+  profile_.run<MlpBwd>("mlp_bwd color", plan_,
+                       {.shape = model_.color_shape(n),
+                        .x = field_.color_input(),
+                        .weights = model_.of(Part::color).data(),
+                        .d_y = d_rgb_.data(),
+                        .d_x = d_color_input_.data(),
+                        .d_weights = gradient(Part::color).data()});
   float* d_geometry = d_color_input_.data() + model_.directional() * n;
   profile_.time("samples", [&] {
   // The first geometry output feeds both the density and the color network: its two gradients add up.
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) d_geometry[i] += d_raw_[i];
   });
-  profile_.run("mlp_bwd density", plan_, "mlp_bwd", model_.density_shape(n),
-               {field_.features(), model_.of(Part::density).data(), d_geometry, d_features_.data(),
-                moments_[size_t(Part::density)].gradient.data()});
+  profile_.run<MlpBwd>("mlp_bwd density", plan_,
+                       {.shape = model_.density_shape(n),
+                        .x = field_.features(),
+                        .weights = model_.of(Part::density).data(),
+                        .d_y = d_geometry,
+                        .d_x = d_features_.data(),
+                        .d_weights = gradient(Part::density).data()});
   for (const Part part : {Part::density, Part::color}) {
     const Array<float>& gradient = moments_[size_t(part)].gradient;
     require_finite(name_of(part), gradient.data(), gradient.size());
   }
   // The table's gradient is large and mostly zero; what is not finite in it comes from here.
   require_finite("the hash features", d_features_.data(), model_.encoded() * n);
-  profile_.run("hashgrid_bwd", plan_, "hashgrid_bwd", model_.hash_shape(n),
-               {batch_.positions.data(), d_features_.data(), moments_[size_t(Part::table)].gradient.data()});
+  profile_.run<HashgridBwd>("hashgrid_bwd", plan_,
+                            {.shape = model_.hash_shape(n),
+                             .positions = batch_.positions.data(),
+                             .d_features = d_features_.data(),
+                             .d_table = gradient(Part::table).data()});
   return loss;
 }
 

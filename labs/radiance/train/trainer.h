@@ -27,6 +27,9 @@ class NotFinite : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The calls of one training step, for a plan.
+std::vector<PlannedCall> training_calls(const Config& config, int cascades);
+
 class Trainer {
  public:
   /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
