@@ -11,6 +11,10 @@
 namespace klab {
 namespace {
 
+// The op that does the work of four in one, and these.
+constexpr const char* kFused = "composite_loss_bwd";
+constexpr const char* kFusedParts[] = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"};
+
 const Variant& naive(const std::string& op) {
   for (const Variant* v : variants_of(op, "cpu"))
     if (!v->peer) return *v;
@@ -31,7 +35,7 @@ const Variant& best(const std::string& op) {
 const std::vector<std::string>& plan_ops() {
   static const std::vector<std::string> ops = {
       "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-      "composite_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
+      "composite_bwd", "composite_loss_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
       // Of losses that a config may ask for.
       "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
   return ops;
@@ -40,6 +44,7 @@ const std::vector<std::string>& plan_ops() {
 Plan Plan::named(const std::string& name) {
   Plan plan;
   for (const std::string& op : plan_ops()) plan.choices_[op] = name == "naive" ? &naive(op) : &best(op);
+  if (name == "naive") plan.choices_.erase(kFused);
   if (name == "best" || name == "naive") return plan;
   std::ifstream in(name);
   if (!in)
@@ -57,12 +62,18 @@ Plan Plan::named(const std::string& name) {
     if (plan.choices_.count(op) == 0)
       throw std::runtime_error(fmt::format("plan {}: \"{}\" is no op of the trainer; they are {}", name, op,
                                            fmt::join(plan_ops(), ", ")));
+    if (op == kFused && value.is_null()) continue;
     const Variant* v = value.is_string() ? find_variant(value.get<std::string>()) : nullptr;
     if (!v || v->op != op)
       throw std::runtime_error(fmt::format("plan {}: \"{}\": {} is no variant of it (see `klab list {}`)",
                                            name, op, value.dump(), op));
     plan.choices_[op] = v;
   }
+  // Whoever names a rung of the ops that it takes the place of wants to see that run.
+  const auto named = [&](const char* op) { return document.contains(op); };
+  if (named(kFused) ? document[kFused].is_null()
+                    : std::any_of(std::begin(kFusedParts), std::end(kFusedParts), named))
+    plan.choices_.erase(kFused);
   return plan;
 }
 

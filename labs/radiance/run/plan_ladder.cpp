@@ -91,6 +91,13 @@ std::vector<PlanRung> plan_rungs(const std::map<std::string, double>& share) {
     plan.choose(op, *variant);
     rungs.push_back({"+ " + variant->id, std::move(plan), {}, {}, {}});
   }
+  // At last what takes the place of several ops of the naive plan.
+  for (const auto& [op, variant] : best.choices()) {
+    if (rungs.back().plan.contains(op)) continue;
+    Plan plan = rungs.back().plan;
+    plan.choose(op, *variant);
+    rungs.push_back({"+ " + variant->id, std::move(plan), {}, {}, {}});
+  }
   return rungs;
 }
 

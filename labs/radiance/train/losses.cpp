@@ -47,6 +47,22 @@ double Losses::evaluate(const RayBatch& batch, const Truth& truth, const float* 
   return loss;
 }
 
+bool Losses::fused() const {
+  return plan_.contains("composite_loss_bwd") && !(config_.opacity_entropy > 0) && !(config_.depth > 0);
+}
+
+double Losses::evaluate_fused(const RayBatch& b, const Truth& truth, const float* raw, const float* rgb,
+                              float* d_raw, float* d_rgb, Profile& profile) {
+  const std::array<int64_t, 3> shape = {b.rays, b.samples, loss_kind(config_)};
+  std::fill_n(d_value_.data(), b.rays, 1.0F / float(b.rays));
+  profile.run("composite_loss_bwd", plan_, "composite_loss_bwd", shape,
+              {b.ray_begin.data(), raw, rgb, b.delta.data(), b.background.data(), truth.color.data(),
+               d_value_.data(), value_.data(), d_raw, d_rgb});
+  double loss = sum_of(value_.data(), b.rays) / double(b.rays);
+  if (config_.distortion > 0) profile.time("loss", [&] { loss += distortion(b, raw); });
+  return loss;
+}
+
 double Losses::pixels(const RayBatch& b, const Truth& truth) {
   const std::array<int64_t, 2> shape = {b.rays, loss_kind(config_)};
   std::fill_n(d_value_.data(), b.rays, 1.0F / float(b.rays));

@@ -158,13 +158,19 @@ void Trainer::leave_out_cut_rays() {
 double Trainer::backward() {
   const int64_t rays = batch_.rays, n = batch_.samples;
   double loss = 0;
-  profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
+  const bool fused = losses_.fused();
+  if (fused)
+    loss = losses_.evaluate_fused(batch_, truth_, field_.geometry(n), field_.rgb(), d_raw_.data(),
+                                  d_rgb_.data(), profile_);
+  else
+    profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   const std::array<int64_t, 2> shape = {rays, n};
-  profile_.run("composite_bwd", plan_, "composite_bwd", shape,
-               {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
-                batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
-                losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
+  if (!fused)
+    profile_.run("composite_bwd", plan_, "composite_bwd", shape,
+                 {batch_.ray_begin.data(), field_.geometry(n), field_.rgb(), batch_.delta.data(),
+                  batch_.t.data(), batch_.background.data(), losses_.d_color(), losses_.d_opacity(),
+                  losses_.d_depth(), d_raw_.data(), d_rgb_.data()});
   losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
   profile_.run("mlp_bwd color", plan_, "mlp_bwd", model_.color_shape(n),
                {field_.color_input(), model_.of(Part::color).data(), d_rgb_.data(), d_color_input_.data(),
@@ -189,7 +195,14 @@ double Trainer::backward() {
   return loss;
 }
 
-double Trainer::batch_psnr() const {
+void Trainer::color_batch() {
+  if (colored_) return;
+  composite(plan_, profile_, field_, batch_);
+  colored_ = true;
+}
+
+double Trainer::batch_psnr() {
+  color_batch();
   double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
   for (int64_t i = 0; i < 3 * batch_.rays; ++i) {
@@ -251,18 +264,21 @@ StepReport Trainer::loss_and_gradient() {
   report.marched = batch_.samples;
   const std::array<const float*, 3> parameters = {
       model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
-  shade(parameters, plan_, profile_, visible_, field_, batch_);
+  shade(parameters, profile_, visible_, field_, batch_);
+  colored_ = false;
+  if (!losses_.fused()) color_batch();
   report.loss = backward();
-  report.psnr = batch_psnr();
   report.rays = batch_.rays;
   report.samples = batch_.samples;
-  if (config_.total_variation > 0)
+  if (config_.total_variation > 0) {
+    color_batch();  // while the field still has what its colors are made of
     profile_.time("total variation", [&] {
       Profile inner;  // its share of the field is not the step's
       std::swap(inner, profile_);
       report.loss += total_variation(model_, plan_, field_, seed_, step_, moments_);
       std::swap(inner, profile_);
     });
+  }
   return report;
 }
 
