@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -14,7 +14,7 @@
 // TRIED     -
 #include <omp.h>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
 #undef HWY_TARGET_INCLUDE

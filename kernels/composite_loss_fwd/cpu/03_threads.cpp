@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 

@@ -10,7 +10,7 @@
 // TRIED     NOTES.md
 #include <omp.h>
 
-#include "harness/registrar.h"
+#include "harness/core/registrar.h"
 #include "kernels/common/ray_split.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
