@@ -1,4 +1,4 @@
-// The walk of composite_fwd in turns of two vectors, with four stages each a turn behind the one before: optical depths, their
+// The walk of composite_fwd and composite_loss_fwd in turns of two vectors, with four stages each a turn behind the one before: optical depths, their
 // sums within rays, exponentials, weights. Included by kernel files inside Highway's foreach_target, once a target. How the
 // results of rays are put together and written is the kernel's: the walk leaves them in LaneSums.
 #if defined(KLAB_KERNELS_COMMON_COMPOSITE_TURNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -15,7 +15,6 @@
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 #include "kernels/common/ray_lanes-inl.h"
-#include "reference/composite_fwd/composite_fwd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -26,8 +25,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kStep = 2 * kLanes;  // samples of a turn
 constexpr int64_t kLag = 3;            // turns from the first stage to the last
 constexpr int64_t kBlock = 512;        // samples whose rays are looked up together
-constexpr int64_t kLine = 16;          // floats of a cache line
-constexpr int64_t kAhead = 384;        // samples asked for before their turn
 constexpr size_t kTogether =
     kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together: a turn may end two
 constexpr size_t kSlots = 32;             // rays that may have ended before
@@ -53,7 +50,7 @@ struct Begins {
 
 /// Rays that have ended: lane by lane what they have added up, and the transmittance left behind them.
 struct LaneSums {
-  HWY_ALIGN float sums[kSlots][4][16];
+  HWY_ALIGN float sums[kSlots][4][16] = {};  // red, green, blue, depth
   float left[kSlots];
   size_t count = 0, added = 0;  // rays; of these, whose lanes have been added up
 
@@ -81,6 +78,12 @@ HWY_INLINE void add_lanes(const LaneSums& ended, float* sums) {
     hn::StoreU(sums_over_lanes<kLanes>(from + 16 * i), D(), sums + i);
 }
 
+/// Whether distances are summed, too: those ops that have them ask for that.
+template <class Args>
+constexpr bool kDepth = requires(Args x) {
+  x.t;
+};
+
 /// What goes from turn to turn: two vectors of every stage's results, and what the stages carry on. No arrays, which
 /// compilers keep in memory.
 struct State {
@@ -92,12 +95,9 @@ struct State {
   V red, green, blue, depth;                 // sums of the rays that have not ended
 };
 
-HWY_INLINE void ask(const float* p) { __builtin_prefetch(p + kAhead); }
-
 /// The last stage: samples [k, k + kLanes), whose transmittances behind them are `after`.
-template <bool kAsk, class Ended, class Load>
-HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s, V after, uint32_t word,
-                      int64_t k, Load load) {
+template <bool kAsk, class Args, class Ended, class Load>
+HWY_INLINE void weigh(const Args& x, Ended& ended, State& s, V after, uint32_t word, int64_t k, Load load) {
   const D d;
   const V turned = lanes_up(d, after, 1);
   const V before = hn::IfThenElse(hn::FirstN(d, 1), s.turned, turned);
@@ -109,7 +109,7 @@ HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s
   const M old = none_of(begins, 4), all_old = hn::RebindMask(d, hn::Eq(begins, hn::Set(DU(), kAlways)));
   const int64_t n = x.shape.samples;
   const size_t slot = ended.count % kSlots;
-  const V red = load(x.rgb, k), green = load(x.rgb + n, k), blue = load(x.rgb + 2 * n, k), t = load(x.t, k);
+  const V red = load(x.rgb, k), green = load(x.rgb + n, k), blue = load(x.rgb + 2 * n, k);
   const auto add = [d, weight, old, all_old](V& sum, V value, float* to) HWY_ATTR {
     sum = hn::IfThenElse(old, hn::MulAdd(weight, value, sum), sum);
     hn::Store(sum, d, to);
@@ -119,12 +119,12 @@ HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s
   add(s.red, red, ended.sums[slot][0]);
   add(s.green, green, ended.sums[slot][1]);
   add(s.blue, blue, ended.sums[slot][2]);
-  add(s.depth, t, ended.sums[slot][3]);
+  if constexpr (kDepth<Args>) add(s.depth, load(x.t, k), ended.sums[slot][3]);
   if constexpr (kAsk) {
     ask(x.rgb + k);
     ask(x.rgb + n + k);
     ask(x.rgb + 2 * n + k);
-    ask(x.t + k);
+    if constexpr (kDepth<Args>) ask(x.t + k);
   }
   // The ray that ends here left off one lane below the first beginning. Without one it is some number, and the slot is
   // written again.
@@ -134,7 +134,8 @@ HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s
   if (HWY_LIKELY(rest == 0)) return;
   const V add_red = hn::Mul(weight, red), add_green = hn::Mul(weight, green),
           add_blue = hn::Mul(weight, blue);
-  const V add_depth = hn::Mul(weight, t);
+  V add_depth = hn::Zero(d);
+  if constexpr (kDepth<Args>) add_depth = hn::Mul(weight, load(x.t, k));
   uint32_t from = word & (0 - word);
   for (; rest != 0; rest &= rest - 1) {
     const uint32_t to = rest & (0 - rest);
@@ -143,7 +144,7 @@ HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s
     hn::Store(hn::IfThenElseZero(inside, add_red), d, ended.sums[at][0]);
     hn::Store(hn::IfThenElseZero(inside, add_green), d, ended.sums[at][1]);
     hn::Store(hn::IfThenElseZero(inside, add_blue), d, ended.sums[at][2]);
-    hn::Store(hn::IfThenElseZero(inside, add_depth), d, ended.sums[at][3]);
+    if constexpr (kDepth<Args>) hn::Store(hn::IfThenElseZero(inside, add_depth), d, ended.sums[at][3]);
     ended.left[at] = left[__builtin_ctz(to)];
     from = to;
   }
@@ -157,9 +158,8 @@ HWY_INLINE void weigh(const CompositeFwd::Args<float>& x, Ended& ended, State& s
 
 /// A turn of all stages; the first takes samples [k, k + kStep). kIn, kOut: whether there is anything for the first, the
 /// last stage. kAsk: asks for samples to come, of which those past the end do no harm.
-template <bool kIn, bool kOut, bool kAsk, class Rays, class Ended, class Load>
-HWY_INLINE void turn(const CompositeFwd::Args<float>& x, Rays& rays, Ended& ended, State& s, int64_t k,
-                     Load load) {
+template <bool kIn, bool kOut, bool kAsk, class Args, class Rays, class Ended, class Load>
+HWY_INLINE void turn(const Args& x, Rays& rays, Ended& ended, State& s, int64_t k, Load load) {
   const D d;
   if constexpr (kOut) {
     weigh<kAsk>(x, ended, s, s.after0, s.begins_of_after[0], k - kLag * kStep, load);
@@ -191,9 +191,8 @@ HWY_INLINE void turn(const CompositeFwd::Args<float>& x, Rays& rays, Ended& ende
 /// Samples [start, end), start a multiple of kStep. Rays: Begins with look_up(), which marks what begins in the next block of
 /// the stream; the first is there. Ended: LaneSums, for which write(ended, count) adds up and writes the next `count` rays,
 /// kTogether at most. Lanes of the first turn may belong to other rays: they come first, as if they were one.
-template <class Rays, class Ended>
-HWY_INLINE void walk_in_turns(const CompositeFwd::Args<float>& x, int64_t start, int64_t end, Rays& rays,
-                              Ended& ended) {
+template <class Args, class Rays, class Ended>
+HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& rays, Ended& ended) {
   const D d;
   const int64_t samples = x.shape.samples;
   const V zero = hn::Zero(d);
@@ -220,6 +219,82 @@ HWY_INLINE void walk_in_turns(const CompositeFwd::Args<float>& x, int64_t start,
     }
   }
   while (ended.added < ended.count) write(ended, std::min(kTogether, ended.count - ended.added));
+}
+
+constexpr size_t kRoom = 128;  // rays whose sums wait for their line
+
+/// The rays [next, last) of a thread, looked up a block of the stream at a time.
+struct RaysByBlock : Begins {
+  const int32_t* ray_begin;
+  int64_t next, last;
+
+  HWY_NOINLINE void look_up() {
+    const int64_t from = filled_to, end = ray_begin[last];
+    next_block();
+    for (; next < last && ray_begin[next] < filled_to; ++next) mark(ray_begin[next]);
+    if (from <= end && end < filled_to) mark(end);
+  }
+};
+
+/// What has ended and is not yet written: sums and transmittances of rays with samples, in their order, until all rays of a
+/// line have ended.
+struct LineSums : LaneSums {
+  const int32_t* ray_begin;
+  int64_t next, last;  // rays still to be written, without samples or with
+  size_t taken = 0;    // of `added`, how many are written
+  size_t base = 0;     // the one in totals[0]
+  HWY_ALIGN float totals[kRoom + size_t(kLanes)][4];
+  HWY_ALIGN float behind[kRoom + size_t(kLanes)];
+
+  LineSums(const int32_t* begins, int64_t first_ray, int64_t last_ray)
+      : ray_begin(begins), next(first_ray), last(last_ray) {}
+
+  /// Rays [next, next + count), lanes of one vector at most, if all of them have ended: step(next, count, through, red, green,
+  /// blue, depth) with transmittances, 1 of rays without samples, and sums without the background.
+  template <class Step>
+  HWY_INLINE bool take_line(Step&& step) {
+    const D d;
+    const DI di;
+    const DU du;
+    const int64_t r = next, end = std::min(last, (r / kLanes + 1) * kLanes);
+    const size_t count_of_line = size_t(end - r), at = taken - base;
+    const M some = hn::RebindMask(d, hn::Lt(load_first(di, ray_begin + r, count_of_line),
+                                            load_first(di, ray_begin + r + 1, count_of_line)));
+    const size_t with_samples = hn::CountTrue(d, some);
+    if (taken + with_samples > added) return false;
+    // The ray in a lane comes after as many others with samples as there are below it.
+    HWY_ALIGN uint64_t bits[1] = {};
+    hn::StoreMaskBits(d, some, reinterpret_cast<uint8_t*>(bits));
+    const U before = hn::And(hn::Set(du, uint32_t(bits[0]) << 1), hn::Load(du, kBits[4].data()));
+    const auto which = hn::IndicesFromVec(d, hn::BitCast(di, hn::PopulationCount(before)));
+    const auto pick = [&](V v) HWY_ATTR { return hn::IfThenElseZero(some, hn::TableLookupLanes(v, which)); };
+    V red, green, blue, depth;
+    hn::LoadInterleaved4(d, totals[at], red, green, blue, depth);
+    const V through =
+        hn::IfThenElse(some, hn::TableLookupLanes(hn::LoadU(d, behind + at), which), hn::Set(d, 1.0F));
+    step(r, count_of_line, through, pick(red), pick(green), pick(blue), pick(depth));
+    taken += with_samples;
+    next = end;
+    return true;
+  }
+};
+
+/// Adds the lanes of the next `count` rays that have ended, kTogether at most, and writes the lines that are complete. Lines:
+/// LineSums with write_line(), which writes one by take_line and says whether there was one.
+template <class Lines>
+HWY_INLINE void write_lines(Lines& e, size_t count) {
+  const size_t to = e.added - e.base;
+  add_lanes(e, e.totals[to]);
+  std::copy_n(e.left + e.added % kSlots, kTogether, e.behind + to);
+  e.added += count;
+  while (e.next < e.last && e.write_line()) {
+  }
+  if (e.added - e.base + kTogether > kRoom) {  // fewer than a vector still wait
+    const size_t waiting = e.added - e.taken;
+    std::copy_n(e.totals[e.taken - e.base], 4 * waiting, e.totals[0]);
+    std::copy_n(e.behind + (e.taken - e.base), waiting, e.behind);
+    e.base = e.taken;
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -20,11 +20,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
 using DU = hn::RebindToUnsigned<D>;
+using DI = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 using U = hn::Vec<DU>;
 using M = hn::Mask<D>;
 
 constexpr int64_t kLanes = int64_t(hn::MaxLanes(D()));
+constexpr int64_t kLine = 16;       // floats of a cache line
+constexpr int64_t kAhead = 384;     // samples asked for before their turn
+constexpr int64_t kRaysAhead = 64;  // rays
+
+/// Asks for what comes kAhead samples later. Past the end it does no harm.
+HWY_INLINE void ask(const float* p) { __builtin_prefetch(p + kAhead); }
 
 /// A vector's word has a bit for each lane where a ray begins, and this one.
 constexpr uint32_t kAlways = uint32_t(1) << 31;
@@ -65,13 +72,37 @@ HWY_INLINE V scan(uint32_t word, V v, V before) {
   // Lanes move between halves in eight cycles, within a half in one: a half's sums first, then what the upper one lacks.
   v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 0), hn::ShiftLeftLanes<1>(d, v)));
   v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 1), hn::ShiftLeftLanes<2>(d, v)));
-  const V lower = hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(hn::RebindToSigned<D>(), 3)));
+  const V lower = hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(DI(), 3)));
   v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 6), lower));
 #else
   for (int k = 0, by = 1; by < int(kLanes); ++k, by *= 2)
     v = hn::Add(v, hn::IfThenElseZero(none_of(begins, size_t(k)), lanes_up(d, v, by)));
 #endif
   return hn::Add(v, hn::IfThenElseZero(none_of(begins, 4), before));
+}
+
+/// Lane i gets lane i - 1 of v, lane 0 the last lane of the vector before, which `carry` takes along.
+HWY_INLINE V push(V v, V& carry) {
+  const D d;
+  const V turned = lanes_up(d, v, 1);
+  const V pushed = hn::IfThenElse(hn::FirstN(d, 1), carry, turned);
+  carry = turned;
+  return pushed;
+}
+
+/// One value a ray, spread over the lanes of its samples.
+HWY_INLINE V spread(const float* of_rays, hn::Vec<DI> which) {
+  const D d;
+  return hn::TableLookupLanes(hn::LoadU(d, of_rays), hn::IndicesFromVec(d, which));
+}
+
+/// Whether at most one ray begins behind the first lane, in bits of lanes.
+HWY_INLINE bool few(uint32_t others) { return HWY_LIKELY((others & (others - 1)) == 0); }
+
+/// One value a ray, of two rays: the first where `old`.
+HWY_INLINE V choose(M old, const float* of_rays) {
+  const D d;
+  return hn::IfThenElse(old, hn::Set(d, of_rays[0]), hn::Set(d, of_rays[1]));
 }
 
 }  // namespace HWY_NAMESPACE

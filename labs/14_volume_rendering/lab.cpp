@@ -30,6 +30,9 @@ const std::vector<BenchShape> kLossBench = {
      .shape = {8192, 1 << 18, 1},
      .cache = Cache::hot,
      .tour = true},
+    {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18, 1}, .cache = Cache::hot},
+    // What `klab train` comes to, see above.
+    {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15, 1}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23, 1}, .cache = Cache::cold}};
 
 const std::vector<std::vector<int64_t>> kPixelSizes = {{0, 1, 2, 3, 15, 16, 17, 33, 100, 1000, 40001},

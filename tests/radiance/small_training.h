@@ -25,6 +25,14 @@ inline std::vector<PlannedCall> small_calls() {
   return training_calls(c, 1);
 }
 
+/// The plan for a step without terms of opacity and depth, with the op that does four in one, or without it.
+inline Plan plan_with(const VariantIds& variants) {
+  static CallTimes times;
+  Config c = small_config();
+  c.distortion = 1;
+  return Plan::fixed(variants, "of a test", training_calls(c, 1), times);
+}
+
 /// "best" is measured once in a process; nothing is read from or left in the user's cache.
 inline const Plan& small_plan(const std::string& name = "best") {
   static std::map<std::string, Plan> plans;

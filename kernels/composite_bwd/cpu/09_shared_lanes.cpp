@@ -52,7 +52,6 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
   Scratch scratch;
   float* const memory =
       scratch.floats(4 * (room + 32));  // of each vector: slope, transmittance, sum, which ray
-  const auto ask = [](const float* p) { __builtin_prefetch(p + kAhead); };     // past the end it does no harm
   const V least = hn::Set(d, 3.05902321e-7F), most = hn::Set(d, 3269017.37F);  // exp(-15), exp(15)
   for (int64_t first = begin_ray, last; first < end_ray; first = last) {
     // A piece: rays [first, last), whole ones, of samples [from, to). A bit where each begins, and one at the end. Vectors

@@ -37,15 +37,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kLate = 3;  // vectors from a sum to its exponential
 
-/// Whether at most one ray begins behind the first lane, in bits of lanes.
-HWY_INLINE bool few(uint32_t others) { return HWY_LIKELY((others & (others - 1)) == 0); }
-
-/// One value a ray, of two rays: the first where `old`.
-HWY_INLINE V choose(M old, const float* of_rays) {
-  const D d;
-  return hn::IfThenElse(old, hn::Set(d, of_rays[0]), hn::Set(d, of_rays[1]));
-}
-
 template <bool kStream>
 void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const D d;
@@ -62,7 +53,6 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
   Scratch scratch;
   // Of each vector: slope, transmittance, sum, which ray.
   float* const memory = scratch.floats(4 * (room + 32 + 2 * kLate * kLanes)) + 4 * kLate * kLanes;
-  const auto ask = [](const float* p) { __builtin_prefetch(p + kAhead); };     // past the end it does no harm
   const V least = hn::Set(d, 3.05902321e-7F), most = hn::Set(d, 3269017.37F);  // exp(-15), exp(15)
   for (int64_t first = begin_ray, last; first < end_ray; first = last) {
     // A piece: rays [first, last), whole ones, of samples [from, to). A bit where each begins, and one at the end. Vectors

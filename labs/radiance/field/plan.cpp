@@ -54,6 +54,9 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
   }
   return "";
 }
+// The op that does the work of four in one, and these.
+constexpr const char* kFused = "composite_loss_bwd";
+constexpr const char* kFusedParts[] = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"};
 
 const Variant& naive(const std::string& op) {
   for (const Variant* v : variants_of(op, "cpu"))
@@ -83,6 +86,7 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
   std::map<std::string, const Variant*> chosen;
   std::vector<std::string> problems;
   for (const auto& [op, id] : variants) {
+    if (op == kFused && id.empty()) continue;  // not to be called
     std::vector<PlannedCall> of_op;
     for (const PlannedCall& c : calls)
       if (c.op == op) of_op.push_back(c);
@@ -114,6 +118,20 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
   return chosen;
 }
 
+/// Whether the op that does four in one is to be called in their place: where it is named; else not where one of the four
+/// is, whose rung somebody wants to see run; else where it takes less time than they do, as far as times are known.
+bool takes_fused(const Plan& plan, const VariantIds& variants) {
+  if (const auto at = variants.find(kFused); at != variants.end()) return !at->second.empty();
+  double parts = 0;
+  for (const char* op : kFusedParts) {
+    if (variants.contains(op)) return false;
+    const double seconds = plan.at(op).seconds;
+    if (seconds <= 0) return true;
+    parts += seconds;
+  }
+  return plan.at(kFused).seconds < parts;
+}
+
 VariantIds read_plan(const std::string& file) {
   std::ifstream in(file);
   if (!in)
@@ -129,6 +147,10 @@ VariantIds read_plan(const std::string& file) {
     throw std::runtime_error(fmt::format("plan {}: must be an object {{\"op\": \"variant id\"}}", file));
   VariantIds ids;
   for (const auto& [op, value] : document.items()) {
+    if (op == kFused && value.is_null()) {
+      ids[op] = "";
+      continue;
+    }
     if (!value.is_string())
       throw std::runtime_error(fmt::format(
           "plan {}: \"{}\": {} is no variant id in quotes (see `klab list {}`)", file, op, value.dump(), op));
@@ -142,7 +164,7 @@ VariantIds read_plan(const std::string& file) {
 const std::vector<std::string>& plan_ops() {
   static const std::vector<std::string> ops = {
       "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-      "composite_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
+      "composite_bwd", "composite_loss_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
       // Of losses that a config may ask for.
       "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
   return ops;
@@ -152,7 +174,8 @@ VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls)
   if (name != "best" && name != "naive") return read_plan(name);
   VariantIds ids;
   if (name == "naive")
-    for (const PlannedCall& c : calls) ids[c.op] = naive(c.op).id;
+    for (const PlannedCall& c : calls)
+      if (c.op != kFused) ids[c.op] = naive(c.op).id;
   return ids;
 }
 
@@ -177,6 +200,7 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
       plan.choices_[op] = {fastest.variant, fastest.why, fastest.seconds};
     }
   }
+  if (plan.contains(kFused) && !takes_fused(plan, variants)) plan.choices_.erase(kFused);
   return plan;
 }
 

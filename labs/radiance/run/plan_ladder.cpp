@@ -86,8 +86,16 @@ std::vector<PlanRung> plan_rungs(const Plan& naive, const Plan& best,
   std::sort(order.rbegin(), order.rend());
   std::vector<PlanRung> rungs = {{"naive", naive, {}, {}, {}}};
   for (const auto& [seconds, op] : order) {
+    if (!naive.contains(op)) continue;
     const Plan::Choice& choice = best.at(op);
     if (choice.variant == naive.variant(op)) continue;
+    Plan plan = rungs.back().plan;
+    plan.choose(op, choice);
+    rungs.push_back({"+ " + choice.variant->id, std::move(plan), {}, {}, {}});
+  }
+  // At last what takes the place of several ops of the naive plan.
+  for (const auto& [op, choice] : best.choices()) {
+    if (rungs.back().plan.contains(op)) continue;
     Plan plan = rungs.back().plan;
     plan.choose(op, choice);
     rungs.push_back({"+ " + choice.variant->id, std::move(plan), {}, {}, {}});

@@ -134,8 +134,8 @@ class Metrics {
   Metrics(const fs::path& file, bool append) : out_(file, append ? std::ios::app : std::ios::trunc) {
     if (!append) out_ << "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied\n";
   }
-  void line(const StepReport& r, double seconds, double rate, double occupied) {
-    out_ << fmt::format("{},{:.3f},{:.6g},{:.3f},{},{},{},{:.0f},{:.5f}\n", r.step, seconds, r.loss, r.psnr,
+  void line(const StepReport& r, double psnr, double seconds, double rate, double occupied) {
+    out_ << fmt::format("{},{:.3f},{:.6g},{:.3f},{},{},{},{:.0f},{:.5f}\n", r.step, seconds, r.loss, psnr,
                         r.rays, r.samples, r.marched, rate, occupied)
          << std::flush;
   }
@@ -299,13 +299,14 @@ int train(RunOptions o, CallTimes& times) {
     const double after = elapsed();
     if (after - last_report >= kReportEvery || report.step == 1) {
       const double rate = (samples - samples_then) / std::max(after - last_report, 1e-9);
-      metrics.line(report, after, rate, trainer.occupied_share());
+      const double psnr = trainer.batch_psnr();
+      metrics.line(report, psnr, after, rate, trainer.occupied_share());
       const double left =
           o.steps ? double(*o.steps - report.step) * (since(begin) - aside) / double(report.step - first_step)
                   : *o.seconds - after;
       const std::string line = fmt::format(
           "step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}",
-          report.step, duration_text(after), report.loss, report.psnr, rate * 1e-6, report.rays,
+          report.step, duration_text(after), report.loss, psnr, rate * 1e-6, report.rays,
           duration_text(std::max(0.0, left)));
       if (terminal)
         progress.show(line);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "labs/radiance/field/random.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
@@ -20,6 +21,9 @@ namespace {
 
 int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "huber" ? 1 : 2; }
 
+/// Opacities and depths have no gradient in the op that brings loss and gradients at once.
+bool can_be_fused(const Config& c) { return !(c.opacity_entropy > 0) && !(c.depth > 0); }
+
 double sum_of(const float* p, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += p[i];
@@ -33,6 +37,8 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c)};
   std::vector<PlannedCall> calls = {planned<PixelLossFwd>(pixel_loss, pixels),
                                     planned<PixelLossBwd>(pixel_loss, pixels)};
+  if (can_be_fused(c))
+    calls.push_back(planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c)}, all));
   if (c.opacity_entropy > 0) {
     calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
     calls.push_back(planned<OpacityEntropyBwd>({.rays = rays}, pixels));
@@ -78,6 +84,28 @@ double Losses::evaluate(const RayBatch& batch, const Truth& truth, const float* 
   if (config_.opacity_entropy > 0) loss += entropy(batch);
   if (config_.depth > 0) loss += depth(batch, truth);
   if (config_.distortion > 0) loss += distortion(batch, density_raw);
+  return loss;
+}
+
+bool Losses::fused() const { return plan_.contains("composite_loss_bwd") && can_be_fused(config_); }
+
+double Losses::evaluate_fused(const RayBatch& b, const Truth& truth, const float* raw, const float* rgb,
+                              float* d_raw, float* d_rgb, Profile& profile) {
+  std::fill_n(d_value_.data(), b.rays, 1.0F / float(b.rays));
+  profile.run<CompositeLossBwd>("composite_loss_bwd", plan_,
+                                {.shape = {.rays = b.rays, .samples = b.samples, .kind = loss_kind(config_)},
+                                 .ray_begin = b.ray_begin.data(),
+                                 .density_raw = raw,
+                                 .rgb = rgb,
+                                 .delta = b.delta.data(),
+                                 .background = b.background.data(),
+                                 .target = truth.color.data(),
+                                 .d_loss = d_value_.data(),
+                                 .loss = value_.data(),
+                                 .d_density_raw = d_raw,
+                                 .d_rgb = d_rgb});
+  double loss = sum_of(value_.data(), b.rays) / double(b.rays);
+  if (config_.distortion > 0) profile.time("loss", [&] { loss += distortion(b, raw); });
   return loss;
 }
 

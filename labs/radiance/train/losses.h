@@ -36,6 +36,15 @@ class Losses {
   /// gradient, but for that of the distortion, which add_distortion_gradient() brings.
   double evaluate(const RayBatch& batch, const Truth& truth, const float* density_raw);
 
+  /// Whether the plan's composite_loss_bwd brings the gradients of samples and the loss of pixels, so that nobody asks for
+  /// colors: not if a term's gradient goes through opacities or depths.
+  bool fused() const;
+
+  /// evaluate() and composite_bwd in one, where fused(): the loss of a batch whose rays have no colors yet, without the total
+  /// variation, and its gradient with respect to density_raw [samples] and rgb [3,samples], less the distortion's.
+  double evaluate_fused(const RayBatch& batch, const Truth& truth, const float* density_raw, const float* rgb,
+                        float* d_density_raw, float* d_rgb, Profile& profile);
+
   /// Adds the distortion's gradient with respect to density_raw, [samples], to d_density_raw.
   void add_distortion_gradient(const RayBatch& batch, const float* density_raw, float* d_density_raw);
 

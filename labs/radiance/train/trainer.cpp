@@ -180,21 +180,27 @@ void Trainer::leave_out_cut_rays() {
 double Trainer::backward() {
   const int64_t rays = batch_.rays, n = batch_.samples;
   double loss = 0;
-  profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
+  const bool fused = losses_.fused();
+  if (fused)
+    loss = losses_.evaluate_fused(batch_, truth_, field_.geometry(n), field_.rgb(), d_raw_.data(),
+                                  d_rgb_.data(), profile_);
+  else
+    profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
-  profile_.run<CompositeBwd>("composite_bwd", plan_,
-                             {.shape = {.rays = rays, .samples = n},
-                              .ray_begin = batch_.ray_begin.data(),
-                              .density_raw = field_.geometry(n),
-                              .rgb = field_.rgb(),
-                              .delta = batch_.delta.data(),
-                              .t = batch_.t.data(),
-                              .background = batch_.background.data(),
-                              .d_color = losses_.d_color(),
-                              .d_opacity = losses_.d_opacity(),
-                              .d_depth = losses_.d_depth(),
-                              .d_density_raw = d_raw_.data(),
-                              .d_rgb = d_rgb_.data()});
+  if (!fused)
+    profile_.run<CompositeBwd>("composite_bwd", plan_,
+                               {.shape = {.rays = rays, .samples = n},
+                                .ray_begin = batch_.ray_begin.data(),
+                                .density_raw = field_.geometry(n),
+                                .rgb = field_.rgb(),
+                                .delta = batch_.delta.data(),
+                                .t = batch_.t.data(),
+                                .background = batch_.background.data(),
+                                .d_color = losses_.d_color(),
+                                .d_opacity = losses_.d_opacity(),
+                                .d_depth = losses_.d_depth(),
+                                .d_density_raw = d_raw_.data(),
+                                .d_rgb = d_rgb_.data()});
   losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
   profile_.run<MlpBwd>("mlp_bwd color", plan_,
                        {.shape = model_.color_shape(n),
@@ -230,7 +236,14 @@ double Trainer::backward() {
   return loss;
 }
 
-double Trainer::batch_psnr() const {
+void Trainer::color_batch() {
+  if (colored_) return;
+  composite(plan_, profile_, field_, batch_);
+  colored_ = true;
+}
+
+double Trainer::batch_psnr() {
+  color_batch();
   double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
   for (int64_t i = 0; i < 3 * batch_.rays; ++i) {
@@ -292,18 +305,21 @@ StepReport Trainer::loss_and_gradient() {
   report.marched = batch_.samples;
   const std::array<const float*, 3> parameters = {
       model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
-  shade(parameters, plan_, profile_, visible_, field_, batch_);
+  shade(parameters, profile_, visible_, field_, batch_);
+  colored_ = false;
+  if (!losses_.fused()) color_batch();
   report.loss = backward();
-  report.psnr = batch_psnr();
   report.rays = batch_.rays;
   report.samples = batch_.samples;
-  if (config_.total_variation > 0)
+  if (config_.total_variation > 0) {
+    color_batch();  // while the field still has what its colors are made of
     profile_.time("total variation", [&] {
       Profile inner;  // its share of the field is not the step's
       std::swap(inner, profile_);
       report.loss += total_variation(model_, plan_, field_, seed_, step_, moments_);
       std::swap(inner, profile_);
     });
+  }
   return report;
 }
 

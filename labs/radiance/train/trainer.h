@@ -16,7 +16,6 @@ namespace klab {
 struct StepReport {
   int64_t step = 0;  // steps done, this one included
   double loss = 0;   // of losses.h
-  double psnr = 0;   // of the batch's pixels, dB
   int64_t rays = 0;
   int64_t samples = 0;  // with a gradient, through the whole step
   int64_t marched = 0;  // before the samples behind opaque ones were left out
@@ -48,6 +47,10 @@ class Trainer {
   /// Goes on with other variants; the model stays.
   void use(const Plan& plan) { plan_ = plan; }
 
+  /// PSNR of the pixels of the last step's batch as they were before the update, dB. With a plan that needs no colors it takes
+  /// a composite_fwd. Not after restore(), until there was a step.
+  double batch_psnr();
+
   int64_t steps_done() const { return step_; }
   const Model& model() const { return model_; }
   /// The model to look at pictures with: averaged weights when the config asks for them.
@@ -69,7 +72,7 @@ class Trainer {
   void draw_rays();
   void leave_out_cut_rays();
   double backward();
-  double batch_psnr() const;
+  void color_batch();
   void require_finite(const char* what, const float* gradient, int64_t n);
   void optimize(double progress);
   void average();
@@ -87,6 +90,7 @@ class Trainer {
   VisibleSamples visible_;
   Occupancy occupancy_;
   double unseen_ = 0;
+  bool colored_ = false;  // the batch has its colors
   int64_t step_ = 0;
   int64_t rays_next_;
   double averaged_weight_ = 0;             // sum of the average's weights, for debiasing

@@ -116,12 +116,11 @@ void VisibleSamples::keep(const std::array<const float*, 3>& parameters, Field& 
   });
 }
 
-void shade(const std::array<const float*, 3>& parameters, const Plan& plan, Profile& profile,
-           VisibleSamples& visible, Field& field, RayBatch& b) {
+void shade(const std::array<const float*, 3>& parameters, Profile& profile, VisibleSamples& visible,
+           Field& field, RayBatch& b) {
   visible.keep(parameters, field, b);
   profile.time("samples", [&] { spread_directions(b); });
   field.color(parameters[size_t(Part::color)], b.sample_directions.data(), b.samples);
-  composite(plan, profile, field, b);
 }
 
 }  // namespace klab

@@ -40,10 +40,9 @@ class VisibleSamples {
   std::vector<int32_t> hit_;      // rays with samples that count
 };
 
-/// A marched batch becomes pixels: the samples that count, their colors, the sum along each ray. Afterwards batch
-/// holds these samples, field their features, geometry and colors. `parameters` are the arrays to evaluate with, by
-/// Part.
-void shade(const std::array<const float*, 3>& parameters, const Plan& plan, Profile& profile,
-           VisibleSamples& visible, Field& field, RayBatch& batch);
+/// The samples of a marched batch that count, and their colors. Afterwards batch holds these samples, field their features,
+/// geometry and colors; composite() makes pixels of them. `parameters` are the arrays to evaluate with, by Part.
+void shade(const std::array<const float*, 3>& parameters, Profile& profile, VisibleSamples& visible,
+           Field& field, RayBatch& batch);
 
 }  // namespace klab
