@@ -90,6 +90,9 @@ bool any_wrong(const std::vector<Row>& rows) {
 }
 
 std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
+  const LabOp* known = find_op(ladder.op);
+  if (known == nullptr) throw std::invalid_argument("no lab teaches " + ladder.op);
+  const LabOp& op = *known;
   size_t rounds = 0;
   for (const Row& r : rows) rounds = std::max(rounds, r.seconds.size());
   std::string text = fmt::format("{}, {}", inked(ladder.op, Ink::bold), ladder.shape.name);

@@ -46,19 +46,19 @@ struct Ended : LineSums {
   }
 
   HWY_INLINE bool write_line() {
-    return take_line([&](int64_t r, size_t count, V through, V red, V green, V blue, V depth) HWY_ATTR {
+    return take_line([&](int64_t r, size_t few, V through, V red, V green, V blue, V depth) HWY_ATTR {
       const D d;
       const int64_t n = x.shape.rays;
       const auto put = [&](V v, float* p) HWY_ATTR {
-        if (count < size_t(kLanes))
-          store_first(v, d, p + r, count);
+        if (few < size_t(kLanes))
+          store_first(v, d, p + r, few);
         else if (stream)
           hn::Stream(v, d, p + r);
         else
           hn::StoreU(v, d, p + r);
       };
       const auto shine = [&](V sum, int64_t c) HWY_ATTR {
-        const V background = load_first(d, x.background + c * n + r, count);
+        const V background = load_first(d, x.background + c * n + r, few);
         put(hn::MulAdd(through, background, sum), x.color + c * n);
         __builtin_prefetch(x.background + c * n + r + kRaysAhead);  // past the end it does no harm
       };

@@ -50,15 +50,15 @@ struct Ended : LineSums {
       : LineSums(args.ray_begin, first_ray, last_ray), x(args), channel(args.shape.kind) {}
 
   HWY_INLINE bool write_line() {
-    return take_line([&](int64_t r, size_t count, V through, V red, V green, V blue, V) HWY_ATTR {
+    return take_line([&](int64_t r, size_t few, V through, V red, V green, V blue, V) HWY_ATTR {
       const D d;
       const auto shine = [&](V sum, int64_t c) HWY_ATTR {
         const int64_t at = c * x.shape.rays + r;
         __builtin_prefetch(x.background + at + kRaysAhead);  // past the end it does no harm
         __builtin_prefetch(x.target + at + kRaysAhead);
-        return hn::MulAdd(through, load_first(d, x.background + at, count), sum);
+        return hn::MulAdd(through, load_first(d, x.background + at, few), sum);
       };
-      write_losses(x, channel, r, count, shine(red, 0), shine(green, 1), shine(blue, 2));
+      write_losses(x, channel, r, few, shine(red, 0), shine(green, 1), shine(blue, 2));
       __builtin_prefetch(x.ray_begin + r + kRaysAhead + kLanes);
     });
   }

@@ -183,7 +183,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
 CallTimes::Measured measure_calls(const std::string& name, const std::vector<int64_t>& shape,
                                   std::span<const Variant* const> variants) {
   LabOp op = *find_op(name);
-  op.limit.clear();  // nothing is compared with a ceiling here
+  op.traffic = Traffic::unknown;  // nothing is compared with a ceiling here
   std::vector<double> seconds(variants.size(), kTooSlow);
   double others = 0;
   const auto least = [&] { return *std::ranges::min_element(seconds); };
