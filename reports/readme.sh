@@ -35,7 +35,7 @@ fill() {
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# The table of speeds, one line an operation, of every machine whose rows are recorded.
+# The table of speeds, one line per operation, of every machine whose rows are recorded.
 speed() {
   local rows
   : >"$tmp/speed"

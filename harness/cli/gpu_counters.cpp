@@ -106,7 +106,7 @@ std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::
     if (c.words == "bank conflicts") {
       const std::string which = requests->words.substr(0, requests->words.rfind(' '));
       list.back().words = which + " conflicts";
-      rate_of(which + " conflicts a request", list.size() - 1);
+      rate_of(which + " conflicts/request", list.size() - 1);
     }
   }
   return list;
