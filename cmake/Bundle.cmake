@@ -30,7 +30,7 @@ foreach(file IN LISTS files)
   endif()
 endforeach()
 if(bytes GREATER most_bytes)
-  message(FATAL_ERROR "the bundle has ${bytes} bytes; it may have ${most_bytes}. Configure without the libraries to race "
+  message(FATAL_ERROR "the bundle has ${bytes} bytes; it may have ${most_bytes}. Configure without the vendor libraries "
                       "against (KLAB_PEERS=OFF)")
 endif()
 file(REMOVE_RECURSE ${OUT})

@@ -21,7 +21,7 @@ class Doctor {
   std::vector<Diagnosis> run() {
     if (a_.failure) look_at_failure(*a_.failure);
     if (a_.outcome == Outcome::crashes) look_at_crash();
-    if (a_.outcome == Outcome::caches)
+    if (a_.outcome == Outcome::stale_results)
       add("results kept between calls",
           "Right at first and wrong, or suspiciously the same, when the same buffers hold other data, or "
           "when most of the result is there already: every call must compute all of it from its inputs.");
@@ -168,7 +168,7 @@ class Doctor {
     for (const WastefulAccess& w : a_.wasteful) {
       if (w.shared)
         add("bank conflicts",
-            fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since lanes are {} bytes "
+            fmt::format("Line {}: {:.1f} wavefronts/request where {:.1f} would do, since lanes are {} bytes "
                         "apart and meet in one bank. Pad the rows, permute the columns, or give neighboring "
                         "words to neighboring threads.",
                         w.line, w.cost, w.ideal, w.stride));

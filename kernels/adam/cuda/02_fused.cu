@@ -112,7 +112,7 @@ void run(const Adam::Args<float>& x) {
 }
 
 KLAB_VARIANT(Adam, {.run = run,
-                    .parent = "01_tensor_a_launch",
+                    .parent = "01_launch_per_tensor",
                     .tiles = {32, kPart},
                     .expect = {.shape = {1 << 23, 2, 0}, .over_parent = 1.7}});
 

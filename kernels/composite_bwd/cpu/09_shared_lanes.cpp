@@ -178,7 +178,7 @@ void run(const CompositeBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,
-                            .parent = "08_as_they_come",
+                            .parent = "08_guided_schedule",
                             .forward = "08_threads",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 512},

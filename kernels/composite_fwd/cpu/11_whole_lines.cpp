@@ -111,7 +111,7 @@ void run(const CompositeFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
-                            .parent = "10_staggered",
+                            .parent = "10_software_pipelined",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 32, 128, 512},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.05},

@@ -155,7 +155,7 @@ void run(const CompositeLossBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeLossBwd, {.run = run,
-                                .forward = "01_warp_a_ray",
+                                .forward = "01_warp_per_ray",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {32, kThreads}});
 

@@ -271,7 +271,7 @@ HWY_EXPORT(scatter_any);
 void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashgridBwd, {.run = run,
-                           .parent = "07_ask_points",
+                           .parent = "07_prefetch_points",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.15}});
 
 }  // namespace

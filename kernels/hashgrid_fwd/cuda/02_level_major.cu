@@ -44,7 +44,7 @@ void run(const HashgridFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
-                           .parent = "01_thread_a_point",
+                           .parent = "01_thread_per_point",
                            .tiles = {kThreads},
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.3}});
 

@@ -1,4 +1,4 @@
-// adam.cuda.01_tensor_a_launch: a launch for each line of the formula.
+// adam.cuda.01_launch_per_tensor: a launch for each line of the formula.
 //
 // CHANGE    as a library of tensor operations would run it: one launch finds the groups that live and counts their
 //           steps, then one updates m, one v, one the parameters, a thread an entry.
@@ -75,7 +75,7 @@ void run(const Adam::Args<float>& x) {
   cuda::launch(update_param, entries, threads, 0, n, group, live, x.steps, x.hyper, x.m, x.v, x.param);
 }
 
-KLAB_VARIANT(Adam, {.run = run, .tiles = {kThreads}});
+KLAB_VARIANT(Adam, {.run = run, .tiles = {kThreads}, .was = {"01_tensor_a_launch"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// composite_fwd.cpu.10_staggered: one walk after all, its four stages each two vectors behind the one before.
+// composite_fwd.cpu.10_software_pipelined: one walk after all, its four stages each two vectors behind the one before.
 //
 // CHANGE    a turn takes optical depths of two vectors, sums those of the two before, exponentials of the two before
 //           these, and weighs samples of the two before these: four stages that do not wait for each other. Color and
@@ -10,7 +10,7 @@
 //           samples, and that neither has many ends.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     many registers; with fewer than 32 what goes from turn to turn waits in L1.
-// TRIED     see NOTES.md, cpu.10_staggered
+// TRIED     see NOTES.md, cpu.10_software_pipelined
 #include <omp.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "reference/composite_fwd/composite_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_staggered.cpp"
+#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_software_pipelined.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/composite_turns-inl.h"
@@ -129,11 +129,12 @@ void run(const CompositeFwd::Args<float>& x) {
 
 KLAB_VARIANT(CompositeFwd,
              {.run = run,
-              .parent = "09_segments",
+              .parent = "09_segmented_scan",
               .numerics = {.growth = Growth::linear},
               .tiles = {4, 16, 32, 512},
               .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15},
-              .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and loops end unforeseen"}});
+              .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and loops end unforeseen"},
+              .was = {"10_staggered"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// composite_loss_fwd.cuda.01_warp_a_ray: the wavefront, and a loss at its end.
+// composite_loss_fwd.cuda.01_warp_per_ray: the wavefront, and a loss at its end.
 //
 // CHANGE    composite_fwd's warp scan: 32 samples of a ray at a time, products of transparencies by shuffles.
 //           All lanes end up with the color, and the first writes the loss.
@@ -72,7 +72,8 @@ void run(const CompositeLossFwd::Args<float>& x) {
                x.target, x.loss);
 }
 
-KLAB_VARIANT(CompositeLossFwd, {.run = run, .numerics = {.growth = Growth::linear}, .tiles = {32}});
+KLAB_VARIANT(CompositeLossFwd,
+             {.run = run, .numerics = {.growth = Growth::linear}, .tiles = {32}, .was = {"01_warp_a_ray"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// ray_march.cuda.01_thread_a_ray: a thread a ray, every candidate asks the grid.
+// ray_march.cuda.01_thread_per_ray: a thread a ray, every candidate asks the grid.
 //
 // CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples a ray has must be known of all
 //           rays before it, before the first can be written. In between one thread adds up the counts.
@@ -145,7 +145,7 @@ void run(const RayMarch::Args<float>& x) {
   if (rays > 0) cuda::launch(write_samples, blocks, threads, 0, scene_of(x), x.ray_begin, x.t, x.delta);
 }
 
-KLAB_VARIANT(RayMarch, {.run = run, .tiles = {kThreads}});
+KLAB_VARIANT(RayMarch, {.run = run, .tiles = {kThreads}, .was = {"01_thread_a_ray"}});
 
 }  // namespace
 }  // namespace klab

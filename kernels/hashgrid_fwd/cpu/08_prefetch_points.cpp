@@ -1,4 +1,4 @@
-// hashgrid_fwd.cpu.08_ask_points: the lines of the points to come are asked for, three vectors ahead.
+// hashgrid_fwd.cpu.08_prefetch_points: the lines of the points to come are asked for, three vectors ahead.
 //
 // CHANGE    cells and entries are computed three vectors of points before their corners are gathered; they wait in L1.
 //           Between gathers the line of every corner to come is asked for. A level with that many points is not read
@@ -8,7 +8,7 @@
 //           1.1 times faster with 2^18 points along rays; most where an entry is large, so that corners share no line.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for what is under way.
-// TRIED     see NOTES.md, cpu.08_ask_points
+// TRIED     see NOTES.md, cpu.08_prefetch_points
 #include <omp.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/08_ask_points.cpp"
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/08_prefetch_points.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
@@ -246,7 +246,8 @@ KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "07_read_first",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1},
                            .when = {{1 << 16, 3, 16, 2, 19, 16, 2048, 0},
-                                    "random points: gathers wait for lines that nobody asked for"}});
+                                    "random points: gathers wait for lines that nobody asked for"},
+                           .was = {"08_ask_points"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// composite_bwd.cpu.08_as_they_come: threads take what is left, in shares that get smaller.
+// composite_bwd.cpu.08_guided_schedule: threads take what is left, in shares that get smaller.
 //
 // CHANGE    beyond the caches each thread got rays with half of the samples. Now it takes rays with a part of the samples that
 //           are left, again and again.
@@ -6,7 +6,7 @@
 //           stands. How much depends on what else uses the memory.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
 // NEEDS     as its parent.
-// TRIED     see NOTES.md, cpu.08_as_they_come
+// TRIED     see NOTES.md, cpu.08_guided_schedule
 #include <omp.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "reference/composite_bwd/composite_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/08_as_they_come.cpp"
+#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/08_guided_schedule.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -216,7 +216,8 @@ KLAB_VARIANT(CompositeBwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 128},
                             .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.05},
-                            .when = {{1 << 18, 1 << 23}, "threads get unequal shares of the memory"}});
+                            .when = {{1 << 18, 1 << 23}, "threads get unequal shares of the memory"},
+                            .was = {"08_as_they_come"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// hashgrid_bwd.cpu.07_ask_points: the lines that the points to come add to are asked for, sixteen points ahead.
+// hashgrid_bwd.cpu.07_prefetch_points: the lines that the points to come add to are asked for, sixteen points ahead.
 //
 // CHANGE    before a point's contributions are added, the lines of another one's corners are asked for, to be written. Only
 //           in levels that are larger than what stays near the core.
@@ -15,7 +15,7 @@
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/07_ask_points.cpp"
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/07_prefetch_points.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
@@ -250,7 +250,8 @@ void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(
 
 KLAB_VARIANT(HashgridBwd, {.run = run,
                            .parent = "06_read_first",
-                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2}});
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2},
+                           .was = {"07_ask_points"}});
 
 }  // namespace
 }  // namespace klab
