@@ -31,7 +31,7 @@ foreach(file IN LISTS files)
 endforeach()
 if(bytes GREATER most_bytes)
   message(FATAL_ERROR "the bundle has ${bytes} bytes; it may have ${most_bytes}. Configure without the vendor libraries "
-                      "against (KLAB_PEERS=OFF)")
+                      "(KLAB_PEERS=OFF)")
 endif()
 file(REMOVE_RECURSE ${OUT})
 file(RENAME ${made} ${OUT})

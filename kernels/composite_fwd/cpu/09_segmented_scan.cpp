@@ -88,7 +88,7 @@ struct Piece {
 };
 
 /// Samples [begin, begin + size) of the stream, whose rays begin at `heads`. Four walks, so that a vector never waits for
-/// the whole way from a density to a sum: many are under way in each.
+/// the whole way from a density to a sum: many are in flight in each.
 template <class Load>
 HWY_INLINE void walk(const CompositeFwd::Args<float>& x, int64_t begin, int64_t size, const Heads& heads,
                      Carry& carry, Piece& piece, Load load) {
@@ -147,7 +147,7 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
     Heads heads;
     for (; begins < last && x.ray_begin[begins] < to; ++begins) heads.set(x.ray_begin[begins] - from);
     const int64_t whole = std::min((to - from + lanes - 1) / lanes, (samples - from) / lanes) * lanes;
-    // Two pieces ahead; asking for what lies past the end does no harm.
+    // Two pieces ahead; prefetching for what lies past the end does no harm.
     walk(x, from, whole, heads, carry, piece, [d](const float* p, int64_t k) HWY_ATTR {
       __builtin_prefetch(p + k + 2 * kPiece);
       return hn::LoadU(d, p + k);

@@ -5,7 +5,7 @@
 //           depth are added up lane by lane. Where a ray ends, the lanes are set down as they are, whether one ends or
 //           not, and after a few rays added up together.
 // EXPECT    no branch but at vectors in which a ray both begins and ends, nothing between stages but registers, and
-//           memory asked for evenly, a line a stream and vector: the parent asks in bursts and idles in between. 1.15
+//           memory prefetched evenly, a line a stream and vector: the parent prefetches in bursts and idles in between. 1.15
 //           times or more where rays are of middling length. A loss where rays are so long that 08 can stop at opaque
 //           samples, and that neither has many ends.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
@@ -24,7 +24,7 @@
 #define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_software_pipelined.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/common/composite_turns-inl.h"
+#include "kernels/common/composite_pipelined-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -39,7 +39,7 @@ struct Rays : Begins {
   std::array<int32_t, 2 * kBlock> ended_ray;  // rays that have samples, in the order they will end
   size_t found = 1;                           // of these; before them stands what ends where the first begins
 
-  /// Another block. Every ray in it is written as if it had no samples: those that have are written again. Asks for what
+  /// Another block. Every ray in it is written as if it had no samples: those that have are written again. Prefetches what
   /// belongs to about as many rays behind it.
   HWY_NOINLINE void look_up() {
     const int64_t from = filled_to, rays = x.shape.rays, end = x.ray_begin[last];

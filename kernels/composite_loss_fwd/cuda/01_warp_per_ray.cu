@@ -2,8 +2,8 @@
 //
 // CHANGE    composite_fwd's warp scan: 32 samples of a ray at a time, products of transparencies by shuffles.
 //           All lanes end up with the color, and the first writes the loss.
-// EXPECT    20 bytes a sample in requests of 4 sectors, 5 where the samples of a ray begin between two; 4
-//           bytes a ray written where composite_fwd and pixel_loss_fwd write 24 and read 12 of them again.
+// EXPECT    20 bytes per sample in requests of 4 sectors, 5 where the samples of a ray begin between two; 4
+//           bytes per ray written where composite_fwd and pixel_loss_fwd write 24 and read 12 of them again.
 //           One launch in place of two.
 // NUMERICS  transmittance is a product in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
