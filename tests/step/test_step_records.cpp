@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -90,6 +91,18 @@ TEST(StepProgress, OlderFilesAreTakenOverAndKept) {
   EXPECT_TRUE(book.steps.at("a.cpu.02_b").done);
   EXPECT_DOUBLE_EQ(book.steps.at("a.cpu.02_b").best_ratio, 2.5);
   EXPECT_EQ(files_in(folder.path(), "older"), 1U);
+}
+
+TEST(StepProgress, FormerNamesOfRungsBecomePresentOnes) {
+  const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
+  ASSERT_NE(renamed, variants().end());
+  const ScratchFolder folder;
+  write(folder.path() / "progress.json",
+        R"({"klab_progress":1,"last":")" + renamed->was.back() + R"(","steps":{")" + renamed->was.back() +
+            R"(":{"done":true}}})");
+  const ProgressBook book = read_progress(folder.path());
+  EXPECT_TRUE(book.steps.at(renamed->id).done);
+  EXPECT_EQ(book.last, renamed->id);
 }
 
 TEST(StepProgress, TwoAtATimeLoseNothing) {

@@ -41,7 +41,7 @@ std::string line_of(const json& r) {
 
 int results(const std::vector<std::string>& files) {
   std::string text =
-      "| scene | trained | steps | samples per second | PSNR | SSIM | a view | memory "
+      "| scene | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
       "|\n|---|---|---|---|---|---|---|---|\n";
   std::vector<std::string> protocols;
   for (const std::string& file : files) {
