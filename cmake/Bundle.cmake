@@ -30,8 +30,8 @@ foreach(file IN LISTS files)
   endif()
 endforeach()
 if(bytes GREATER most_bytes)
-  message(FATAL_ERROR "the bundle has ${bytes} bytes; it may have ${most_bytes}. Configure without the libraries to race "
-                      "against (KLAB_PEERS=OFF)")
+  message(FATAL_ERROR "the bundle has ${bytes} bytes; it may have ${most_bytes}. Configure without the vendor libraries "
+                      "(KLAB_PEERS=OFF)")
 endif()
 file(REMOVE_RECURSE ${OUT})
 file(RENAME ${made} ${OUT})

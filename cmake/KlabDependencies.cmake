@@ -30,7 +30,7 @@ find_library(LIBDW_LIBRARY dw)
 if(NOT LIBDW_INCLUDE_DIR OR NOT LIBDW_LIBRARY)
   message(FATAL_ERROR "klab needs libdw: sudo apt-get install libdw-dev")
 endif()
-option(KLAB_PEERS "Race against OpenBLAS and oneDNN where they are installed" ON)
+option(KLAB_PEERS "Compare with OpenBLAS and oneDNN where they are installed" ON)
 if(KLAB_PEERS)
   find_package(OpenBLAS CONFIG QUIET)  # libopenblas-dev, optional
 endif()

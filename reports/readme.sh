@@ -1,21 +1,26 @@
 #!/usr/bin/env bash
-# Fills the generated blocks of README.md: the table of labs from the registry, what `klab run` prints and the table of
-# speeds from a recorded run.
+# Makes the pages that show what was measured: nothing in them is typed by hand.
 #
-#   reports/readme.sh            runs the tour on this machine, records it, fills both blocks
-#   reports/readme.sh FILE       takes the recorded output in FILE instead of running
-#   reports/readme.sh --labs     the table of labs only
-#   reports/readme.sh --speed    the table of speeds only, from the recorded rows
-#   reports/readme.sh --train    the table of training only, from what reports/train.sh recorded
-#   reports/readme.sh --picture ROWS  the picture of a report only, of recorded rows; needs Chromium
+#   reports/readme.sh              runs the tour on this machine, records it, and makes all pages
+#   reports/readme.sh --pages      makes all pages from what is recorded
+#   reports/readme.sh --picture MACHINE   reports/pictures/klab.png, of that machine's rows; needs gnuplot
 #
-# A run is recorded as reports/recorded/<fingerprint>/run.txt with its rows, run.csv, beside machine.json, the record of the
-# machine. KLAB names the program (default: ./klab), README the file to fill.
+# A run is recorded as reports/recorded/<fingerprint>/run.txt, what was printed, with its rows, run.csv, beside machine.json,
+# the record of the machine. From these come
+#   README.md                      its blocks: labs (of the registry), ladder (of one machine), machines
+#   reports/recorded/*/README.md   that machine: speeds, training, ladders
+# KLAB names the program (default: ./klab), README the first page to fill, PAGES the folder for the others (default:
+# reports/recorded).
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 readme=$(readlink -f -- "${README:-$root/README.md}")
+pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
 cd "$root"
+op=softmax_xent_fwd  # the ladder of the first page and of its picture
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
 # fill NAME FILE: puts FILE between "<!-- generated: NAME" and "<!-- end: NAME -->".
 fill() {
@@ -28,85 +33,113 @@ fill() {
     index($0, "<!-- generated: " name) == 1 {
       inside = 1
       while ((getline line < file) > 0) print line
-    }' "$readme" >"$readme.new"
-  mv "$readme.new" "$readme"
+    }' "$readme" >"$tmp/filled"
+  cat "$tmp/filled" >"$readme"
 }
 
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+# of_machine FOLDER FIELD: a field of its machine.json, without quotes.
+of_machine() { sed -n "s/.*\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" "$1/machine.json" | head -n 1; }
 
-# The table of speeds, one line an operation, of every machine whose rows are recorded.
-speed() {
-  local rows
-  : >"$tmp/speed"
-  for rows in reports/recorded/*/run.csv; do
-    [[ -f $rows ]] || continue
-    [[ ! -s $tmp/speed ]] || echo >>"$tmp/speed"
-    of_machine() { sed -n "s/.*\"$1\": \"\\{0,1\\}\\([^\",]*\\).*/\\1/p" "${rows%/*}/machine.json" | head -n 1; }
-    printf '%s, %s, %s threads:\n\n' "$(of_machine processor)" "$(of_machine instruction_set)" "$(of_machine threads)" >>"$tmp/speed"
-    "$klab" report "$rows" --summary >>"$tmp/speed"
-  done
-  [[ -s $tmp/speed ]] || echo "No rows are recorded yet; \`reports/readme.sh\` records them." >"$tmp/speed"
-  fill speed "$tmp/speed"
+name_of() { printf '%s, %s, %s threads' "$(of_machine "$1" processor)" "$(of_machine "$1" instruction_set)" "$(of_machine "$1" threads)"; }
+
+# Says of a machine's records which commit, which compiler, and that a GPU was or was not there.
+circumstances() {
+  local gpu
+  gpu=$(of_machine "$1" gpu)
+  printf '%s; %s GiB of memory; %s; klab %s.\n' "$(of_machine "$1" os)" \
+    "$(awk -v b="$(of_machine "$1" memory_bytes)" 'BEGIN { printf "%.0f", b / 2^30 }')" "$(of_machine "$1" compiler)" \
+    "$(of_machine "$1" commit)"
+  if [[ $gpu == none ]]; then
+    echo "The machine has no GPU: CUDA rungs were compiled for the host, run by klab's executor, checked and counted. None of the"
+    echo "times here is a GPU's."
+  else
+    printf 'GPU: %s, driver %s.\n' "$gpu" "$(of_machine "$1" gpu_driver)"
+  fi
 }
 
-# The table of training, of every machine that has recorded some.
-train() {
-  local folder
-  : >"$tmp/train"
-  for folder in reports/recorded/*/train; do
-    [[ -d $folder ]] || continue
-    [[ ! -s $tmp/train ]] || echo >>"$tmp/train"
-    of_machine() { sed -n "s/.*\"$1\": \"\{0,1\}\([^\",]*\).*/\1/p" "${folder%/*}/machine.json" | head -n 1; }
-    printf '%s, %s threads:\n\n' "$(of_machine processor)" "$(of_machine threads)" >>"$tmp/train"
-    "$klab" results "$folder"/*.json >>"$tmp/train"
-  done
-  [[ -s $tmp/train ]] || echo "Nothing is recorded yet; \`reports/train.sh\` records it." >"$tmp/train"
-  fill train "$tmp/train"
+# page FOLDER: the page of one machine.
+page() {
+  local folder=$1 out
+  out=$pages/${folder#reports/recorded/}/README.md
+  mkdir -p "${out%/*}"
+  {
+    printf '# %s\n\nMade by `reports/readme.sh` from the files in this folder; the words are explained in the\n' "$(name_of "$folder")"
+    printf '[glossary](../../../docs/glossary.md), the columns in [measuring](../../../docs/measuring.md).\n\n'
+    circumstances "$folder"
+    if [[ -f $folder/run.txt ]]; then printf '\nWhat `klab run` printed: [run.txt](run.txt).'; fi
+    if [[ -f $folder/run.csv ]]; then printf ' Its rows: [run.csv](run.csv).'; fi
+    if [[ -f $folder/run.txt ]]; then echo; fi
+    if [[ -f $folder/run.csv ]]; then
+      printf '\n## Speed, one line per operation\n\n'
+      "$klab" report "$folder/run.csv" --summary
+    fi
+    if [[ -d $folder/train ]]; then
+      printf '\n## Training\n\n'
+      "$klab" results "$folder"/train/*.json
+    fi
+    if [[ -f $folder/run.csv ]]; then
+      printf '\n## The ladders\n\nRungs of the processor; CUDA rungs, which are counted, are in [run.txt](run.txt).\n\n'
+      "$klab" report "$folder/run.csv" --markdown | sed '1,/^## /{/^## /!d}' | sed 's/^## /### /'
+    fi
+  } >"$tmp/page"
+  cat "$tmp/page" >"$out"
 }
 
-# reports/pictures/report.png: the ladder of the matrix product in the report of recorded rows.
-picture() {  # ROWS
-  local browser
-  browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
-    { echo "no Chromium: reports/pictures/report.png stays as it is" >&2; return 0; }
-  "$klab" report "$1" --out "$tmp/report.html" >/dev/null
-  # A browser makes pictures of a page from its top on, so all else is hidden.
-  sed "s|</head>|<style>nav, h1, h1 + p, section:not([id='05_matmul']) { display: none } h2 { border: 0; margin: 0 }</style></head>|" \
-    "$tmp/report.html" >"$tmp/part.html"
-  "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,520 \
-    --screenshot="$tmp/report.png" "file://$tmp/part.html" >/dev/null 2>&1
-  mv "$tmp/report.png" reports/pictures/report.png
+# shown: the machine that README.md shows, as its block says.
+shown() { sed -n 's/^<!-- generated: ladder of \([0-9a-f]*\) .*/\1/p' "$readme"; }
+
+make_pages() {
+  local folder recorded
+  "$klab" list --markdown >"$tmp/labs"
+  fill labs "$tmp/labs"
+  recorded=reports/recorded/$(shown)
+  [[ -s $recorded/run.txt ]] || { echo "README.md shows $recorded, which has no run.txt" >&2; exit 2; }
+  { echo '```'; awk -v op="$op" 'index($0, op ", ") == 1 {inside = 1} index($0, op " on ") == 1 {inside = 0} inside' "$recorded/run.txt"
+    echo '```'; } >"$tmp/ladder"
+  [[ $(wc -l <"$tmp/ladder") -gt 5 ]] || { echo "$recorded/run.txt has no ladder of $op" >&2; exit 2; }
+  fill ladder "$tmp/ladder"
+  for folder in reports/recorded/*/; do
+    folder=${folder%/}
+    [[ -f $folder/machine.json ]] || continue
+    page "$folder"
+    printf -- '- [%s](%s/README.md)' "$(name_of "$folder")" "$folder"
+    [[ ! -f $folder/run.csv ]] || printf ': the tour'
+    [[ ! -d $folder/train ]] || printf '%s training' "$([[ -f $folder/run.csv ]] && echo , || echo :)"
+    [[ $(of_machine "$folder" gpu) != none ]] || printf '; no GPU'
+    echo
+  done >"$tmp/machines"
+  fill machines "$tmp/machines"
 }
+
+# reports/pictures/klab.png: the built-in scene beside the ladder of $op, by gnuplot.
+picture() {  # MACHINE
+  local folder=reports/recorded/$1 size
+  gnuplot --version >/dev/null 2>&1 || { echo "no gnuplot: reports/pictures/klab.png stays as it is" >&2; return 0; }
+  "$klab" report "$folder/run.csv" --csv | grep ",$op,$op\\.cpu\\." >"$tmp/rows.csv"
+  size=$(head -n 1 "$tmp/rows.csv" | cut -d, -f4)
+  gnuplot -e "rows='$tmp/rows.csv'; heads='$op, $size; × times the first rung'; \
+scene='reports/pictures/scene.png'; scene_title='klab train: the built-in scene'; out='$tmp/klab.png'" reports/picture.gp
+  mv "$tmp/klab.png" reports/pictures/klab.png
+}
+
 case ${1:-} in
-  --speed) speed; exit 0 ;;
-  --train) train; exit 0 ;;
-  --picture) picture "${2:?name the rows: reports/recorded/MACHINE/run.csv}"; exit 0 ;;
+  --pages) make_pages; exit 0 ;;
+  --picture) picture "${2:?name the machine, a folder of reports/recorded}"; exit 0 ;;
+  "") ;;
+  *) echo "usage: reports/readme.sh [--pages | --picture MACHINE]" >&2; exit 2 ;;
 esac
 
-"$klab" list --markdown >"$tmp/labs"
-fill labs "$tmp/labs"
-[[ ${1:-} == --labs ]] && exit 0
-
-if [[ $# -gt 0 ]]; then
-  recorded=$1
-else
-  "$klab" doctor --json >"$tmp/machine.json"
-  machine=$(sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p' "$tmp/machine.json" | head -n 1)
-  mkdir -p "reports/recorded/$machine"
-  recorded=reports/recorded/$machine/run.txt
-  (cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt")
-  sed "s|$tmp/||" "$tmp/run.txt" >"$recorded.new"
-  mv "$recorded.new" "$recorded"
-  mv "$tmp/run.csv" "reports/recorded/$machine/run.csv"
-  mv "$tmp/machine.json" "reports/recorded/$machine/machine.json"
-fi
-[[ -s $recorded ]] || { echo "$recorded is empty or not there" >&2; exit 2; }
-{ echo '```'; cat "$recorded"; echo '```'; } >"$tmp/run"
-fill run "$tmp/run"
-{ echo '```'; awk '/^matmul: /{inside = 1} /^matmul_bwd: /{inside = 0} inside' "$recorded"; echo '```'; } >"$tmp/ladder"
-fill ladder "$tmp/ladder"
-speed
-train
-[[ ! -f ${recorded%/*}/run.csv ]] || picture "${recorded%/*}/run.csv"
-echo "README.md shows ${recorded#"$root"/}"
+"$klab" doctor --json >"$tmp/machine.json"
+machine=$(sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p' "$tmp/machine.json" | head -n 1)
+recorded=reports/recorded/$machine
+mkdir -p "$recorded"
+(cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt")
+sed "s|$tmp/||" "$tmp/run.txt" >"$recorded/run.txt.new"
+mv "$recorded/run.txt.new" "$recorded/run.txt"
+mv "$tmp/run.csv" "$recorded/run.csv"
+mv "$tmp/machine.json" "$recorded/machine.json"
+sed "s/^<!-- generated: ladder of [0-9a-f]* /<!-- generated: ladder of $machine /" "$readme" >"$tmp/filled"
+cat "$tmp/filled" >"$readme"
+make_pages
+picture "$machine"
+echo "README.md shows $recorded"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains klab's scenes on this machine and records the results: reports/recorded/<fingerprint>/train/*.json and a rendered
-# picture. README.md's table of training comes from them (reports/readme.sh --train).
+# picture. The pages reports/recorded/*/README.md come from them (reports/readme.sh --pages).
 #
 #   reports/train.sh [DATA [RUN...]]   DATA: a folder with lego_400, fox and albert, as far as you have them. RUN: these
 #                                      only, of those named below
@@ -48,4 +48,4 @@ if [[ -n $data && -f $data/albert/albert.jpg ]] && asked 5_albert_60; then
   "$klab" fit-image "$data/albert/albert.jpg" --seconds 60 --json >"$tmp/image.json"
   mv "$tmp/image.json" "$out/train/5_albert_60.json"
 fi
-echo "recorded in ${out#"$root"/}/train; now: reports/readme.sh --train"
+echo "recorded in ${out#"$root"/}/train; now: reports/readme.sh --pages"

@@ -18,7 +18,7 @@ double work(const Op& op, ShapeView shape);
 double busiest_work(const LabOp& op, ShapeView shape);
 
 /// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
-/// neighbours appears in every dimension at least once, combined with varied others; then all dimensions
+/// neighbors appears in every dimension at least once, combined with varied others; then all dimensions
 /// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,
 /// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
 /// only.

@@ -67,7 +67,7 @@ std::string index_text(int64_t flat, const Dims& dims);
 /// 4th". `wrong` holds flat indices, ascending.
 std::string describe_wrong(const std::vector<int64_t>& wrong, const Dims& dims);
 
-/// Enough digits to tell a float from its neighbours.
+/// Enough digits to tell a float from its neighbors.
 std::string digits(double value);
 
 }  // namespace klab

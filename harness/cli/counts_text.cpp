@@ -33,12 +33,12 @@ std::string counts_text(const std::vector<Row>& rows) {
   Table table({{"counted"},
                {"launches", right},
                {"loads", right},
-               {"sectors each", right},
+               {"sectors/request", right},
                {"stores", right},
-               {"sectors each", right},
+               {"sectors/request", right},
                {"atomics", right},
                {"shared", right},
-               {"conflicts each", right},
+               {"conflicts/request", right},
                {"barriers", right}});
   table.indent(2);
   std::string notes, shape, op;

@@ -102,11 +102,11 @@ std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::
     list.push_back({c.words, c.value, at->second, false});
     if (c.words.ends_with(" requests")) requests = &list.back();
     if (requests == nullptr) continue;  // each kind's requests come first
-    if (c.words.ends_with(" sectors")) rate_of(c.words + " a request", list.size() - 1);
+    if (c.words.ends_with(" sectors")) rate_of(c.words + "/request", list.size() - 1);
     if (c.words == "bank conflicts") {
       const std::string which = requests->words.substr(0, requests->words.rfind(' '));
       list.back().words = which + " conflicts";
-      rate_of(which + " conflicts a request", list.size() - 1);
+      rate_of(which + " conflicts/request", list.size() - 1);
     }
   }
   return list;
@@ -134,7 +134,7 @@ std::string compared_text(const std::string& variant, const std::vector<Compared
   }
   return fmt::format("{}\n{}{}\n", inked(variant, Ink::bold), table.text(),
                      differ == 0 ? "the GPU counted what the host counts"
-                                 : fmt::format("{} of the counts a request differ", differ));
+                                 : fmt::format("{} of the counts per request differ", differ));
 }
 
 nlohmann::ordered_json compared_json(const std::string& variant, const std::vector<ComparedCounter>& list) {

@@ -17,7 +17,7 @@ namespace klab {
 std::map<std::string, double> read_ncu(const std::string& text, const std::string& file);
 
 struct ComparedCounter {
-  std::string words;  // "global load sectors a request"
+  std::string words;  // "global load sectors/request"
   double host = 0, gpu = 0;
   bool rate = false;    // of a request; these must agree,
   bool agrees() const;  // to the digit that is shown

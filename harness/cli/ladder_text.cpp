@@ -9,7 +9,7 @@
 #include "harness/compare/sweep.h"
 #include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
-#include "harness/timing/line_trip.h"
+#include "harness/timing/core_to_core.h"
 
 namespace klab {
 namespace {
@@ -45,7 +45,7 @@ std::string rate(const Ceilings& c, CeilingKind kind, int level, int threads) {
 std::string ceilings_text(const Ceilings& c, int threads) {
   std::string text = fmt::format("{}  {} thread{}, {}", inked("ceilings", Ink::bold), threads,
                                  threads == 1 ? "" : "s", this_machine().instruction_set);
-  if (const double ns = line_trip_ns(); ns > 0)
+  if (const double ns = measure_core_to_core_ns(); ns > 0)
     text +=
         inked(fmt::format("  (a cache line from one thread to another and back: {:.0f} ns)", ns), Ink::dim);
   text += '\n';
@@ -171,7 +171,7 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
   }
   if (!elsewhere.empty())
     notes += inked(fmt::format("  predicted over the parent at other sizes: {}\n", elsewhere), Ink::dim);
-  if (const std::string moved = moved_text(ladder.line_ns); !moved.empty())
+  if (const std::string moved = moved_text(ladder.core_to_core_ns); !moved.empty())
     notes += fmt::format("  {}\n", inked(moved, Ink::yellow));
   return text + (any ? table.text() : "") + notes;
 }

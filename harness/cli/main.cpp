@@ -1,6 +1,6 @@
 // klab: the command line.
 //
-// Several pools of threads live in one process: OpenMP's, and those of the libraries that variants are raced against.
+// Several pools of threads live in one process: OpenMP's, and those of the vendor libraries that variants are compared with.
 // A pool that spins while it waits for its next turn takes a core from the one whose turn it is, and on a machine with as
 // many threads as cores the other's calls then last as long as a time slice of the system. So OpenMP's threads spin
 // for a fraction of a millisecond, long enough from one call to the next, and sleep then. What the user has set stays.

@@ -44,7 +44,7 @@ std::vector<HtmlCell> html_cells_of(const LineCounts& l) {
           number(double(l.excess()), std::to_string(l.excess()))};
 }
 
-const std::vector<std::string> kHeads = {"access",   "requests",  "lanes",      "sectors a request",
+const std::vector<std::string> kHeads = {"access",   "requests",  "lanes",      "sectors/request",
                                          "would do", "conflicts", "beyond need"};
 
 std::string source_html(const TraceView& v) {

@@ -99,7 +99,7 @@ std::vector<NamedCounter> named_counters(const CountedRun& run) {
                     "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", double(n.requests)});
     list.push_back({"global " + words + " sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum",
                     double(n.sectors)});
-    list.push_back({"sectors a request",
+    list.push_back({"sectors/request",
                     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio",
                     double(n.sectors) / double(n.requests), true});
   };

@@ -141,7 +141,7 @@ class Comparer {
              .variant = before->variant,
              .size = before->size,
              .shape = before->shape,
-             .cache = temperature(before->cache),
+             .cache = cache_state(before->cache),
              .threads = before->threads};
     if (const Row* wrong = wrong_row_of(*fresh, any.variant)) {
       c.failed = wrong->wrong;
@@ -310,7 +310,7 @@ int exit_code_of(const CompareResult& result, bool strict) {
 }
 
 std::string key_of(const Row& r) {
-  return fmt::format("{}|{}|{}|{}", r.variant, r.shape, r.threads, temperature(r.cache));
+  return fmt::format("{}|{}|{}|{}", r.variant, r.shape, r.threads, cache_state(r.cache));
 }
 std::string key_of(const Change& c) {
   return fmt::format("{}|{}|{}|{}", c.variant, c.shape, c.threads, c.cache);

@@ -17,7 +17,7 @@ constexpr size_t kMostRounds = 60;  // more rounds of one process are merged int
 constexpr size_t kCleanRounds = 3;  // a session needs this many that nothing disturbed
 
 std::string ladder_key(const Row& r) {
-  return fmt::format("{}|{}|{}|{}", r.op, r.shape, r.threads, temperature(r.cache));
+  return fmt::format("{}|{}|{}|{}", r.op, r.shape, r.threads, cache_state(r.cache));
 }
 
 bool is_peer(const std::string& id) {
@@ -146,7 +146,7 @@ std::vector<std::string> names_of(const std::string& variant, const Sessions& ba
 
 }  // namespace
 
-std::string temperature(const std::string& cache) { return cache.substr(0, cache.find(':')); }
+std::string cache_state(const std::string& cache) { return cache.substr(0, cache.find(':')); }
 
 std::string common_ceiling(const std::string& variant, const Sessions& base, const Sessions& fresh) {
   const auto count = [&](const Sessions& run) {

@@ -16,7 +16,7 @@ using Sessions = std::map<int, std::map<std::string, const Row*>>;
 std::map<std::string, Sessions> ladders_of(const Recording& run);
 
 /// "hot" or "cold", without how many copies.
-std::string temperature(const std::string& cache);
+std::string cache_state(const std::string& cache);
 
 /// The ceiling that rows of a variant name in most sessions of both runs; empty when they share none. Which resource
 /// binds is measured, so that it may be another where two come to nearly the same.

@@ -79,7 +79,7 @@ struct VariantSpec {
   /// What this rung was called before, rungs that are now part of it among them, the latest name last: "07_carry", or the
   /// whole id where it was another op's. Commands, plans and recorded rows still take these names.
   std::initializer_list<std::string_view> was;
-  bool peer = false;    // somebody else's library, raced but not taught
+  bool peer = false;    // a vendor baseline: timed beside the rungs, no step of the ladder
   bool pinned = false;  // ops whose tensors stay on the host: this variant's lie in page-locked memory
   /// Empty when it can run, else the reason why not, as the end of "skipped: ...".
   std::string (*supported)(const Shape&, const Host&) = nullptr;

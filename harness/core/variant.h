@@ -50,7 +50,7 @@ struct Variant {
   /// (harness/simt) has two, one of them with every access watched; then there is the GPU.
   Bind host, host_traced, device;
 
-  /// No part of what a learner climbs: pays at one size only. Libraries to race are neither trunk nor branch.
+  /// No part of what a learner climbs: pays at one size only. Vendor baselines are neither trunk nor branch.
   bool branch() const { return !when.shape.empty(); }
   bool trunk() const { return !peer && !branch(); }
 };

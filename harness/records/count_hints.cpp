@@ -67,15 +67,15 @@ std::string text_of(const LineCounts& l, Waste waste) {
   switch (waste) {
     case Waste::load_sectors:
     case Waste::store_sectors: {
-      std::string text = fmt::format("{:.1f} sectors a request where {:.1f} would do", each(n.sectors),
+      std::string text = fmt::format("{:.1f} sectors/request where {:.1f} would do", each(n.sectors),
                                      each(n.ideal_sectors));
       if (l.stride != 0 && l.stride != int64_t(l.width))
-        text += fmt::format("; neighbouring lanes are {} bytes apart", l.stride < 0 ? -l.stride : l.stride);
+        text += fmt::format("; neighboring lanes are {} bytes apart", l.stride < 0 ? -l.stride : l.stride);
       return text;
     }
     case Waste::conflicts:
       return fmt::format(
-          "{:.1f} bank conflicts a request: {:.1f} passes through shared memory where {:.1f} would do",
+          "{:.1f} bank conflicts/request: {:.1f} passes through shared memory where {:.1f} would do",
           each(n.conflicts()), each(n.wavefronts), each(n.ideal_wavefronts));
     case Waste::collisions:
       return fmt::format(

@@ -15,7 +15,7 @@ struct Hint {
   std::string file;
   int line = 0;
   int64_t excess = 0;  // sectors, wavefronts or lanes that could be saved
-  std::string text;    // "32.0 sectors a request where 4.0 would do; neighbouring lanes are 1024 bytes apart"
+  std::string text;    // "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart"
   std::string rung;    // id of the first later rung of the ladder without this waste; empty: none
 };
 

@@ -22,8 +22,8 @@ struct LineCounts {
   int line = 0;
   simt::Space space = simt::Space::global;
   bool write = false, atomic = false, async = false;
-  unsigned width = 0;  // bytes a lane
-  int64_t stride = 0;  // bytes between neighbouring lanes, in the first request of several
+  unsigned width = 0;  // bytes per lane
+  int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
   simt::Counts counts;
   /// Sectors and wavefronts that a better order of the same accesses would save.
   int64_t excess() const;

@@ -126,8 +126,8 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
       row.worst_error = s.worst_error;
       if (s.waited.size() == s.seconds.size())
         for (const double w : s.waited) row.waited.push_back(std::round(w * 1e3) / 1e3);
-      if (ladder.line_ns.size() == s.seconds.size())
-        for (const double ns : ladder.line_ns) row.line_ns.push_back(std::round(ns));
+      if (ladder.core_to_core_ns.size() == s.seconds.size())
+        for (const double ns : ladder.core_to_core_ns) row.core_to_core_ns.push_back(std::round(ns));
       require_times(s.seconds);
       row.time = median_interval(s.seconds);
       if (v != nullptr) {
@@ -198,7 +198,7 @@ nlohmann::json to_json(const Row& r) {
   if (!r.needs.empty()) j["needs"] = r.needs;
   j["others"] = r.others ? nlohmann::json(*r.others) : nlohmann::json(nullptr);
   j["waited"] = r.waited;
-  j["line_ns"] = r.line_ns;
+  j["core_to_core_ns"] = r.core_to_core_ns;
   return j;
 }
 

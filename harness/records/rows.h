@@ -56,7 +56,7 @@ struct Row {
   std::vector<double> shares;             // of the ceiling, one entry a round; empty without a ceiling
   std::optional<double> others;           // hardware threads that other work kept busy during the rounds
   std::vector<double> waited;             // share of each round spent waiting for a processor; may be empty
-  std::vector<double> line_ns;            // of each round: line_trip_ns(); may be empty
+  std::vector<double> core_to_core_ns;    // of each round: measure_core_to_core_ns(); may be empty
   friend bool operator==(const Row&, const Row&) = default;
 };
 

@@ -246,13 +246,17 @@ std::vector<Column> make_columns() {
                   }});
   list.push_back({"waited", [](const Line& l) { return join_numbers(l.row.waited); },
                   [](Line& l, const std::string& t) { l.row.waited = split_numbers(t, not_negative); }});
-  list.push_back({"line_ns", [](const Line& l) { return join_numbers(l.row.line_ns); },
-                  [](Line& l, const std::string& t) { l.row.line_ns = split_numbers(t, not_negative); }});
+  list.push_back(
+      {"core_to_core_ns", [](const Line& l) { return join_numbers(l.row.core_to_core_ns); },
+       [](Line& l, const std::string& t) { l.row.core_to_core_ns = split_numbers(t, not_negative); }});
   list.push_back({"resources", [](const Line& l) { return join_resources(l.row.resources); },
                   [](Line& l, const std::string& t) { l.row.resources = split_resources(t); }, true});
   list.push_back({"seconds", [](const Line& l) { return join_numbers(l.row.seconds); },
                   [](Line& l, const std::string& t) { l.row.seconds = split_numbers(t, positive); }});
-  for (Column& c : list) c.optional = !kNeeded.contains(c.name);
+  for (Column& c : list) {
+    c.optional = !kNeeded.contains(c.name);
+    if (c.name == std::string_view("core_to_core_ns")) c.was = "line_ns";
+  }
   return list;
 }
 

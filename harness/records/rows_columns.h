@@ -30,6 +30,7 @@ struct Column {
   std::function<void(Line&, const std::string&)> read;
   /// Files of earlier versions may lack it: rows say less without it, and what they say stays right.
   bool optional = false;
+  const char* was = nullptr;  // its name in files of earlier versions, which are still read
 };
 
 inline constexpr size_t kColumns = 54;

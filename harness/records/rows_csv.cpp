@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -63,8 +64,8 @@ void finish(Line& l) {
   if (l.rounds != int64_t(r.seconds.size()))
     throw Problem("seconds",
                   CellError(fmt::format("holds {} times, but 'rounds' says {}", r.seconds.size(), l.rounds)));
-  for (const auto& [column, list] :
-       {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited}, std::pair{"line_ns", &r.line_ns}})
+  for (const auto& [column, list] : {std::pair{"shares", &r.shares}, std::pair{"waited", &r.waited},
+                                     std::pair{"core_to_core_ns", &r.core_to_core_ns}})
     if (!list->empty() && list->size() != r.seconds.size())
       throw Problem(column,
                     CellError(fmt::format("holds {} numbers for {} times", list->size(), r.seconds.size())));
@@ -88,9 +89,28 @@ void finish(Line& l) {
 
 using Reader = io::CSVReader<kColumns, io::trim_chars<>, io::double_quote_escape<',', '"'>>;
 
+/// The columns' names as the file at `path` has them: a column that was renamed may be there under its former name.
+std::array<std::string, kColumns> names_in(const std::string& path) {
+  std::set<std::string> header;
+  io::LineReader lines(path);
+  if (const char* text = lines.next_line(); text != nullptr) {
+    std::istringstream cells(text);
+    for (std::string cell; std::getline(cells, cell, ',');) {
+      std::erase_if(cell, [](char c) { return c == ' ' || c == '\t' || c == '"'; });
+      header.insert(cell);
+    }
+  }
+  std::array<std::string, kColumns> names;
+  for (size_t i = 0; i < kColumns; ++i) {
+    const Column& c = columns()[i];
+    names[i] = c.was != nullptr && header.contains(c.was) && !header.contains(c.name) ? c.was : c.name;
+  }
+  return names;
+}
+
 template <size_t... I>
-void read_header(Reader& reader, std::index_sequence<I...>) {
-  reader.read_header(io::ignore_missing_column, columns()[I].name...);
+void read_header(Reader& reader, const std::array<std::string, kColumns>& names, std::index_sequence<I...>) {
+  reader.read_header(io::ignore_missing_column, names[I]...);
 }
 
 template <size_t... I>
@@ -110,7 +130,8 @@ class RunReader {
           double(bytes) * 1e-6, double(kLargestFile) * 1e-6));
     try {
       reader_.emplace(path_);
-      read_header(*reader_, std::make_index_sequence<kColumns>());
+      names_ = names_in(path_);
+      read_header(*reader_, names_, std::make_index_sequence<kColumns>());
       find_columns();
       lines(allow_partial);
     } catch (const io::error::can_not_open_file&) {
@@ -153,8 +174,9 @@ class RunReader {
       return name;
     };
     std::set<std::string> incomplete;
-    for (const Column& c : columns()) {
-      if (reader_->has_column(c.name)) continue;
+    for (size_t i = 0; i < kColumns; ++i) {
+      const Column& c = columns()[i];
+      if (reader_->has_column(names_[i])) continue;
       if (!c.optional)
         fail_at(1, c.name, fmt::format("is missing from the header; record the rows anew: {}", command()));
       incomplete.insert(base(c.name));
@@ -260,6 +282,7 @@ class RunReader {
 
   std::string path_;
   std::optional<Reader> reader_;
+  std::array<std::string, kColumns> names_;
   std::array<bool, kColumns> present_{};
   Recording run_;
 };

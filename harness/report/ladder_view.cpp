@@ -9,7 +9,7 @@
 #include "harness/check/cases.h"
 #include "harness/report/report.h"
 #include "harness/report/table.h"
-#include "harness/timing/line_trip.h"
+#include "harness/timing/core_to_core.h"
 
 namespace klab {
 namespace {
@@ -119,7 +119,7 @@ bool LadderView::timed() const {
 
 std::string LadderView::moved() const {
   std::vector<double> rounds;
-  for (const Row* r : rows) rounds.insert(rounds.end(), r->line_ns.begin(), r->line_ns.end());
+  for (const Row* r : rows) rounds.insert(rounds.end(), r->core_to_core_ns.begin(), r->core_to_core_ns.end());
   return moved_text(rounds);
 }
 

@@ -199,7 +199,7 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   std::string& s = scripts_.back();
   s += fmt::format(
       "$d << EOD\n{}EOD\n$l << EOD\n{}EOD\nset logscale xy\nset xrange [{}:{}]\nset yrange [{}:{}]\n"
-      "set xlabel 'FLOP a byte' offset 0,0.7\nset ylabel 'GFLOP/s' offset 1.2,0\nset format y '%g'\n"
+      "set xlabel 'FLOP/byte' offset 0,0.7\nset ylabel 'GFLOP/s' offset 1.2,0\nset format y '%g'\n"
       "set format x '%g'\nset samples 300\nset key below left Left reverse maxcols 2 samplen 1.6 font "
       "',11'\n",
       data, labels, least, most, floor, roof);

@@ -24,7 +24,7 @@ class Plots {
   /// Bars of the rate of every rung with its interval; the ceiling as a line; the speedup over naive beside it.
   std::string ladder(const LadderView& view);
 
-  /// Williams, Waterman, Patterson 2009: rate against FLOP a byte, under the ceilings that are known.
+  /// Williams, Waterman, Patterson 2009: rate against FLOP/byte, under the ceilings that are known.
   std::string roofline(const std::vector<const LadderView*>& views, const nlohmann::json& ceilings);
 
   /// Rate against size, a line a rung.

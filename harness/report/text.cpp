@@ -126,7 +126,7 @@ std::string report_summary(const ReportInput& in) {
   const auto ladders = ladder_views(run.rows, true);
   std::string text =
       "| operation | size | first rung | fastest rung | time | over the first | of the ceiling | over the "
-      "best library |\n"
+      "vendor baseline |\n"
       "|---|---|--:|---|--:|--:|--:|--:|\n";
   std::vector<std::string> ops;
   for (const LadderView& view : ladders)

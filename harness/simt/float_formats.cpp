@@ -45,7 +45,7 @@ double add_to_odd(double p, double c) {
   const double part = sum - p, error = (p - (sum - part)) + (c - part);  // Knuth's two-sum
   auto bits = std::bit_cast<uint64_t>(sum);
   if (error == 0 || bits % 2 == 1) return sum;
-  // The sum was rounded to an even neighbour; the odd one on the other side of the true value is next to it.
+  // The sum was rounded to an even neighbor; the odd one on the other side of the true value is next to it.
   bits += (error > 0) == (sum > 0) ? 1 : uint64_t(-1);
   return std::bit_cast<double>(bits);
 }

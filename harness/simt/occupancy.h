@@ -21,8 +21,8 @@ struct KernelResources {
   std::string target;                         // "sm_90a"
   int registers = 0;                          // a thread
   int64_t shared = 0;                         // bytes, static
-  int64_t stack = 0;                          // bytes a thread
-  int64_t spill_stores = 0, spill_loads = 0;  // bytes a thread
+  int64_t stack = 0;                          // bytes per thread
+  int64_t spill_stores = 0, spill_loads = 0;  // bytes per thread
 };
 
 /// Parses what ptxas -v printed, variants set apart by lines "== <id>". Throws std::runtime_error naming the line that

@@ -32,8 +32,8 @@ struct Site {
   const void* pc = nullptr;  // return address of the hook
   Space space = Space::global;
   bool write = false, atomic = false, async = false;
-  unsigned width = 0;  // bytes a lane
-  int64_t stride = 0;  // bytes between neighbouring lanes in the first request of more than one lane
+  unsigned width = 0;  // bytes per lane
+  int64_t stride = 0;  // bytes between neighboring lanes in the first request of more than one lane
   Counts counts;
 };
 

@@ -79,7 +79,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   }
   if ((how & kWrite) && cell.in_flight && !(how & kAsync)) {
     Finding f{.kind = Kind::missing_wait,
-              .text = "shared memory is written while an asynchronous copy to it is under way"};
+              .text = "shared memory is written while an asynchronous copy to it is in flight"};
     place(f, (*profile_)[site].pc);
     executor_->report(std::move(f));
   }

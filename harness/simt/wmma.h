@@ -46,7 +46,7 @@ template <>
 struct MatrixTypeOf<__nv_bfloat16> {
   static constexpr auto value = klab::simt::MatrixType::bf16;
 };
-/// Two neighbours in memory, as one access.
+/// Two neighbors in memory, as one access.
 template <class T>
 KLAB_SIMT_INLINE void load_pair(T* to, const T* from) {
   typename klab::simt::Piece<2 * sizeof(T)>::type piece;

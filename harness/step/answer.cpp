@@ -62,9 +62,9 @@ Outcome outcome_of(const Failure& f) {
     case Fault::input_changed:
       return Outcome::changes_inputs;
     case Fault::stale:
-      return Outcome::caches;
+      return Outcome::stale_results;
     case Fault::nondeterministic:
-      return Outcome::unsteady;
+      return Outcome::nondeterministic;
     case Fault::threw:
       return Outcome::throws;
     case Fault::finding:
@@ -240,7 +240,7 @@ class Check {
     if (heard.times) {
       const Json& t = *heard.times;
       if (const std::string wrong = t.value("wrong", ""); !wrong.empty())
-        return void(end(wrong.starts_with("after timing") ? Outcome::caches : Outcome::wrong, wrong));
+        return void(end(wrong.starts_with("after timing") ? Outcome::stale_results : Outcome::wrong, wrong));
       if (const std::string skipped = t.value("skipped", ""); !skipped.empty())
         return void(end(Outcome::no_faster, skipped));
       answer_.times = StepTimes{.size = t.at("size"),
@@ -325,10 +325,10 @@ const char* name_of(Outcome outcome) {
       return "out of bounds";
     case Outcome::changes_inputs:
       return "changes its inputs";
-    case Outcome::caches:
-      return "keeps results between calls";
-    case Outcome::unsteady:
-      return "not the same twice";
+    case Outcome::stale_results:
+      return "stale results";
+    case Outcome::nondeterministic:
+      return "nondeterministic";
     case Outcome::unsafe:
       return "unsafe";
     case Outcome::throws:

@@ -20,23 +20,23 @@ enum class Outcome {
   missing,    // there is no file
   unchanged,  // it still is the parent's code
   does_not_compile,
-  forbidden,        // calls a peer library, klab's own variants, other code
-  no_variant,       // does not register what it should
-  wrong,            // values or gradients
-  out_of_bounds,    // wrote or read where it must not
-  changes_inputs,   //
-  caches,           // keeps results from call to call
-  unsteady,         // two runs differ
-  unsafe,           // another finding of the CUDA executor
-  throws,           // an exception
-  prints,           //
-  exits,            // ends the process
-  crashes,          // by a signal
-  loops,            // does not come to an end
-  too_much_memory,  //
-  no_faster,        // the step asks for speed
-  undecided,        // speed could not be told
-  harness,          // klab itself could not do it
+  forbidden,         // calls a peer library, klab's own variants, other code
+  no_variant,        // does not register what it should
+  wrong,             // values or gradients
+  out_of_bounds,     // wrote or read where it must not
+  changes_inputs,    //
+  stale_results,     // keeps results from call to call
+  nondeterministic,  // two runs differ
+  unsafe,            // another finding of the CUDA executor
+  throws,            // an exception
+  prints,            //
+  exits,             // ends the process
+  crashes,           // by a signal
+  loops,             // does not come to an end
+  too_much_memory,   //
+  no_faster,         // the step asks for speed
+  undecided,         // speed could not be told
+  harness,           // klab itself could not do it
 };
 const char* name_of(Outcome outcome);
 

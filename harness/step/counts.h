@@ -14,7 +14,7 @@ struct WastefulAccess {
   std::string file;
   int line = 0;
   bool write = false, shared = false;
-  double cost = 0, ideal = 0;  // sectors, or turns, a request
+  double cost = 0, ideal = 0;  // sectors, or wavefronts, per request
   int64_t requests = 0;
   int64_t stride = 0;   // bytes between lanes
   std::string counted;  // the count of StepCounts that it adds to

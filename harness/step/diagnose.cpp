@@ -21,7 +21,7 @@ class Doctor {
   std::vector<Diagnosis> run() {
     if (a_.failure) look_at_failure(*a_.failure);
     if (a_.outcome == Outcome::crashes) look_at_crash();
-    if (a_.outcome == Outcome::caches)
+    if (a_.outcome == Outcome::stale_results)
       add("results kept between calls",
           "Right at first and wrong, or suspiciously the same, when the same buffers hold other data, or "
           "when most of the result is there already: every call must compute all of it from its inputs.");
@@ -93,7 +93,7 @@ class Doctor {
           "beside the input.");
     else if (a_.shares_memory && !has(note, "all "))
       add("missing barrier",
-          "The wrong elements form no pattern: as if threads read from shared memory what their neighbours "
+          "The wrong elements form no pattern: as if threads read from shared memory what their neighbors "
           "had not written yet. Is there a __syncthreads() between the writing and the reading, and one "
           "before it is written again?");
     else if (list_.empty())
@@ -168,14 +168,14 @@ class Doctor {
     for (const WastefulAccess& w : a_.wasteful) {
       if (w.shared)
         add("bank conflicts",
-            fmt::format("Line {}: {:.1f} turns a request where {:.1f} would do, since lanes are {} bytes "
-                        "apart and meet in one bank. Pad the rows, permute the columns, or give neighbouring "
-                        "words to neighbouring threads.",
+            fmt::format("Line {}: {:.1f} wavefronts/request where {:.1f} would do, since lanes are {} bytes "
+                        "apart and meet in one bank. Pad the rows, permute the columns, or give neighboring "
+                        "words to neighboring threads.",
                         w.line, w.cost, w.ideal, w.stride));
       else
         add(w.write ? "uncoalesced store" : "uncoalesced load",
-            fmt::format("Line {}: {:.1f} sectors a request where {:.1f} would do; neighbouring lanes are {} "
-                        "bytes apart. Let neighbours touch neighbours.",
+            fmt::format("Line {}: {:.1f} sectors/request where {:.1f} would do; neighboring lanes are {} "
+                        "bytes apart. Let neighbors touch neighbors.",
                         w.line, w.cost, w.ideal, w.stride));
       if (list_.size() >= 2) break;
     }

@@ -87,7 +87,7 @@ std::vector<std::string> imports_of(const std::filesystem::path& object) {
 std::optional<ForbiddenCall> forbidden_call(const std::vector<std::string>& imports, bool untrusted) {
   for (const std::string& symbol : imports) {
     const std::string name = plain_name(symbol);
-    if (is_peer(name)) return ForbiddenCall{name, "calls a library that is here to race against"};
+    if (is_peer(name)) return ForbiddenCall{name, "calls a vendor library that it is compared with"};
     if (is_klab(name)) return ForbiddenCall{name, "reaches into klab, where other variants are"};
     if (is_one_of(symbol, {"dlopen", "dlsym", "dlvsym", "dlmopen"}))
       return ForbiddenCall{name, "loads other code"};

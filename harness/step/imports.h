@@ -14,7 +14,7 @@ std::vector<std::string> imports_of(const std::filesystem::path& object);
 /// Something a kernel has no business with.
 struct ForbiddenCall {
   std::string name;  // "cblas_sgemm"
-  std::string what;  // "calls a library that is here to race against"
+  std::string what;  // "calls a vendor library that it is compared with"
 };
 
 /// The first such import. Of an untrusted file more is refused: files, processes, other code.

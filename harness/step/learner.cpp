@@ -44,8 +44,14 @@ StepRecord record_from(const Json& j) {
 
 ProgressBook book_from(const Json& j) {
   ProgressBook book;
-  book.last = j.value("last", "");
-  for (const auto& [id, record] : j.at("steps").items()) book.steps[id] = record_from(record);
+  // Under the names that rungs have now; of two records of one rung, that under its present name counts.
+  const auto present = [](const std::string& id) {
+    const Variant* v = find_variant(id);
+    return v != nullptr ? v->id : id;
+  };
+  book.last = present(j.value("last", ""));
+  for (const auto& [id, record] : j.at("steps").items())
+    if (present(id) == id || !j.at("steps").contains(present(id))) book.steps[present(id)] = record_from(record);
   return book;
 }
 

@@ -50,7 +50,7 @@ SpeedVerdict judge_times(const StepTimes& times);
 /// Counts of a CUDA variant executed on the host, "sectors" -> 4096.
 using StepCounts = std::map<std::string, int64_t>;
 inline constexpr const char* kThreads = "threads";
-inline constexpr const char* kSharedBytes = "shared bytes a block";
+inline constexpr const char* kSharedBytes = "shared bytes per block";
 
 struct CountVerdict {
   Speed speed = Speed::not_asked;

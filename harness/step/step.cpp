@@ -86,7 +86,7 @@ const Step& find_step(const std::string& what) {
     for (const Step& s : steps())
       if (is_meant(s, parts)) return s;
   if (const Variant* v = find_variant(what); v != nullptr)
-    throw NotFound(what + (v->peer ? " is a library to race against" : " is the first rung of its ladder") +
+    throw NotFound(what + (v->peer ? " is a vendor baseline" : " is the first rung of its ladder") +
                    ", no step: there is nothing to make it from");
   std::vector<std::string> names;
   for (const Step& s : steps()) names.push_back(s.name);

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "harness/core/source.h"
+#include "harness/step/digest.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
-#include "harness/step/seal.h"
 #include "harness/step/work_file.h"
 #include "harness/timing/machine.h"
 
@@ -30,7 +30,9 @@ std::string harmless(std::string text) {
   return text.substr(0, 80);
 }
 
-std::string seal_of(Json j) {
+/// Over all of an export but the digest itself. Exports had it under "seal" before.
+std::string digest_of(Json j) {
+  j.erase("digest");
   j.erase("seal");
   return sha256(j.dump());
 }
@@ -49,7 +51,8 @@ Submission from_export(const fs::path& file) {
   if (j.contains("machine") && j["machine"].is_object() && j["machine"].contains("fingerprint") &&
       j["machine"]["fingerprint"].is_string())
     s.machine = harmless(j["machine"]["fingerprint"]);
-  s.sealed = j.contains("seal") && j["seal"].is_string() && j["seal"] == seal_of(j);
+  const auto digest = j.contains("digest") ? j.find("digest") : j.find("seal");
+  s.intact = digest != j.end() && digest->is_string() && *digest == digest_of(j);
   for (const auto& [name, text] : j["files"].items())
     if (text.is_string()) s.files[name] = text;
   return s;
@@ -86,7 +89,7 @@ std::string export_text(const fs::path& work, const std::string& name) {
   Json j = {
       {"klab_export", kExportVersion},      {"name", name},   {"date", now_text()},
       {"machine", to_json(this_machine())}, {"files", files}, {"progress", to_json(read_progress(work))}};
-  j["seal"] = seal_of(j);
+  j["digest"] = digest_of(j);
   return j.dump(1) + "\n";
 }
 
@@ -141,7 +144,7 @@ std::vector<Grade> grade(const std::vector<Submission>& submissions, const Grade
         g.passed = over->value >= options.threshold && over->low > 1;
         g.remark = fmt::format("{:.2f} asked", options.threshold);
       }
-      if (!s.sealed && !s.machine.empty())
+      if (!s.intact && !s.machine.empty())
         g.remark += std::string(g.remark.empty() ? "" : "; ") + "changed since its export";
       grades.push_back(std::move(g));
     }

@@ -12,7 +12,7 @@
 
 namespace klab {
 
-/// The text of an export: name, date, machine, progress, work files, and a seal over all of it. The seal tells that a file
+/// The text of an export: name, date, machine, progress, work files, and a digest over all of it. The digest tells that a file
 /// was changed by mistake or by hand; it does not tell who made it. A grade never rests on it: everything is run again.
 std::string export_text(const std::filesystem::path& work, const std::string& name);
 
@@ -20,7 +20,7 @@ struct Submission {
   std::string name;
   std::map<std::string, std::string> files;  // by their place in a work folder, "01_vector_add/02.cpp"
   std::string machine;                       // fingerprint of the learner's; may be empty
-  bool sealed = false;                       // there was a seal, and it fits
+  bool intact = false;                       // there was a digest, and it matches
   std::string problem;                       // why nothing of it can be graded; may be empty
 };
 
@@ -42,7 +42,7 @@ struct Grade {
   std::string name, step;
   Answer answer;
   bool passed = false;
-  std::string remark;  // "not sealed", "seal does not fit"
+  std::string remark;  // "2.00 asked", "changed since its export"
 };
 
 /// Grades every submission at every step, each compiled and run in processes of its own that see nothing else. Throws

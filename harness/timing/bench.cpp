@@ -15,8 +15,8 @@
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/core_to_core.h"
 #include "harness/timing/gpu_timing.h"
-#include "harness/timing/line_trip.h"
 #include "harness/timing/statistics.h"
 
 namespace klab {
@@ -355,7 +355,7 @@ class LadderTimer {
         ladder_.ceiling_per_second.resize(std::min(ladder_.ceiling_per_second.size(), size_t(round)));
         return;
       }
-      ladder_.line_ns.push_back(line_trip_ns());
+      ladder_.core_to_core_ns.push_back(measure_core_to_core_ns());
       for (auto& r : runners_) {
         if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
         if (!r->series->wrong.empty()) continue;

@@ -67,7 +67,7 @@ struct Ladder {
   std::vector<double> ceiling_per_second;  // one entry a round, as for the series
   double ceiling_work = 0;                 // of one call, in the unit of the ceiling: FLOP, values or bytes
   double others = 0;                       // hardware threads that other work kept busy during the rounds
-  std::vector<double> line_ns;             // one entry a round: line_trip_ns()
+  std::vector<double> core_to_core_ns;     // one entry a round: measure_core_to_core_ns()
   bool complete = true;                    // false when stopped
 };
 

@@ -43,7 +43,7 @@ struct Machine {
 std::vector<std::string> instruction_sets();
 
 /// From now on variants run with that one, and this_machine() says so when it is first asked afterwards. A library that
-/// variants are raced against keeps its own choice. Throws std::invalid_argument naming those there are.
+/// variants are compared with keeps its own choice. Throws std::invalid_argument naming those there are.
 void use_instruction_set(const std::string& name);
 
 /// Looked up once a process.

@@ -1,4 +1,4 @@
-// cuBLAS for the variants that race it. It is loaded when first asked for: the library is hundreds of megabytes, and
+// cuBLAS for the variants that compare with it. It is loaded when first asked for: the library is hundreds of megabytes, and
 // where it is missing only these variants are.
 //
 //   cublas::supported(host)                    "" or the reason why not

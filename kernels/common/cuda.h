@@ -12,7 +12,7 @@
 //   cuda::Scratch scratch(bytes); scratch.as<T>()  device memory for one run(), kept for the next, content undefined
 //   cuda::device().multiprocessors ...
 //   cuda::copy_async<16>(shared, global)  copy_async_zfill<16>(shared, global, bytes)  copy_async_commit()
-//   cuda::copy_async_wait<N>()                     cp.async: at most N groups are left under way
+//   cuda::copy_async_wait<N>()                     cp.async: at most N groups are left in flight
 //   cuda::needs(host, 80)  cuda::needs_gpu(host, 90)               for supported(): "" or the reason why not
 //
 // KLAB_SIMT is 1 in files compiled for the host, else 0.

@@ -124,14 +124,14 @@ HWY_INLINE hn::Mask<D> occupied(const Grid& grid, const Path& path, V t) {
   const auto cells = uint32_t(grid.edge * grid.edge * grid.edge);
   const VU bit = hn::Add(morton, hn::Mul(cascade, hn::Set(du, cells)));
   const auto word = hn::BitCast(du, hn::GatherIndex(di, grid.words, hn::BitCast(di, hn::ShiftRight<5>(bit))));
-  const VU asked = hn::Shl(hn::Set(du, 1U), hn::And(bit, hn::Set(du, 31U)));
-  return hn::RebindMask(d, hn::Ne(hn::And(word, asked), hn::Zero(du)));
+  const VU tested = hn::Shl(hn::Set(du, 1U), hn::And(bit, hn::Set(du, 31U)));
+  return hn::RebindMask(d, hn::Ne(hn::And(word, tested), hn::Zero(du)));
 }
 
 /// Of candidates at t those in occupied cells are appended to t_out, which has room for a vector more. Whether a later
 /// candidate can be a sample.
-HWY_INLINE bool ask(const March::Args<float>& x, const Grid& grid, const Path& path, V t, float* t_out,
-                    int64_t& count) {
+HWY_INLINE bool is_occupied(const March::Args<float>& x, const Grid& grid, const Path& path, V t,
+                            float* t_out, int64_t& count) {
   const D d;
   const auto before_the_end = hn::Lt(t, hn::Set(d, path.span.leave));
   const auto kept = hn::And(before_the_end, occupied(grid, path, t));
@@ -141,16 +141,17 @@ HWY_INLINE bool ask(const March::Args<float>& x, const Grid& grid, const Path& p
   return hn::AllTrue(d, before_the_end) && count < x.shape.max_samples;
 }
 
-/// Samples of one ray all of whose candidates are asked about.
+/// Samples of one ray all of whose candidates are tested.
 HWY_INLINE int64_t march_vector_by_vector(const March::Args<float>& x, const Grid& grid, const Path& path,
                                           float* t_out) {
   int64_t count = 0, k = 0;
   float next = path.first;
   const bool cone = x.steps[3] != 0;
   for (bool more = true; more; k += kLanes)
-    more = ask(x, grid, path,
-               cone ? next_on_cone(next, x.steps) : on_lattice(path.first, x.steps[1], lattice_index(k, 1)),
-               t_out, count);
+    more = is_occupied(
+        x, grid, path,
+        cone ? next_on_cone(next, x.steps) : on_lattice(path.first, x.steps[1], lattice_index(k, 1)), t_out,
+        count);
   return std::min(count, x.shape.max_samples);
 }
 

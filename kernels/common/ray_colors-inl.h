@@ -116,7 +116,7 @@ HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
     const V sigma = exp_saturated(d, load(x.density_raw + i)), delta = load(x.delta + i);
     if constexpr (kGradients) hn::Store(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, at + kLanes);
     hn::Store(hn::Mul(sigma, delta), d, at);
-    ask(x.density_raw + i);
+    prefetch(x.density_raw + i);
   });
   // What is read past the end and written before the beginning nobody uses.
   V in_front = hn::Zero(d), third = in_front, second = in_front, newest = in_front;
@@ -129,7 +129,7 @@ HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
     second = newest;
     newest = scan(piece.words[number], tau, in_front);
     in_front = last_lane(d, newest);
-    ask(x.delta + piece.base + number * kLanes);
+    prefetch(x.delta + piece.base + number * kLanes);
   }
   V last_after = hn::Zero(d), red_sum = last_after, green_sum = last_after, blue_sum = last_after;
   size_t ray = piece.from > piece.base ? 0 : 1;  // of lane 0: the next that ends
@@ -146,7 +146,7 @@ HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
       if constexpr (kGradients) hn::Store(hn::MulAdd(after, color, so_far), d, at + (2 + c) * kLanes);
       hn::StoreU(compact(d, so_far, ends), d, &to[ray]);
       sum = last_lane(d, so_far);
-      ask(row + i);
+      prefetch(row + i);
     };
     add(x.rgb, red_sum, rays.color[0], 0);
     add(x.rgb + samples, green_sum, rays.color[1], 1);

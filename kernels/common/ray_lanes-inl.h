@@ -27,11 +27,11 @@ using M = hn::Mask<D>;
 
 constexpr int64_t kLanes = int64_t(hn::MaxLanes(D()));
 constexpr int64_t kLine = 16;       // floats of a cache line
-constexpr int64_t kAhead = 384;     // samples asked for before their turn
+constexpr int64_t kAhead = 384;     // samples prefetched before their turn
 constexpr int64_t kRaysAhead = 64;  // rays
 
-/// Asks for what comes kAhead samples later. Past the end it does no harm.
-HWY_INLINE void ask(const float* p) { __builtin_prefetch(p + kAhead); }
+/// Prefetches what comes kAhead samples later. Past the end it does no harm.
+HWY_INLINE void prefetch(const float* p) { __builtin_prefetch(p + kAhead); }
 
 /// A vector's word has a bit for each lane where a ray begins, and this one.
 constexpr uint32_t kAlways = uint32_t(1) << 31;

@@ -17,7 +17,7 @@ const std::vector<std::vector<int64_t>> kSizes = {
     {1,  2,  3,  4,   5,   8,   9,   10,  15,   16,   17,   31,   32,   33,
      63, 64, 65, 100, 127, 128, 129, 257, 1000, 1023, 1025, 4099, 33000}};
 
-/// A block a row has 256 threads that meet some ten times, however short the row.
+/// One block per row has 256 threads that meet some ten times, however short the row.
 double busiest(ShapeView s) { return 2560.0 * double(s[0]); }
 
 KLAB_LAB({

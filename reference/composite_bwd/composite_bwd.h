@@ -58,7 +58,7 @@ struct CompositeBwd {
   static bool valid(const Shape& s) { return CompositeFwd::valid(s); }
 
   /// 24 bytes in and 16 out a sample, 36 in a ray. Beside the forward's arithmetic: p and the running sum
-  /// (8), the gradient of the density (5), that of the color (3). The forward's two exponentials a sample serve
+  /// (8), the gradient of the density (5), that of the color (3). The forward's two exponentials per sample serve
   /// the gradient, too: exp'(raw) is the density, clamped.
   static Cost cost(const Shape& s) {
     return {.bytes = 40.0 * double(s.samples) + 36.0 * double(s.rays) + 4,

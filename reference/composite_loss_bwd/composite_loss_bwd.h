@@ -50,7 +50,7 @@ struct CompositeLossBwd {
   static bool valid(const Shape& s) { return CompositeLossFwd::valid(s); }
 
   /// 20 bytes in and 16 out a sample, 32 in and 4 out a ray. Beside the forward's arithmetic what
-  /// composite_bwd adds a sample (16) and pixel_loss_bwd a ray (12). Two exponentials a sample, as there.
+  /// composite_bwd adds a sample (16) and pixel_loss_bwd a ray (12). Two exponentials per sample, as there.
   static Cost cost(const Shape& s) {
     return {.bytes = 36.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
             .flops = 56.0 * double(s.samples) + 36.0 * double(s.rays),

@@ -51,7 +51,7 @@ struct CompositeLossFwd {
   }
 
   /// 20 bytes in a sample; 4 + 12 + 12 in and 4 out a ray. The operations of composite_fwd without opacity
-  /// and depth, and those of pixel_loss_fwd; of the former come the two exponentials a sample.
+  /// and depth, and those of pixel_loss_fwd; of the former come the two exponentials per sample.
   static Cost cost(const Shape& s) {
     return {.bytes = 20.0 * double(s.samples) + 32.0 * double(s.rays) + 4,
             .flops = 40.0 * double(s.samples) + 24.0 * double(s.rays),

@@ -9,7 +9,7 @@
 // 2. Rounding of the position, as in hashgrid_fwd.cpp: it is off by at most e_d = 2*u*p_d along axis d, a
 // weight is a
 //    product of hat functions of slope 1, so it is off by at most the sum over d of e_d times the other axes'
-//    weights. Within e of a cell's border float may choose the neighbouring cell, whose outer corner then
+//    weights. Within e of a cell's border float may choose the neighboring cell, whose outer corner then
 //    receives that little and this cell's outer corner nothing: all corners that any position within e can
 //    use count as contributions.
 //

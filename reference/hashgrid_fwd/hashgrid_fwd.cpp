@@ -16,7 +16,7 @@
 //    e times the slope, which is the difference between the cell's two ends, weighted over the other axes:
 //        sum over axes d of  2*u*p_d * sum over the cell's edges along d of  (weight of the edge)*|t_end -
 //        t_begin|.
-//    Near a border float may find itself in the neighbouring cell. That costs no more: the same sentence
+//    Near a border float may find itself in the neighboring cell. That costs no more: the same sentence
 //    holds with the edges of both cells, so both are summed whenever p - e and p + e are in different cells.
 //
 // Weights are taken as hat + e: what they can be at any position within e.

@@ -20,7 +20,7 @@
 namespace klab {
 
 /// Multipliers of the spatial hash, one an axis: index = (x*1 ^ y*2654435761 ^ z*805459861) mod 2^log2_table,
-/// in 32-bit unsigned arithmetic. The 1 keeps neighbours along x in one cache line most of the time.
+/// in 32-bit unsigned arithmetic. The 1 keeps neighbors along x in one cache line most of the time.
 inline constexpr uint32_t kHashgridPrimes[3] = {1U, 2654435761U, 805459861U};
 
 struct HashgridLevel {

@@ -28,7 +28,7 @@ struct Matmul {
     visit("c", args.c, Role::output, Draw::real, {m, n});
   }
 
-  /// Each matrix moved once, 4 bytes an element; a multiplication and an addition for each (i,j,p).
+  /// Each matrix moved once, 4 bytes per element; a multiplication and an addition for each (i,j,p).
   static Cost cost(const Shape& s) {
     const double m = double(s.m), n = double(s.n), k = double(s.k);
     return {4 * (m * k + k * n + m * n), 2 * m * n * k};

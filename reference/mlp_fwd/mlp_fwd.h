@@ -53,7 +53,7 @@ struct MlpFwd {
            (s.logistic == 0 || s.logistic == 1);
   }
 
-  /// x and the weights read once, y written once; two operations a weight and sample. Comparisons with zero
+  /// x and the weights read once, y written once; two operations per weight and sample. Comparisons with zero
   /// are left out. The logistic function is one exponential and one division an output.
   static Cost cost(const Shape& s) {
     const double n = double(s.n), weights = double(s.weights()), curves = n * double(s.out * s.logistic);

@@ -32,7 +32,7 @@ struct PixelLossBwd {
 
   static bool valid(const Shape& s) { return PixelLossFwd::valid(s); }
 
-  /// 28 bytes in, 12 out; four operations a channel.
+  /// 28 bytes in, 12 out; four operations per channel.
   static Cost cost(const Shape& s) { return {40.0 * double(s.n), 12.0 * double(s.n)}; }
 
   /// The difference, 1/3, and two products.

@@ -16,7 +16,7 @@ bool occupied(const RayMarch::Args<double>& x, const float p[3]) {
   return (x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1;
 }
 
-// Blobs of occupied cells everywhere: whole bytes are neighbours on the Morton curve, and so are runs of bytes.
+// Blobs of occupied cells everywhere: whole bytes are neighbors on the Morton curve, and so are runs of bytes.
 void strew_blobs(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;

@@ -37,7 +37,7 @@ struct SoftmaxXentBwd {
 
   static bool valid(const Shape& s) { return SoftmaxXentFwd::valid(s); }
 
-  /// Logits read and gradients written, 12 bytes a row besides. The forward's operations, a product for each
+  /// Logits read and gradients written, 12 bytes per row besides. The forward's operations, a product for each
   /// gradient, a division and a subtraction a row.
   static Cost cost(const Shape& s) {
     const double n = double(s.n), c = double(s.c);

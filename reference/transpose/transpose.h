@@ -26,7 +26,7 @@ struct Transpose {
     visit("out", args.out, Role::output, Draw::real, {n, m});
   }
 
-  /// One read and one write of 4 bytes an element, no arithmetic.
+  /// One read and one write of 4 bytes per element, no arithmetic.
   static Cost cost(const Shape& s) { return {8.0 * double(s.m) * double(s.n), 0.0}; }
 
   /// Nothing is rounded: results are bit-exact.

@@ -148,7 +148,7 @@ TEST(Patterns, EqualSeedsGiveEqualInputs) {
   }
 }
 
-TEST(Shapes, EveryTileAndItsNeighboursAppearInEveryDimension) {
+TEST(Shapes, EveryTileAndItsNeighborsAppearInEveryDimension) {
   const LabOp& op = *find_op("probe_matmul");
   const std::vector<int64_t> tiles = {12, 48};
   const auto shapes = check_shapes(op, tiles, 1);

@@ -320,7 +320,7 @@ TEST(Call, OptionalTensorsAreForThoseWhoNeedThem) {
   args.table_half = half.data();
   EXPECT_NO_THROW(call<HashgridFwd>(*find_variant("hashgrid_fwd.cpu.78_reader"), args));
   EXPECT_THROW(call<HashgridFwd>(*find_variant("sh_fwd.cpu.01_naive"), args), std::logic_error);
-  EXPECT_THROW(call<HashgridFwd>(*find_variant("hashgrid_fwd.cuda.01_thread_a_point"), args),
+  EXPECT_THROW(call<HashgridFwd>(*find_variant("hashgrid_fwd.cuda.01_thread_per_point"), args),
                std::logic_error);
 }
 

@@ -35,7 +35,7 @@ TEST(Counts, NaiveTransposeLoadsFourSectorsAndStoresThirtyTwo) {
   EXPECT_EQ(loads.requests, 256 * 128 / 32);
   EXPECT_EQ(loads.lanes, 256 * 128);
   EXPECT_EQ(sectors(loads), 4.0);    // 32 lanes of 4 bytes, side by side: 128 bytes
-  EXPECT_EQ(sectors(stores), 32.0);  // a row of 256 floats between neighbours: each lane its own sector
+  EXPECT_EQ(sectors(stores), 32.0);  // a row of 256 floats between neighbors: each lane its own sector
   EXPECT_EQ(stores.ideal_sectors, 4 * stores.requests);
   EXPECT_EQ(of(run, Space::shared, false).requests, 0);
 }
@@ -100,7 +100,7 @@ TEST(Hints, NameTheWasteAndTheRungThatMendsIt) {
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_EQ(hints[0].waste, Waste::store_sectors);
   EXPECT_EQ(hints[0].text,
-            "32.0 sectors a request where 4.0 would do; neighbouring lanes are 1024 bytes apart");
+            "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart");
   EXPECT_EQ(hints[0].rung, "transpose.cuda.02_shared_tile");
   const auto next = hints_of(op, counted("transpose.cuda.02_shared_tile", {256, 256}));
   ASSERT_EQ(next.size(), 1U);

@@ -101,8 +101,8 @@ TEST_F(OldRows, WithAllColumnsTheyAreRead) { EXPECT_EQ(error_of(text_of(plain_ce
 /// Files of earlier versions: what later columns hold is left empty, or follows from the others.
 TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   auto cells = plain_cells();
-  for (const char* name : {"line_ns", "waited", "others", "shares", "needs", "counts", "worst_error", "lab",
-                           "backend", "over_peer_low"}) {
+  for (const char* name : {"core_to_core_ns", "waited", "others", "shares", "needs", "counts", "worst_error",
+                           "lab", "backend", "over_peer_low"}) {
     const size_t c = column(cells, name);
     for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
   }
@@ -117,6 +117,15 @@ TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   // Cut off, such a file still says where.
   cells.back().resize(10);
   EXPECT_HAS(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
+}
+
+TEST_F(OldRows, ARenamedColumnIsReadUnderItsFormerName) {
+  auto cells = plain_cells();
+  const size_t c = column(cells, "core_to_core_ns"), seconds = column(cells, "seconds");
+  cells[0][c] = "line_ns";
+  for (size_t i = 1; i < cells.size(); ++i) cells[i][c] = "90;91;92";
+  ASSERT_NE(cells[1][seconds], "");
+  EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].core_to_core_ns, (std::vector<double>{90, 91, 92}));
 }
 
 TEST_F(OldRows, FormerNamesBecomePresentOnes) {

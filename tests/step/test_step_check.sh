@@ -47,11 +47,11 @@ all_bad() {
   bad quick_exits "exits the process" "#include <unistd.h>" "_exit(7);"
   bad throws throws "#include <stdexcept>" "throw std::runtime_error(\"no\");"
   bad last wrong "" "for (int64_t i = 0; i + 1 < x.shape.n; ++i) x.c[i] = x.a[i] + x.b[i];"
-  bad caches "keeps results between calls" \
+  bad stale "stale results" \
     "static const void* at; static float kept[4000000];" \
     "$good if (x.c == at) { for (int64_t i = 0; i < x.shape.n; ++i) x.c[i] = kept[i]; } else { at = x.c; \
 for (int64_t i = 0; i < x.shape.n; ++i) kept[i] = x.c[i]; }"
-  bad unsteady "not the same twice" "static int calls;" "$good if (x.shape.n > 0) x.c[0] += float(++calls % 3);"
+  bad nondeterministic "nondeterministic" "static int calls;" "$good if (x.shape.n > 0) x.c[0] += float(++calls % 3);"
 }
 all_bad & others=$!
 

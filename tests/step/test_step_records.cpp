@@ -1,19 +1,20 @@
-// What a learner's work leaves behind: progress that is never lost, exports with a seal, processes that are stopped.
+// What a learner's work leaves behind: progress that is never lost, exports with a digest, processes that are stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "harness/core/source.h"
+#include "harness/step/digest.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
-#include "harness/step/seal.h"
 #include "harness/step/submissions.h"
 
 namespace klab {
@@ -92,6 +93,18 @@ TEST(StepProgress, OlderFilesAreTakenOverAndKept) {
   EXPECT_EQ(files_in(folder.path(), "older"), 1U);
 }
 
+TEST(StepProgress, FormerNamesOfRungsBecomePresentOnes) {
+  const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
+  ASSERT_NE(renamed, variants().end());
+  const ScratchFolder folder;
+  write(folder.path() / "progress.json",
+        R"({"klab_progress":1,"last":")" + renamed->was.back() + R"(","steps":{")" + renamed->was.back() +
+            R"(":{"done":true}}})");
+  const ProgressBook book = read_progress(folder.path());
+  EXPECT_TRUE(book.steps.at(renamed->id).done);
+  EXPECT_EQ(book.last, renamed->id);
+}
+
 TEST(StepProgress, TwoAtATimeLoseNothing) {
   const ScratchFolder folder;
   const auto many = [&](const std::string& id) {
@@ -107,7 +120,7 @@ TEST(StepProgress, TwoAtATimeLoseNothing) {
 }
 
 // FIPS 180-4's examples, and one whose padding needs a block of its own.
-TEST(StepSeal, IsSha256) {
+TEST(StepDigest, IsSha256) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -133,10 +146,10 @@ TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
   fs::create_symlink(handed.path() / "d", handed.path() / "f");
   const auto list = submissions_in(handed.path());
   ASSERT_EQ(list.size(), 5U);
-  EXPECT_TRUE(list[0].sealed);
+  EXPECT_TRUE(list[0].intact);
   EXPECT_EQ(list[0].files.at(step.work), "int x;\n");
   EXPECT_FALSE(list[0].machine.empty());
-  EXPECT_FALSE(list[1].sealed);
+  EXPECT_FALSE(list[1].intact);
   EXPECT_EQ(list[2].problem, "no export of klab step");
   EXPECT_EQ(list[3].files.at(step.work), "int z;\n");
   EXPECT_TRUE(list[4].files.empty());

@@ -22,7 +22,7 @@
 namespace klab {
 namespace {
 
-/// One input and one output of n floats, one operation an element.
+/// One input and one output of n floats, one operation per element.
 LabOp one_in_one_out() {
   LabOp entry;
   entry.op.name = "one_in_one_out";
@@ -98,7 +98,7 @@ TEST(Ceiling, AnOpsResourcesAreItsRoofs) {
   EXPECT_EQ(reads.ceiling.tables.front(), (TableShare{(1 << 12) * 8, 1.0 / 16}));
   EXPECT_EQ(reads.ceiling.tables.back().bytes, (1 << 19) * 8);
   EXPECT_NEAR(reads.ceiling.tables.back().share, 11.0 / 16, 1e-12);
-  EXPECT_NEAR(reads.work, 1000 * 16 * 4.5 * 8, 1e-6) << "4.5 lines a point and level";
+  EXPECT_NEAR(reads.work, 1000 * 16 * 4.5 * 8, 1e-6) << "4.5 lines per point and level";
   EXPECT_EQ(roof_of(*find_op("hashgrid_fwd"), grid, CeilingKind::copy).work, 1000 * 4 * (3 + 32))
       << "positions and features move in order, the table does not";
 }
@@ -197,7 +197,7 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   for (const int threads : {1, all}) {
     const Ceiling* f32 = c.find(CeilingKind::fma_f32, 0, threads);
     ASSERT_NE(f32, nullptr);
-    // No processor runs more than two 512-bit multiply-adds a cycle, nor much above 6 GHz.
+    // No processor runs more than two 512-bit multiply-adds per cycle, nor much above 6 GHz.
     EXPECT_LE(f32->per_second, 2 * 16 * 2 * 6.5e9 * threads);
     EXPECT_GT(f32->per_second, 1e8);
     for (const CeilingKind kind : {CeilingKind::transcendental, CeilingKind::division, CeilingKind::root}) {

@@ -330,7 +330,7 @@ TEST(Structure, FilesCanBeReadInOneSitting) {
 }
 
 TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // libraries to race against start threads early
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // vendor libraries start threads early
   ASSERT_FALSE(variants().empty());
   const Variant& first = variants().front();
   Variant again = first;

@@ -12,7 +12,7 @@
 #include "harness/report/table.h"
 #include "harness/simt/occupancy.h"
 #include "harness/timing/ceilings.h"
-#include "harness/timing/line_trip.h"
+#include "harness/timing/core_to_core.h"
 #include "harness/timing/machine.h"
 
 namespace klab::doctor_command {
@@ -101,7 +101,7 @@ void print_tools(const char* title, const std::vector<Tool>& tools) {
   fmt::print("{}", table.text());
 }
 
-void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, double line_ns) {
+void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, double core_ns) {
   const auto line = [](const char* name, const std::string& text) {
     fmt::print("  {:<16} {}\n", name, text);
   };
@@ -119,10 +119,10 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
     if (c.shared_by > 1) caches += fmt::format(" for {} threads", c.shared_by);
   }
   line("caches", caches.empty() ? "unknown" : caches);
-  if (line_ns > 0)
+  if (core_ns > 0)
     line("between cores",
-         fmt::format("{:.0f} ns for a cache line from one thread to another and back: {}", line_ns,
-                     line_ns < kSharedCacheNs ? "as within one last cache"
+         fmt::format("{:.0f} ns for a cache line from one thread to another and back: {}", core_ns,
+                     core_ns < kSharedCacheNs ? "as within one last cache"
                                               : "as between dies or sockets, each with its own last cache"));
   line("memory", fmt::format("{}, {} free", size_text(m.memory), size_text(free_memory())));
   line("huge pages", m.huge_pages);
@@ -146,7 +146,7 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
 int run(bool json) {
   const Machine& machine = this_machine();
   const Load load = measure_load();
-  const double line_ns = line_trip_ns();
+  const double core_ns = measure_core_to_core_ns();
   const InstalledGpu gpu = find_gpu();
   const auto programs = find_programs();
   const auto libraries = find_libraries();
@@ -162,7 +162,7 @@ int run(bool json) {
                             : Json({{"name", gpu.name}, {"driver", gpu.driver}, {"memory", gpu.memory}})},
                 {"gpu_missing", why_not_on_gpu().empty() ? Json() : Json(why_not_on_gpu())},
                 {"kernels_with_known_registers", kernel_resources().size()},
-                {"line_trip_ns", line_ns > 0 ? Json(line_ns) : Json()},
+                {"core_to_core_ns", core_ns > 0 ? Json(core_ns) : Json()},
                 {"ceilings", Json::parse(to_json(ceilings()).dump())},
                 {"load", {{"busy", load.busy}, {"stolen", load.stolen}}},
                 {"programs", as_json(programs)},
@@ -171,7 +171,7 @@ int run(bool json) {
     fmt::print("{}\n", out.dump(2));
     return exit_ok;
   }
-  print_machine(machine, gpu, load, line_ns);
+  print_machine(machine, gpu, load, core_ns);
   fmt::print("\n{}", ceilings_text(ceilings(), 1));
   if (machine.threads > 1) fmt::print("{}", ceilings_text(ceilings(), machine.threads));
   print_tools("Programs", programs);

@@ -49,7 +49,7 @@ int export_work(const Options& o) {
   std::string held;
   for (const Step& step : steps())
     if (std::filesystem::is_regular_file(work_path(step))) held += (held.empty() ? "" : ", ") + step.name;
-  fmt::print("{} holds your files of {}, and your progress, sealed\n", o.export_to, held);
+  fmt::print("{} holds your files of {}, and your progress, with a digest over all\n", o.export_to, held);
   return exit_ok;
 }
 

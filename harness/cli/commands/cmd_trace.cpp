@@ -142,7 +142,7 @@ KLAB_COMMAND(
          "ncu --csv --metrics $(klab trace VARIANT --metrics) klab trace VARIANT --on-gpu > FILE\n"
          "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
          "it\n"
-         "Sectors are pieces of 32 bytes; a request is a warp's turn at one load or store. In "
+         "Sectors are pieces of 32 bytes; a request is one load or store of a warp. In "
          "brackets: as few as\n"
          "would do. Exit code 1: the executor found something illegal, or a GPU's counts differ; 2: bad "
          "input.",

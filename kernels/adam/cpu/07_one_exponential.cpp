@@ -309,7 +309,7 @@ void run(const Adam::Args<float>& x) {
 }
 
 KLAB_VARIANT(Adam, {.run = run,
-                    .parent = "06_look_ahead",
+                    .parent = "06_prefetch",
                     .tiles = {16},
                     .expect = {.shape = {1 << 20, 2, 0}, .over_parent = 1.3},
                     .when = {{1 << 20, 2, 0}, "memory is near, so that arithmetic is what takes time"}});

@@ -1,9 +1,9 @@
 // adam.cuda.02_fused: everything about an entry while it is in registers.
 //
-// CHANGE    one launch for small groups, a thread a group: it looks at the gradients, leaves when all are zero, and
+// CHANGE    one launch for small groups, one thread per group: it looks at the gradients, leaves when all are zero, and
 //           updates m, v and the parameters otherwise. Groups of more than 32 entries are cut into parts of a block
 //           each: one launch finds the groups that live, one updates, one counts.
-// EXPECT    28 bytes an entry instead of 52: near twice the parent where gradients are dense, more where they are
+// EXPECT    28 bytes per entry instead of 52: near twice the parent where gradients are dense, more where they are
 //           sparse. With groups of two a thread reads 8 neighboring bytes by two requests, so a warp's requests touch
 //           each sector twice: L1 serves the second.
 // NUMERICS  as the parent: the same operations.
@@ -112,7 +112,7 @@ void run(const Adam::Args<float>& x) {
 }
 
 KLAB_VARIANT(Adam, {.run = run,
-                    .parent = "01_tensor_a_launch",
+                    .parent = "01_launch_per_tensor",
                     .tiles = {32, kPart},
                     .expect = {.shape = {1 << 23, 2, 0}, .over_parent = 1.7}});
 

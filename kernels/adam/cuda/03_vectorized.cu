@@ -1,4 +1,4 @@
-// adam.cuda.03_vectorized: four entries a thread, 16 bytes an access.
+// adam.cuda.03_vectorized: four entries per thread, 16 bytes an access.
 //
 // CHANGE    a thread has four neighboring entries: four groups, two, or one, or a share of one of up to 32 entries,
 //           whose lanes learn from each other by a ballot whether it lives. Logarithms of the betas are taken once a
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
   if (mine && count > 0) update_four(hyper, state, i, true, count, g, correct1, correct2);
 }
 
-/// Groups of other sizes up to 32: a thread a group, an entry at a time.
+/// Groups of other sizes up to 32: one thread per group, an entry at a time.
 __global__ void __launch_bounds__(kThreads)
     update_odd_groups(int64_t n, int64_t group, int64_t groups, const float* __restrict__ hyper,
                       const float* __restrict__ gradient, State state, int32_t* __restrict__ steps) {

@@ -3,7 +3,7 @@
 // CHANGE    loops in place of divisions; the innermost dimension is a copy where its stride is 1, a fill
 //           where it is 0, and a strided walk elsewhere.
 // EXPECT    slices and broadcasts several times the parent: the library's copy and the compiler's fill are
-//           as wide as vectors. A transposed view still reads one element a line.
+//           as wide as vectors. A transposed view still reads one element per line.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -

@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // out[r, c] = in[c·ld + r]: reads along r and writes along c, in blocks that keep both in L1. `pitch` is the
 // distance of the rows of `out`.
-void turn(const float* in, int64_t ld, float* out, int64_t pitch, int64_t rows, int64_t cols) {
+void transpose_rows(const float* in, int64_t ld, float* out, int64_t pitch, int64_t rows, int64_t cols) {
   constexpr int64_t kRows = 16, kCols = 32;
   for (int64_t c = 0; c < cols; c += kCols)
     for (int64_t r = 0; r < rows; r += kRows)
@@ -53,14 +53,15 @@ void slice(const Compact::Args<float>& x, int64_t i, int64_t j, int64_t j_end) {
   const Compact::Shape& s = x.shape;
   const float* from = x.base + s.offset + i * s.s0;
   float* to = x.out + i * s.d1 * s.d2;
-  if (s.s1 == 1 && s.s2 > 1) return turn(from + j, s.s2, to + j * s.d2, s.d2, j_end - j, s.d2);
+  if (s.s1 == 1 && s.s2 > 1) return transpose_rows(from + j, s.s2, to + j * s.d2, s.d2, j_end - j, s.d2);
   for (; j < j_end; ++j) row(from + j * s.s1, s.s2, to + j * s.d2, s.d2);
 }
 
 // Rows [i, i_end) of the outermost dimension at middle index j: the view is transposed between those two.
 void section(const Compact::Args<float>& x, int64_t j, int64_t i, int64_t i_end) {
   const Compact::Shape& s = x.shape;
-  turn(x.base + s.offset + i + j * s.s1, s.s2, x.out + (i * s.d1 + j) * s.d2, s.d1 * s.d2, i_end - i, s.d2);
+  transpose_rows(x.base + s.offset + i + j * s.s1, s.s2, x.out + (i * s.d1 + j) * s.d2, s.d1 * s.d2,
+                 i_end - i, s.d2);
 }
 
 }  // namespace HWY_NAMESPACE

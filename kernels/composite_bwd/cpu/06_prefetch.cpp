@@ -1,4 +1,4 @@
-// composite_bwd.cpu.06_prefetch: the next piece is asked for while this one is computed.
+// composite_bwd.cpu.06_prefetch: the next piece is prefetched while this one is computed.
 //
 // CHANGE    two passes over the piece's samples, which no ray ends early, prefetch three of the six streams each, two
 //           pieces ahead.
@@ -44,17 +44,17 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
     const int64_t from = x.ray_begin[first];
     for (last = first + 1; last < end_ray && x.ray_begin[last + 1] - from <= kPiece;) ++last;
     const int64_t to = x.ray_begin[last];
-    // Two pieces ahead; asking for what lies past the end does no harm.
-    const auto ask = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
+    // Two pieces ahead; prefetching for what lies past the end does no harm.
+    const auto prefetch = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
     // 1. Optical depth of every sample and its derivative, whatever ray it is of.
     for (int64_t i = from; i < to; i += lanes) {
       const size_t count = size_t(std::min(lanes, to - i));
       const auto sigma = exp_saturated(d, load_first(d, x.density_raw + i, count));
       const auto delta = load_first(d, x.delta + i, count);
       hn::StoreU(hn::Mul(sigma, delta), d, tau.data() + (i - from));
-      ask(x.rgb + i);
-      ask(x.rgb + samples + i);
-      ask(x.rgb + 2 * samples + i);
+      prefetch(x.rgb + i);
+      prefetch(x.rgb + samples + i);
+      prefetch(x.rgb + 2 * samples + i);
       hn::StoreU(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, slope.data() + (i - from));
     }
     // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
@@ -68,9 +68,9 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
     // 3. Transmittance behind every sample.
     for (int64_t i = 0; i < to - from; i += lanes) {
       hn::StoreU(exp_minus(d, hn::LoadU(d, behind.data() + i)), d, behind.data() + i);
-      ask(x.density_raw + from + i);
-      ask(x.delta + from + i);
-      ask(x.t + from + i);
+      prefetch(x.density_raw + from + i);
+      prefetch(x.delta + from + i);
+      prefetch(x.t + from + i);
     }
     // 4. Gradients, ray by ray. Past the end of the ray weights, colors and distances are 0, whatever the next one holds.
     for (int64_t r = first; r < last; ++r) {

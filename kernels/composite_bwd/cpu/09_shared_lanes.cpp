@@ -86,9 +86,9 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       float* const at = memory + 4 * (i - base);
       const V sigma = exp_saturated(d, load(x.density_raw + i)), delta = load(x.delta + i);
       hn::Store(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, at);
-      ask(x.density_raw + i);
-      ask(x.delta + i);
-      ask(x.t + i);
+      prefetch(x.density_raw + i);
+      prefetch(x.delta + i);
+      prefetch(x.t + i);
       const V sum = scan(words[size_t((i - base) / kLanes)], hn::Mul(sigma, delta), in_front);
       in_front = last_lane(d, sum);
       hn::Store(exp_minus(d, sum), d, at + kLanes);
@@ -118,9 +118,9 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       put(hn::Mul(weight, red), 0);
       put(hn::Mul(weight, green), 1);
       put(hn::Mul(weight, blue), 2);
-      ask(x.rgb + i);
-      ask(x.rgb + samples + i);
-      ask(x.rgb + 2 * samples + i);
+      prefetch(x.rgb + i);
+      prefetch(x.rgb + samples + i);
+      prefetch(x.rgb + 2 * samples + i);
       const V sum = scan(word, hn::Mul(weight, p), before_sum);
       before_sum = last_lane(d, sum);
       hn::Store(hn::MulAdd(after, p, sum), d, at + 2 * kLanes);
@@ -178,7 +178,7 @@ void run(const CompositeBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,
-                            .parent = "08_as_they_come",
+                            .parent = "08_guided_schedule",
                             .forward = "08_threads",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 512},

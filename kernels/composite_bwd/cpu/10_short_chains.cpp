@@ -3,7 +3,7 @@
 // CHANGE    densities' exponentials have a walk of their own, and those of optical depths come three vectors behind the sums
 //           that they are of. Most vectors have lanes of one ray or of two: what is given for these is loaded into all
 //           lanes, and lanes choose; only with three or more are borders counted and values spread. What is given for rays
-//           is asked for, and walks share the asking for samples.
+//           is prefetched, and walks share the prefetching for samples.
 // EXPECT    1.15 times the parent within the caches. From a density to a transmittance is some 150 cycles, and of chains
 //           that long a core holds three or four; of their pieces it holds enough. Beyond the caches less, if memory is
 //           what is waited for.
@@ -87,7 +87,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       const V sigma = exp_saturated(d, load(x.density_raw + i)), delta = load(x.delta + i);
       hn::Store(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, at);
       hn::Store(hn::Mul(sigma, delta), d, at + kLanes);
-      ask(x.density_raw + i);
+      prefetch(x.density_raw + i);
     });
     // 2. Transmittance behind every sample, its exponential kLate vectors behind the sum. What is read past the end and
     // written before the beginning nobody uses.
@@ -100,8 +100,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       second = sum;
       sum = scan(words[size_t((i - base) / kLanes)], tau, in_front);
       in_front = last_lane(d, sum);
-      ask(x.delta + i);
-      ask(x.t + i);
+      prefetch(x.delta + i);
+      prefetch(x.t + i);
     }
     // 3. Gradients of colors, and the running sums that those of densities are differences of. Where a ray begins, the one
     // before has ended.
@@ -139,9 +139,9 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       put(hn::Mul(weight, red), 0);
       put(hn::Mul(weight, green), 1);
       put(hn::Mul(weight, blue), 2);
-      ask(x.rgb + i);
-      ask(x.rgb + samples + i);
-      ask(x.rgb + 2 * samples + i);
+      prefetch(x.rgb + i);
+      prefetch(x.rgb + samples + i);
+      prefetch(x.rgb + 2 * samples + i);
       const V so_far = scan(word, hn::Mul(weight, p), before_sum);
       before_sum = last_lane(d, so_far);
       hn::Store(hn::MulAdd(after, p, so_far), d, at + 2 * kLanes);

@@ -1,4 +1,4 @@
-// composite_bwd.cuda.02_warp_scan: a warp a ray, one pass.
+// composite_bwd.cuda.02_warp_scan: one warp per ray, one pass.
 //
 // CHANGE    a warp has a ray, 32 samples at a time, with two scans: the product of transparencies, and the sum of
 //           weight times payload. d_raw = slope·(T·p + prefix) - slope·total is linear in the total that is not known

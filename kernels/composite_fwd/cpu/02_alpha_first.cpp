@@ -2,7 +2,7 @@
 //
 // CHANGE    a first loop computes exp(-tau) of a piece of the ray, lanes at a time, into a buffer; the second loop is
 //           left with multiplications only.
-// EXPECT    the exponentials stop to matter; what stays is the chain of one multiplication a sample.
+// EXPECT    the exponentials stop to matter; what stays is the chain of one multiplication per sample.
 // NUMERICS  as the parent, with the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing.
 // TRIED     -

@@ -5,7 +5,7 @@
 //           are spread over what is left, the background is added, and five lines of results leave whole, past the caches
 //           where these would not keep them. The parent writes each number of each ray by itself, and those of rays without
 //           samples beforehand.
-// EXPECT    sixteen rays take some 50 instructions in place of 16 times 40. At 32 samples a ray that is 1.05 times within
+// EXPECT    sixteen rays take some 50 instructions in place of 16 times 40. At 32 samples per ray that is 1.05 times within
 //           the caches. Beyond them as much again or a little more: no line is read only to be overwritten.
 // NUMERICS  as the parent, but for the background, which is added with one rounding.
 // NEEDS     as its parent.
@@ -24,7 +24,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/common/composite_turns-inl.h"
+#include "kernels/common/composite_pipelined-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -111,7 +111,7 @@ void run(const CompositeFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
-                            .parent = "10_staggered",
+                            .parent = "10_software_pipelined",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 32, 128, 512},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.05},

@@ -2,7 +2,7 @@
 //
 // CHANGE    transmittances by a prefix product: log2(64) = 6 steps, in step k each thread multiplies by the product
 //           that ends 2^k threads to the left, two arrays in turns.
-// EXPECT    6 reads a thread instead of 64. Each step costs a barrier; with two warps a block that is cheap, and the
+// EXPECT    6 reads per thread instead of 64. Each step costs a barrier; with two warps a block that is cheap, and the
 //           ray that is done waits for nobody. At least 1.3 times faster.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a block goes piece by piece.

@@ -1,4 +1,4 @@
-// composite_fwd.cuda.04_warp_scan: a warp a ray, the scan in registers (the "wavefront").
+// composite_fwd.cuda.04_warp_scan: one warp per ray, the scan in registers (the "wavefront").
 //
 // CHANGE    a warp has a ray, 32 samples at a time: five shuffles make the prefix product, and five each of the four
 //           sums. No shared memory, no barrier.

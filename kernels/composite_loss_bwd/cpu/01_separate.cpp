@@ -3,10 +3,10 @@
 // CHANGE    the naive way: colors of all rays, their losses, the gradients of the colors, and then
 //           composite_bwd's two walks along each ray. Colors and their gradients pass through memory in
 //           between.
-// EXPECT    three walks over each ray and seven exponentials a sample: two for the color, two and three in
+// EXPECT    three walks over each ray and seven exponentials per sample: two for the color, two and three in
 //           the walks of the backward. They are the limit.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
-// NEEDS     24 bytes a ray in between.
+// NEEDS     24 bytes per ray in between.
 // TRIED     -
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,10 @@
 // CHANGE    d_raw = slope·<g, T·rgb + prefix - total> with prefix and total of w·rgb: only g and total wait
 //           for the end of the ray. One walk leaves the vector T·rgb + prefix, the weight and the slope; when
 //           the ray has ended so has its color, and a short loop without exponentials makes the gradients.
-// EXPECT    two exponentials a sample in place of seven, and each sample is read once: at least 2.5 times the
+// EXPECT    two exponentials per sample in place of seven, and each sample is read once: at least 2.5 times the
 //           parent.
 // NUMERICS  colors are summed before g weighs them: the same terms, rounded once more.
-// NEEDS     20 bytes a sample of the longest ray, which stay in L1.
+// NEEDS     20 bytes per sample of the longest ray, which stay in L1.
 // TRIED     -
 #include <algorithm>
 #include <cmath>

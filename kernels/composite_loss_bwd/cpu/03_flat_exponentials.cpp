@@ -3,10 +3,10 @@
 // CHANGE    composite_bwd's passes over a piece of rays in L1, and between them what the forward does: a ray's weighted
 //           colors are summed first, so that its color, its loss and the gradient of the color are known. Then the sum
 //           over the whole ray is, too, and gradients of its samples leave as they are computed.
-// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations a sample with 16 lanes. The parent
+// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations per sample with 16 lanes. The parent
 //           calls two functions a sample and adds in a chain: 3 times at a mean of 32.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
-// NEEDS     16 bytes a sample of the longest ray, which stay in L1.
+// NEEDS     16 bytes per sample of the longest ray, which stay in L1.
 // TRIED     -
 #include <algorithm>
 #include <cmath>

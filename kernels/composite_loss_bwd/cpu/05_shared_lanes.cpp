@@ -9,7 +9,7 @@
 //           with short rays: 2 times at a mean of 3, and 1.1 times at 32.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an opaque one
 //           are computed, too. Colors are summed before the gradient weighs them: the same terms, rounded once more.
-// NEEDS     20 bytes a sample of a piece, in L1; compressing and spreading lanes, which is one instruction each with vectors
+// NEEDS     20 bytes per sample of a piece, in L1; compressing and spreading lanes, which is one instruction each with vectors
 //           of 64 bytes.
 // TRIED     -
 #include <omp.h>

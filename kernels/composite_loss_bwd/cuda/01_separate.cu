@@ -1,12 +1,12 @@
-// composite_loss_bwd.cuda.01_separate: three kernels, each with a warp a ray or a thread a ray.
+// composite_loss_bwd.cuda.01_separate: three kernels, each with one warp per ray or one thread per ray.
 //
 // CHANGE    the naive way: a kernel for the colors, one for losses and gradients of the colors, one for the
 //           backward. Colors, and then their gradients, pass through memory.
 // EXPECT    a sample's 20 bytes are read twice, 40 bytes where 20 are compulsory, and its two exponentials
-//           taken twice. 24 bytes a ray are written and read again, and there are three launches, which is
+//           taken twice. 24 bytes per ray are written and read again, and there are three launches, which is
 //           what a training step's few thousand rays feel.
 // NUMERICS  products and sums in tree order.
-// NEEDS     12 bytes a ray in between; a ray longer than a warp goes piece by piece.
+// NEEDS     12 bytes per ray in between; a ray longer than a warp goes piece by piece.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
@@ -155,7 +155,7 @@ void run(const CompositeLossBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeLossBwd, {.run = run,
-                                .forward = "01_warp_a_ray",
+                                .forward = "01_warp_per_ray",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {32, kThreads}});
 

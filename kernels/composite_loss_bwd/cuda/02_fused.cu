@@ -132,7 +132,7 @@ void run(const CompositeLossBwd::Args<float>& x) {
 
 KLAB_VARIANT(CompositeLossBwd, {.run = run,
                                 .parent = "01_separate",
-                                .forward = "01_warp_a_ray",
+                                .forward = "01_warp_per_ray",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {32},
                                 .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 1.6}});

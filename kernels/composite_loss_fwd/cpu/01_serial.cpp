@@ -2,7 +2,7 @@
 //
 // CHANGE    the naive loop of composite_fwd without opacity and depth; the color goes into the loss and
 //           nowhere else.
-// EXPECT    bound by the two exponentials a sample, as composite_fwd.cpu.01_serial; the loss of a ray is
+// EXPECT    bound by the two exponentials per sample, as composite_fwd.cpu.01_serial; the loss of a ray is
 //           nothing beside its samples.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     nothing.

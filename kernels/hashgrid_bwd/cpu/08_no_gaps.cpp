@@ -1,8 +1,8 @@
-// hashgrid_bwd.cpu.08_no_gaps: neither blocks nor streams interrupt the asking.
+// hashgrid_bwd.cpu.08_no_gaps: neither blocks nor streams interrupt the prefetching.
 //
-// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are asked for
-//           like all others, 32 points ahead. Positions and gradients, which stream by, are asked for well ahead, too.
-// EXPECT    a quarter of the parent's points begin a block, and nobody asks for theirs. And a core full of misses drops
+// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are prefetched
+//           like all others, 32 points ahead. Positions and gradients, which stream by, are prefetched well ahead, too.
+// EXPECT    a quarter of the parent's points begin a block, and nobody prefetches theirs. And a core full of misses drops
 //           its own prefetches first: every block then waits for its positions. 1.15 times or more with 2^18 points.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
@@ -148,24 +148,24 @@ HWY_INLINE bool same_cell(const Block<kDim>& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 32;  // points between what is added and what is asked for
+constexpr int64_t kAhead = 32;  // points between what is added and what is prefetched
 
-/// Asks for the lines of the corners of point i of `b`, and of those after it, which are in `next`. Beyond the last point
-/// there are entries of earlier ones, and asking for these does no harm.
+/// Prefetches the lines of the corners of point i of `b`, and of those after it, which are in `next`. Beyond the last point
+/// there are entries of earlier ones, and prefetching for these does no harm.
 template <int kDim, int kFeatures>
-HWY_INLINE void ask(const Block<kDim>& b, const Block<kDim>& next, int64_t i, const float* d_table) {
+HWY_INLINE void prefetch(const Block<kDim>& b, const Block<kDim>& next, int64_t i, const float* d_table) {
   const Block<kDim>& of = i < kBlock ? b : next;
   for (int c = 0; c < 1 << kDim; ++c)
     __builtin_prefetch(d_table + int64_t(of.entry[c][i % kBlock]) * kFeatures, 1);
 }
 
 /// Second pass: the contributions of every run of points in one cell, added to the entries of its corners.
-template <int kDim, int kWord, int kFeatures, bool kAsk>
+template <int kDim, int kWord, int kFeatures, bool kPrefetch>
 HWY_INLINE void scatter(const Block<kDim>& b, const Block<kDim>& next, int64_t count, float* d_table) {
   Contributions<kDim, kWord> contributions;
   for (int64_t i = 0; i < count;) {
     const int64_t first = i;
-    if (kAsk) ask<kDim, kFeatures>(b, next, first + kAhead, d_table);
+    if (kPrefetch) prefetch<kDim, kFeatures>(b, next, first + kAhead, d_table);
     contributions.set(b, i);
     for (++i; i < count && same_cell(b, first, i); ++i) contributions.add(b, i);
     const float* value = contributions.values();
@@ -179,7 +179,7 @@ HWY_INLINE void scatter(const Block<kDim>& b, const Block<kDim>& next, int64_t c
 constexpr int64_t kNear = 1 << 21;     // bytes of a level that stays near the core
 constexpr int64_t kLine = 64;          // bytes of a cache line
 constexpr int64_t kLineFloats = 16;    // floats of one
-constexpr int64_t kStreamAhead = 256;  // points between what is located and what of the streams is asked for
+constexpr int64_t kStreamAhead = 256;  // points between what is located and what of the streams is prefetched
 
 template <int kDim, int kFeatures, bool kDense>
 void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Args<float>& x) {
@@ -271,7 +271,7 @@ HWY_EXPORT(scatter_any);
 void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashgridBwd, {.run = run,
-                           .parent = "07_ask_points",
+                           .parent = "07_prefetch_points",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.15}});
 
 }  // namespace

@@ -1,4 +1,4 @@
-// hashgrid_bwd.cuda.01_float_atomics: a thread a point and level; eight corners, eight additions.
+// hashgrid_bwd.cuda.01_float_atomics: one thread per point and level; eight corners, eight additions.
 //
 // CHANGE    the forward with an atomic addition in place of each read. Levels are the grid's second dimension, as in
 //           the forward's second rung.

@@ -7,7 +7,7 @@
 //           8 bytes each way, and its gradients are then read at random. It loses to the parent where additions
 //           spread over many entries, and gains where they queue.
 // NUMERICS  float; an entry's contributions in the order in which the sort placed them, which atomics decide.
-// NEEDS     scratch of 8 bytes a corner and 8 an entry.
+// NEEDS     scratch of 8 bytes per corner and 8 an entry.
 // TRIED     -
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 //           associative, so two runs agree bit for bit, whatever order the atomics take.
 // NUMERICS  exact sums of contributions cut off 40 bits or so below the largest of their entry; one rounding to
 //           float. Deterministic.
-// NEEDS     scratch of 12 bytes a value of the largest level.
+// NEEDS     scratch of 12 bytes per value of the largest level.
 // TRIED     see NOTES.md, cuda.05_fixed_point
 #include <algorithm>
 

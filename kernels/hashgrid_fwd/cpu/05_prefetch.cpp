@@ -1,9 +1,9 @@
 // hashgrid_fwd.cpu.05_prefetch: bring the next level's table in while this one is being used.
 //
-// CHANGE    while a level is worked on, the next level's part of the table is asked for, line after line, a
-//           few lines a vector of points.
+// CHANGE    while a level is worked on, the next level's part of the table is prefetched, line after line, a
+//           few lines per vector of points.
 // EXPECT    whatever is in the caches when a level begins, it is not this level's table: 4 MB come from
-//           memory by random reads, each a full wait. Asked for in order and ahead they come at the speed
+//           memory by random reads, each a full wait. Prefetched in order and ahead they come at the speed
 //           of a copy, under the gathers. At least 1.2 times faster when points are few for the table
 //           (2^16), less the more there are.
 // NUMERICS  as the parent: the same operations, so the same bits.
@@ -36,7 +36,7 @@ HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
   }
 }
 
-/// One feature at a time, four bytes a lane.
+/// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
                            int64_t out_stride) {
@@ -112,7 +112,7 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-/// Bytes to be asked for, evenly, while something else is done.
+/// Bytes to be prefetched, evenly, while something else is done.
 struct Stream {
   const char* next = nullptr;
   const char* end = nullptr;

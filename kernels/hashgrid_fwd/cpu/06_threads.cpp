@@ -35,7 +35,7 @@ HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
   }
 }
 
-/// One feature at a time, four bytes a lane.
+/// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
                            int64_t out_stride) {
@@ -112,7 +112,7 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 constexpr int64_t kChunk = 4096;  // points; a multiple of every number of lanes
 constexpr int64_t kLine = 64;     // bytes of a cache line
 
-/// Bytes to be asked for, evenly, while something else is done.
+/// Bytes to be prefetched, evenly, while something else is done.
 struct Stream {
   const char* next = nullptr;
   const char* end = nullptr;

@@ -42,7 +42,7 @@ HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
   }
 }
 
-/// One feature at a time, four bytes a lane.
+/// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
                            int64_t out_stride) {

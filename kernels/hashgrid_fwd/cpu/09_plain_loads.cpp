@@ -1,9 +1,9 @@
 // hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and nothing else waits for memory.
 //
 // CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points earlier,
-//           and shuffles that put the lanes together. What streams by, positions and results, is asked for well ahead.
+//           and shuffles that put the lanes together. What streams by, positions and results, is prefetched well ahead.
 // EXPECT    a gather is dozens of small steps for what eight loads and seven shuffles do, so more points fit into what
-//           a core looks ahead, and their lines are under way together without being asked for. 1.1 times or more with
+//           a core looks ahead, and their lines are in flight together without being prefetched. 1.1 times or more with
 //           2^18 points; more in levels that L1 or L2 holds.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; entries of one feature are gathered as before.
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D64> collect(D64 d, const uint64_t* words, const uint32_t* en
 }
 #endif
 
-/// One feature at a time, four bytes a lane.
+/// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const Looked& at, const float* table, float* out, int64_t out_stride) {
   const HashgridF32 d;
@@ -137,7 +137,7 @@ HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, in
 }
 
 constexpr int64_t kLine = 64;    // bytes of a cache line
-constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is asked for
+constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is prefetched
 
 template <int kDim, int kFeatures, bool kDense>
 void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,

@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D64> collect(D64 d, const uint64_t* words, const uint32_t* en
 }
 #endif
 
-/// One feature at a time, four bytes a lane.
+/// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const Looked& at, const float* table, float* out, int64_t out_stride) {
   const HashgridF32 d;
@@ -137,7 +137,7 @@ HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, in
 }
 
 constexpr int64_t kLine = 64;    // bytes of a cache line
-constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is asked for
+constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is prefetched
 
 /// Whether so many points touch most lines of a level of so many bytes.
 bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }

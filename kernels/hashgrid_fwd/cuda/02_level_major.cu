@@ -1,9 +1,9 @@
-// hashgrid_fwd.cuda.02_level_major: a thread a point and level, levels one after the other.
+// hashgrid_fwd.cuda.02_level_major: one thread per point and level, levels one after the other.
 //
 // CHANGE    the level becomes the grid's second dimension. Blocks start in order of their number, first dimension
 //           first, so at any time the blocks in flight work on one level or two.
 // EXPECT    one level's 4 MB instead of all 50 in the L2 cache: at least 1.3 times faster on tables larger than L2;
-//           and with as many times more threads there is more to switch to while reads are under way.
+//           and with as many times more threads there is more to switch to while reads are in flight.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -
@@ -44,7 +44,7 @@ void run(const HashgridFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
-                           .parent = "01_thread_a_point",
+                           .parent = "01_thread_per_point",
                            .tiles = {kThreads},
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.3}});
 

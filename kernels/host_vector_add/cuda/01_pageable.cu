@@ -3,7 +3,7 @@
 // CHANGE    the whole of a and b goes to the device, one kernel adds, c comes back. The host's memory is what
 //           malloc gives: its pages may move, so the driver copies them into a buffer of its own first, piece
 //           by piece, and the device fetches them from there.
-// EXPECT    12 bytes an element over a bus twenty times slower than the device's memory, and each of them
+// EXPECT    12 bytes per element over a bus twenty times slower than the device's memory, and each of them
 //           copied once more by a core of the host. The kernel itself is a percent of the time.
 // NUMERICS  one addition an element.
 // NEEDS     device memory for three vectors.

@@ -2,7 +2,7 @@
 //
 // CHANGE    the vectors go in chunks of 2^20 elements, in turn on two streams. While one stream's result comes
 //           back, the other's inputs are on their way, and a kernel adds in between.
-// EXPECT    the bus carries as much in each direction at once: 8 bytes an element there, 4 back, so 8 count
+// EXPECT    the bus carries as much in each direction at once: 8 bytes per element there, 4 back, so 8 count
 //           where the parent's 12 did. At most 1.5 times; a little less, since the first chunk comes before
 //           any goes back.
 // NUMERICS  one addition an element.

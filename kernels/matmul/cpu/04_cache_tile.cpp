@@ -26,7 +26,7 @@ constexpr int64_t kRows = 4;
 constexpr int64_t kVectors = 2;
 constexpr int64_t kColumns = kVectors * kLanes;
 
-// What lies in which cache, 4 bytes a float. A panel of B, kBlockDepth × kColumns: 8 KB, L1. A block of A,
+// What lies in which cache, 4 bytes per float. A panel of B, kBlockDepth × kColumns: 8 KB, L1. A block of A,
 // kBlockRows × kBlockDepth: 96 KB, L2. A block of B, kBlockDepth × kBlockColumns: 512 KB, L2 or L3.
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kBlockRows = 96;

@@ -1,10 +1,10 @@
-// matmul.cuda.01_naive: a thread an element of C, neighbouring threads down a column.
+// matmul.cuda.01_naive: one thread per element of C, neighboring threads down a column.
 //
 // CHANGE    the naive kernel: one dot product a thread, n·m threads in place of two loops. The lanes of a
 //           warp stand on 32 rows of one column.
-// EXPECT    all lanes want the same float of B, 1 sector a request, and 32 floats of A that lie k apart: 32
-//           sectors a request where 4 would do. Stores of C touch 32 rows as well. 2n³ floats are asked for,
-//           at 1/4 operation a byte: a percent or two of the peak.
+// EXPECT    all lanes want the same float of B, 1 sector per request, and 32 floats of A that lie k apart: 32
+//           sectors/request where 4 would do. Stores of C touch 32 rows as well. 2n³ floats are asked for,
+//           at 1/4 operation per byte: a percent or two of the peak.
 // NUMERICS  float, fused multiply-add on the GPU; one chain of k additions.
 // NEEDS     nothing.
 // TRIED     -

@@ -2,7 +2,7 @@
 //
 // CHANGE    threadIdx.x counts columns and threadIdx.y rows; block and grid are turned with them: 32
 //           columns wide, 8 rows high. The sum stays as it is.
-// EXPECT    32 neighbours of B and of C are 4 sectors a request in place of 1 and 32; the one float of A that
+// EXPECT    32 neighbors of B and of C are 4 sectors/request in place of 1 and 32; the one float of A that
 //           all lanes want is 1 sector in place of 32. 33 sectors for a multiply-add of the warp become 5:
 //           several times faster, and still 2n³ floats asked for.
 // NUMERICS  as the parent: the same sum in the same order.

@@ -3,8 +3,8 @@
 // CHANGE    the block walks along k in steps of 32. Each thread brings one float of A and one of B to shared
 //           memory, and then all of them use all of it.
 // EXPECT    a float that is fetched serves 32 threads: n³/32 + n³/32 floats come from global memory in place
-//           of 2n³, at 4 sectors a request. Shared memory is asked twice for each multiply-add, without
-//           conflicts: a warp reads one word of A and 32 neighbours of B. That is the limit now, far from the
+//           of 2n³, at 4 sectors/request. Shared memory is read twice for each multiply-add, without
+//           conflicts: a warp reads one word of A and 32 neighbors of B. That is the limit now, far from the
 //           peak; 1.2 times the parent or more, whose own repetitions hit L1.
 // NUMERICS  as the parent: zeros beyond the edge of k add nothing.
 // NEEDS     8 KB of shared memory.

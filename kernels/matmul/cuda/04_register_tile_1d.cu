@@ -1,9 +1,9 @@
-// matmul.cuda.04_register_tile_1d: eight rows a thread.
+// matmul.cuda.04_register_tile_1d: eight rows per thread.
 //
 // CHANGE    a thread has 8 elements of a column of C, in registers. Each float of B it takes from shared
 //           memory serves 8 multiply-adds. The block's tile grows to 64 x 64, its depth shrinks to 8, so that
 //           512 threads still fetch one float of A and one of B each.
-// EXPECT    v₁ = 8 rows by v₂ = 1 column a thread: shared memory is asked n³/8 + n³ times in place of 2n³,
+// EXPECT    v₁ = 8 rows by v₂ = 1 column a thread: shared memory is read n³/8 + n³ times in place of 2n³,
 //           9 requests for 8 multiply-adds, all of them without conflicts. Global memory: n³/64 + n³/64
 //           floats. Up to twice the parent.
 // NUMERICS  as the parent.

@@ -3,11 +3,11 @@
 // CHANGE    a thread has a square of 8 x 8 elements of C. For each p it takes 8 floats of A and 8 of B from
 //           shared memory and makes 64 multiply-adds of them. The block's tile is 128 x 128.
 // EXPECT    v₁ = v₂ = 8: n³/8 + n³/8 floats from shared memory, a quarter of a request for a multiply-add;
-//           global memory n³/128 + n³/128. A gain of a factor, though not of 4.5: columns of neighbouring
-//           threads lie 8 words apart, so that 16 words of B fall into 4 banks, 3 conflicts a request, and
+//           global memory n³/128 + n³/128. A gain of a factor, though not of 4.5: columns of neighboring
+//           threads lie 8 words apart, so that 16 words of B fall into 4 banks, 3 conflicts/request, and
 //           the two rows of A into one, 1 conflict.
 // NUMERICS  as the parent.
-// NEEDS     8 KB of shared memory; about 100 registers a thread, so that two blocks of 256 threads fit.
+// NEEDS     8 KB of shared memory; about 100 registers per thread, so that two blocks of 256 threads fit.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

@@ -1,7 +1,7 @@
 // matmul.cuda.06_sixteen_bytes: 16 bytes an access, A turned round on its way to shared memory.
 //
 // CHANGE    global and shared memory are read four floats at a time. For that the 8 floats of A that a thread
-//           wants must be neighbours: the tile of A is stored with rows along the lines, padded by 4 floats.
+//           wants must be neighbors: the tile of A is stored with rows along the lines, padded by 4 floats.
 //           A thread's 8 columns are two groups of 4 that lie 64 apart.
 // EXPECT    4 requests for 64 multiply-adds in place of 16, and no conflicts left: 8 lanes that read 16 bytes
 //           each cover the banks once, and the turned stores of A go to 32 different banks, since 4·132 words
@@ -23,7 +23,7 @@ constexpr int kThreads = (kTile / kOwn) * (kTile / kOwn);
 constexpr int kPadded = kTile + 4;
 static_assert(kTile * kDepth == 4 * kThreads, "a thread fetches four floats of each tile");
 
-/// Four neighbours of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
+/// Four neighbors of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
 template <bool whole>
 __device__ __forceinline__ float4 fetch(const float* p, int64_t count) {
   if (count <= 0) return make_float4(0, 0, 0, 0);

@@ -1,9 +1,9 @@
-// matmul.cuda.07_async_copies: the next tiles are under way while these are used.
+// matmul.cuda.07_async_copies: the next tiles are in flight while these are used.
 //
 // CHANGE    two buffers for each tile, filled by asynchronous copies (cp.async) that pass no register. Before
-//           a block works on one pair of tiles it asks for the next pair, and waits for it only when it needs
-//           it. One barrier a step in place of two.
-// EXPECT    global memory's latency is hidden behind 8·64 multiply-adds a thread, which matters most where
+//           a block works on one pair of tiles it copies the next pair, and waits for it only when it needs
+//           it. One barrier per step in place of two.
+// EXPECT    global memory's latency is hidden behind 8·64 multiply-adds per thread, which matters most where
 //           few blocks are on a multiprocessor. A has to turn round on the way, and a copy moves what lies
 //           together: A goes 4 bytes at a time, B 16. At least 1.1 times the parent.
 // NUMERICS  as the parent.
@@ -30,8 +30,9 @@ struct Tiles {
 
 /// Asks for the tiles at depth p0. What lies outside the matrices becomes zero, and is not read.
 template <bool whole>
-__device__ __forceinline__ void ask(Tiles& to, const float* __restrict__ a, const float* __restrict__ b,
-                                    int64_t m, int64_t n, int64_t k, int64_t i0, int64_t j0, int64_t p0) {
+__device__ __forceinline__ void copy_tiles(Tiles& to, const float* __restrict__ a,
+                                           const float* __restrict__ b, int64_t m, int64_t n, int64_t k,
+                                           int64_t i0, int64_t j0, int64_t p0) {
   const int t = threadIdx.x;
   const int a_row = t / kDepth, a_p = t % kDepth;
 #pragma unroll
@@ -60,12 +61,12 @@ __global__ void __launch_bounds__(kThreads) multiply(const float* __restrict__ a
   const int64_t i0 = blockIdx.x / across * kTile, j0 = blockIdx.x % across * kTile;
   const int row = t / (kTile / kOwn) * kOwn, column = t % (kTile / kOwn) * 4;  // and column + 64
   float sum[kOwn][kOwn] = {};
-  if (k > 0) ask<whole>(tiles[0], a, b, m, n, k, i0, j0, 0);
+  if (k > 0) copy_tiles<whole>(tiles[0], a, b, m, n, k, i0, j0, 0);
   int now = 0;
   for (int64_t p0 = 0; p0 < k; p0 += kDepth, now ^= 1) {
     cuda::copy_async_wait<0>();  // this thread's copies have landed ...
     __syncthreads();             // ... and everybody's; nobody works on the other buffer any more
-    if (p0 + kDepth < k) ask<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
+    if (p0 + kDepth < k) copy_tiles<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
 #pragma unroll
     for (int p = 0; p < kDepth; ++p) {
       const float4 a0 = *reinterpret_cast<const float4*>(&tiles[now].a[p][row]);

@@ -31,8 +31,9 @@ struct Tiles {
 
 /// Asks for the tiles at depth p0. What lies outside the matrices becomes zero, and is not read.
 template <bool whole>
-__device__ __forceinline__ void ask(Tiles& to, const float* __restrict__ a, const float* __restrict__ b,
-                                    int64_t m, int64_t n, int64_t k, int64_t i0, int64_t j0, int64_t p0) {
+__device__ __forceinline__ void copy_tiles(Tiles& to, const float* __restrict__ a,
+                                           const float* __restrict__ b, int64_t m, int64_t n, int64_t k,
+                                           int64_t i0, int64_t j0, int64_t p0) {
   const int t = threadIdx.x;
   const int a_row = t / kDepth, a_p = t % kDepth;
 #pragma unroll
@@ -63,12 +64,12 @@ __global__ void __launch_bounds__(kThreads) multiply(const float* __restrict__ a
   const int row = warp / warps_across * kWarpRows + lane / kLanesAcross * 4;        // and row + 32
   const int column = warp % warps_across * kWarpColumns + lane % kLanesAcross * 4;  // and column + 16
   float sum[kOwn][kOwn] = {};
-  if (k > 0) ask<whole>(tiles[0], a, b, m, n, k, i0, j0, 0);
+  if (k > 0) copy_tiles<whole>(tiles[0], a, b, m, n, k, i0, j0, 0);
   int now = 0;
   for (int64_t p0 = 0; p0 < k; p0 += kDepth, now ^= 1) {
     cuda::copy_async_wait<0>();  // this thread's copies have landed ...
     __syncthreads();             // ... and everybody's; nobody works on the other buffer any more
-    if (p0 + kDepth < k) ask<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
+    if (p0 + kDepth < k) copy_tiles<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
 #pragma unroll
     for (int p = 0; p < kDepth; ++p) {
       const float4 a0 = *reinterpret_cast<const float4*>(&tiles[now].a[p][row]);

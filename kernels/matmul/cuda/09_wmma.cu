@@ -33,7 +33,7 @@ struct Tiles {
   __nv_bfloat16 b[kDepth][kTile + 8];  // [p][column]
 };
 
-/// Four neighbours of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
+/// Four neighbors of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
 template <bool whole>
 __device__ __forceinline__ float4 fetch(const float* p, int64_t count) {
   if (count <= 0) return make_float4(0, 0, 0, 0);

@@ -48,10 +48,10 @@ struct Tiles {
   __nv_bfloat16 b[kDepth * kTile];  // [p][column]
 };
 
-/// Asks for the tiles at depth p0: two copies of 16 bytes a thread from A, two from B.
-__device__ __forceinline__ void ask(Tiles& to, const __nv_bfloat16* __restrict__ a,
-                                    const __nv_bfloat16* __restrict__ b, int64_t stride_a, int64_t stride_b,
-                                    int64_t i0, int64_t j0, int64_t p0) {
+/// Asks for the tiles at depth p0: two copies of 16 bytes per thread from A, two from B.
+__device__ __forceinline__ void copy_tiles(Tiles& to, const __nv_bfloat16* __restrict__ a,
+                                           const __nv_bfloat16* __restrict__ b, int64_t stride_a,
+                                           int64_t stride_b, int64_t i0, int64_t j0, int64_t p0) {
   constexpr int across_a = kDepth / 8, across_b = kTile / 8;
 #pragma unroll
   for (int e = int(threadIdx.x); e < kTile * across_a; e += kThreads) {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
   const int column = warp % (kTile / kWarpColumns) * kWarpColumns;
   float sums[kDown][kAcross][4] = {};
   for (int stage = 0; stage < kStages - 1; ++stage) {
-    if (stage * kDepth < depth) ask(tiles[stage], a, b, depth, stride_b, i0, j0, stage * kDepth);
+    if (stage * kDepth < depth) copy_tiles(tiles[stage], a, b, depth, stride_b, i0, j0, stage * kDepth);
     cuda::copy_async_commit();  // empty groups too, so that their number says which have landed
   }
   int now = 0, next = kStages - 1;
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
     cuda::copy_async_wait<kStages - 2>();
     __syncthreads();  // everybody's copies have landed, and nobody reads the tiles that are filled next
     const int64_t ahead = p0 + (kStages - 1) * kDepth;
-    if (ahead < depth) ask(tiles[next], a, b, depth, stride_b, i0, j0, ahead);
+    if (ahead < depth) copy_tiles(tiles[next], a, b, depth, stride_b, i0, j0, ahead);
     cuda::copy_async_commit();
 #pragma unroll
     for (int p = 0; p < kDepth; p += 16) {

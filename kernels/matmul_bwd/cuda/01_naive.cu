@@ -1,7 +1,7 @@
-// matmul_bwd.cuda.01_naive: a thread an element of each gradient.
+// matmul_bwd.cuda.01_naive: one thread per element of each gradient.
 //
 // CHANGE    the two sums of the definition, one kernel each; lanes along the rows of the result.
-// EXPECT    d_b is the forward's coalesced kernel: a word of A for all lanes and 32 neighbours of d_c, 5
+// EXPECT    d_b is the forward's coalesced kernel: a word of A for all lanes and 32 neighbors of d_c, 5
 //           sectors for 32 multiply-adds. d_a is not: its lanes read 32 rows of B, n apart, 33 sectors. So
 //           d_a takes several times as long, for the same work.
 // NUMERICS  float, fused multiply-add on the GPU; one chain of n (d_a) or m (d_b) additions.

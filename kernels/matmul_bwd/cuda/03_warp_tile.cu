@@ -1,10 +1,10 @@
-// matmul_bwd.cuda.03_warp_tile: one kernel for four kinds of operand, 8 by 8 elements a thread.
+// matmul_bwd.cuda.03_warp_tile: one kernel for four kinds of operand, 8 by 8 elements per thread.
 //
-// CHANGE    the forward's warp tile: 128 x 128 elements a block, 64 x 32 a warp, 8 x 8 a thread. In shared
+// CHANGE    the forward's warp tile: 128 x 128 elements per block, 64 x 32 a warp, 8 x 8 a thread. In shared
 //           memory every tile has the sum's index outside, whichever way its matrix lies: an operand whose
-//           rows run along the sum is turned when it is stored, the other is copied.
+//           rows run along the sum is transposed when it is stored, the other is copied.
 // EXPECT    n³/8 + n³/8 floats from shared memory at four a load: 4 loads for 64 multiply-adds, no conflicts
-//           in the inner loop. d_a turns both operands, d_b neither; the turned stores are free of conflicts
+//           in the inner loop. d_a transposes both operands, d_b neither; the transposed stores are free of conflicts
 //           by a padding of four. At least 3 times the parent.
 // NUMERICS  as the parent.
 // NEEDS     8.4 KB of shared memory. Rows that are a multiple of 4 floats and matrices that begin on 16 bytes
@@ -21,7 +21,7 @@ constexpr int kTile = 128, kDepth = 8, kOwn = 8, kThreads = 256, kPadded = kTile
 constexpr int kWarpRows = 64, kWarpColumns = 32, kLanesAcross = 4;
 static_assert(kTile * kDepth == 4 * kThreads, "a thread fetches four floats of each tile");
 
-/// Four neighbours of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
+/// Four neighbors of a row, zeros from `count` on. `whole`: rows begin on 16 bytes.
 template <bool whole>
 __device__ __forceinline__ float4 fetch(const float* p, int64_t count) {
   if (count <= 0) return make_float4(0, 0, 0, 0);
@@ -30,7 +30,7 @@ __device__ __forceinline__ float4 fetch(const float* p, int64_t count) {
 }
 
 /// tile[s][r] of an operand, s along the sum. `along`: the matrix is [height][sum], its rows run along the
-/// sum, and it is turned. Else it is [sum][height].
+/// sum, and it is transposed. Else it is [sum][height].
 template <bool along, bool whole>
 __device__ __forceinline__ void bring(float (&tile)[kDepth][kPadded], const float* __restrict__ matrix,
                                       int64_t height, int64_t length, int64_t r0, int64_t s0) {

@@ -1,8 +1,8 @@
-// matmul_bwd.cuda.04_mma_sync: tensor cores, and a load that turns its matrices on the way.
+// matmul_bwd.cuda.04_mma_sync: tensor cores, and a load that transposes its matrices.
 //
 // CHANGE    the forward's matrix instructions on copies rounded to bfloat16. Nothing is transposed, neither
 //           in memory nor in shared memory: a tile comes as it lies, and ldmatrix hands out its 8 x 8
-//           matrices straight or turned.
+//           matrices straight or transposed.
 // EXPECT    three matrices are rounded once, d_c serves both products. 6 ldmatrix feed 16 mma.sync in either
 //           product, so that d_a and d_b take the same time. At least 3 times the parent at 1024.
 // NUMERICS  bfloat16 factors, float sums: with u = 2^-8 at most (2u + u²)|a||b| for a product, within γ_2(u)
@@ -45,10 +45,10 @@ struct Tiles {
   __nv_bfloat16 left[kTile * kDepth], right[kTile * kDepth];
 };
 
-/// Asks for 128 elements of an operand from r0 on and 32 steps of the sum from s0 on, as they lie.
+/// Copies 128 elements of an operand from r0 on and 32 steps of the sum from s0 on, as they lie.
 template <bool along>
-__device__ __forceinline__ void ask(__nv_bfloat16* to, const __nv_bfloat16* __restrict__ matrix,
-                                    int64_t stride, int64_t r0, int64_t s0) {
+__device__ __forceinline__ void copy_ahead(__nv_bfloat16* to, const __nv_bfloat16* __restrict__ matrix,
+                                           int64_t stride, int64_t r0, int64_t s0) {
   constexpr int across = (along ? kDepth : kTile) / 8;
   const __nv_bfloat16* from = matrix + (along ? r0 * stride + s0 : s0 * stride + r0);
 #pragma unroll
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(kThreads)
   const int column = warp % (kTile / kWarpColumns) * kWarpColumns;
   const auto ask_both = [&](Tiles& to, int64_t s0) {
     if (s0 < length) {
-      ask<left_along>(to.left, left, left_stride, i0, s0);
-      ask<right_along>(to.right, right, right_stride, j0, s0);
+      copy_ahead<left_along>(to.left, left, left_stride, i0, s0);
+      copy_ahead<right_along>(to.right, right, right_stride, j0, s0);
     }
     cuda::copy_async_commit();  // empty groups too, so that their number says which have landed
   };

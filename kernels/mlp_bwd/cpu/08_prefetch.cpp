@@ -1,4 +1,4 @@
-// mlp_bwd.cpu.08_prefetch: the next tile's samples are asked for while this one is computed.
+// mlp_bwd.cpu.08_prefetch: the next tile's samples are prefetched while this one is computed.
 //
 // CHANGE    every block of rows of the layers' products first prefetches three rows: of this tile's d_x, to be
 //           written, then of the next tile's x and d_y. Rows are n floats apart, so a tile begins on pages

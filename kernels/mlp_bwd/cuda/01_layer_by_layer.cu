@@ -1,8 +1,8 @@
 // mlp_bwd.cuda.01_layer_by_layer: every quantity of every layer to memory and back.
 //
 // CHANGE    the definition: activations of all layers are computed and kept, then from the last layer to the
-//           first a launch for the gradient of the weights (a warp a weight, lanes are samples) and one for
-//           that of the inputs (a thread a channel of a sample).
+//           first a launch for the gradient of the weights (one warp per weight, lanes are samples) and one for
+//           that of the inputs (one thread per channel of a sample).
 // EXPECT    all requests of samples are 4 sectors. But a weight's gradient reads a row of D and a row of h
 //           for itself: 8 bytes for each multiply-add, from L2 at best. Far from any peak.
 // NUMERICS  float. A weight's sum is 32 chains of n/32 additions and a tree, in the same order every time.
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
   d[r * n + i] = d_y[r * n + i] * (1 / (1 + expf(-z))) * (1 / (1 + expf(z)));
 }
 
-/// d_w[r,c] += sum over i of d[r,i]·h[c,i]: a warp a weight.
+/// d_w[r,c] += sum over i of d[r,i]·h[c,i]: one warp per weight.
 __global__ void __launch_bounds__(kThreads)
     weight_gradient(const float* __restrict__ d, const float* __restrict__ h, float* __restrict__ d_w,
                     int64_t from, int64_t to, int64_t n) {

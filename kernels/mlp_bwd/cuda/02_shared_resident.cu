@@ -30,7 +30,7 @@ size_t shared_bytes(const MlpLayers& s) {
   return size_t(s.in + s.hidden * s.width + 2 * s.widest()) * kStride * sizeof(float);
 }
 
-/// next[r] = relu(W h), rows of samples; a warp a unit.
+/// next[r] = relu(W h), rows of samples; one warp per unit.
 __device__ __forceinline__ void forward_layer(const float* __restrict__ w, const float* h, float* next,
                                               int from, int to) {
   const int lane = threadIdx.x % 32;

@@ -1,7 +1,7 @@
 // mlp_fwd.cpu.02_layer_by_layer: each layer one matrix product over all samples.
 //
-// CHANGE    the loop over layers is outside, the one over samples inside: neighbouring samples are
-//           neighbours in memory, so the compiler adds several at a time. Activations of a whole layer go
+// CHANGE    the loop over layers is outside, the one over samples inside: neighboring samples are
+//           neighbors in memory, so the compiler adds several at a time. Activations of a whole layer go
 //           through memory.
 // EXPECT    several times the naive loop, from vectors alone. Per sample a 64-wide hidden layer now costs
 //           512 bytes of traffic, written once and read once.

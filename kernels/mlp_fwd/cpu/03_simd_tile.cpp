@@ -3,7 +3,7 @@
 // CHANGE    each layer's product is computed in tiles of 6 units by 4 vectors of samples (6 by 2 where there
 //           are only 16 vector registers), whose sums stay in registers. Lanes are samples: a weight is
 //           broadcast, activations are loaded as they lie. Weights are copied once a call so that the six
-//           that are needed together are neighbours.
+//           that are needed together are neighbors.
 // EXPECT    close to the arithmetic peak where the activations come from the caches, less here: rows are n
 //           floats apart, for a power of two that maps all rows of a tile to the same few sets of L1.
 // NUMERICS  sums in the parent's order, multiply and add fused.

@@ -3,7 +3,7 @@
 // CHANGE    64 samples are copied into a contiguous tile [in][64], go through every layer between two such
 //           tiles, and only the outputs are written. A tile of 64 units is 16 KB: activations never leave
 //           the chip, and its rows are 256 bytes apart, not n floats.
-// EXPECT    the parent's arithmetic without its traffic: 4·(in + out) bytes a sample in place of those plus
+// EXPECT    the parent's arithmetic without its traffic: 4·(in + out) bytes per sample in place of those plus
 //           8·width a hidden layer. Close to the arithmetic peak.
 // NUMERICS  as the parent: the same sums, so the same bits.
 // NEEDS     two tiles and a copy of the weights; nothing that grows with n.

@@ -1,4 +1,4 @@
-// mlp_fwd.cpu.07_prefetch: the next tile's samples are asked for while this one is computed.
+// mlp_fwd.cpu.07_prefetch: the next tile's samples are prefetched while this one is computed.
 //
 // CHANGE    the first layer's blocks of rows each prefetch a share of the next tile's rows of x, and the
 //           rows of y this tile is going to write. Rows are n floats apart: every tile begins on in + out

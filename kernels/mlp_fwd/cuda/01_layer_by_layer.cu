@@ -1,10 +1,10 @@
-// mlp_fwd.cuda.01_layer_by_layer: a thread a unit of a sample, a launch a layer.
+// mlp_fwd.cuda.01_layer_by_layer: one thread per unit of a sample, one launch per layer.
 //
 // CHANGE    the definition, layer by layer, as a library would be called: activations go to global memory and
 //           come back.
-// EXPECT    lanes are samples: 32 neighbours of a row of activations, 4 sectors a request, and one weight for
+// EXPECT    lanes are samples: 32 neighbors of a row of activations, 4 sectors/request, and one weight for
 //           all. But a block has one unit, so that `to` blocks read the same activations, one load of each
-//           kind for each multiply-add: far from the peak, and 8·width bytes a sample for each hidden layer
+//           kind for each multiply-add: far from the peak, and 8·width bytes per sample for each hidden layer
 //           besides.
 // NUMERICS  float; one chain of additions a unit.
 // NEEDS     device memory for two layers of activations.

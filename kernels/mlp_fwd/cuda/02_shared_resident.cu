@@ -3,7 +3,7 @@
 // CHANGE    one launch. Activations of 64 samples lie in shared memory, two buffers in turn; x is read once,
 //           y written once. Within a layer a thread has 4 units of 4 samples in registers; weights come in
 //           tiles of 64 units by 16 channels.
-// EXPECT    4·(in + out) bytes a sample in place of 704 to 1164, and one load of four weights and one of four
+// EXPECT    4·(in + out) bytes per sample in place of 704 to 1164, and one load of four weights and one of four
 //           activations for 16 multiply-adds. No conflicts: 16 lanes read one row of 64 samples. Several
 //           times the parent.
 // NUMERICS  as the parent.

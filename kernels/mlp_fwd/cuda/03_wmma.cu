@@ -1,4 +1,4 @@
-// mlp_fwd.cuda.03_wmma: tensor cores on 16 samples a warp.
+// mlp_fwd.cuda.03_wmma: tensor cores on 16 samples per warp.
 //
 // CHANGE    weights and activations are rounded to bfloat16 and multiplied 16 x 16 x 16 at a time. A warp
 //           takes its own 16 samples through all layers, so that warps wait for each other only when the next

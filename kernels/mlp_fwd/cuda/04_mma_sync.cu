@@ -4,7 +4,7 @@
 //           the next product's left factor. So a layer's sums are rounded, clipped and used where they are.
 //           Weights lie in shared memory, all of them once for all the samples of a block where they fit.
 // EXPECT    activations touch neither global nor shared memory; a layer is ldmatrix on its weights and
-//           mma.sync, 16 samples a warp. x is read by lanes in groups of 8 samples, whole sectors. At least
+//           mma.sync, 16 samples per warp. x is read by lanes in groups of 8 samples, whole sectors. At least
 //           twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.

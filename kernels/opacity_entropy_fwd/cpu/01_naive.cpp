@@ -1,4 +1,4 @@
-// opacity_entropy_fwd.cpu.01_naive: one logarithm a ray.
+// opacity_entropy_fwd.cpu.01_naive: one logarithm per ray.
 //
 // CHANGE    the naive loop.
 // EXPECT    bound by the logarithm; there are only as many as rays.

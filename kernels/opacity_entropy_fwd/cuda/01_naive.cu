@@ -1,4 +1,4 @@
-// opacity_entropy_fwd.cuda.01_naive: a thread a ray.
+// opacity_entropy_fwd.cuda.01_naive: one thread per ray.
 //
 // CHANGE    the loop over rays spread over threads.
 // EXPECT    a logarithm a ray; the launch takes longer than the kernel.

@@ -1,7 +1,7 @@
-// pixel_loss_bwd.cuda.01_naive: a thread a pixel.
+// pixel_loss_bwd.cuda.01_naive: one thread per pixel.
 //
 // CHANGE    the loop over pixels spread over threads; the slope is a clamp, not a branch.
-// EXPECT    coalesced, 40 bytes a pixel in ten requests: copy bandwidth when pixels are many; in a training step the
+// EXPECT    coalesced, 40 bytes per pixel in ten requests: copy bandwidth when pixels are many; in a training step the
 //           launch takes longer than the kernel.
 // NUMERICS  one rounding an operation.
 // NEEDS     nothing.

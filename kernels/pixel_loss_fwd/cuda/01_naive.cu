@@ -1,7 +1,7 @@
-// pixel_loss_fwd.cuda.01_naive: a thread a pixel.
+// pixel_loss_fwd.cuda.01_naive: one thread per pixel.
 //
 // CHANGE    the loop over pixels spread over threads; lanes choose between parabola and line without a branch.
-// EXPECT    coalesced, 28 bytes a pixel in seven requests: read bandwidth when pixels are many. A training step has
+// EXPECT    coalesced, 28 bytes per pixel in seven requests: read bandwidth when pixels are many. A training step has
 //           thousands, and then the launch takes longer than the kernel.
 // NUMERICS  float; with s = min(|e|, d) both cases are s·(|e| - s/2).
 // NEEDS     nothing.

@@ -109,7 +109,7 @@ void run(const RayMarch::Args<float>& x) {
   const RayMarch::Shape& s = x.shape;
   const GridWords words(x);
   std::vector<uint8_t> marks;
-  // Marking reads the grid once and costs a few instructions a block; marching a ray costs some thousand.
+  // Marking reads the grid once and costs a few instructions per block; marching a ray costs some thousand.
   const int64_t blocks = s.grid / kBlock;
   const bool coarse = s.cascades == 1 && blocks >= 2 && blocks * blocks * blocks <= 8 * s.rays;
   if (coarse) mark_blocks(words.data(), blocks, marks);

@@ -161,7 +161,7 @@ void march_all(const March::Args<float>& x, const int32_t* words) {
   const March::Shape& s = x.shape;
   const Grid grid{words, s.grid, s.cascades};
   Marks marks;
-  // Marking reads the grid once and costs a few instructions a block; marching a ray costs some thousand.
+  // Marking reads the grid once and costs a few instructions per block; marching a ray costs some thousand.
   if (s.cascades == 1 && x.steps[3] == 0 && s.grid * s.grid * s.grid <= 1024 * s.rays)
     marks.make(words, s.grid, x.steps[1] * float(s.grid));
   march_rays(x, [&](int64_t ray, float* t_out) HWY_ATTR {

@@ -242,7 +242,7 @@ void run(const RayMarch::Args<float>& x) {
 }
 
 KLAB_VARIANT(RayMarch, {.run = run,
-                        .parent = "01_thread_a_ray",
+                        .parent = "01_thread_per_ray",
                         .tiles = {4, kThreads},
                         .expect = {.shape = {8192, 128, 1, 1024, 1 << 20}, .over_parent = 2}});
 

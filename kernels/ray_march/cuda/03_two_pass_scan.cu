@@ -246,7 +246,7 @@ __device__ __forceinline__ int64_t last_within(const Places& places, int64_t r, 
   return places[within];
 }
 
-/// A thread a ray, and one for the end of the last.
+/// One thread per ray, and one for the end of the last.
 __global__ void __launch_bounds__(kThreads)
     write_samples(Scene scene, Coarse coarse, const uint32_t* __restrict__ words, Places places,
                   int64_t capacity, int32_t* __restrict__ ray_begin, float* __restrict__ t_out,

@@ -1,4 +1,4 @@
-// sh_bwd.cuda.01_naive: a thread a direction, one function after the other.
+// sh_bwd.cuda.01_naive: one thread per direction, one function after the other.
 //
 // CHANGE    the naive loops: a thread adds up the functions' derivatives of its direction. (A thread a function, as
 //           in the forward, would need atomics.)

@@ -1,4 +1,4 @@
-// sh_fwd.cuda.01_naive: a thread a direction and function.
+// sh_fwd.cuda.01_naive: one thread per direction and function.
 //
 // CHANGE    the naive loops, both of them spread over threads: the function is the grid's second dimension, so that
 //           no warp has two.

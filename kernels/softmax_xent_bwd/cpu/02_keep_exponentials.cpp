@@ -1,7 +1,7 @@
 // softmax_xent_bwd.cpu.02_keep_exponentials: each exponential taken once.
 //
 // CHANGE    the loop of the sum leaves its exponentials where the gradients will be; the last loop only
-//           scales them. One division a row, and the label's class is seen to after the loop.
+//           scales them. One division per row, and the label's class is seen to after the loop.
 // EXPECT    half the exponentials and none of c divisions: about twice the parent.
 // NUMERICS  g/sum is rounded before it multiplies: one rounding more.
 // NEEDS     nothing.

@@ -1,8 +1,8 @@
 // softmax_xent_bwd.cpu.04_threads: rows shared out among the cores.
 //
 // CHANGE    each thread takes a run of rows.
-// EXPECT    about the number of cores where the memory allows: a row moves 12 bytes a class with the line
-//           that a store reads first, for some twenty instructions a vector.
+// EXPECT    about the number of cores where the memory allows: a row moves 12 bytes per class with the line
+//           that a store reads first, for some twenty instructions per vector.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread.
 // TRIED     -

@@ -1,7 +1,7 @@
 // softmax_xent_bwd.cuda.02_online: two loops.
 //
 // CHANGE    maximum and sum in one reading, as pairs that join; the second reading makes the gradients.
-// EXPECT    2c/32 load requests a row in place of 3c/32. At least 1.2 times for rows that do not stay near;
+// EXPECT    2c/32 load requests per row in place of 3c/32. At least 1.2 times for rows that do not stay near;
 //           little at a thousand classes.
 // NUMERICS  a partial sum is scaled when its maximum grows. Fast exponentials.
 // NEEDS     nothing.

@@ -3,7 +3,7 @@
 // CHANGE    a lane keeps logits lane, lane + 32, lane + 64 ... of its row in registers, up to 32 of them:
 //           maximum, sum, loss and gradient come from there. How many is a template parameter, the next power
 //           of two.
-// EXPECT    c/32 load requests a row in place of 2c/32, and each exponential is taken once: rows of up to
+// EXPECT    c/32 load requests per row in place of 2c/32, and each exponential is taken once: rows of up to
 //           1,024 classes cross the border once in each direction. At least 1.2 times at a thousand. Longer
 //           rows take the parent's two loops.
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.

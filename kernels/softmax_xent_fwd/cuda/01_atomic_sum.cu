@@ -3,7 +3,7 @@
 // CHANGE    the naive kernels: an atomic maximum, an atomic sum, then a logarithm a row. Floats are made into
 //           integers of the same order for the maximum.
 // EXPECT    the lanes of a warp aim at one address, two where a row ends, and the additions of a row wait for
-//           each other: c of them, twice. 4 sectors a request, and memory waits for the atomics.
+//           each other: c of them, twice. 4 sectors/request, and memory waits for the atomics.
 // NUMERICS  float atomics: a sum in the order in which lanes arrive. Fast exponentials, whose error grows
 //           with the argument as the bound does.
 // NEEDS     nothing.

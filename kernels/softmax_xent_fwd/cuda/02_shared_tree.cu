@@ -1,10 +1,10 @@
-// softmax_xent_fwd.cuda.02_shared_tree: a block a row, halving.
+// softmax_xent_fwd.cuda.02_shared_tree: one block per row, halving.
 //
 // CHANGE    256 threads have a row: each reduces every 256th logit in a register, then a tree in shared
 //           memory joins the 256 partial results, the upper half of the threads handing theirs to the lower
 //           half, eight times.
 // EXPECT    no atomics. 8 steps and a barrier each, twice a row; no bank conflict, since working threads are
-//           neighbours. At a thousand classes at least 4 times the parent; at ten, 246 of 256 threads hold
+//           neighbors. At a thousand classes at least 4 times the parent; at ten, 246 of 256 threads hold
 //           nothing.
 // NUMERICS  sums in tree order. Fast exponentials.
 // NEEDS     nothing.

@@ -1,6 +1,6 @@
 // softmax_xent_fwd.cuda.04_warp_per_row: no talking between warps.
 //
-// CHANGE    a warp has a row, eight rows a block; shared memory and barriers are gone.
+// CHANGE    a warp has a row, eight rows per block; shared memory and barriers are gone.
 // EXPECT    at ten classes a block serves 80 logits in place of ten: at least 4 times. At a thousand a lane
 //           has 32 logits and nothing to wait for but memory: a little. For 128 rows of a vocabulary it is
 //           the wrong way round: 128 warps are one for each multiprocessor, which holds 64.

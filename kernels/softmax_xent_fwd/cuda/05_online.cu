@@ -2,7 +2,7 @@
 //
 // CHANGE    a partial result is the pair (largest, sum relative to it). Each lane keeps one as it reads, and
 //           the lanes join theirs by the same formula: any tree will do.
-// EXPECT    c/32 requests a row in place of 2c/32. The second reading came from L1 or L2 at a thousand
+// EXPECT    c/32 requests per row in place of 2c/32. The second reading came from L1 or L2 at a thousand
 //           classes, so a little there; for rows beyond them at least 1.4 times.
 // NUMERICS  a partial sum is scaled when its maximum grows; the arguments of these factors add up to the
 //           argument of the exponential taken at the end. Fast exponentials.

@@ -1,6 +1,6 @@
 // softmax_xent_fwd.cuda.90_cub: the block's reduction from CUB, NVIDIA's collection of parallel primitives.
 //
-// CHANGE    a block a row; maximum and sum are reduced together by cub::BlockReduce.
+// CHANGE    one block per row; maximum and sum are reduced together by cub::BlockReduce.
 // EXPECT    what the shared tree and the warp shuffles were written by hand for. Long rows read once, near the
 //           bandwidth; rows of ten leave most of the block idle.
 // NUMERICS  partial sums scaled when their maximum grows, joined in the library's order. Fast exponentials.

@@ -1,6 +1,6 @@
-// transpose.cpu.03_simd_blocks: squares turned inside the vector registers.
+// transpose.cpu.03_simd_blocks: squares transposed inside the vector registers.
 //
-// CHANGE    a block is loaded as vectors, turned by shuffles and stored as vectors
+// CHANGE    a block is loaded as vectors, transposed by shuffles and stored as vectors
 //           (kernels/common/transpose_block-inl.h): per element one quarter of a load, one of a store, half
 //           a shuffle at 16 lanes.
 // EXPECT    several times the parent while the data sit in L1 or L2, where instructions are the limit; less

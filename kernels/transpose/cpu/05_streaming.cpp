@@ -1,7 +1,7 @@
 // transpose.cpu.05_streaming: whole lines written around the caches.
 //
 // CHANGE    where all output rows begin on a line (m a multiple of 16, `out` aligned), sixteen rows at a
-//           time are turned and stored with streaming stores, a whole line of 64 bytes each. Elsewhere as
+//           time are transposed and stored with streaming stores, a whole line of 64 bytes each. Elsewhere as
 //           the parent.
 // EXPECT    beyond the caches up to 1.5 times: a line that is written whole need not be read first, so an
 //           element costs 8 bytes of traffic and not 12. Slower in cache: the result leaves for memory at

@@ -1,10 +1,10 @@
-// transpose.cpu.06_prefetch: the next lines are asked for before they are needed.
+// transpose.cpu.06_prefetch: the next lines are prefetched before they are needed.
 //
-// CHANGE    while a block is turned, the lines of the block 64 columns further are prefetched into L2; at
+// CHANGE    while a block is transposed, the lines of the block 64 columns further are prefetched into L2; at
 //           the end of a band, those of the next band.
 // EXPECT    beyond the caches 1.3 times or more. A core waits for memory with the few misses its L1 can
 //           have open, and the hardware prefetcher does not follow 32 rows at once. A prefetch into L2
-//           holds none of L1's entries, so that more lines are on their way: bandwidth = lines under way ·
+//           holds none of L1's entries, so that more lines are on their way: bandwidth = lines in flight ·
 //           64 bytes / latency.
 // NUMERICS  copies bits.
 // NEEDS     nothing; the gain is for matrices beyond the caches.
@@ -43,7 +43,7 @@ void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t col
       hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
 }
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {
   for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
 }

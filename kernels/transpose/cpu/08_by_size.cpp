@@ -25,7 +25,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
-constexpr int64_t kBatch = 64;    // columns turned before they are written
+constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 64;     // rows a step
 
 // Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
@@ -44,7 +44,7 @@ void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t col
       hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
 }
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {
   for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
 }
@@ -124,7 +124,7 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
       if (!first)
         for (int64_t j = j0; j < j1; ++j)
           copy_line(carried + (j - j_begin) * 16, window + (j - j0) * kWindow);
-      // All columns are turned before the first line leaves: a load that straddles two stores waits until
+      // All columns are transposed before the first line leaves: a load that straddles two stores waits until
       // both are in the cache, and stores get there in order, behind any streaming store before them.
       for (int64_t j = j0; j < j1; j += kCols) {
         const float* in = x.in + i * n + j;

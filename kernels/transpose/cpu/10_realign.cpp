@@ -1,11 +1,11 @@
 // transpose.cpu.10_realign: lines are put together in registers.
 //
-// CHANGE    with odd sizes a turned vector is rotated, so that each element is at its place within a line, and
+// CHANGE    with odd sizes a transposed vector is rotated, so that each element is at its place within a line, and
 //           joined with the vector before it. The window in L1 is left to the edges. Prefetches are spread evenly
 //           between the lines stored.
 // EXPECT    beyond the caches and with odd sizes nearly what even ones reach. The window kept reading and
-//           writing apart: first many columns were turned, then many lines stored. Now a line leaves every few
-//           instructions, and as often one is asked for.
+//           writing apart: first many columns were transposed, then many lines stored. Now a line leaves every few
+//           instructions, and as often one is prefetched.
 // NUMERICS  copies bits.
 // NEEDS     vectors of 64 bytes, a whole line; with shorter ones it is its parent.
 // TRIED     -
@@ -30,9 +30,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
-constexpr int64_t kBatch = 64;    // columns turned before they are written
+constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 64;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
+constexpr int64_t kAhead = 64;    // columns between what is transposed and what is prefetched
 
 // Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
 void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {
@@ -50,7 +50,7 @@ void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t col
       hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
 }
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {
   for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
 }
@@ -112,7 +112,7 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
     for (; k < count; ++k) out[k] = fresh[k];
 }
 
-// What to ask for next: the elements `by` further on, in the first `rows` rows.
+// What to prefetch next: the elements `by` further on, in the first `rows` rows.
 struct Ahead {
   int64_t by, rows;
 };
@@ -126,7 +126,7 @@ void batch(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j0,
   alignas(64) float window[kBatch * kWindow];  // of each output row: sixteen carried, kStep fresh elements
   if (!first)
     for (int64_t j = j0; j < j1; ++j) copy_line(carried + (j - j0) * 16, window + (j - j0) * kWindow);
-  // All columns are turned before the first line leaves: a load that straddles two stores waits until
+  // All columns are transposed before the first line leaves: a load that straddles two stores waits until
   // both are in the cache, and stores get there in order, behind any streaming store before them.
   for (int64_t j = j0; j < j1; j += kCols) {
     const float* in = x.in + i * n + j;

@@ -1,6 +1,6 @@
 // transpose.cpu.11_whole_lines: each input line is touched once.
 //
-// CHANGE    sixteen whole lines of input are loaded and turned in registers, in place of quarters of lines, four
+// CHANGE    sixteen whole lines of input are loaded and transposed in registers, in place of quarters of lines, four
 //           visits to each. So that prefetched lines survive in L2, steps are 32 rows.
 // EXPECT    1.3 times or more where input rows are a large power of two apart and output rows begin anywhere: 16
 //           rows then meet in one set of L1, which holds 8, and every visit fetches the line from L2 again.
@@ -29,9 +29,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
-constexpr int64_t kBatch = 64;    // columns turned before they are written
+constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 32;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
+constexpr int64_t kAhead = 64;    // columns between what is transposed and what is prefetched
 
 #if HWY_MAX_BYTES == 64
 using Line = hn::FixedTag<float, 16>;
@@ -94,7 +94,7 @@ void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t col
       hn::Stream(hn::Load(d, lines + c * 16 + i), d, out + c * m + i);
 }
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {
   for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
 }
@@ -156,7 +156,7 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
     for (; k < count; ++k) out[k] = fresh[k];
 }
 
-// What to ask for next: the elements `by` further on, in the first `rows` rows.
+// What to prefetch next: the elements `by` further on, in the first `rows` rows.
 struct Ahead {
   int64_t by, rows;
 };
@@ -170,7 +170,7 @@ void batch(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j0,
   alignas(64) float window[kBatch * kWindow];  // of each output row: sixteen carried, kStep fresh elements
   if (!first)
     for (int64_t j = j0; j < j1; ++j) copy_line(carried + (j - j0) * 16, window + (j - j0) * kWindow);
-  // All columns are turned before the first line leaves: a load that straddles two stores waits until
+  // All columns are transposed before the first line leaves: a load that straddles two stores waits until
   // both are in the cache, and stores get there in order, behind any streaming store before them.
   for (int64_t j = j0; j < j1; j += kCols) {
     const float* in = x.in + i * n + j;

@@ -1,7 +1,7 @@
-// transpose.cpu.12_row_runs: what is asked for next are runs of a row, not lines of many rows.
+// transpose.cpu.12_row_runs: what is prefetched next are runs of a row, not lines of many rows.
 //
-// CHANGE    where rows of the result begin on a line, a block of 16x16 asked for sixteen lines, one of each row. Now it
-//           asks for four runs of 64 columns, a row after the other; the eight blocks of 64 columns and 32 rows ask for
+// CHANGE    where rows of the result begin on a line, a block of 16x16 prefetched sixteen lines, one of each row. Now it
+//           prefetches four runs of 64 columns, a row after the other; the eight blocks of 64 columns and 32 rows prefetch
 //           what the next eight need. The same lines as early as before, in another order, and into L1.
 // EXPECT    memory keeps one page of each bank open, a few thousand bytes: four lines of one row find it open, lines of
 //           four rows open four. A few percent beyond the caches.
@@ -22,7 +22,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/turn_lines-inl.h"
+#include "kernels/common/transpose_lines-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -30,16 +30,16 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kRun = 64;  // columns of a row that are asked for together
+constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 struct AskBlock {
   HWY_INLINE void operator()(const float* in, int64_t n) const {
     for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each asks for its share of the rows of the next run, which begins
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
 // at `in`. Of them `rows` exist.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));

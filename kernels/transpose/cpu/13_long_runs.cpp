@@ -1,11 +1,11 @@
 // transpose.cpu.13_long_runs: where rows meet in sets, tiles are read by the thousand bytes, through a buffer.
 //
 // CHANGE    where rows are a multiple of 2 kB apart, tiles of 64x512 are copied to a buffer in L2, pieces of 1 kB of a row
-//           after each other, and turned from there. Before a block of 16x16 leaves one buffer, a piece of the next tile
-//           enters the other, and another is asked for. Other matrices as before.
-// EXPECT    1.1 times or more there, beyond the caches. What the parent asks for, 32 rows ahead, meets in one or two sets of
+//           after each other, and transposed from there. Before a block of 16x16 leaves one buffer, a piece of the next tile
+//           enters the other, and another is prefetched. Other matrices as before.
+// EXPECT    1.1 times or more there, beyond the caches. What the parent prefetches, 32 rows ahead, meets in one or two sets of
 //           L1, and most of it is gone when its turn comes; the buffer is laid out so that nothing meets. And memory keeps one
-//           page of each bank open, a few thousand bytes: runs of 2 kB a row and of 256 bytes a row of the result find it open
+//           page of each bank open, a few thousand bytes: runs of 2 kB a row and of 256 bytes per row of the result find it open
 //           more often than 256 and 128 bytes. A piece for a block keeps reading and writing at one pace, without which
 //           neither uses its half of the time. The price: one more load and store a line, and L2 has more to do.
 // NUMERICS  copies bits.
@@ -29,7 +29,7 @@ constexpr int64_t kSide = 16;               // rows and columns of a block
 constexpr int64_t kRows = 64, kCols = 512;  // of a tile in a buffer; the last ones may have fewer rows
 constexpr int64_t kPitch = kCols + kSide;   // of a buffer, so that its rows do not meet in one set
 constexpr int64_t kPiece = kSide * kSide;   // columns of a row that come in while a block leaves
-constexpr int64_t kPiecesAhead = 4;         // asked for before they are copied
+constexpr int64_t kPiecesAhead = 4;         // prefetched before they are copied
 
 // Rows [i, i + rows) and columns [j, j + kCols) of the input.
 struct Tile {
@@ -57,7 +57,7 @@ struct Tiling {
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/turn_lines-inl.h"
+#include "kernels/common/transpose_lines-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -65,16 +65,16 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kRun = 64;  // columns of a row that are asked for together
+constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
 
-// Asks for sixteen lines, one a row, into the second-level cache.
+// Prefetches sixteen lines, one a row, into the second-level cache.
 struct AskBlock {
   HWY_INLINE void operator()(const float* in, int64_t n) const {
     for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each asks for its share of the rows of the next run, which begins
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
 // at `in`. Of them `rows` exist.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));
@@ -121,13 +121,13 @@ struct Place {
   int64_t row = 0, col = 0;
 };
 
-void ask(Place& at) {
+void prefetch(Place& at) {
   if (at.number == at.end) return;
   for (int64_t c = 0; c < kPiece; c += kSide) __builtin_prefetch(at.from() + c);
   at.next();
 }
 
-// A piece comes in, and one is asked for, line by line.
+// A piece comes in, and one is prefetched, line by line.
 void bring(Place& asked, Place& copied, float* buffer) {
   const hn::CappedTag<float, kSide> d;
   const float* from = copied.from();
@@ -148,7 +148,7 @@ void buffered_tiles(const Transpose::Args<float>& x, int64_t begin, int64_t end,
   if (begin == end) return;
   const int64_t m = x.shape.m;
   Place asked(x, begin, end), copied = asked;
-  for (int64_t k = 0; k < kPiecesAhead; ++k) ask(asked);
+  for (int64_t k = 0; k < kPiecesAhead; ++k) prefetch(asked);
   while (copied.number == begin) bring(asked, copied, buffers);
   for (int64_t t = begin; t < end; ++t) {
     const Tile tile = copied.tiling.tile(t);

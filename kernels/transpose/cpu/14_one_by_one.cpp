@@ -1,10 +1,10 @@
 // transpose.cpu.14_one_by_one: requests keep a distance.
 //
-// CHANGE    loops that ask for lines are kept loops, in place of sixteen prefetches in a row that compilers make of them. Where
-//           rows begin anywhere, lines are asked for into L1 in place of L2.
+// CHANGE    loops that prefetch lines are kept loops, in place of sixteen prefetches in a row that compilers make of them. Where
+//           rows begin anywhere, lines are prefetched into L1 in place of L2.
 // EXPECT    1.05 times or more beyond the caches where rows do not meet: a core can wait for two dozen lines or so, those that
-//           its own prefetchers ask for among them. Sixteen in one cycle or two fill that room; the next load has to wait, and
-//           prefetchers drop what they were about to ask for. An addition and a branch between two requests are enough.
+//           its own prefetchers prefetch among them. Sixteen in one cycle or two fill that room; the next load has to wait, and
+//           prefetchers drop what they were about to prefetch. An addition and a branch between two requests are enough.
 // NUMERICS  copies bits.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.14_one_by_one
@@ -23,8 +23,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/turn_buffered-inl.h"
-#include "kernels/common/turn_lines-inl.h"
+#include "kernels/common/transpose_buffered-inl.h"
+#include "kernels/common/transpose_lines-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -32,9 +32,9 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kRun = 64;  // columns of a row that are asked for together
+constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
 
-// Asks for sixteen lines, one a row. Not unrolled, here and below: see CHANGE.
+// Prefetches sixteen lines, one a row. Not unrolled, here and below: see CHANGE.
 struct AskBlock {
   HWY_INLINE void operator()(const float* in, int64_t n) const {
 #pragma GCC unroll 1
@@ -42,7 +42,7 @@ struct AskBlock {
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each asks for its share of the rows of the next run, which begins
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
 // at `in`. Of them `rows` exist.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));

@@ -1,7 +1,7 @@
-// transpose.cuda.01_naive: a thread an element, in the order of the input.
+// transpose.cuda.01_naive: one thread per element, in the order of the input.
 //
 // CHANGE    the naive kernel: out[j,i] = in[i,j].
-// EXPECT    a warp reads 32 neighbours, 4 sectors a request, and writes 32 floats m apart, 32 sectors a request. Of
+// EXPECT    a warp reads 32 neighbors, 4 sectors/request, and writes 32 floats m apart, 32 sectors/request. Of
 //           each sector written 4 of 32 bytes are used, so the writes move eight times their bytes.
 // NUMERICS  moves bits.
 // NEEDS     nothing.

@@ -1,10 +1,10 @@
-// transpose.cuda.02_shared_tile: tiles turned in shared memory.
+// transpose.cuda.02_shared_tile: tiles transposed in shared memory.
 //
-// CHANGE    a block of 32 x 8 threads takes a tile of 32 x 32, four elements a thread: reads it along rows
+// CHANGE    a block of 32 x 8 threads takes a tile of 32 x 32, four elements per thread: reads it along rows
 //           of the input, waits, and writes rows of the output, which are columns of the tile. As many
 //           blocks as there are tiles.
-// EXPECT    4 sectors a request on both sides. The price: a column of the tile lies in one bank, so a warp that reads
-//           it takes 32 turns, 31 more than it should. Still several times the parent.
+// EXPECT    4 sectors/request on both sides. The price: a column of the tile lies in one bank, so a warp that reads
+//           it takes 32 wavefronts, 31 more than it should. Still several times the parent.
 // NUMERICS  moves bits.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,8 +1,8 @@
 // transpose.cuda.05_sixteen_bytes: four floats an instruction, in and out.
 //
-// CHANGE    a thread moves four neighbours of a row: 16-byte loads and stores where rows begin on 16 bytes. A
+// CHANGE    a thread moves four neighbors of a row: 16-byte loads and stores where rows begin on 16 bytes. A
 //           warp covers four rows of the tile in place of one.
-// EXPECT    a quarter of the instructions for global memory, 16 sectors a request. Four floats of an output
+// EXPECT    a quarter of the instructions for global memory, 16 sectors/request. Four floats of an output
 //           row come from four rows of the tile: four loads of 4 bytes each, 0 conflicts. A little over the
 //           parent where instructions were the limit, none where memory is.
 // NUMERICS  moves bits.

@@ -1,7 +1,7 @@
 // vector_add.cpu.01_scalar: one addition at a time.
 //
 // CHANGE    the naive loop; automatic vectorization is held off so that there is something to compare with.
-// EXPECT    four instructions an element: far from the copy bandwidth while the data sit in cache, near the
+// EXPECT    four instructions per element: far from the copy bandwidth while the data sit in cache, near the
 //           memory's pace beyond it.
 // NUMERICS  one correctly rounded float addition an element.
 // NEEDS     nothing.

@@ -3,7 +3,7 @@
 // CHANGE    the vectors are cut into one piece a thread; a piece begins at a multiple of 16 elements, so
 //           that no two threads write the same cache line when `c` is aligned.
 // EXPECT    about the number of cores in L2; beyond the caches as much as one core leaves of the memory's
-//           bandwidth: a core alone is limited by the misses it can have under way, not by the memory.
+//           bandwidth: a core alone is limited by the misses it can have in flight, not by the memory.
 // NUMERICS  as the parent.
 // NEEDS     nothing. Short vectors stay on one thread: waking a team costs a few thousand additions.
 // TRIED     see NOTES.md, cpu.03_threads

@@ -3,7 +3,7 @@
 // CHANGE    each piece is peeled to the first cache line of `c`; from there on whole lines leave by
 //           streaming stores.
 // EXPECT    beyond the caches up to 16/12 = 1.33 times: a plain store reads the line before it changes it
-//           (write allocate), 16 bytes an element move; streamed, 12. In cache much slower: every line goes
+//           (write allocate), 16 bytes per element move; streamed, 12. In cache much slower: every line goes
 //           out to memory.
 // NUMERICS  as the parent.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.

@@ -1,7 +1,7 @@
-// vector_add.cuda.01_one_each: a thread an element.
+// vector_add.cuda.01_one_each: one thread per element.
 //
 // CHANGE    the naive kernel: as many threads as elements, each adds one pair.
-// EXPECT    neighbouring lanes touch neighbouring floats, so a warp's request is 4 whole sectors of 32 bytes and
+// EXPECT    neighboring lanes touch neighboring floats, so a warp's request is 4 whole sectors of 32 bytes and
 //           nothing is wasted: close to the copy bandwidth for large n, the launch itself for small n.
 // NUMERICS  one correctly rounded float addition an element.
 // NEEDS     nothing.

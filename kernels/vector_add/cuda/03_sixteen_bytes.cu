@@ -1,9 +1,9 @@
 // vector_add.cuda.03_sixteen_bytes: four floats an instruction.
 //
 // CHANGE    float4 loads and stores: a quarter of the instructions for the same bytes.
-// EXPECT    16 sectors a request in place of 4, and a quarter of the requests: the same sectors. Memory is
+// EXPECT    16 sectors/request in place of 4, and a quarter of the requests: the same sectors. Memory is
 //           the limit either way, so little where many warps run; more where few do, since each has four
-//           times the bytes under way.
+//           times the bytes in flight.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     tensors that begin on 16 bytes, as cudaMalloc returns them; others go one float at a time.
 // TRIED     -

@@ -1,7 +1,7 @@
 // window_sum.cpu.03_simd: the direct sum for a vector of outputs at a time.
 //
 // CHANGE    neighboring outputs in neighboring lanes: element k of 16 windows is one unaligned vector. Four
-//           such vectors at a time, so that four additions are under way.
+//           such vectors at a time, so that four additions are in flight.
 // EXPECT    against the direct scalar sum, lanes times as many additions an instruction and four chains in
 //           place of one: tens of times. The work still grows with r: a vector load for each element of the
 //           window, so the two walks of 02 win again from a radius of some ten or twenty.

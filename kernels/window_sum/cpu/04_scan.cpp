@@ -2,7 +2,7 @@
 //
 // CHANGE    16 steps of a walk are one prefix sum over the lanes, log2(16) shifts and additions, plus what
 //           the walk had gathered before. Only that last addition waits for the vector before.
-// EXPECT    each walk some ten instructions a vector in place of 16 dependent additions: several times the
+// EXPECT    each walk some ten instructions per vector in place of 16 dependent additions: several times the
 //           parent where windows are longer than a vector. Short windows make short groups, and a group of
 //           seven fills less than half a vector: slower than the parent at small radii.
 // NUMERICS  sums of the window's terms in another order; the same bound.

@@ -1,8 +1,8 @@
 // window_sum.cpu.05_by_radius: short windows added up directly, long ones by walks.
 //
 // CHANGE    windows of up to 33 elements go the way of 03_simd, longer ones that of the parent.
-// EXPECT    the faster of its two ancestors at every radius. A direct window costs a load an element, two
-//           walks some thirty instructions a vector: they meet near 30 elements.
+// EXPECT    the faster of its two ancestors at every radius. A direct window costs one load per element, two
+//           walks some thirty instructions per vector: they meet near 30 elements.
 // NUMERICS  as the one of the two that is taken.
 // NEEDS     nothing.
 // TRIED     -

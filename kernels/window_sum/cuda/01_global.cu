@@ -1,7 +1,7 @@
 // window_sum.cuda.01_global: a thread an output, every element from global memory.
 //
 // CHANGE    the naive loop over the window, with a thread for each output.
-// EXPECT    neighbouring lanes read neighbouring floats, so a request is 128 bytes in a row: 4 sectors when
+// EXPECT    neighboring lanes read neighboring floats, so a request is 128 bytes in a row: 4 sectors when
 //           they begin on 32 bytes, 5 on the other seven of eight places, 4.9 in the mean. Requests are 2r+1
 //           a warp; L1 answers nearly all of them, and how many it can answer is the limit: time grows with
 //           r, bytes do not.

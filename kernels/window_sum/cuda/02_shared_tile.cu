@@ -2,8 +2,8 @@
 //
 // CHANGE    a block loads what its 256 windows cover, outputs and a halo of r to either side, into shared
 //           memory and adds from there. What is longer than the tile goes piece by piece.
-// EXPECT    requests to global memory fall from 2r+1 a warp to (256 + 2r)/256; the 2r+1 loads a thread are
-//           now of shared memory: 32 neighbours in 32 banks, no conflict, and one turn each where a request
+// EXPECT    requests to global memory fall from 2r+1 a warp to (256 + 2r)/256; the 2r+1 loads per thread are
+//           now of shared memory: 32 neighbors in 32 banks, no conflict, and one turn each where a request
 //           that crosses a cache line takes two. At least 1.2 times at r = 100; at r = 3 the barriers cost
 //           what the loads save.
 // NUMERICS  as the parent: the same additions in the same order, so the same bits.

@@ -28,7 +28,7 @@ json read(const std::string& file) {
 std::string line_of(const json& r) {
   if (r.contains("image"))
     return fmt::format(
-        "| {} (one image, {:.2f} parameters a pixel) | {:.0f} s | {} | - | {:.2f} dB | - | - | - |\n",
+        "| {} (one image, {:.2f} parameters per pixel) | {:.0f} s | {} | - | {:.2f} dB | - | - | - |\n",
         r.at("image").get<std::string>(), r.at("parameters").get<double>() / r.at("pixels").get<double>(),
         r.at("seconds").get<double>(), r.at("steps").get<int64_t>(), r.at("psnr").get<double>());
   const json& score = r.at("score");
@@ -41,7 +41,7 @@ std::string line_of(const json& r) {
 
 int results(const std::vector<std::string>& files) {
   std::string text =
-      "| scene | trained | steps | samples a second | PSNR | SSIM | a view | memory "
+      "| scene | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
       "|\n|---|---|---|---|---|---|---|---|\n";
   std::vector<std::string> protocols;
   for (const std::string& file : files) {

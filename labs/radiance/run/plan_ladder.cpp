@@ -154,7 +154,7 @@ bool run_plan_ladder(const LabRun& run) {
   const Scene scene = load_scene("built-in", {.downscale = 1, .holdout = 8, .seed = run.seed, .say = {}});
   const PlanLadderOptions options;
   fmt::print(
-      "{} views of the built-in scene, {} samples a step; every plan takes the same {} steps, {} times "
+      "{} views of the built-in scene, {} samples per step; every plan takes the same {} steps, {} times "
       "over,\n"
       "from one checkpoint after {} steps, and as many more as {} s have room for\n",
       scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps,

@@ -248,7 +248,7 @@ int train(RunOptions o, CallTimes& times) {
   const std::vector<PlannedCall> calls = run_calls(o.config, scene.cascades);
   Plan::require(wanted, where, calls);
   const int64_t bytes = Trainer::bytes_of(scene, o.config);
-  fmt::print(words, "trainer   {:.0f} MB: model, optimizer, {} samples a step\n", double(bytes) * 1e-6,
+  fmt::print(words, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
              o.config.batch_samples);
   require_memory(bytes);
   const fs::path folder = choose_folder(o, scene.name);
@@ -340,7 +340,7 @@ int train(RunOptions o, CallTimes& times) {
                  {"stages", stages_json(trainer.profile(), shares)},
                  {"config", json::parse(config_to_json(o.config))}};
   result["plan"] = plan.ids();
-  fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples a second through the whole step)\n",
+  fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
              trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
   if (!o.json && run_seconds > 0) print_stages(trainer.profile(), shares, trainer.steps_done() - first_step);
   if (!o.evaluate) {

@@ -9,7 +9,7 @@
 
 namespace klab {
 
-/// Row-major, top row first, 4 bytes a pixel (R, G, B, A), sRGB-encoded, alpha not multiplied in.
+/// Row-major, top row first, 4 bytes per pixel (R, G, B, A), sRGB-encoded, alpha not multiplied in.
 struct Image {
   int width = 0;
   int height = 0;
@@ -36,7 +36,7 @@ Image load_image(const std::filesystem::path& file);
 /// be left.
 Image downscale(const Image& image, int factor);
 
-/// Writes an 8-bit PNG with `channels` (1, 3 or 4) bytes a pixel under a temporary name, then renames it.
+/// Writes an 8-bit PNG with `channels` (1, 3 or 4) bytes per pixel under a temporary name, then renames it.
 void save_png(const std::filesystem::path& file, int width, int height, int channels,
               std::span<const uint8_t> pixels);
 

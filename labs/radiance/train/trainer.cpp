@@ -18,7 +18,7 @@ namespace {
 
 enum Purpose : uint64_t { kPixels = 10, kJitter, kBackground };
 
-// Marched samples a step may take, over those that are to get a gradient: rays reach some way into what turns out to
+// Marched samples per step may take, over those that are to get a gradient: rays reach some way into what turns out to
 // be behind a surface.
 int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
 // Rays of empty space cost no samples, and those that hit something a few; this bounds how many may come together.

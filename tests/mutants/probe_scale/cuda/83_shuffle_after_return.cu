@@ -1,4 +1,4 @@
-// probe_scale.cuda.83_shuffle_after_return: threads behind the end have left; their neighbours ask for their values.
+// probe_scale.cuda.83_shuffle_after_return: threads behind the end have left; their neighbors ask for their values.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"

@@ -1,4 +1,4 @@
-// transpose.cuda.88_missing_wait: lets both copies be under way when it reads what the first brings.
+// transpose.cuda.88_missing_wait: lets both copies be in flight when it reads what the first brings.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -1,4 +1,4 @@
-// transpose.cuda.89_wait_without_barrier: waits for its own copies and reads those of its neighbours.
+// transpose.cuda.89_wait_without_barrier: waits for its own copies and reads those of its neighbors.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -1,7 +1,7 @@
-// swiglu_fwd.cuda.01_one_each: a thread an element.
+// swiglu_fwd.cuda.01_one_each: one thread per element.
 //
 // CHANGE    the naive kernel: as many threads as elements.
-// EXPECT    neighboring lanes touch neighboring floats: 4 whole sectors a request.
+// EXPECT    neighboring lanes touch neighboring floats: 4 whole sectors/request.
 // NUMERICS  float.
 // NEEDS     nothing.
 #include "harness/core/registrar.h"

@@ -1,6 +1,6 @@
-// ray_march.cuda.01_thread_a_ray: a thread a ray, every candidate asks the grid.
+// ray_march.cuda.01_thread_per_ray: one thread per ray, every candidate asks the grid.
 //
-// CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples a ray has must be known of all
+// CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples per ray has must be known of all
 //           rays before it, before the first can be written. In between one thread adds up the counts.
 // EXPECT    bound by lookups, one after the other, most of them in empty cells; lanes whose rays have ended wait for
 //           the longest. The one thread in between is nothing for a hundred rays, and not nothing for 8192.
@@ -145,7 +145,7 @@ void run(const RayMarch::Args<float>& x) {
   if (rays > 0) cuda::launch(write_samples, blocks, threads, 0, scene_of(x), x.ray_begin, x.t, x.delta);
 }
 
-KLAB_VARIANT(RayMarch, {.run = run, .tiles = {kThreads}});
+KLAB_VARIANT(RayMarch, {.run = run, .tiles = {kThreads}, .was = {"01_thread_a_ray"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-#include "harness/step/seal.h"
+#include "harness/step/digest.h"
 
 #include <array>
 #include <bit>

@@ -1,9 +1,9 @@
-// composite_loss_fwd.cpu.05_staggered: long rays in one walk of four stages, each a turn behind the one before.
+// composite_loss_fwd.cpu.05_software_pipelined: long rays in one walk of four stages, each a turn behind the one before.
 //
-// CHANGE    with 16 samples a ray or more in the mean, the walk of composite_fwd.10 and the lines of its 11, less depths
+// CHANGE    with 16 samples per ray or more in the mean, the walk of composite_fwd.10 and the lines of its 11, less depths
 //           and opacities, and with the loss of a line of rays in place of its color. Shorter rays go the parent's way.
-// EXPECT    20 bytes a sample; 90 vector operations for 16 samples in place of 130, as colors are added lane by lane and not
-//           scanned: 1.25 times at a mean of 32, and a little more from memory, which is asked evenly. With short rays,
+// EXPECT    20 bytes per sample; 90 vector operations for 16 samples in place of 130, as colors are added lane by lane and not
+//           scanned: 1.25 times at a mean of 32, and a little more from memory, which is used evenly. With short rays,
 //           where most vectors hold several ends, scanning is the shorter way: equal.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     many registers; with fewer than 32 what goes from turn to turn waits in L1.
@@ -15,10 +15,10 @@
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_loss_fwd/cpu/05_staggered.cpp"
+#define HWY_TARGET_INCLUDE "kernels/composite_loss_fwd/cpu/05_software_pipelined.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/common/composite_turns-inl.h"
+#include "kernels/common/composite_pipelined-inl.h"
 #include "kernels/common/ray_colors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -93,7 +93,7 @@ void composite_short(const Args& x, int64_t first, int64_t last) {
 }
 
 void composite(const Args& x, int64_t first, int64_t last) {
-  constexpr int64_t kLong = 16;  // samples a ray in the mean
+  constexpr int64_t kLong = 16;  // samples per ray in the mean
   x.shape.samples >= kLong* x.shape.rays ? composite_long(x, first, last) : composite_short(x, first, last);
 }
 
@@ -122,7 +122,8 @@ KLAB_VARIANT(CompositeLossFwd, {.run = run,
                                 .parent = "04_shared_lanes",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16, 32, 128, 512},
-                                .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 1.25}});
+                                .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 1.25},
+                                .was = {"05_staggered"}});
 
 }  // namespace
 }  // namespace klab

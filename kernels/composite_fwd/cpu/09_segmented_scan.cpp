@@ -1,4 +1,4 @@
-// composite_fwd.cpu.09_segments: the stream of samples as one, and scans that stop at the borders of rays.
+// composite_fwd.cpu.09_segmented_scan: the stream of samples as one, and scans that stop at the borders of rays.
 //
 // CHANGE    vectors follow the stream, whatever rays their lanes belong to. A bit a sample says where rays begin; every
 //           step of a scan adds only what lies on the same side of a border, and what is carried on to the next vector
@@ -8,7 +8,7 @@
 //           for one, and nothing is skipped behind an opaque sample.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     nothing.
-// TRIED     see NOTES.md, cpu.09_segments
+// TRIED     see NOTES.md, cpu.09_segmented_scan
 #include <omp.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "reference/composite_fwd/composite_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/09_segments.cpp"
+#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/09_segmented_scan.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
@@ -88,7 +88,7 @@ struct Piece {
 };
 
 /// Samples [begin, begin + size) of the stream, whose rays begin at `heads`. Four walks, so that a vector never waits for
-/// the whole way from a density to a sum: many are under way in each.
+/// the whole way from a density to a sum: many are in flight in each.
 template <class Load>
 HWY_INLINE void walk(const CompositeFwd::Args<float>& x, int64_t begin, int64_t size, const Heads& heads,
                      Carry& carry, Piece& piece, Load load) {
@@ -147,7 +147,7 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
     Heads heads;
     for (; begins < last && x.ray_begin[begins] < to; ++begins) heads.set(x.ray_begin[begins] - from);
     const int64_t whole = std::min((to - from + lanes - 1) / lanes, (samples - from) / lanes) * lanes;
-    // Two pieces ahead; asking for what lies past the end does no harm.
+    // Two pieces ahead; prefetching for what lies past the end does no harm.
     walk(x, from, whole, heads, carry, piece, [d](const float* p, int64_t k) HWY_ATTR {
       __builtin_prefetch(p + k + 2 * kPiece);
       return hn::LoadU(d, p + k);
@@ -202,7 +202,8 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 256},
                             .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.05},
-                            .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty"}});
+                            .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty"},
+                            .was = {"09_segments"}});
 
 }  // namespace
 }  // namespace klab

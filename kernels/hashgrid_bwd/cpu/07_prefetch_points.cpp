@@ -1,12 +1,12 @@
-// hashgrid_bwd.cpu.07_ask_points: the lines that the points to come add to are asked for, sixteen points ahead.
+// hashgrid_bwd.cpu.07_prefetch_points: the lines that the points to come add to are prefetched, sixteen points ahead.
 //
-// CHANGE    before a point's contributions are added, the lines of another one's corners are asked for, to be written. Only
+// CHANGE    before a point's contributions are added, the lines of another one's corners are prefetched, to be written. Only
 //           in levels that are larger than what stays near the core.
 // EXPECT    an addition waits for its line, and the next point's may go to the same one: the core must find out before it
-//           goes ahead, so few lines are under way. A block has its entries before the first is used, so asking costs eight
-//           instructions a point. At least 1.2 times faster with many points; most where an entry is large.
+//           goes ahead, so few lines are in flight. A block has its entries before the first is used, so prefetching costs eight
+//           instructions per point. At least 1.2 times faster with many points; most where an entry is large.
 // NUMERICS  as the parent: the same operations, so the same bits.
-// NEEDS     room in L1 for what is under way.
+// NEEDS     room in L1 for what is in flight.
 // TRIED     leaving out the reading of a level beforehand: slower.
 #include <algorithm>
 #include <vector>
@@ -15,7 +15,7 @@
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/07_ask_points.cpp"
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/07_prefetch_points.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
@@ -149,15 +149,15 @@ HWY_INLINE bool same_cell(const Block<kDim>& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 16;  // points between what is added and what is asked for
+constexpr int64_t kAhead = 16;  // points between what is added and what is prefetched
 
 /// Second pass: the contributions of every run of points in one cell, added to the entries of its corners.
-template <int kDim, int kWord, int kFeatures, bool kAsk>
+template <int kDim, int kWord, int kFeatures, bool kPrefetch>
 HWY_INLINE void scatter(const Block<kDim>& b, int64_t count, float* d_table) {
   Contributions<kDim, kWord> contributions;
   for (int64_t i = 0; i < count;) {
     const int64_t first = i;
-    if (kAsk && first + kAhead < count)
+    if (kPrefetch && first + kAhead < count)
       for (int c = 0; c < 1 << kDim; ++c)
         __builtin_prefetch(d_table + int64_t(b.entry[c][first + kAhead]) * kFeatures, 1);
     contributions.set(b, i);
@@ -250,7 +250,8 @@ void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(
 
 KLAB_VARIANT(HashgridBwd, {.run = run,
                            .parent = "06_read_first",
-                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2}});
+                           .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2},
+                           .was = {"07_ask_points"}});
 
 }  // namespace
 }  // namespace klab

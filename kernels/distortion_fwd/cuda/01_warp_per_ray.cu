@@ -1,4 +1,4 @@
-// distortion_fwd.cuda.01_warp_a_ray: a warp a ray, running sums by scans.
+// distortion_fwd.cuda.01_warp_per_ray: one warp per ray, running sums by scans.
 //
 // CHANGE    distances ascend, so sum_{j<i} w_j·|t_i - t_j| = t_i·W - Z with W = sum w_j, Z = sum w_j·t_j of the
 //           samples before i: two scans over the lanes of a warp, 32 samples at a time. Each pair counts twice.
@@ -60,7 +60,7 @@ void run(const DistortionFwd::Args<float>& x) {
                x.ray_begin, x.weights, x.delta, x.t, x.loss);
 }
 
-KLAB_VARIANT(DistortionFwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(DistortionFwd, {.run = run, .tiles = {32}, .was = {"01_warp_a_ray"}});
 
 }  // namespace
 }  // namespace klab

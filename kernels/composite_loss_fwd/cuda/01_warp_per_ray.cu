@@ -1,9 +1,9 @@
-// composite_loss_fwd.cuda.01_warp_a_ray: the wavefront, and a loss at its end.
+// composite_loss_fwd.cuda.01_warp_per_ray: the wavefront, and a loss at its end.
 //
 // CHANGE    composite_fwd's warp scan: 32 samples of a ray at a time, products of transparencies by shuffles.
 //           All lanes end up with the color, and the first writes the loss.
-// EXPECT    20 bytes a sample in requests of 4 sectors, 5 where the samples of a ray begin between two; 4
-//           bytes a ray written where composite_fwd and pixel_loss_fwd write 24 and read 12 of them again.
+// EXPECT    20 bytes per sample in requests of 4 sectors, 5 where the samples of a ray begin between two; 4
+//           bytes per ray written where composite_fwd and pixel_loss_fwd write 24 and read 12 of them again.
 //           One launch in place of two.
 // NUMERICS  transmittance is a product in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
@@ -72,7 +72,8 @@ void run(const CompositeLossFwd::Args<float>& x) {
                x.target, x.loss);
 }
 
-KLAB_VARIANT(CompositeLossFwd, {.run = run, .numerics = {.growth = Growth::linear}, .tiles = {32}});
+KLAB_VARIANT(CompositeLossFwd,
+             {.run = run, .numerics = {.growth = Growth::linear}, .tiles = {32}, .was = {"01_warp_a_ray"}});
 
 }  // namespace
 }  // namespace klab

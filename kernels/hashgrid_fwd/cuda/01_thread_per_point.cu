@@ -1,4 +1,4 @@
-// hashgrid_fwd.cuda.01_thread_a_point: a thread a point, through all levels.
+// hashgrid_fwd.cuda.01_thread_per_point: one thread per point, through all levels.
 //
 // CHANGE    the definition: a thread goes through all levels of its point, through all corners of each.
 // EXPECT    bound by reads at random places: two points next to each other in a warp share no corner on fine levels,
@@ -44,7 +44,7 @@ void run(const HashgridFwd::Args<float>& x) {
   });
 }
 
-KLAB_VARIANT(HashgridFwd, {.run = run, .tiles = {kThreads}});
+KLAB_VARIANT(HashgridFwd, {.run = run, .tiles = {kThreads}, .was = {"01_thread_a_point"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,16 +1,16 @@
-// composite_fwd.cpu.10_staggered: one walk after all, its four stages each two vectors behind the one before.
+// composite_fwd.cpu.10_software_pipelined: one walk after all, its four stages each two vectors behind the one before.
 //
 // CHANGE    a turn takes optical depths of two vectors, sums those of the two before, exponentials of the two before
 //           these, and weighs samples of the two before these: four stages that do not wait for each other. Color and
 //           depth are added up lane by lane. Where a ray ends, the lanes are set down as they are, whether one ends or
 //           not, and after a few rays added up together.
 // EXPECT    no branch but at vectors in which a ray both begins and ends, nothing between stages but registers, and
-//           memory asked for evenly, a line a stream and vector: the parent asks in bursts and idles in between. 1.15
+//           memory prefetched evenly, a line a stream and vector: the parent prefetches in bursts and idles in between. 1.15
 //           times or more where rays are of middling length. A loss where rays are so long that 08 can stop at opaque
 //           samples, and that neither has many ends.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     many registers; with fewer than 32 what goes from turn to turn waits in L1.
-// TRIED     see NOTES.md, cpu.10_staggered
+// TRIED     see NOTES.md, cpu.10_software_pipelined
 #include <omp.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 #include "reference/composite_fwd/composite_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_staggered.cpp"
+#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_software_pipelined.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/common/composite_turns-inl.h"
+#include "kernels/common/composite_pipelined-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -39,7 +39,7 @@ struct Rays : Begins {
   std::array<int32_t, 2 * kBlock> ended_ray;  // rays that have samples, in the order they will end
   size_t found = 1;                           // of these; before them stands what ends where the first begins
 
-  /// Another block. Every ray in it is written as if it had no samples: those that have are written again. Asks for what
+  /// Another block. Every ray in it is written as if it had no samples: those that have are written again. Prefetches what
   /// belongs to about as many rays behind it.
   HWY_NOINLINE void look_up() {
     const int64_t from = filled_to, rays = x.shape.rays, end = x.ray_begin[last];
@@ -129,11 +129,12 @@ void run(const CompositeFwd::Args<float>& x) {
 
 KLAB_VARIANT(CompositeFwd,
              {.run = run,
-              .parent = "09_segments",
+              .parent = "09_segmented_scan",
               .numerics = {.growth = Growth::linear},
               .tiles = {4, 16, 32, 512},
               .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15},
-              .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and loops end unforeseen"}});
+              .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and loops end unforeseen"},
+              .was = {"10_staggered"}});
 
 }  // namespace
 }  // namespace klab

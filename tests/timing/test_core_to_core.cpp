@@ -5,34 +5,34 @@
 #include <string>
 #include <vector>
 
-#include "harness/timing/line_trip.h"
+#include "harness/timing/core_to_core.h"
 
 namespace klab {
 namespace {
 
-class LineTrip : public testing::Test {
+class CoreToCore : public testing::Test {
  protected:
-  ~LineTrip() override { omp_set_num_threads(before_); }
+  ~CoreToCore() override { omp_set_num_threads(before_); }
 
  private:
   int before_ = omp_get_max_threads();
 };
 
-TEST_F(LineTrip, TakesTimeBetweenTwoThreadsAndNoneForOne) {
+TEST_F(CoreToCore, TakesTimeBetweenTwoThreadsAndNoneForOne) {
   omp_set_num_threads(1);
-  EXPECT_EQ(line_trip_ns(), 0);
+  EXPECT_EQ(measure_core_to_core_ns(), 0);
   if (omp_get_num_procs() < 2) GTEST_SKIP() << "needs two processors";
   omp_set_num_threads(2);
   double ns = 0;  // 0 while another program has one of the processors
-  for (int attempt = 0; attempt < 50 && !(ns > 0); ++attempt) ns = line_trip_ns();
+  for (int attempt = 0; attempt < 50 && !(ns > 0); ++attempt) ns = measure_core_to_core_ns();
   if (!(ns > 0)) GTEST_SKIP() << "other programs kept a processor all the time";
   EXPECT_GT(ns, 5) << "two loads and two stores of one line cannot be faster";
   EXPECT_LT(ns, 100'000);
 }
 
-TEST_F(LineTrip, EndsWhenThreadsHaveToTakeTurns) {
+TEST_F(CoreToCore, EndsWhenThreadsHaveToTakeTurns) {
   omp_set_num_threads(3 * omp_get_num_procs());
-  EXPECT_GE(line_trip_ns(), 0);
+  EXPECT_GE(measure_core_to_core_ns(), 0);
 }
 
 TEST(MovedText, TellsOnlyOfCachesSharedAtTimes) {

@@ -1,4 +1,4 @@
-// distortion_bwd.cuda.01_warp_a_ray: a warp a ray, running sums by scans.
+// distortion_bwd.cuda.01_warp_per_ray: one warp per ray, running sums by scans.
 //
 // CHANGE    sum_j w_j·|t_i - t_j| = t_i·(W - W') - (Z - Z') with W, Z over the samples before i and W', Z' over those
 //           behind it, which are the ray's totals less what has been passed: a first walk for the totals, a second
@@ -67,7 +67,7 @@ void run(const DistortionBwd::Args<float>& x) {
                x.ray_begin, x.weights, x.delta, x.t, x.d_loss, x.d_weights);
 }
 
-KLAB_VARIANT(DistortionBwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(DistortionBwd, {.run = run, .tiles = {32}, .was = {"01_warp_a_ray"}});
 
 }  // namespace
 }  // namespace klab

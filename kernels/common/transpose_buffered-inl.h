@@ -1,6 +1,6 @@
-// A matrix turned tile by tile through two buffers in L2; explained in transpose.cpu.13_long_runs, where it comes from.
+// A matrix transposed tile by tile through two buffers in L2; explained in transpose.cpu.13_long_runs, where it comes from.
 //
-// Included once per instruction set, after hwy/highway.h, kernels/common/transpose_block-inl.h and turn_lines-inl.h.
+// Included once per instruction set, after hwy/highway.h, kernels/common/transpose_block-inl.h and transpose_lines-inl.h.
 #ifndef KLAB_KERNELS_COMMON_TURN_BUFFERED_TILES
 #define KLAB_KERNELS_COMMON_TURN_BUFFERED_TILES
 
@@ -16,7 +16,7 @@ constexpr int64_t kSide = 16;               // rows and columns of a block
 constexpr int64_t kRows = 64, kCols = 512;  // of a tile in a buffer; the last ones may have fewer rows
 constexpr int64_t kPitch = kCols + kSide;   // of a buffer, so that its rows do not meet in one set
 constexpr int64_t kPiece = kSide * kSide;   // columns of a row that come in while a block leaves
-constexpr int64_t kPiecesAhead = 4;         // asked for before they are copied
+constexpr int64_t kPiecesAhead = 4;         // prefetched before they are copied
 
 // Rows [i, i + rows) and columns [j, j + kCols) of the input.
 struct Tile {
@@ -38,16 +38,16 @@ struct Tiling {
 }  // namespace klab
 #endif
 
-#if defined(KLAB_KERNELS_COMMON_TURN_BUFFERED_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_TURN_BUFFERED_INL_H_
-#undef KLAB_KERNELS_COMMON_TURN_BUFFERED_INL_H_
+#if defined(KLAB_KERNELS_COMMON_TRANSPOSE_BUFFERED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_TRANSPOSE_BUFFERED_INL_H_
+#undef KLAB_KERNELS_COMMON_TRANSPOSE_BUFFERED_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_TURN_BUFFERED_INL_H_
+#define KLAB_KERNELS_COMMON_TRANSPOSE_BUFFERED_INL_H_
 #endif
 
 #include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/turn_lines-inl.h"
+#include "kernels/common/transpose_lines-inl.h"
 #include "reference/transpose/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -76,13 +76,13 @@ struct Place {
   int64_t row = 0, col = 0;
 };
 
-void ask(Place& at) {
+void prefetch(Place& at) {
   if (at.number == at.end) return;
   for (int64_t c = 0; c < kPiece; c += kSide) __builtin_prefetch(at.from() + c);
   at.next();
 }
 
-// A piece comes in, and one is asked for, line by line.
+// A piece comes in, and one is prefetched, line by line.
 void bring(Place& asked, Place& copied, float* buffer) {
   const hn::CappedTag<float, kSide> d;
   const float* from = copied.from();
@@ -102,7 +102,7 @@ void buffered_tiles(const Transpose::Args<float>& x, int64_t begin, int64_t end,
   if (begin == end) return;
   const int64_t m = x.shape.m;
   Place asked(x, begin, end), copied = asked;
-  for (int64_t k = 0; k < kPiecesAhead; ++k) ask(asked);
+  for (int64_t k = 0; k < kPiecesAhead; ++k) prefetch(asked);
   while (copied.number == begin) bring(asked, copied, buffers);
   for (int64_t t = begin; t < end; ++t) {
     const Tile tile = copied.tiling.tile(t);

@@ -1,12 +1,12 @@
-// Whole cache lines turned and streamed: what the last rungs of the transpose ladder have in common.
+// Whole cache lines transposed and streamed: what the last rungs of the transpose ladder have in common.
 //
 // turn_block is explained in transpose.cpu.11_whole_lines, emit and batch in 07_carry, RealignedStore in 10_realign.
 // Included once per instruction set, after hwy/highway.h and kernels/common/transpose_block-inl.h.
-#if defined(KLAB_KERNELS_COMMON_TURN_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_TURN_LINES_INL_H_
-#undef KLAB_KERNELS_COMMON_TURN_LINES_INL_H_
+#if defined(KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_
+#undef KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_TURN_LINES_INL_H_
+#define KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_
 #endif
 
 #include <algorithm>
@@ -127,30 +127,30 @@ void plain_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_
 }
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
-constexpr int64_t kBatch = 64;    // columns turned before they are written
+constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 32;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is turned and what is prefetched
+constexpr int64_t kAhead = 64;    // columns between what is transposed and what is prefetched
 
-/// What to ask for next: the elements `by` further on, in the first `rows` rows.
+/// What to prefetch next: the elements `by` further on, in the first `rows` rows.
 struct Ahead {
   int64_t by, rows;
 };
 
 // Any alignment, through a window in L1. Rows [i, i + rows) and columns [j0, j1), at most kBatch of them, of
 // each of which `carried` holds the sixteen elements before row i.
-template <class Ask>
+template <class Prefetch>
 void batch(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j0, int64_t j1, float* carried,
-           bool first, bool last, Ahead ahead, Ask ask) {
+           bool first, bool last, Ahead ahead, Prefetch prefetch) {
   constexpr int64_t kCols = 16, kWindow = 16 + kStep;
   const int64_t m = x.shape.m, n = x.shape.n;
   alignas(64) float window[kBatch * kWindow];  // of each output row: sixteen carried, kStep fresh elements
   if (!first)
     for (int64_t j = j0; j < j1; ++j) copy_line(carried + (j - j0) * 16, window + (j - j0) * kWindow);
-  // All columns are turned before the first line leaves: a load that straddles two stores waits until
+  // All columns are transposed before the first line leaves: a load that straddles two stores waits until
   // both are in the cache, and stores get there in order, behind any streaming store before them.
   for (int64_t j = j0; j < j1; j += kCols) {
     const float* in = x.in + i * n + j;
-    for (int64_t r = 0; r + 16 <= ahead.rows; r += 16) ask(in + ahead.by + r * n, n);
+    for (int64_t r = 0; r + 16 <= ahead.rows; r += 16) prefetch(in + ahead.by + r * n, n);
     transpose_block(in, n, window + (j - j0) * kWindow + 16, kWindow, rows, std::min(kCols, j1 - j));
   }
   for (int64_t j = j0; j < j1; ++j) {
@@ -185,10 +185,10 @@ struct RealignedStore {
 #endif
 
 /// Result beyond the caches, any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end), at most kPanel of them.
-/// ask(from, n) asks for sixteen lines, n floats apart, kAhead columns before they are turned.
-template <class Ask>
+/// prefetch(from, n) prefetches sixteen lines, n floats apart, kAhead columns before they are transposed.
+template <class Prefetch>
 void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin, int64_t j_end,
-              Ask ask) {
+              Prefetch prefetch) {
   const int64_t n = x.shape.n;
   alignas(64) float carried[kPanel * 16];
   for (int64_t i = i_begin; i < i_end; i += kStep) {
@@ -206,14 +206,14 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
       for (; j + 16 <= j_end; j += 16)
         for (int64_t r = 0; r < kStep; r += 16) {
           const float* in = x.in + (i + r) * n + j;
-          if (r + 16 <= ahead(j).rows) ask(in + ahead(j).by, n);
+          if (r + 16 <= ahead(j).rows) prefetch(in + ahead(j).by, n);
           turn_block(in, n, x.out + j * x.shape.m + i + r, x.shape.m,
                      RealignedStore{carried + (j - j_begin) * 16});
         }
 #endif
     for (; j < j_end; j += kBatch)
       batch(x, i, rows, j, std::min(j_end, j + kBatch), carried + (j - j_begin) * 16, first, last, ahead(j),
-            ask);
+            prefetch);
   }
 }
 

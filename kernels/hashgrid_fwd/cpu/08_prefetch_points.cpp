@@ -1,14 +1,14 @@
-// hashgrid_fwd.cpu.08_ask_points: the lines of the points to come are asked for, three vectors ahead.
+// hashgrid_fwd.cpu.08_prefetch_points: the lines of the points to come are prefetched, three vectors ahead.
 //
 // CHANGE    cells and entries are computed three vectors of points before their corners are gathered; they wait in L1.
-//           Between gathers the line of every corner to come is asked for. A level with that many points is not read
-//           through first. In levels that fit near the core, and with few points, nothing is asked for.
+//           Between gathers the line of every corner to come is prefetched. A level with that many points is not read
+//           through first. In levels that fit near the core, and with few points, nothing is prefetched.
 // EXPECT    a gather instruction is dozens of small steps, and a core looks only a few hundred ahead: it hardly gets past
-//           the vector at hand, whose lines it then waits for. Asked for beforehand they come while it gathers. At least
+//           the vector at hand, whose lines it then waits for. Prefetched beforehand they come while it gathers. At least
 //           1.1 times faster with 2^18 points along rays; most where an entry is large, so that corners share no line.
 // NUMERICS  as the parent: the same operations, so the same bits.
-// NEEDS     room in L1 for what is under way.
-// TRIED     see NOTES.md, cpu.08_ask_points
+// NEEDS     room in L1 for what is in flight.
+// TRIED     see NOTES.md, cpu.08_prefetch_points
 #include <omp.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/08_ask_points.cpp"
+#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/08_prefetch_points.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/common/hashgrid_cell-inl.h"
@@ -46,14 +46,14 @@ struct Looked {
   HWY_ALIGN float fraction[3][kHashgridLanes];
 };
 
-/// Asks for the lines of corner c, of lanes [begin, end).
+/// Prefetches the lines of corner c, of lanes [begin, end).
 template <int kFeatures>
-HWY_INLINE void ask(const Looked& soon, int c, const float* table, size_t begin, size_t end) {
+HWY_INLINE void prefetch(const Looked& soon, int c, const float* table, size_t begin, size_t end) {
   for (size_t j = begin; j < end; ++j) __builtin_prefetch(table + size_t(soon.entry[c][j]) * kFeatures);
 }
 
-/// One feature at a time, four bytes a lane. kAsk, here and below: the lines of `soon` are asked for between gathers.
-template <int kDim, int kFeatures, bool kAsk>
+/// One feature at a time, four bytes per lane. kPrefetch, here and below: the lines of `soon` are prefetched between gathers.
+template <int kDim, int kFeatures, bool kPrefetch>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
                            int64_t out_stride, const Looked& soon) {
   const HashgridF32 d;
@@ -62,7 +62,7 @@ HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, co
   for (int f = 0; f < kFeatures; ++f) {
     HashgridF v[8];
     for (int c = 0; c < 1 << kDim; ++c) {
-      if (kAsk && f == 0) ask<kFeatures>(soon, c, table, 0, hn::Lanes(d));
+      if (kPrefetch && f == 0) prefetch<kFeatures>(soon, c, table, 0, hn::Lanes(d));
       v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures))));
     }
     interpolate<kDim>(v, fraction);
@@ -73,7 +73,7 @@ HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, co
 /// Two features at a time. A lane of 64 bits holds both of one point, so a vector holds half of the points:
 /// in every 128-bit block `low` has points 0 and 1, `high` has 2 and 3. Fractions and entries are spread the
 /// same way.
-template <int kDim, int kFeatures, bool kAsk>
+template <int kDim, int kFeatures, bool kPrefetch>
 HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,
                         int64_t out_stride, const Looked& soon) {
 #if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no wider lanes
@@ -96,9 +96,9 @@ HWY_INLINE void by_pair(const HashgridU* entry, const HashgridF* fraction, const
       const auto index_low = hn::BitCast(di64, hn::ZipLower(du64, word, hn::Zero(du)));
       const auto index_high = hn::BitCast(di64, hn::ZipUpper(du64, word, hn::Zero(du)));
       const size_t lanes = hn::Lanes(d);
-      if (kAsk && pair == 0) ask<kFeatures>(soon, c, table, 0, lanes / 2);
+      if (kPrefetch && pair == 0) prefetch<kFeatures>(soon, c, table, 0, lanes / 2);
       low[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_low));
-      if (kAsk && pair == 0) ask<kFeatures>(soon, c, table, lanes / 2, lanes);
+      if (kPrefetch && pair == 0) prefetch<kFeatures>(soon, c, table, lanes / 2, lanes);
       high[c] = hn::BitCast(d, hn::GatherIndex(du64, words + pair, index_high));
     }
     interpolate<kDim>(low, fraction_low);
@@ -128,7 +128,7 @@ HWY_INLINE void look(const HashgridLevel& level, const float* positions, int64_t
 }
 
 /// Features of a vector of points, to out[f*out_stride].
-template <int kDim, int kFeatures, bool kAsk>
+template <int kDim, int kFeatures, bool kPrefetch>
 HWY_INLINE void gather(const Looked& at, const Looked& soon, const float* table, float* out,
                        int64_t out_stride) {
   HashgridU entry[8];
@@ -136,14 +136,14 @@ HWY_INLINE void gather(const Looked& at, const Looked& soon, const float* table,
   HashgridF fraction[3];
   for (int k = 0; k < kDim; ++k) fraction[k] = hn::Load(HashgridF32(), at.fraction[k]);
   if constexpr (kFeatures == 1 || HWY_TARGET == HWY_SCALAR) {
-    by_feature<kDim, kFeatures, kAsk>(entry, fraction, table, out, out_stride, soon);
+    by_feature<kDim, kFeatures, kPrefetch>(entry, fraction, table, out, out_stride, soon);
   } else {
-    by_pair<kDim, kFeatures, kAsk>(entry, fraction, table, out, out_stride, soon);
+    by_pair<kDim, kFeatures, kPrefetch>(entry, fraction, table, out, out_stride, soon);
   }
 }
 
 /// Points [begin, begin + vectors * lanes) of a level.
-template <int kDim, int kFeatures, bool kDense, bool kAsk>
+template <int kDim, int kFeatures, bool kDense, bool kPrefetch>
 void whole_vectors(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin,
                    int64_t vectors, const float* table, float* out) {
   const int64_t lanes = int64_t(hn::Lanes(HashgridF32())), n = x.shape.n;
@@ -155,14 +155,14 @@ void whole_vectors(const HashgridLevel& level, const HashgridFwd::Args<float>& x
   for (int64_t v = 0; v < std::min(kAhead, vectors); ++v) look_at(v);
   for (int64_t v = 0; v < vectors; ++v) {
     if (v + kAhead < vectors) look_at(v + kAhead);
-    gather<kDim, kFeatures, kAsk>(waiting[v % kWaiting], waiting[(v + kAhead) % kWaiting], table,
-                                  out + begin + v * lanes, n);
+    gather<kDim, kFeatures, kPrefetch>(waiting[v % kWaiting], waiting[(v + kAhead) % kWaiting], table,
+                                       out + begin + v * lanes, n);
   }
 }
 
 constexpr int64_t kLine = 64;       // bytes of a cache line
 constexpr int64_t kNear = 1 << 21;  // bytes of a level that stays near the core
-constexpr int64_t kMany = 1 << 15;  // points for which it is worth asking
+constexpr int64_t kMany = 1 << 15;  // points for which it is worth prefetching
 
 template <int kDim, int kFeatures, bool kDense>
 void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
@@ -246,7 +246,8 @@ KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "07_read_first",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1},
                            .when = {{1 << 16, 3, 16, 2, 19, 16, 2048, 0},
-                                    "random points: gathers wait for lines that nobody asked for"}});
+                                    "random points: gathers wait for lines that nobody prefetched"},
+                           .was = {"08_ask_points"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// matmul.cpu.07_few_rows: what is used only a few times is not packed.
+// matmul.cpu.07_skinny: what is used only a few times is not packed.
 //
 // CHANGE    with at most 24 rows of A, the tile reads B where it lies. The rows are shared out evenly to
 //           tiles, so that none is padded.
@@ -17,7 +17,7 @@
 #include "reference/matmul/matmul.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matmul/cpu/07_few_rows.cpp"
+#define HWY_TARGET_INCLUDE "kernels/matmul/cpu/07_skinny.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 //
@@ -81,8 +81,8 @@ void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
 
 /// All rows of `columns` columns of C, by tiles of kHeight rows; a: their panels, one after the other.
 template <int64_t kHeight>
-void few_rows_block(const Matmul::Args<float>& x, int64_t pc, int64_t depth, int64_t j, int64_t columns,
-                    const float* a, float* scratch) {
+void skinny_block(const Matmul::Args<float>& x, int64_t pc, int64_t depth, int64_t j, int64_t columns,
+                  const float* a, float* scratch) {
   const auto [m, n, k] = x.shape;
   const float* b = x.b + pc * n + j;
   int64_t b_stride = n;
@@ -110,7 +110,7 @@ void few_rows_block(const Matmul::Args<float>& x, int64_t pc, int64_t depth, int
 
 /// Columns [j0, j1) of C.
 template <int64_t kHeight>
-void few_rows_part(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
+void skinny_part(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
   static thread_local Scratch a_scratch, b_scratch;
   const auto [m, n, k] = x.shape;
   const int64_t most_depth = std::min(k, kBlockDepth);
@@ -120,27 +120,27 @@ void few_rows_part(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
     const int64_t depth = std::min(kBlockDepth, k - pc);
     sgemm::transpose_panels(x.a + pc, k, m, depth, kHeight, a_packed);
     for (int64_t j = j0; j < j1; j += sgemm::columns())
-      few_rows_block<kHeight>(x, pc, depth, j, std::min(sgemm::columns(), j1 - j), a_packed, last_columns);
+      skinny_block<kHeight>(x, pc, depth, j, std::min(sgemm::columns(), j1 - j), a_packed, last_columns);
   }
 }
 
 /// The lowest tile that covers m rows with as few tiles as the highest would.
-void few_rows(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
+void skinny_product(const Matmul::Args<float>& x, int64_t j0, int64_t j1) {
   const int64_t m = x.shape.m;
   const int64_t tiles = whole(m, kRows) / kRows;
   switch ((m + tiles - 1) / tiles) {
     case 1:
-      return few_rows_part<1>(x, j0, j1);
+      return skinny_part<1>(x, j0, j1);
     case 2:
-      return few_rows_part<2>(x, j0, j1);
+      return skinny_part<2>(x, j0, j1);
     case 3:
-      return few_rows_part<3>(x, j0, j1);
+      return skinny_part<3>(x, j0, j1);
     case 4:
-      return few_rows_part<4>(x, j0, j1);
+      return skinny_part<4>(x, j0, j1);
     case 5:
-      return few_rows_part<5>(x, j0, j1);
+      return skinny_part<5>(x, j0, j1);
     default:
-      return few_rows_part<kRows>(x, j0, j1);
+      return skinny_part<kRows>(x, j0, j1);
   }
 }
 
@@ -182,8 +182,8 @@ void multiply(const Matmul::Args<float>& x) {
   if (k == 0) std::fill_n(x.c, m * n, 0.0F);
   if (m <= kFewRows) {
 #pragma omp parallel num_threads(choose_threads(x.shape))
-    few_rows(x, cut(n, sgemm::columns(), omp_get_thread_num(), omp_get_num_threads()),
-             cut(n, sgemm::columns(), omp_get_thread_num() + 1, omp_get_num_threads()));
+    skinny_product(x, cut(n, sgemm::columns(), omp_get_thread_num(), omp_get_num_threads()),
+                   cut(n, sgemm::columns(), omp_get_thread_num() + 1, omp_get_num_threads()));
     return;
   }
 #pragma omp parallel num_threads(choose_threads(x.shape))
@@ -213,7 +213,8 @@ KLAB_VARIANT(Matmul, {.run = run,
                       .parent = "06_threads",
                       .tiles = {6, 8, 16, 32, 64, 96, 384, 4096, 12, 18, 24},
                       .expect = {.shape = {8, 2048, 2048}, .over_parent = 1.5},
-                      .when = {{8, 2048, 2048}, "few rows: the packed copy is used too seldom"}});
+                      .when = {{8, 2048, 2048}, "few rows: the packed copy is used too seldom"},
+                      .was = {"07_few_rows"}});
 
 }  // namespace
 }  // namespace klab

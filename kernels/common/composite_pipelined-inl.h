@@ -1,11 +1,11 @@
-// The walk of composite_fwd and composite_loss_fwd in turns of two vectors, with four stages each a turn behind the one before: optical depths, their
+// The walk of composite_fwd and composite_loss_fwd software-pipelined: two vectors an iteration, four stages, each one iteration behind the one before: optical depths, their
 // sums within rays, exponentials, weights. Included by kernel files inside Highway's foreach_target, once a target. How the
 // results of rays are put together and written is the kernel's: the walk leaves them in LaneSums.
-#if defined(KLAB_KERNELS_COMMON_COMPOSITE_TURNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_COMPOSITE_TURNS_INL_H_
-#undef KLAB_KERNELS_COMMON_COMPOSITE_TURNS_INL_H_
+#if defined(KLAB_KERNELS_COMMON_COMPOSITE_PIPELINED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_COMPOSITE_PIPELINED_INL_H_
+#undef KLAB_KERNELS_COMMON_COMPOSITE_PIPELINED_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_COMPOSITE_TURNS_INL_H_
+#define KLAB_KERNELS_COMMON_COMPOSITE_PIPELINED_INL_H_
 #endif
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kStep = 2 * kLanes;  // samples of a turn
-constexpr int64_t kLag = 3;            // turns from the first stage to the last
+constexpr int64_t kStep = 2 * kLanes;  // samples of an iteration
+constexpr int64_t kLag = 3;            // iterations from the first stage to the last
 constexpr int64_t kBlock = 512;        // samples whose rays are looked up together
 constexpr size_t kTogether =
-    kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together: a turn may end two
+    kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together: an iteration may end two
 constexpr size_t kSlots = 32;             // rays that may have ended before
 static_assert(kSlots % kTogether == 0 && kSlots >= 2 * kTogether + size_t(kLanes));
 
@@ -78,13 +78,13 @@ HWY_INLINE void add_lanes(const LaneSums& ended, float* sums) {
     hn::StoreU(sums_over_lanes<kLanes>(from + 16 * i), D(), sums + i);
 }
 
-/// Whether distances are summed, too: those ops that have them ask for that.
+/// Whether distances are summed, too: those ops that have them say so.
 template <class Args>
 constexpr bool kDepth = requires(Args x) {
   x.t;
 };
 
-/// What goes from turn to turn: two vectors of every stage's results, and what the stages carry on. No arrays, which
+/// What goes from iteration to iteration: two vectors of every stage's results, and what the stages carry on. No arrays, which
 /// compilers keep in memory.
 struct State {
   V tau0, tau1, behind0, behind1, after0,
@@ -96,7 +96,7 @@ struct State {
 };
 
 /// The last stage: samples [k, k + kLanes), whose transmittances behind them are `after`.
-template <bool kAsk, class Args, class Ended, class Load>
+template <bool kPrefetch, class Args, class Ended, class Load>
 HWY_INLINE void weigh(const Args& x, Ended& ended, State& s, V after, uint32_t word, int64_t k, Load load) {
   const D d;
   const V turned = lanes_up(d, after, 1);
@@ -120,11 +120,11 @@ HWY_INLINE void weigh(const Args& x, Ended& ended, State& s, V after, uint32_t w
   add(s.green, green, ended.sums[slot][1]);
   add(s.blue, blue, ended.sums[slot][2]);
   if constexpr (kDepth<Args>) add(s.depth, load(x.t, k), ended.sums[slot][3]);
-  if constexpr (kAsk) {
-    ask(x.rgb + k);
-    ask(x.rgb + n + k);
-    ask(x.rgb + 2 * n + k);
-    if constexpr (kDepth<Args>) ask(x.t + k);
+  if constexpr (kPrefetch) {
+    prefetch(x.rgb + k);
+    prefetch(x.rgb + n + k);
+    prefetch(x.rgb + 2 * n + k);
+    if constexpr (kDepth<Args>) prefetch(x.t + k);
   }
   // The ray that ends here left off one lane below the first beginning. Without one it is some number, and the slot is
   // written again.
@@ -156,14 +156,14 @@ HWY_INLINE void weigh(const Args& x, Ended& ended, State& s, V after, uint32_t w
   while (ended.ready()) write(ended, kTogether);
 }
 
-/// A turn of all stages; the first takes samples [k, k + kStep). kIn, kOut: whether there is anything for the first, the
-/// last stage. kAsk: asks for samples to come, of which those past the end do no harm.
-template <bool kIn, bool kOut, bool kAsk, class Args, class Rays, class Ended, class Load>
-HWY_INLINE void turn(const Args& x, Rays& rays, Ended& ended, State& s, int64_t k, Load load) {
+/// An iteration of all stages; the first takes samples [k, k + kStep). kIn, kOut: whether there is anything for the first, the
+/// last stage. kPrefetch: prefetches samples to come, of which those past the end do no harm.
+template <bool kIn, bool kOut, bool kPrefetch, class Args, class Rays, class Ended, class Load>
+HWY_INLINE void iterate(const Args& x, Rays& rays, Ended& ended, State& s, int64_t k, Load load) {
   const D d;
   if constexpr (kOut) {
-    weigh<kAsk>(x, ended, s, s.after0, s.begins_of_after[0], k - kLag * kStep, load);
-    weigh<kAsk>(x, ended, s, s.after1, s.begins_of_after[1], k - kLag * kStep + kLanes, load);
+    weigh<kPrefetch>(x, ended, s, s.after0, s.begins_of_after[0], k - kLag * kStep, load);
+    weigh<kPrefetch>(x, ended, s, s.after1, s.begins_of_after[1], k - kLag * kStep + kLanes, load);
     if (ended.ready()) write(ended, kTogether);
   }
   s.after0 = exp_minus(d, s.behind0);
@@ -177,11 +177,11 @@ HWY_INLINE void turn(const Args& x, Rays& rays, Ended& ended, State& s, int64_t 
   if constexpr (kIn) {
     s.tau0 = hn::Mul(exp_saturated(d, load(x.density_raw, k)), load(x.delta, k));
     s.tau1 = hn::Mul(exp_saturated(d, load(x.density_raw, k + kLanes)), load(x.delta, k + kLanes));
-    if constexpr (kAsk) {
-      ask(x.density_raw + k);
-      ask(x.density_raw + k + kLanes);
-      ask(x.delta + k);
-      ask(x.delta + k + kLanes);
+    if constexpr (kPrefetch) {
+      prefetch(x.density_raw + k);
+      prefetch(x.density_raw + k + kLanes);
+      prefetch(x.delta + k);
+      prefetch(x.delta + k + kLanes);
     }
   } else {
     s.tau0 = s.tau1 = hn::Zero(d);
@@ -190,7 +190,7 @@ HWY_INLINE void turn(const Args& x, Rays& rays, Ended& ended, State& s, int64_t 
 
 /// Samples [start, end), start a multiple of kStep. Rays: Begins with look_up(), which marks what begins in the next block of
 /// the stream; the first is there. Ended: LaneSums, for which write(ended, count) adds up and writes the next `count` rays,
-/// kTogether at most. Lanes of the first turn may belong to other rays: they come first, as if they were one.
+/// kTogether at most. Lanes of the first iteration may belong to other rays: they come first, as if they were one.
 template <class Args, class Rays, class Ended>
 HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& rays, Ended& ended) {
   const D d;
@@ -203,19 +203,19 @@ HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& r
     return load_first(d, p + std::min(k, samples), size_t(std::clamp<int64_t>(samples - k, 0, kLanes)));
   };
   const int64_t full = start + kLag * kStep;                         // all stages have something to do
-  const int64_t stop = start + ((end - start) / kStep + 1) * kStep;  // behind the turn that holds `end`
+  const int64_t stop = start + ((end - start) / kStep + 1) * kStep;  // behind the iteration that holds `end`
   const int64_t steady =
-      std::min(stop, start + (samples - start) / kStep * kStep);  // turns that can be loaded whole
+      std::min(stop, start + (samples - start) / kStep * kStep);  // iterations that can be loaded whole
   int64_t k = start;
-  for (; k < std::min(steady, full); k += kStep) turn<true, false, false>(x, rays, ended, s, k, whole);
-  for (; k < steady; k += kStep) turn<true, true, true>(x, rays, ended, s, k, whole);
+  for (; k < std::min(steady, full); k += kStep) iterate<true, false, false>(x, rays, ended, s, k, whole);
+  for (; k < steady; k += kStep) iterate<true, true, true>(x, rays, ended, s, k, whole);
   for (; k < stop + kLag * kStep; k += kStep) {
     if (k < stop) {
-      k < full ? turn<true, false, false>(x, rays, ended, s, k, part)
-               : turn<true, true, false>(x, rays, ended, s, k, part);
+      k < full ? iterate<true, false, false>(x, rays, ended, s, k, part)
+               : iterate<true, true, false>(x, rays, ended, s, k, part);
     } else {
-      k < full ? turn<false, false, false>(x, rays, ended, s, k, part)
-               : turn<false, true, false>(x, rays, ended, s, k, part);
+      k < full ? iterate<false, false, false>(x, rays, ended, s, k, part)
+               : iterate<false, true, false>(x, rays, ended, s, k, part);
     }
   }
   while (ended.added < ended.count) write(ended, std::min(kTogether, ended.count - ended.added));

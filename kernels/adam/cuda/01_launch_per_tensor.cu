@@ -1,12 +1,12 @@
-// adam.cuda.01_tensor_a_launch: a launch for each line of the formula.
+// adam.cuda.01_launch_per_tensor: a launch for each line of the formula.
 //
 // CHANGE    as a library of tensor operations would run it: one launch finds the groups that live and counts their
-//           steps, then one updates m, one v, one the parameters, a thread an entry.
-// EXPECT    coalesced, but gradients and parameters are read three times, m and v twice: 52 bytes an entry instead of
+//           steps, then one updates m, one v, one the parameters, one thread per entry.
+// EXPECT    coalesced, but gradients and parameters are read three times, m and v twice: 52 bytes per entry instead of
 //           28, so little more than half of what memory allows. Two powers in double for each entry. A matrix is one
 //           group, and one thread looks through all of it.
 // NUMERICS  float; the bias corrections in double, because 1 - beta^step cancels for small steps.
-// NEEDS     scratch of 4 bytes a group.
+// NEEDS     scratch of 4 bytes per group.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
@@ -75,7 +75,7 @@ void run(const Adam::Args<float>& x) {
   cuda::launch(update_param, entries, threads, 0, n, group, live, x.steps, x.hyper, x.m, x.v, x.param);
 }
 
-KLAB_VARIANT(Adam, {.run = run, .tiles = {kThreads}});
+KLAB_VARIANT(Adam, {.run = run, .tiles = {kThreads}, .was = {"01_tensor_a_launch"}});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-#include "harness/timing/line_trip.h"
+#include "harness/timing/core_to_core.h"
 
 #include <fmt/core.h>
 #include <omp.h>
@@ -66,7 +66,7 @@ void throw_back(Ball& ball) {
 
 }  // namespace
 
-double line_trip_ns() {
+double measure_core_to_core_ns() {
   constexpr int kAttempts = 3;  // what holds a thread up is mostly short: a program that just ended
   const auto threads = size_t(omp_get_max_threads());
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -84,10 +84,10 @@ double line_trip_ns() {
   return 0;
 }
 
-std::string moved_text(std::span<const double> line_ns) {
+std::string moved_text(std::span<const double> core_to_core_ns) {
   constexpr double kMore = 1.7;  // the same distance scatters by less
   double nearest = 0, farthest = 0;
-  for (const double ns : line_ns) {
+  for (const double ns : core_to_core_ns) {
     if (!(ns > 0)) continue;
     nearest = nearest > 0 ? std::min(nearest, ns) : ns;
     farthest = std::max(farthest, ns);

@@ -13,13 +13,13 @@ namespace klab {
 /// Nanoseconds for a line from the first OpenMP thread to the farthest of the others and back, among as many threads as
 /// omp_get_max_threads() says. 0 with one thread, and where one had to wait for a processor. Takes some microseconds a
 /// thread.
-double line_trip_ns();
+double measure_core_to_core_ns();
 
 /// Above this, in nanoseconds, cores are taken to have no last-level cache in common.
 inline constexpr double kSharedCacheNs = 200;
 
 /// A sentence when threads shared a last-level cache at some of these times and not at others, so that measurements in
 /// between differ by more than scatter; else nothing. Zeros are times at which nothing could be told.
-std::string moved_text(std::span<const double> line_ns);
+std::string moved_text(std::span<const double> core_to_core_ns);
 
 }  // namespace klab
