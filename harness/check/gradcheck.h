@@ -1,14 +1,11 @@
 // Are gradients right? Backward ops against differences of their forward, by tensor names alone.
 //
-// 1. The double backward against central differences of the double forward: check_gradients,
-// "<op>.reference".
-// 2. Every variant's backward against the double one: elementwise bound in check(), here relative L2, cosine
-// and
+// 1. The double backward against central differences of the double forward: check_gradients, "<op>.reference".
+// 2. Every variant's backward against the double one: elementwise bound in check(), here relative L2, cosine and
 //    signed bias.
 // 3. Every variant's backward against its own forward: check_gradients.
 // 4. Run twice: check() does that to every op.
-// 5. Kinks (ReLU at 0, cell borders) are kept away from by the contract's arrange(); a direction in which the
-// forward
+// 5. Kinks (ReLU at 0, cell borders) are kept away from by the contract's arrange(); a direction in which the forward
 //    has a kink all the same is refused, and counted.
 #pragma once
 

@@ -28,7 +28,7 @@ std::string plain(const Row& row, const std::string& name) {
 
 }  // namespace
 
-std::string counts_text(const std::vector<Row>& rows) {
+std::string counts_text(const std::vector<Row>& rows, const std::string& remark) {
   const auto right = Column::Kind::right;
   Table table({{"counted"},
                {"launches", right},
@@ -67,10 +67,8 @@ std::string counts_text(const std::vector<Row>& rows) {
                a_request(r, "bank_conflicts", "shared_requests"), plain(r, "barriers")});
   }
   if (table.empty()) return notes;
-  return fmt::format(
-             "{}, {}\n", inked(op + " on CUDA", Ink::bold),
-             inked(fmt::format("{}; no GPU here: counted, not timed; klab trace VARIANT shows where", shape),
-                   Ink::dim)) +
+  return fmt::format("{}, {}\n", inked(op + " on CUDA", Ink::bold),
+                     inked(fmt::format("{}; {}", shape, remark), Ink::dim)) +
          table.text() + notes;
 }
 

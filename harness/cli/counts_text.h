@@ -8,7 +8,9 @@
 
 namespace klab {
 
-/// A table of the rows that hold counts, with the reason why they hold no times; "" when there are none.
-std::string counts_text(const std::vector<Row>& rows);
+/// A table of the rows that hold counts, with what is to be said of them beside their shape; "" when there are none.
+std::string counts_text(
+    const std::vector<Row>& rows,
+    const std::string& remark = "no GPU here: counted, not timed; klab trace VARIANT shows where");
 
 }  // namespace klab

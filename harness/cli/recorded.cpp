@@ -10,12 +10,35 @@
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/recorded_counts.h"
 #include "harness/timing/machine.h"
 
 namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The folders of machines; the recorded counts beside them are no run, and of no machine.
+std::vector<fs::path> machine_folders(const fs::path& root) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root / "reports" / "recorded", error))
+    if (entry.is_directory() && entry.path() != counts_file(root, "").parent_path())
+      folders.push_back(entry.path());
+  return folders;
+}
+
+/// Names of the recorded runs of all machines.
+std::vector<std::string> recorded_names(const fs::path& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::path& machine : machine_folders(root))
+    for (const auto& entry : fs::recursive_directory_iterator(machine, error))
+      if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
+  return names;
+}
+
+}  // namespace
 
 fs::path root_or_throw() {
   const fs::path root = source_root();
@@ -24,17 +47,6 @@ fs::path root_or_throw() {
         "klab's own folder, where recorded runs are kept, was not found; set KLAB_ROOT to it");
   return root;
 }
-
-/// Names of the recorded runs of all machines.
-std::vector<std::string> recorded_names(const fs::path& root) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::recursive_directory_iterator(root / "reports" / "recorded", error))
-    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
-  return names;
-}
-
-}  // namespace
 
 Baseline baseline_of(const std::string& name) {
   return baseline_at(root_or_throw().string(), fingerprint(this_machine()), name);
@@ -51,9 +63,8 @@ std::string rows_file_of(const std::string& name) {
   const Baseline own = baseline_of(name);
   if (fs::exists(own.rows_file)) return own.rows_file;
   const fs::path root = root_or_throw();
-  std::error_code error;
-  for (const auto& machine : fs::directory_iterator(root / "reports" / "recorded", error))
-    if (const fs::path other = machine.path() / (name + ".csv"); fs::exists(other)) return other.string();
+  for (const fs::path& machine : machine_folders(root))
+    if (const fs::path other = machine / (name + ".csv"); fs::exists(other)) return other.string();
   const auto names = recorded_names(root);
   throw NotFound(not_found_text("recorded run", name, names) +
                  (names.empty() ? "\nThere are none; klab bench WHAT --baseline NAME makes one." : ""));

@@ -1,6 +1,7 @@
 // Recorded runs by name: reports/recorded/<machine>/<name>.csv.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "harness/cli/change_text.h"
@@ -12,6 +13,9 @@ class App;
 }
 
 namespace klab {
+
+/// source_root(). Throws std::invalid_argument when there is none.
+std::filesystem::path root_or_throw();
 
 /// Where a baseline of this machine is kept. Throws std::invalid_argument for a bad name, and when this program does
 /// not know where klab's folder is.

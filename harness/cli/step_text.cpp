@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "harness/check/failure_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/report/table.h"
 #include "harness/step/diagnose.h"
@@ -51,13 +52,10 @@ std::string wrapped(const std::string& text) {
   return out;
 }
 
-std::string field(const char* name, const std::string& value) {
-  return value.empty() ? "" : indented(fmt::format("{:<9} {}", name, value));
-}
-
-std::string failure_text(const Failure& f) {
-  return field("expected", f.expected) + field("got", f.got) + field("bound", f.bound) +
-         field("inputs", f.inputs) + field("note", f.note);
+std::string fields_text(const Failure& f) {
+  std::string text;
+  for (const auto& [name, value] : failure_fields(f)) text += indented(fmt::format("{:<9} {}", name, value));
+  return text;
 }
 
 std::string times_text(const Answer& a) {
@@ -167,12 +165,12 @@ std::string answer_text(const Step& step, const Answer& a) {
                  fmt::format("yes, in {} cases; the worst error is {:.3f} of its bound", a.cases, a.worst),
                  Ink::green);
   else if (wrong)
-    text += line(2, "right?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
+    text += line(2, "right?", what, Ink::red) + (a.failure ? fields_text(*a.failure) : "");
   else
     text += line(2, "right?", "not known yet: what 3 says comes first", Ink::dim);
   if (wrong && !a.printed.empty()) text += indented("it printed:") + indented(beginning_of(a.printed));
   if (!wrong && !a.safe())
-    text += line(3, "safe?", what, Ink::red) + (a.failure ? failure_text(*a.failure) : "");
+    text += line(3, "safe?", what, Ink::red) + (a.failure ? fields_text(*a.failure) : "");
   if (a.safe()) {
     text += line(3, "safe?", "yes: nothing written that is not its own, the same twice", Ink::green);
     text += speed_text(step, a);

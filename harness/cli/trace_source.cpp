@@ -8,13 +8,6 @@
 namespace klab {
 namespace {
 
-/// By its place in the tree, whatever path the compiler was given.
-std::string place_in_tree(const std::string& file) {
-  for (const char* room : {"kernels/", "tests/", "harness/"})
-    if (const size_t at = file.rfind(room); at != std::string::npos) return file.substr(at);
-  return file;
-}
-
 std::vector<std::string> lines_of(const std::string& file) {
   std::vector<std::string> lines;
   const std::filesystem::path in_tree = source_root() / place_in_tree(file);
@@ -47,12 +40,6 @@ bool worse(const LineCounts* a, const LineCounts* b) {
 }
 
 }  // namespace
-
-std::string kind_of(const LineCounts& l) {
-  std::string kind = l.space == simt::Space::shared ? "shared " : "";
-  kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
-  return kind;
-}
 
 std::vector<const LineCounts*> worst_first(const CountedRun& run) {
   std::vector<const LineCounts*> list;

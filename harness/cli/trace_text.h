@@ -40,8 +40,6 @@ struct SourceView {
 };
 std::vector<SourceView> annotated_source(const CountedRun& run);
 
-/// "load", "store 16 B", "shared load", "atomic", "copy in": what an access is.
-std::string kind_of(const LineCounts& line);
 /// All counted lines, worst first: by what they cost beyond what they must, then by what they cost.
 std::vector<const LineCounts*> worst_first(const CountedRun& run);
 

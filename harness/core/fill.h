@@ -14,10 +14,10 @@ namespace klab {
 ///
 ///              Draw::real                                       Draw::unit
 /// random       standard normal                                  uniform
-/// constant     one value a tensor: all roundings lean one way   one value a tensor: every sample meets the
-/// same cells cancelling   large, signs alternating along every dimension   cell borders, k/2^j denormal
-/// about 1e-39, mixed with ordinary values          0, denormals, the first steps above 0 huge         up to
-/// the lab's `huge`                           0, 1/2 and the last values below 1
+/// constant     one value a tensor: all roundings lean one way   one value a tensor: all samples in the same cells
+/// cancelling   large, signs alternating along every dimension   cell borders, k/2^j
+/// denormal     about 1e-39, mixed with ordinary values          0, denormals, the first steps above 0
+/// huge         up to the lab's `huge`                           0, 1/2 and the last values below 1
 enum class Pattern { random, constant, cancelling, denormal, huge };
 inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::constant, Pattern::cancelling,
                                         Pattern::denormal, Pattern::huge};

@@ -41,6 +41,9 @@ struct LabOp {
   std::vector<BenchShape> bench;
   /// Sizes tried for each dimension; the variants' tiles are added. One list serves all dimensions that have none.
   std::vector<std::vector<int64_t>> check;
+  /// The shape at which the counts of CUDA rungs are recorded (klab counts): small, and with edges that no tile divides.
+  /// Empty: shape_for_counting().
+  std::vector<int64_t> counted = {};
   double check_flops = 5e7;  // shapes that cost more are left out of the check
   Traffic traffic = Traffic::unknown;
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.

@@ -62,6 +62,18 @@ int64_t LineCounts::excess() const {
   return counts.sectors - counts.ideal_sectors + counts.conflicts() + counts.collisions;
 }
 
+std::string kind_of(const LineCounts& l) {
+  std::string kind = l.space == simt::Space::shared ? "shared " : "";
+  kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
+  return kind;
+}
+
+std::string place_in_tree(const std::string& file) {
+  for (const char* room : {"kernels/", "tests/", "harness/"})
+    if (const size_t at = file.rfind(room); at != std::string::npos) return file.substr(at);
+  return file;
+}
+
 CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed) {
   CountedRun run{.variant = variant.id, .shape = {shape.begin(), shape.end()}, .seed = seed};
   if (!variant.host || !simt::load_traced_variants())

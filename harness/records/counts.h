@@ -29,6 +29,12 @@ struct LineCounts {
   int64_t excess() const;
 };
 
+/// "load", "shared store", "atomic", "copy in": what an access is.
+std::string kind_of(const LineCounts& line);
+
+/// A file by its place in the tree, kernels/transpose/cuda/01_naive.cu, whatever path the compiler was given.
+std::string place_in_tree(const std::string& file);
+
 struct CountedRun {
   std::string variant;
   std::vector<int64_t> shape;

@@ -19,6 +19,7 @@
 
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
+#include "harness/records/csv_text.h"
 #include "harness/records/rows.h"
 #include "harness/records/rows_columns.h"
 
@@ -28,15 +29,6 @@ namespace {
 using namespace rows_csv;
 
 constexpr uintmax_t kLargestFile = 64'000'000;  // bytes
-
-std::string quoted(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r' || c == '\0') c = ' ';
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
 
 /// The estimates of a row share rounds and confidence with its time.
 std::optional<Estimate> present(Estimate e, const Row& row) {
@@ -332,7 +324,7 @@ std::string to_csv(const Recording& run) {
                  .over_parent = r.over_parent.value_or(Estimate{}),
                  .over_peer = r.over_peer.value_or(Estimate{}),
                  .of_ceiling = r.of_ceiling.value_or(Estimate{})};
-    for (size_t i = 0; i < kColumns; ++i) text += (i ? "," : "") + quoted(columns()[i].write(l));
+    for (size_t i = 0; i < kColumns; ++i) text += (i ? "," : "") + csv_quoted(columns()[i].write(l));
     text += '\n';
   }
   return text;

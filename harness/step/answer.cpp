@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/check/failure_json.h"
+#include "harness/check/failure_text.h"
 #include "harness/core/source.h"
 #include "harness/step/imports.h"
 #include "harness/step/judge.h"
@@ -74,13 +75,6 @@ Outcome outcome_of(const Failure& f) {
     default:
       return Outcome::wrong;
   }
-}
-
-std::string where_text(const Failure& f) {
-  std::string text = name_of(f.fault);
-  if (!f.tensor.empty()) text += " in " + f.tensor + f.index;
-  if (!f.expected.empty()) text += ": expected " + f.expected + ", got " + f.got;
-  return text;
 }
 
 class Check {
@@ -220,7 +214,7 @@ class Check {
                           : fmt::format("ended the process with exit code {} while {}", ended.code, stage)));
     answer_.printed = words.others;
     if (answer_.failure) {
-      return void(end(outcome_of(*answer_.failure), where_text(*answer_.failure)));
+      return void(end(outcome_of(*answer_.failure), values_text(*answer_.failure)));
     }
     if (answer_.cases == 0) return void(end(Outcome::harness, "nothing was compared: " + skipped_));
     if (!words.others.empty())

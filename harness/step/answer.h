@@ -43,7 +43,7 @@ const char* name_of(Outcome outcome);
 struct Answer {
   Outcome outcome = Outcome::harness;
   std::string text;   // one line about the outcome
-  Compiled compiled;  //
+  Compiled compiled;  // what the compiler said
   int cases = 0;      // compared
   double worst = 0;   // error over bound, of what passed
   std::optional<Failure> failure;

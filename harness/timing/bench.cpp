@@ -11,6 +11,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
+#include "harness/check/failure_text.h"
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceiling_kernels.h"
@@ -52,15 +53,6 @@ std::vector<int64_t> shrunk(const LabOp& op, const std::vector<int64_t>& shape, 
     s = halved;
   }
   return s;
-}
-
-std::string failure_text(const CheckResult& r) {
-  const Failure& f = r.failures.front();
-  std::string text = name_of(f.fault);
-  if (!f.tensor.empty()) text += " in " + f.tensor + f.index;
-  if (!f.expected.empty()) text += ", expected " + f.expected + ", got " + f.got;
-  if (!f.note.empty()) text += ", " + f.note;
-  return text + " (" + f.inputs + ")";
 }
 
 struct Runner {
@@ -185,7 +177,8 @@ class LadderTimer {
     for (size_t i = 0; i < runners_.size(); ++i) {
       if (results[i].cases > 0 && !runners_[i]->series->worst_error)
         runners_[i]->series->worst_error = results[i].worst;
-      if (!results[i].failures.empty()) condemn(*runners_[i], when + failure_text(results[i]));
+      if (!results[i].failures.empty())
+        condemn(*runners_[i], when + failure_text(results[i].failures.front()));
     }
     drop_finished();
   }
@@ -248,7 +241,7 @@ class LadderTimer {
                                 .done = {}});
     for (size_t i = 0; i < on_gpu_.size(); ++i) {
       if (!results.variants[i].failures.empty())
-        entry(on_gpu_[i]->id).wrong = failure_text(results.variants[i]);
+        entry(on_gpu_[i]->id).wrong = failure_text(results.variants[i].failures.front());
       else
         good.push_back(on_gpu_[i]);
     }

@@ -20,6 +20,7 @@ KLAB_LAB({
                           {.name = "512x384x1000", .shape = {512, 384, 1000}},
                           {.name = "skinny, 8 rows", .shape = {8, 2048, 2048}}},
                 .check = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 509}},
+                .counted = {131, 70, 37},
                 .traffic = Traffic::copy,
             },
             {
@@ -29,6 +30,7 @@ KLAB_LAB({
                           {.name = "1024 cubed", .shape = {1024, 1024, 1024}},
                           {.name = "512x384x1000", .shape = {512, 384, 1000}}},
                 .check = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 509}},
+                .counted = {131, 70, 37},
                 .traffic = Traffic::copy,
             }},
 });

@@ -36,6 +36,7 @@ KLAB_LAB({
                 .op = make_op<HashgridFwd>(),
                 .bench = kBench,
                 .check = kCheck,
+                .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
                 .huge = 6e4,  // representable in half precision
             },
@@ -43,6 +44,7 @@ KLAB_LAB({
                 .op = make_op<HashgridBwd>(),
                 .bench = kBench,
                 .check = kCheck,
+                .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
             }},
 });

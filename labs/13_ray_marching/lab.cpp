@@ -25,6 +25,7 @@ KLAB_LAB({
                   {1, 2, 3},
                   {1, 7, 64, 1024},
                   {0, 1, 100, 5000, 100000}},
+        .counted = {65, 16, 2, 64, 1500},
         .traffic = Traffic::copy,
         // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
         // bytes of the grid, which two rungs condense.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "harness/check/failure_text.h"
 #include "harness/check/gradcheck.h"
 #include "tests/mutants/probe_bend/probe_bend.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
@@ -51,9 +52,7 @@ TEST(ReferenceGradient, RightOnesPass) {
     const CheckResult result = reference_of(*find_op(name));
     EXPECT_EQ(result.variant, std::string(name) + ".reference");
     EXPECT_GT(result.cases, 20);
-    for (const Failure& f : result.failures)
-      ADD_FAILURE() << name << " " << f.tensor << f.index << " expected " << f.expected << " got " << f.got
-                    << " bound " << f.bound << " (" << f.inputs << ") " << f.note;
+    for (const Failure& f : result.failures) ADD_FAILURE() << name << " " << failure_text(f);
   }
 }
 

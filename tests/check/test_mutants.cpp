@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/check/check.h"
+#include "harness/check/failure_text.h"
 #include "tests/mutants/mutants.h"
 
 namespace klab {
@@ -22,18 +23,13 @@ CheckResult check_one(const std::string& id) {
   return check(*op, {&variant, 1}).variants.front();
 }
 
-std::string text_of(const Failure& f) {
-  return std::string(name_of(f.fault)) + ": " + f.tensor + f.index + " expected " + f.expected + " got " +
-         f.got + " bound " + f.bound + " (" + f.inputs + ") " + f.note;
-}
-
 class EveryMutant : public testing::TestWithParam<Mutant> {};
 
 TEST_P(EveryMutant, IsCaughtByTheCheckMeantForIt) {
   const CheckResult result = check_one(GetParam().id);
   ASSERT_FALSE(result.failures.empty()) << GetParam().id << " passed " << result.cases << " cases";
   for (const Failure& failure : result.failures)
-    EXPECT_EQ(failure.fault, GetParam().fault) << text_of(failure);
+    EXPECT_EQ(failure.fault, GetParam().fault) << failure_text(failure);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mutants, EveryMutant, testing::ValuesIn(mutants()),
@@ -53,7 +49,7 @@ class EveryRightProbe : public testing::TestWithParam<std::string> {};
 TEST_P(EveryRightProbe, Passes) {
   const CheckResult result = check_one(GetParam());
   EXPECT_GT(result.cases, 0);
-  for (const Failure& failure : result.failures) ADD_FAILURE() << text_of(failure);
+  for (const Failure& failure : result.failures) ADD_FAILURE() << failure_text(failure);
 }
 
 INSTANTIATE_TEST_SUITE_P(Probes, EveryRightProbe, testing::ValuesIn(right_probes()),

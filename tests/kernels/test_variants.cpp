@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/check/check.h"
+#include "harness/check/failure_text.h"
 
 namespace klab {
 namespace {
@@ -22,10 +23,7 @@ TEST_P(EveryVariant, PassesItsCheck) {
   if (results.reference) list.push_back(*results.reference);
   int ran = 0;
   for (const CheckResult& result : list) {
-    for (const Failure& f : result.failures)
-      ADD_FAILURE() << result.variant << ": " << name_of(f.fault) << " " << f.tensor << f.index
-                    << " expected " << f.expected << " got " << f.got << " bound " << f.bound << " ("
-                    << f.inputs << ") " << f.note;
+    for (const Failure& f : result.failures) ADD_FAILURE() << result.variant << ": " << failure_text(f);
     if (!result.skipped.empty()) {
       std::printf("%s: skipped: %s\n", result.variant.c_str(), result.skipped.c_str());
       continue;

@@ -7,6 +7,7 @@
 
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
+#include "harness/check/failure_text.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
 #include "harness/core/select.h"
@@ -40,17 +41,8 @@ Json as_json(const CheckResult& r) {
 }
 
 void print_failure(const Failure& f) {
-  fmt::print("    {}", inked(name_of(f.fault), Ink::red));
-  if (!f.tensor.empty()) fmt::print(" in {}{}", f.tensor, f.index);
-  fmt::print("\n");
-  const auto field = [](const char* name, const std::string& value) {
-    if (!value.empty()) fmt::print("      {:<9} {}\n", name, value);
-  };
-  field("expected", f.expected);
-  field("got", f.got);
-  field("bound", f.bound);
-  field("inputs", f.inputs);
-  field("note", f.note);
+  fmt::print("    {}\n", inked(where_text(f), Ink::red));
+  for (const auto& [name, text] : failure_fields(f)) fmt::print("      {:<9} {}\n", name, text);
 }
 
 /// One line a variant. A share of 1 is an error as large as its bound.
@@ -107,10 +99,7 @@ int run(const Options& o) {
     if (results.reference) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
-      if (!r.failures.empty())
-        failures += fmt::format("  {}: {} in {}{} at {}{}{}\n", r.variant, name_of(r.failures[0].fault),
-                                r.failures[0].tensor, r.failures[0].index, r.failures[0].inputs,
-                                r.failures[0].note.empty() ? "" : ", ", r.failures[0].note);
+      if (!r.failures.empty()) failures += fmt::format("  {}: {}\n", r.variant, failure_text(r.failures[0]));
       if (o.json)
         all.push_back(as_json(r));
       else

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/check/check.h"
+#include "harness/check/failure_text.h"
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
 #include "harness/cli/ladder_text.h"
@@ -47,9 +48,7 @@ std::vector<const Variant*> check_quickly(const LabOp& op, bool tour, Progress& 
       continue;
     }
     failed = true;
-    const Failure& f = r.failures.front();
-    fmt::print("  {}  {}: {} in {}{}, expected {}, got {} ({})\n", r.variant, inked("FAILED", Ink::red),
-               name_of(f.fault), f.tensor, f.index, f.expected, f.got, f.inputs);
+    fmt::print("  {}  {}: {}\n", r.variant, inked("FAILED", Ink::red), failure_text(r.failures.front()));
   }
   const int asked = int(results.size()) - skipped;
   fmt::print("{}\n", inked(fmt::format("{}: {} of {} checks agree with the reference, in {} cases{}",

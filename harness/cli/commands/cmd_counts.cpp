@@ -1,0 +1,176 @@
+// klab counts: the counts of CUDA rungs at one small shape an op, against those recorded in the tree.
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/cli/command.h"
+#include "harness/cli/counts_text.h"
+#include "harness/cli/recorded.h"
+#include "harness/core/build_info.h"
+#include "harness/core/select.h"
+#include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/recorded_counts.h"
+#include "harness/report/table.h"
+
+namespace klab {
+namespace {
+
+struct Options {
+  std::vector<std::string> what;
+  bool check = false, accept = false;
+};
+
+/// The rungs of one op that are asked for, counted now.
+struct Counted {
+  const LabOp* op = nullptr;
+  bool whole = true;  // every CUDA rung of the op
+  std::vector<RungCounts> rungs;
+};
+
+std::vector<Counted> count_all(const std::vector<std::string>& what) {
+  std::vector<Counted> list;
+  Progress progress;
+  for (const Selected& s : select(what, "cuda")) {
+    Counted c{
+        .op = s.op, .whole = s.variants.size() == variants_of(s.op->op.name, "cuda").size(), .rungs = {}};
+    for (const Variant* v : s.variants) {
+      progress.show("counting " + v->id);
+      c.rungs.push_back(count_rung(*s.op, *v));
+    }
+    list.push_back(std::move(c));
+  }
+  return list;
+}
+
+std::string asked(const Options& o) {
+  std::string text;
+  for (const std::string& w : o.what) text += " " + w;
+  return text;
+}
+
+/// Other compilers emit other instructions, so that counts of theirs may differ.
+void say_compiler(const std::set<std::string>& recorded) {
+  for (const std::string& compiler : recorded)
+    if (compiler != build_info().compiler)
+      fmt::print("The recorded counts are of kernels compiled by {}, these of kernels compiled by {}.\n",
+                 compiler, build_info().compiler);
+}
+
+int print(const std::vector<Counted>& all) {
+  for (const Counted& c : all) {
+    std::vector<Row> rows;
+    for (const RungCounts& rung : c.rungs) {
+      Row row{.op = c.op->op.name, .variant = rung.variant, .backend = "cuda", .shape = rung.shape};
+      if (rung.shape.empty())
+        row.skipped = "the host cannot run it";
+      else
+        row.counts = rung.places.front().counts;
+      rows.push_back(std::move(row));
+    }
+    fmt::print("{}", counts_text(rows, "one call"));
+  }
+  if (all.size() != 1 || all[0].rungs.size() != 1) return exit_ok;
+  Table table({{"place"}, {"access"}, {"counts"}});
+  table.indent(2);
+  for (const PlaceCounts& p : all[0].rungs[0].places) {
+    std::string counts;
+    for (const auto& [metric, count] : p.counts)
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, metric);
+    table.add({p.where(), p.access, counts});
+  }
+  fmt::print("\n{}", table.text());
+  return exit_ok;
+}
+
+int check(const Options& o, const std::vector<Counted>& all) {
+  std::vector<CountChange> changes;
+  std::set<std::string> compilers;
+  size_t rungs = 0;
+  for (const Counted& c : all) {
+    const auto recorded = read_counts(counts_file(root_or_throw(), c.op->op.name), c.op->op.name);
+    if (recorded) compilers.insert(recorded->compiler);
+    for (CountChange& change : changes_of(recorded, c.rungs, c.whole)) changes.push_back(std::move(change));
+    rungs += c.rungs.size();
+  }
+  if (changes.empty()) {
+    fmt::print("{} rungs count what is recorded\n", rungs);
+    return exit_ok;
+  }
+  for (const CountChange& change : changes) fmt::print("{}\n", change.text());
+  say_compiler(compilers);
+  fmt::print("{} counts are not as recorded. Where that is wanted: ./klab counts{} --accept\n",
+             changes.size(), asked(o));
+  return exit_failed;
+}
+
+/// What is to stand in the file of an op: of the rungs that were not counted now what stood there.
+OpCounts merged(const Counted& c, const std::optional<OpCounts>& recorded) {
+  OpCounts all{.compiler = build_info().compiler, .rungs = {}};
+  for (const Variant* v : variants_of(c.op->op.name, "cuda")) {
+    const auto now = std::ranges::find(c.rungs, v->id, &RungCounts::variant);
+    if (now != c.rungs.end())
+      all.rungs.push_back(*now);
+    else if (const RungCounts* was = recorded ? recorded->find(v->id) : nullptr; was != nullptr)
+      all.rungs.push_back(*was);
+  }
+  return all;
+}
+
+int accept(const std::vector<Counted>& all) {
+  size_t changed = 0;
+  for (const Counted& c : all) {
+    const std::string& op = c.op->op.name;
+    const auto file = counts_file(root_or_throw(), op);
+    std::optional<OpCounts> recorded;
+    try {
+      recorded = read_counts(file, op);
+    } catch (const RecordedCountsError& e) {
+      if (!c.whole) throw;  // the other rungs' counts would be lost
+      fmt::print("{}\n", e.what());
+    }
+    for (const CountChange& change : changes_of(recorded, c.rungs, true)) {
+      // Of a rung that was not counted now nothing is known.
+      if (!c.whole && std::ranges::find(c.rungs, change.variant, &RungCounts::variant) == c.rungs.end())
+        continue;
+      fmt::print("{}\n", change.text());
+      ++changed;
+    }
+    const std::string text = counts_csv(merged(c, recorded));
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored) && read_text(file) == text) continue;
+    std::filesystem::create_directories(file.parent_path());
+    write_file(file, text);
+    fmt::print("{} {}\n", inked("recorded:", Ink::bold), file.string());
+  }
+  fmt::print("{}\n", changed == 0 ? "No count changed." : fmt::format("{} changes accepted.", changed));
+  return exit_ok;
+}
+
+int run(const Options& o) {
+  const std::vector<Counted> all = count_all(o.what);
+  if (o.accept) return accept(all);
+  return o.check ? check(o, all) : print(all);
+}
+
+KLAB_COMMAND(
+    {.name = "counts",
+     .summary = "Counts of CUDA rungs at a small shape, and whether they are those recorded",
+     .details =
+         "klab counts transpose                    of all CUDA rungs of an op\n"
+         "klab counts transpose.cuda.02_shared_tile    line by line\n"
+         "klab counts --check                      exit code 1 where a count is not the recorded one\n"
+         "klab counts --accept                     records what differs, reports/recorded/counts/OP.csv\n"
+         "The shape is the lab's; the counts do not depend on the machine, but on the compiler.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("what", o->what, "labs, ops, variants (default: all)")->option_text("[WHAT...]");
+       auto* compare = app.add_flag("--check", o->check, "compare with the recorded counts");
+       app.add_flag("--accept", o->accept, "record these counts, and say what changed")->excludes(compare);
+       return [o] { return run(*o); };
+     }});
+
+}  // namespace
+}  // namespace klab
