@@ -59,7 +59,8 @@ grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' kept/plan.json || fail "--plan is no
 
 # A signal asks for an orderly end: saved, evaluated, exit code 130.
 "${train[@]}" --seconds 60 --out stopped >stopped.txt 2>&1 & pid=$!
-sleep 1.5; kill -INT $pid
+for _ in $(seq 200); do [[ -s stopped/metrics.csv ]] && break; sleep 0.1; done
+sleep 0.5; kill -INT $pid
 code=0; wait $pid || code=$?
 [[ $code == 130 ]] || fail "SIGINT gave exit code $code"
 grep -q '^PSNR' stopped.txt || fail "interrupted, and not evaluated"

@@ -254,6 +254,10 @@ int train(RunOptions o, CallTimes& times) {
   const fs::path folder = choose_folder(o, scene.name);
   require_writable(folder, 5 * Model::bytes_of(o.config, scene.cascades));
   fmt::print(words, "output    {}\n", folder.string());
+  // From here on an interruption is an orderly end, while rungs are timed too.
+  stop_requested = false;
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
   const Plan plan = Plan::fixed(wanted, where, calls, times);
   fmt::print(words, "{}", plan.text());
   write_file(folder / "plan.json", to_json_text(plan));
@@ -264,9 +268,6 @@ int train(RunOptions o, CallTimes& times) {
     checkpoint.reset();
     fmt::print(words, "resumed   at step {}, {}\n", trainer.steps_done(), duration_text(before.seconds));
   }
-  stop_requested = false;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   Metrics metrics(folder / "metrics.csv", !o.resume.empty() && fs::exists(folder / "metrics.csv"));
   Progress progress;
   const bool terminal = isatty(fileno(stderr));
