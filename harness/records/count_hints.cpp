@@ -67,8 +67,8 @@ std::string text_of(const LineCounts& l, Waste waste) {
   switch (waste) {
     case Waste::load_sectors:
     case Waste::store_sectors: {
-      std::string text = fmt::format("{:.1f} sectors/request where {:.1f} would do", each(n.sectors),
-                                     each(n.ideal_sectors));
+      std::string text =
+          fmt::format("{:.1f} sectors/request where {:.1f} would do", each(n.sectors), each(n.ideal_sectors));
       if (l.stride != 0 && l.stride != int64_t(l.width))
         text += fmt::format("; neighboring lanes are {} bytes apart", l.stride < 0 ? -l.stride : l.stride);
       return text;

@@ -51,7 +51,8 @@ ProgressBook book_from(const Json& j) {
   };
   book.last = present(j.value("last", ""));
   for (const auto& [id, record] : j.at("steps").items())
-    if (present(id) == id || !j.at("steps").contains(present(id))) book.steps[present(id)] = record_from(record);
+    if (present(id) == id || !j.at("steps").contains(present(id)))
+      book.steps[present(id)] = record_from(record);
   return book;
 }
 

@@ -99,8 +99,7 @@ TEST(Hints, NameTheWasteAndTheRungThatMendsIt) {
   const auto hints = hints_of(op, naive);
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_EQ(hints[0].waste, Waste::store_sectors);
-  EXPECT_EQ(hints[0].text,
-            "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart");
+  EXPECT_EQ(hints[0].text, "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart");
   EXPECT_EQ(hints[0].rung, "transpose.cuda.02_shared_tile");
   const auto next = hints_of(op, counted("transpose.cuda.02_shared_tile", {256, 256}));
   ASSERT_EQ(next.size(), 1U);

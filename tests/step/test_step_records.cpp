@@ -97,9 +97,9 @@ TEST(StepProgress, FormerNamesOfRungsBecomePresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   const ScratchFolder folder;
-  write(folder.path() / "progress.json",
-        R"({"klab_progress":1,"last":")" + renamed->was.back() + R"(","steps":{")" + renamed->was.back() +
-            R"(":{"done":true}}})");
+  write(folder.path() / "progress.json", R"({"klab_progress":1,"last":")" + renamed->was.back() +
+                                             R"(","steps":{")" + renamed->was.back() +
+                                             R"(":{"done":true}}})");
   const ProgressBook book = read_progress(folder.path());
   EXPECT_TRUE(book.steps.at(renamed->id).done);
   EXPECT_EQ(book.last, renamed->id);
