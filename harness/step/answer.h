@@ -24,16 +24,16 @@ enum class Outcome {
   no_variant,        // does not register what it should
   wrong,             // values or gradients
   out_of_bounds,     // wrote or read where it must not
-  changes_inputs,    //
+  changes_inputs,    // wrote to what it was given to read
   stale_results,     // keeps results from call to call
   nondeterministic,  // two runs differ
   unsafe,            // another finding of the CUDA executor
   throws,            // an exception
-  prints,            //
+  prints,            // on standard output or error
   exits,             // ends the process
   crashes,           // by a signal
   loops,             // does not come to an end
-  too_much_memory,   //
+  too_much_memory,   // more than it is allowed
   no_faster,         // the step asks for speed
   undecided,         // speed could not be told
   harness,           // klab itself could not do it

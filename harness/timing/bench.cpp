@@ -42,17 +42,8 @@ class ThreadScope {
 /// Work in arbitrary units: what time is assumed to be proportional to.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
 
-/// The largest legal shape of at most that much work, made by halving the largest dimension again and again;
-/// the shape itself when it is small enough or when no smaller one is legal.
 std::vector<int64_t> shrunk(const LabOp& op, const std::vector<int64_t>& shape, double work) {
-  std::vector<int64_t> s = shape;
-  while (work_of(op.op.cost(s)) > work) {
-    auto halved = s;
-    *std::max_element(halved.begin(), halved.end()) /= 2;
-    if (halved == s || !op.op.valid(halved) || !(work_of(op.op.cost(halved)) > 0)) return s;
-    s = halved;
-  }
-  return s;
+  return shrunk(op.op, shape, work, [&](ShapeView s) { return work_of(op.op.cost(s)); });
 }
 
 struct Runner {

@@ -23,7 +23,9 @@ const fs::path root = KLAB_SOURCE_DIR;
 
 /// Files over this many lines need a reason here.
 constexpr size_t longest_file = 400;
-const std::map<std::string, std::string> long_files = {};
+const std::map<std::string, std::string> long_files = {
+    {"harness/timing/ceiling_kernels.cpp",
+     "one short loop for each ceiling, all compiled for each instruction set"}};
 
 std::vector<std::string> files_under(std::initializer_list<const char*> rooms,
                                      const std::set<std::string>& endings) {

@@ -197,7 +197,10 @@ void print_ladder(const Selected& s, int width, bool branches) {
     const std::string reason = why_not(s, *v);
     if (paper().terminal && reason.empty()) text = cut(text, paper().width - width - 6);
     fmt::print("  {}{:<{}}  {}\n", v->branch() ? "└ " : "  ", v->id, width,
-               reason.empty() ? text : inked("not here: " + reason, Ink::yellow));
+               reason.empty() ? text
+                              : inked("not here: " + reason +
+                                          (v->branch() ? "; a branch: " + v->when.because : std::string()),
+                                      Ink::yellow));
   }
   if (hidden > 0)
     fmt::print("    {}\n", inked(fmt::format("and {} that {} at another size: klab list {} --all",

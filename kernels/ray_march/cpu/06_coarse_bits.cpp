@@ -56,7 +56,7 @@ void march_all(const March::Args<float>& x, const int32_t* words, const uint8_t*
     for (int64_t k = 0; path.first + float(k) * step < path.span.leave; k += kLanes) {
       const float middle = path.first + (float(k) + 0.5F * float(kLanes - 1)) * step;
       if (far_from_everything(near_occupied, int32_t(s.grid / kBlock), path, middle)) continue;
-      if (!ask(x, grid, path, on_lattice(path.first, step, lattice_index(k, 1)), t_out, count)) break;
+      if (!is_occupied(x, grid, path, on_lattice(path.first, step, lattice_index(k, 1)), t_out, count)) break;
     }
     return std::min(count, s.max_samples);
   });

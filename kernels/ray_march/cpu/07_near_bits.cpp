@@ -151,7 +151,7 @@ HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, c
     hn::StoreU(hn::Set(di, 1 << 30), di, listed + n);  // far behind any end, where a vector has lanes left
     for (int64_t i = 0; i < n && count < most; i += kLanes / part) {
       const auto index = hn::Add(hn::TableLookupLanes(hn::LoadU(di, listed + i), of_lane), offset);
-      ask(x, grid, path, on_lattice(path.first, step, index), t_out, count);
+      is_occupied(x, grid, path, on_lattice(path.first, step, index), t_out, count);
     }
   } while (more && count < most);
   return std::min(count, most);
