@@ -1,7 +1,7 @@
 // softmax_xent_bwd.cuda.01_warp_per_row: one warp per row, three loops.
 //
 // CHANGE    the naive loops of the gradient with 32 lanes per row: maximum, sum, gradient, each reads the row.
-// EXPECT    3c/32 load requests and c/32 store requests a row, of 4 sectors each where the row begins on 32
+// EXPECT    3c/32 load requests and c/32 store requests a row, of 4 sectors/request where the row begins on 32
 //           bytes, up to 5 elsewhere. Rows of a thousand come from L1 or L2 the second and third time: within
 //           half of the copy bandwidth.
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.

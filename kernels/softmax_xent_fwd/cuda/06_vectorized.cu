@@ -3,7 +3,7 @@
 // CHANGE    a lane loads four neighbors at once, takes their maximum first and scales its sum once for the
 //           four. The logits before the first boundary of 16 bytes and behind the last, at most three each,
 //           are taken singly.
-// EXPECT    a quarter of the requests, 16 sectors each, and four times the bytes in flight a warp, which is
+// EXPECT    a quarter of the requests, 16 sectors/request, and four times the bytes in flight per warp, which is
 //           what few warps lack: at least 1.5 times for 128 rows of a vocabulary, little at a thousand
 //           classes.
 // NUMERICS  as the parent; four exponentials are added before they join the sum.

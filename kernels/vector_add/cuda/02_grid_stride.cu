@@ -1,7 +1,7 @@
 // vector_add.cuda.02_grid_stride: as many blocks as the GPU holds, each strides over the array.
 //
 // CHANGE    the grid fits the GPU once; every thread takes elements a whole grid apart until none are left.
-// EXPECT    no block is launched and retired for only 256 additions: a few percent for large n. Sectors a request
+// EXPECT    no block is launched and retired for only 256 additions: a few percent for large n. Sectors/request
 //           stay 4, because the lanes of a warp still stand side by side.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     nothing.
