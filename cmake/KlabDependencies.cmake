@@ -13,6 +13,7 @@ klab_need(libcli11-dev CLI11)
 klab_need(libfmt-dev fmt)
 klab_need(nlohmann-json3-dev nlohmann_json)
 klab_need(libhwy-dev hwy)
+klab_need(libssl-dev OpenSSL COMPONENTS Crypto)
 klab_need(libpng-dev PNG)
 klab_need(libjpeg-dev JPEG)
 find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser)
@@ -59,7 +60,7 @@ add_library(klab_harness_dependencies INTERFACE)
 target_include_directories(klab_harness_dependencies SYSTEM INTERFACE ${FCCP_INCLUDE_DIR} ${BOOST_CONTEXT_INCLUDE_DIR}
                            ${LIBDW_INCLUDE_DIR})
 target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark CLI11::CLI11 fmt::fmt
-                      nlohmann_json::nlohmann_json OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
+                      nlohmann_json::nlohmann_json OpenSSL::Crypto OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
                       ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${CMAKE_DL_LIBS})
 
 # Labs read and write images.

@@ -1,13 +1,14 @@
 #include "harness/report/training.h"
 
+#include <csv.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 namespace klab {
@@ -15,41 +16,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream in(line);
-  for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
-  return cells;
-}
+using MetricsReader = io::CSVReader<3, io::trim_chars<>, io::no_quote_escape<','>>;
 
-size_t column_of(const std::vector<std::string>& header, const char* name, const fs::path& file) {
-  const auto at = std::find(header.begin(), header.end(), name);
-  if (at == header.end())
-    throw std::runtime_error(fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), name));
-  return size_t(at - header.begin());
+/// Of the columns that are drawn; the others of the file may be any.
+constexpr std::array<const char*, 3> kColumns = {"seconds", "loss", "psnr_batch"};
+
+/// "inf" and "nan" are numbers, too: a diverged run says so.
+double number_in(const std::string& text, const char* column, const fs::path& file, unsigned line) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    throw std::runtime_error(
+        fmt::format("{}:{}: column '{}' holds '{}', not a number", file.string(), line, column, text));
+  return value;
 }
 
 void read_metrics(TrainingRun& run, const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line))
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0)
     throw std::runtime_error(
         fmt::format("{}: is not there or empty; name the folder of a klab train run", file.string()));
-  const auto header = cells_of(line);
-  const size_t seconds = column_of(header, "seconds", file), loss = column_of(header, "loss", file),
-               psnr = column_of(header, "psnr_batch", file);
   std::vector<std::array<double, 3>> points;
-  for (int number = 2; std::getline(in, line); ++number) {
-    const auto cells = cells_of(line);
-    std::array<double, 3> point{};
-    for (size_t i = 0; const size_t column : {seconds, loss, psnr}) {
-      const std::string text = column < cells.size() ? cells[column] : "";
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), point[i++]);
-      if (error != std::errc() || end != text.data() + text.size())
-        throw std::runtime_error(fmt::format("{}:{}: column '{}' holds '{}', not a number", file.string(),
-                                             number, header[column], text));
+  try {
+    MetricsReader reader(file.string());
+    reader.read_header(io::ignore_extra_column, kColumns[0], kColumns[1], kColumns[2]);
+    std::array<std::string, 3> cells;
+    while (reader.read_row(cells[0], cells[1], cells[2])) {
+      std::array<double, 3> point{};
+      for (size_t i = 0; i < cells.size(); ++i)
+        point[i] = number_in(cells[i], kColumns[i], file, reader.get_file_line());
+      if (std::isfinite(point[1]) && std::isfinite(point[2])) points.push_back(point);
     }
-    if (std::isfinite(point[1]) && std::isfinite(point[2])) points.push_back(point);
+  } catch (const io::error::missing_column_in_header& e) {
+    throw std::runtime_error(
+        fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), e.column_name));
+  } catch (const io::error::base& e) {
+    throw std::runtime_error(e.what());  // names file and line
   }
   // A curve of a few hundred points shows all there is to see.
   const size_t step = std::max<size_t>(1, points.size() / 250);
