@@ -24,7 +24,7 @@ klab_headers(registrar harness/core/registrar.h harness/step/work.h DEPENDS klab
 # What kernels of every project may take, and what CUDA kernels see when they are compiled for the host.
 klab_headers(common_headers kernels/common)
 klab_headers(cuda_rooms harness/simt DEPENDS klab_registrar klab_common_headers)
-if(NOT KLAB_ASAN)
+if(KLAB_CUDA_ON_HOST)
   foreach(traced "" _traced)
     add_library(klab_headers_cuda${traced} OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
     target_link_libraries(klab_headers_cuda${traced} PRIVATE klab_cuda_rooms)

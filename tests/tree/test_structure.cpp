@@ -24,7 +24,6 @@ const fs::path root = KLAB_SOURCE_DIR;
 /// Files over this many lines need a reason here.
 constexpr size_t longest_file = 400;
 const std::map<std::string, std::string> long_files = {
-    {"tests/records/test_rows.cpp", "one fixture: every way in which a file of rows can be broken"},
     {"tests/tree/test_structure.cpp", "one rule of the tree a test, over the same few helpers"},
     {"harness/timing/ceiling_kernels.cpp",
      "one short loop for each ceiling, all compiled for each instruction set"}};
