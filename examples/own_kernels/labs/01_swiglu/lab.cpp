@@ -11,7 +11,8 @@ LabOp lab_op(Op op) {
           .bench = {{.name = "in L2", .shape = {1 << 14}, .cache = Cache::hot},
                     {.name = "a million", .shape = {1 << 20}, .cache = Cache::hot, .tour = true}},
           .check = {{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1000, 4099, 100003}},
-          .limit = "copy",
+          .counted = {1000},
+          .traffic = Traffic::copy,
           .huge = 1e12};
 }
 
