@@ -246,8 +246,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
   if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
-    std::ranges::stable_partition(shapes,
-                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+    std::stable_partition(shapes.begin(), shapes.end(),
+                          [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
   const auto stop = [&] { return options.stop && options.stop(); };
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
