@@ -118,9 +118,8 @@ function(klab_cuda_host_flags target traced)
                                            -Wno-pedantic -fno-plt -g1)
   if(traced)
     target_compile_definitions(${target} PRIVATE KLAB_SIMT_TRACED=1)
-    # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (thread jumping does, so
-    # do unswitching and splitting of loops) or merged with another. Blocks of code stay in the order of the source:
-    # where lanes of a warp meet again is found by it (harness/simt/replay.h).
+    # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps,
+    # unswitching and splitting loops, laying out blocks anew all do) or merged with another.
     target_compile_options(${target} PRIVATE -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1
       --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops
       -fno-thread-jumps -fno-unswitch-loops -fno-split-loops -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks

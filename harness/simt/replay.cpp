@@ -3,137 +3,143 @@
 #include <algorithm>
 
 namespace klab::simt {
+namespace {
 
-void Path::enter(uintptr_t block, unsigned depth, uint32_t turn, const LoopEnds& ends) {
-  levels_.resize(depth);
-  Level& l = levels_.back();
-  l.turn = turn;
-  if (turn > 0) return;  // back from a call
-  const bool jumps_back = l.block != 0 && block <= l.block;
-  l.block = block;
-  while (!l.loops.empty() && (block < l.loops.back().first || block > l.loops.back().last))
-    l.loops.pop_back();
-  if (!jumps_back) return;
-  while (!l.loops.empty() && l.loops.back().first > block) l.loops.pop_back();
-  if (l.loops.empty() || l.loops.back().first != block) {
-    const auto end = ends.find(block);
-    l.loops.push_back({block, end != ends.end() ? end->second : block, 0});
-  }
-  ++l.loops.back().turn;
+/// Calls f with the number of each lane in the mask.
+template <class F>
+void each_lane(uint32_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(unsigned(__builtin_ctz(mask)));
 }
 
-int Path::order(const Level& a, const Level& b) {
-  size_t k = 0;
-  for (; k < a.loops.size() && k < b.loops.size() && a.loops[k].first == b.loops[k].first; ++k)
-    if (a.loops[k].turn != b.loops[k].turn) return a.loops[k].turn < b.loops[k].turn ? -1 : 1;
-  // Who is inside of a loop and has not jumped back in it is in its first turn.
-  const auto inside = [](uintptr_t block, const Loop& loop) {
-    return block >= loop.first && block <= loop.last;
-  };
-  if (k < a.loops.size() && inside(b.block, a.loops[k])) return 1;
-  if (k < b.loops.size() && inside(a.block, b.loops[k])) return -1;
-  if (a.block != b.block) return a.block < b.block ? -1 : 1;
-  if (a.turn != b.turn) return a.turn < b.turn ? -1 : 1;
-  return 0;
-}
-
-int Path::order(const Path& other) const {
-  for (size_t k = 0; k < levels_.size() && k < other.levels_.size(); ++k)
-    if (const int o = order(levels_[k], other.levels_[k]); o != 0) return o;
-  // In a call that the other has not made yet.
-  return levels_.size() == other.levels_.size() ? 0 : levels_.size() < other.levels_.size() ? -1 : 1;
-}
+}  // namespace
 
 uint32_t WarpLog::with_more(uint32_t lanes) const {
   uint32_t mask = 0;
-  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const auto i = unsigned(__builtin_ctz(rest));
-    mask |= uint32_t(has_more(i)) << i;
-  }
+  each_lane(lanes, [&](unsigned i) { mask |= uint32_t(has_more(i)) << i; });
   return mask;
 }
 
-WarpLog::Group* WarpLog::first_group() {
-  Group* first = nullptr;
-  int order = 0;
-  for (Group& g : groups_) {
-    if (first != nullptr) order = g.path.order(first->path);
-    if (first == nullptr || order < 0 || (order == 0 && !g.begins && first->begins)) first = &g;
-  }
-  return first;
-}
-
-bool WarpLog::run_block(Group& group, uint32_t going_on, const Account& account) {
+/// The group's accesses in its block. False where a lane that goes on has logged no further.
+bool WarpLog::run_block(Group& group, const Run& run) {
   uintptr_t address[32];
   for (;;) {
-    if ((group.lanes & going_on & ~with_more(group.lanes)) != 0) return false;
+    if ((group.lanes & run.going_on & ~with_more(group.lanes)) != 0) return false;
     uint32_t together = 0;
     uint16_t site = 0;
     uint32_t bytes = 0;
-    for (uint32_t rest = group.lanes; rest != 0; rest &= rest - 1) {
-      const auto i = unsigned(__builtin_ctz(rest));
-      if (!has_more(i) || next(i).site == kBlock) continue;
+    each_lane(group.lanes, [&](unsigned i) {
+      if (!has_more(i) || next(i).site == kPlace) return;
       const Entry& e = next(i);
       if (together == 0) {
         site = e.site;
         bytes = e.bytes;
       }
       // One instruction is two sites where it reads shared memory for one lane and global memory for another.
-      if (e.site != site || e.bytes != bytes) continue;
+      if (e.site != site || e.bytes != bytes) return;
       together |= 1u << i;
       address[i] = e.address;
-    }
+    });
     if (together == 0) return true;
-    for (uint32_t rest = together; rest != 0; rest &= rest - 1) ++next_[unsigned(__builtin_ctz(rest))];
-    group.begins = false;
-    account(site, bytes, together, address);
+    each_lane(together, [&](unsigned i) { ++next_[i]; });
+    run.account(site, bytes, together, address);
   }
 }
 
-void WarpLog::join(Group group) {
-  for (Group& g : groups_)
-    if (g.begins == group.begins && g.path.order(group.path) == 0) {
-      g.lanes |= group.lanes;
-      return;
-    }
-  groups_.push_back(std::move(group));
+void WarpLog::enter(Group& group, const Place& place) {
+  group.calls.resize(place.depth);
+  group.calls.back() = place;
 }
 
-void WarpLog::part(Group group, const LoopEnds& ends) {
+void WarpLog::arrive(Group& group) {
+  if (group.until.block == 0) return;
+  each_lane(with_more(group.lanes), [&](unsigned i) {
+    const Place to = next(i).place();
+    if (to == group.until) {
+      group.parent->lanes |= 1u << i;
+      group.lanes &= ~(1u << i);
+    } else if (to.depth < group.until.depth) {
+      // Out of the function in which the others meet: on its own until an outer meeting.
+      Group* out = group.parent;
+      while (out->parent != nullptr && to.depth < out->until.depth) out = out->parent;
+      const Place until = out->parts.front()->until.depth <= to.depth ? out->parts.front()->until : Place{};
+      auto alone = std::make_unique<Group>(Group{1u << i, group.calls, until, out, {}});
+      group.lanes &= ~(1u << i);
+      for (auto& p : out->parts)
+        if (p->parts.empty() && p->calls == alone->calls && p->until == alone->until && p.get() != &group &&
+            p->lanes != 0 && with_more(p->lanes) == p->lanes &&
+            next(unsigned(__builtin_ctz(p->lanes))).place() == to) {
+          p->lanes |= alone->lanes;
+          return;
+        }
+      out->parts.push_back(std::move(alone));
+    }
+  });
+}
+
+void WarpLog::part(Group& group, const std::vector<uint32_t>& ways, const Run& run) {
+  Place until;
+  if (!group.calls.empty()) {
+    const auto depth = uint16_t(group.calls.size());
+    const uintptr_t meeting = run.flow.meets_behind(group.calls.back().block);
+    if (meeting == Flow::kEnd && depth > 1)
+      until = {group.calls[depth - 2].block, group.calls[depth - 2].turn + 1, uint16_t(depth - 1)};
+    else if (meeting != Flow::kEnd && meeting != Flow::kNowhere)
+      until = {meeting, 0, depth};
+  }
+  // Who parts again on the way to the same meeting becomes one more part of the parent's.
+  const bool beside = group.parent != nullptr && until == group.until;
+  Group& of = beside ? *group.parent : group;
+  group.lanes = beside ? ways[0] : 0;
+  for (size_t k = beside ? 1 : 0; k < ways.size(); ++k)
+    of.parts.push_back(std::make_unique<Group>(Group{ways[k], group.calls, until, &of, {}}));
+}
+
+bool WarpLog::move_on(Group& group, const Run& run) {
   const uint32_t more = with_more(group.lanes);
-  // Lanes that wait or have ended stay where they are.
-  if (const uint32_t rest = group.lanes & ~more; rest != 0) join({rest, group.begins, group.path});
+  if (more == 0) return false;
+  std::vector<uint32_t> ways;
+  // Lanes that wait for others have no next place yet.
+  if (const uint32_t waiting = group.lanes & ~more; waiting != 0) ways.push_back(waiting);
+  const Place first = next(unsigned(__builtin_ctz(more))).place();
+  uint32_t same = 0;
+  each_lane(more, [&](unsigned i) { same |= uint32_t(next(i).place() == first) << i; });
+  if (same == group.lanes) {
+    each_lane(same, [&](unsigned i) { ++next_[i]; });
+    enter(group, first);
+    return true;
+  }
   for (uint32_t left = more; left != 0;) {
-    const Entry to = next(unsigned(__builtin_ctz(left)));
-    Group parted{.lanes = 0, .begins = true, .path = {}};
-    for (uint32_t rest = left; rest != 0; rest &= rest - 1) {
-      const auto i = unsigned(__builtin_ctz(rest));
-      const Entry& e = next(i);
-      if (e.address != to.address || e.depth != to.depth || e.bytes != to.bytes) continue;
-      parted.lanes |= 1u << i;
-      ++next_[i];
-    }
-    left &= ~parted.lanes;
-    parted.path = left == 0 ? std::move(group.path) : group.path;
-    parted.path.enter(to.address, to.depth, to.bytes, ends);
-    join(std::move(parted));
+    const Place to = next(unsigned(__builtin_ctz(left))).place();
+    uint32_t way = 0;
+    each_lane(left, [&](unsigned i) { way |= uint32_t(next(i).place() == to) << i; });
+    ways.push_back(way);
+    left &= ~way;
+  }
+  part(group, ways, run);
+  return true;
+}
+
+/// True when all parts have come together, or ended.
+bool WarpLog::wait_for_parts(Group& group, const Run& run) {
+  for (size_t k = 0; k < group.parts.size(); ++k) go(*group.parts[k], run);  // parts may be added meanwhile
+  std::erase_if(group.parts, [](const auto& p) { return p->lanes == 0 && p->parts.empty(); });
+  return group.parts.empty();
+}
+
+void WarpLog::go(Group& group, const Run& run) {
+  for (;;) {
+    if (!group.parts.empty() && !wait_for_parts(group, run)) return;
+    group.lanes &= ~(run.ended & ~with_more(group.lanes));
+    if (group.lanes == 0 || !run_block(group, run)) return;
+    group.lanes &= ~(run.ended & ~with_more(group.lanes));
+    arrive(group);
+    if (group.lanes == 0 || !move_on(group, run)) return;
   }
 }
 
-void WarpLog::replay(uint32_t going_on, const LoopEnds& ends, const Account& account) {
-  std::vector<Group> parked;  // of lanes that wait or have ended: nothing of theirs is left
-  for (;;) {
-    Group* const first = first_group();
-    if (first == nullptr || !run_block(*first, going_on, account)) break;
-    Group group = std::move(*first);
-    *first = std::move(groups_.back());
-    groups_.pop_back();
-    if (with_more(group.lanes) == 0)
-      parked.push_back(std::move(group));
-    else
-      part(std::move(group), ends);
-  }
-  for (Group& g : parked) join(std::move(g));
+void WarpLog::replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account) {
+  if (all_ == nullptr) all_ = std::make_unique<Group>(Group{~0u, {}, {}, nullptr, {}});
+  go(*all_, {going_on, ended, flow, account});
   drop_read();
 }
 
@@ -148,7 +154,7 @@ void WarpLog::drop_read() {
 void WarpLog::forget() {
   for (auto& log : logs_) log.clear();
   next_ = {};
-  groups_.assign(1, {.lanes = ~0u, .begins = true, .path = {}});
+  all_.reset();
 }
 
 }  // namespace klab::simt

@@ -71,6 +71,7 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   barriers_ = 0;
   doubt_.p = nullptr;
   counting_ = session.options().counts;
+  flow_ = {};
 }
 
 void Trace::launch_ended() {
@@ -132,9 +133,8 @@ void Trace::step(const void* pc) {
 
 void Trace::log_place() {
   Lane& lane = *executor_->lane;
-  if (lane.frames.empty()) return;
   WarpLog& log = logs_[lane.warp];
-  log.entered(lane.lane, lane.frames.back().block, unsigned(lane.frames.size()), lane.frames.back().turn);
+  log.entered(lane.lane, {lane.frames.back().block, lane.frames.back().turn, uint16_t(lane.frames.size())});
   if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
 }
 
@@ -144,10 +144,7 @@ void Trace::block_entered(const void* pc) {
   Lane& lane = *executor_->lane;
   if (lane.frames.empty()) lane.frames.emplace_back();
   const auto block = reinterpret_cast<uintptr_t>(pc);
-  if (const uintptr_t from = lane.frames.back().block; block <= from) {
-    uintptr_t& end = loop_ends_[block];
-    end = std::max(end, from);
-  }
+  if (lane.frames.back().block != 0) flow_.follows(lane.frames.back().block, block);
   lane.frames.back() = {block, 0};
   log_place();
 }
@@ -159,8 +156,9 @@ void Trace::function_entered() {
 void Trace::function_left() {
   auto& frames = executor_->lane->frames;
   if (!counting_ || frames.empty()) return;
+  flow_.follows(frames.back().block, Flow::kEnd);
   frames.pop_back();
-  if (frames.empty()) return;
+  if (frames.empty() || frames.back().block == 0) return;
   ++frames.back().turn;
   log_place();
 }

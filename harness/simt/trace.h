@@ -95,7 +95,7 @@ class Trace {
   std::vector<SharedVariable> variables_;  // static ones that the kernel may use, by offset; empty: not known
   std::vector<uint16_t> variable_of_;      // word of static shared memory -> 1 + index in variables_
   std::vector<WarpLog> logs_;              // of each warp
-  LoopEnds loop_ends_;
+  Flow flow_;                              // of the kernel
   bool counting_ = false;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;

@@ -107,7 +107,7 @@ void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr
 void Trace::replay(unsigned warp, uint32_t going_on) {
   settle();
   if (!counting_) return;
-  logs_[warp].replay(going_on, loop_ends_,
+  logs_[warp].replay(going_on, executor_->ended(warp), flow_,
                      [this](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
                        account(site, bytes, mask, address);
                      });

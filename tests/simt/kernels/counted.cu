@@ -55,6 +55,26 @@ __global__ void search(const int* keys, const int* wanted, int* at, int n) {
   at[threadIdx.x] = low;  // COUNTS requests=1 lanes=32
 }
 
+// A loop with ways that leave its body early. In turn k the lanes with a nonzero x[4·lane + k] count: 8 a turn, side by
+// side in turn 0 and 32 bytes apart in turn 1; none in turn 2.
+__global__ void some_of_a_loop(const float* x, int* steps, float* y) {
+  const int i = int(threadIdx.x) * 4;
+  float v[4], sum[4] = {};
+  for (int k = 0; k < 4; ++k) v[k] = x[i + k];
+  for (int k = 0; k < 4; ++k) {
+    bool live = false;
+    for (int e = 0; e < 1; ++e) live = live || v[k + e] != 0;
+    int step = 0;
+    if (live && i >= 0)
+      step = ++steps[k * 256 + i / 4 * (k == 1 ? 8 : 1)];  // COUNTS requests=6 lanes=80 sectors=24
+    if (!live) continue;
+    for (int e = 0; e < 1; ++e) sum[k + e] = expm1f(float(step));
+  }
+  if (sum[0] + sum[1] + sum[3] != 0)
+    for (int k = 0; k < 4; ++k)
+      if (sum[k] != 0) y[i + k] = sum[k];
+}
+
 // A function that is not inlined, called from two places: lanes of one call stay together.
 __attribute__((noinline)) float called(const float* x, int i) {
   float sum = 0;
@@ -83,6 +103,16 @@ KLAB_RUN(search) {
   cuda::upload(keys.as<int>(), host, sizeof host);
   cuda::upload(wanted.as<int>(), asked, sizeof asked);
   cuda::launch(search, 1, 32, 0, keys.as<int>(), wanted.as<int>(), at.as<int>(), 127);
+}
+
+KLAB_RUN(some_of_a_loop) {
+  const cuda::Scratch x(128 * 4), steps(1024 * 4), y(128 * 4);
+  float host[128] = {};
+  for (int i = 0; i < 8; ++i) host[4 * i] = host[4 * (3 * i + 1) + 1] = 1;
+  for (int i = 8; i < 32; ++i) host[4 * i + 3] = 1;
+  cuda::upload(x.as<float>(), host, sizeof host);
+  cuda::fill_zero(steps.as<int>(), 1024 * 4);
+  cuda::launch(some_of_a_loop, 1, 32, 0, x.as<float>(), steps.as<int>(), y.as<float>());
 }
 
 KLAB_RUN(calls) {
