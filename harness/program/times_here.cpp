@@ -1,4 +1,4 @@
-#include "labs/radiance/run/times_here.h"
+#include "harness/program/times_here.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "labs/radiance/field/plan.h"
+#include "harness/program/plan.h"
 
 #include <fmt/format.h>
 
@@ -32,8 +32,8 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
   // Also for a CUDA rung on a machine with a GPU: the arrays of a training run stay in the host's memory.
   if (v.backend != "cpu")
     return fmt::format(
-        "{} is written for {}, and trainer, renderer and image fit run on the processor only; take a rung of "
-        "{}.cpu (`klab list {}`)",
+        "{} is written for {}, and programs made of ops run on the processor only; take a rung of {}.cpu "
+        "(`klab list {}`)",
         v.id, v.backend == "cuda" ? "CUDA" : v.backend, v.op, v.op);
   const LabOp& op = *find_op(v.op);
   for (const PlannedCall& c : calls) {
@@ -54,9 +54,24 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
   }
   return "";
 }
-// The op that does the work of four in one, and these.
-constexpr const char* kFused = "composite_loss_bwd";
-constexpr const char* kFusedParts[] = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"};
+
+std::vector<PlannedProgram>& programs() {
+  static std::vector<PlannedProgram> list;
+  return list;
+}
+
+/// The registered program that makes these calls; else one that is made of their ops and nothing else.
+PlannedProgram program_of(std::span<const PlannedCall> calls) {
+  const auto of = [](const PlannedProgram& p, const std::string& op) {
+    return std::ranges::find(p.ops, op) != p.ops.end();
+  };
+  for (const PlannedProgram& p : programs())
+    if (std::ranges::all_of(calls, [&](const PlannedCall& c) { return of(p, c.op); })) return p;
+  PlannedProgram own = {.name = "this program", .ops = {}, .fused = "", .parts = {}};
+  for (const PlannedCall& c : calls)
+    if (!of(own, c.op)) own.ops.push_back(c.op);
+  return own;
+}
 
 const Variant& naive(const std::string& op) {
   for (const Variant* v : variants_of(op, "cpu"))
@@ -83,17 +98,18 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls) {
 /// Every op of the program that is fixed, checked; the first of the message is what plan it is.
 std::map<std::string, const Variant*> resolve(const VariantIds& variants, const std::string& where,
                                               std::span<const PlannedCall> calls) {
+  const PlannedProgram program = program_of(calls);
   std::map<std::string, const Variant*> chosen;
   std::vector<std::string> problems;
   for (const auto& [op, id] : variants) {
-    if (op == kFused && id.empty()) continue;  // not to be called
+    if (op == program.fused && id.empty()) continue;  // not to be called
     std::vector<PlannedCall> of_op;
     for (const PlannedCall& c : calls)
       if (c.op == op) of_op.push_back(c);
-    if (of_op.empty() && std::ranges::find(plan_ops(), op) == plan_ops().end()) {
-      problems.push_back(fmt::format("{}\n  the ops of the trainer are {}",
-                                     not_found_text("op of the trainer", op, plan_ops()),
-                                     fmt::join(plan_ops(), ", ")));
+    if (of_op.empty() && std::ranges::find(program.ops, op) == program.ops.end()) {
+      problems.push_back(fmt::format("{}\n  the ops of {} are {}",
+                                     not_found_text("op of " + program.name, op, program.ops), program.name,
+                                     fmt::join(program.ops, ", ")));
       continue;
     }
     const Variant* v = find_variant(id);
@@ -118,21 +134,21 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
   return chosen;
 }
 
-/// Whether the op that does four in one is to be called in their place: where it is named; else not where one of the four
+/// Whether the op that does several in one is to be called in their place: where it is named; else not where one of them
 /// is, whose rung somebody wants to see run; else where it takes less time than they do, as far as times are known.
-bool takes_fused(const Plan& plan, const VariantIds& variants) {
-  if (const auto at = variants.find(kFused); at != variants.end()) return !at->second.empty();
+bool takes_fused(const PlannedProgram& program, const Plan& plan, const VariantIds& variants) {
+  if (const auto at = variants.find(program.fused); at != variants.end()) return !at->second.empty();
   double parts = 0;
-  for (const char* op : kFusedParts) {
+  for (const std::string& op : program.parts) {
     if (variants.contains(op)) return false;
     const double seconds = plan.at(op).seconds;
     if (seconds <= 0) return true;
     parts += seconds;
   }
-  return plan.at(kFused).seconds < parts;
+  return plan.at(program.fused).seconds < parts;
 }
 
-VariantIds read_plan(const std::string& file) {
+VariantIds read_plan(const std::string& file, const PlannedProgram& program) {
   std::ifstream in(file);
   if (!in)
     throw std::runtime_error(
@@ -147,7 +163,7 @@ VariantIds read_plan(const std::string& file) {
     throw std::runtime_error(fmt::format("plan {}: must be an object {{\"op\": \"variant id\"}}", file));
   VariantIds ids;
   for (const auto& [op, value] : document.items()) {
-    if (op == kFused && value.is_null()) {
+    if (op == program.fused && value.is_null()) {
       ids[op] = "";
       continue;
     }
@@ -161,21 +177,17 @@ VariantIds read_plan(const std::string& file) {
 
 }  // namespace
 
-const std::vector<std::string>& plan_ops() {
-  static const std::vector<std::string> ops = {
-      "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-      "composite_bwd", "composite_loss_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
-      // Of losses that a config may ask for.
-      "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
-  return ops;
+PlannedProgramRegistrar::PlannedProgramRegistrar(PlannedProgram program) {
+  programs().push_back(std::move(program));
 }
 
 VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls) {
-  if (name != "best" && name != "naive") return read_plan(name);
+  const PlannedProgram program = program_of(calls);
+  if (name != "best" && name != "naive") return read_plan(name, program);
   VariantIds ids;
   if (name == "naive")
     for (const PlannedCall& c : calls)
-      if (c.op != kFused) ids[c.op] = naive(c.op).id;
+      if (c.op != program.fused) ids[c.op] = naive(c.op).id;
   return ids;
 }
 
@@ -190,7 +202,9 @@ Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, Ca
 Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
                  CallTimes& times) {
   const auto chosen = resolve(variants, where, calls);
+  const PlannedProgram program = program_of(calls);
   Plan plan;
+  plan.order_ = program.ops;
   for (const auto& group : by_op(calls)) {
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
@@ -200,7 +214,8 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
       plan.choices_[op] = {fastest.variant, fastest.why, fastest.seconds};
     }
   }
-  if (plan.contains(kFused) && !takes_fused(plan, variants)) plan.choices_.erase(kFused);
+  if (plan.contains(program.fused) && !takes_fused(program, plan, variants))
+    plan.choices_.erase(program.fused);
   return plan;
 }
 
@@ -218,7 +233,7 @@ VariantIds Plan::ids() const {
 
 std::string Plan::text() const {
   std::vector<std::string> order;
-  for (const std::string& op : plan_ops())
+  for (const std::string& op : order_)
     if (contains(op)) order.push_back(op);
   for (const auto& [op, choice] : choices_)
     if (std::ranges::find(order, op) == order.end()) order.push_back(op);

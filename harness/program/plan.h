@@ -7,14 +7,22 @@
 #include <vector>
 
 #include "harness/core/call.h"
-#include "labs/radiance/field/call_times.h"
+#include "harness/program/call_times.h"
 
 namespace klab {
 
-/// The operations that trainer, renderer and image fit are made of, in the order of a training step. composite_loss_bwd is
-/// there in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where the config's losses allow it (see
-/// Losses::fused).
-const std::vector<std::string>& plan_ops();
+/// A program that is made of ops: what plans of it may name. One that registers itself is known by the ops of its calls.
+struct PlannedProgram {
+  std::string name;                // "the trainer"
+  std::vector<std::string> ops;    // in the order of a step, those included that only some settings call
+  std::string fused;               // does the work of `parts` in one call; empty: there is none
+  std::vector<std::string> parts;  // in whose place `fused` may be called
+};
+
+class PlannedProgramRegistrar {
+ public:
+  explicit PlannedProgramRegistrar(PlannedProgram program);
+};
 
 /// A call that a program is going to make. `size` is what is printed of it.
 template <class Contract>
@@ -36,9 +44,9 @@ class Plan {
   /// The plan for these calls. "best": the fastest variant of each op at the shapes of its calls, among the deterministic
   /// ones in single precision that klab wrote for the processor; half and bfloat16 rungs change the result and are
   /// taken by name only. "naive": the first rung of each. Else a JSON file {"op": "variant id", ...}, in which ops that
-  /// are not named take their fastest rung. composite_loss_bwd is in the plan where it takes less time than the four ops in
-  /// whose place it is called; the naive plan has none, nor has a file that says null for it, or that names one of the four
-  /// and not itself.
+  /// are not named take their fastest rung. The program's fused op is in the plan where it takes less time than the ops
+  /// in whose place it is called; the naive plan has none, nor has a file that says null for it, or that names one of the
+  /// others and not itself.
   /// Throws std::runtime_error for a file, op or variant that does not exist, and for a variant that cannot do these calls:
   /// of another op, for another device, not supported at a shape, or in need of a tensor that is not given. The message
   /// says why, and what to do instead.
@@ -71,6 +79,7 @@ class Plan {
   std::string text() const;
 
  private:
+  std::vector<std::string> order_;  // in which text() lists the ops
   std::map<std::string, Choice> choices_;
 };
 

@@ -1,4 +1,4 @@
-#include "labs/radiance/field/memory.h"
+#include "harness/program/memory.h"
 
 #include <sys/mman.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/lab.h"
-#include "labs/radiance/field/plan.h"
+#include "harness/program/plan.h"
 
 namespace klab {
 

@@ -1,7 +1,7 @@
 // Times of rungs for the commands: rows that are recorded of this machine, the user's cache, and a measurement for the rest.
 #pragma once
 
-#include "labs/radiance/field/call_times.h"
+#include "harness/program/call_times.h"
 
 namespace klab {
 

@@ -1,4 +1,4 @@
-// Named float tensors on disk, in the safetensors format: any Python user can open them.
+// Named tensors on disk, in the safetensors format: any Python user can open them.
 //
 // Layout (https://github.com/huggingface/safetensors): 8 bytes little-endian length of a JSON header, the
 // header
@@ -17,7 +17,7 @@ namespace klab {
 
 struct TensorView {
   std::string name;
-  std::string dtype;  // "F32" | "I32" | "U8"
+  std::string dtype;  // "F64" "F32" "F16" "BF16" "I64" "I32" "U32" "I8" "U8"
   std::vector<int64_t> shape;
   const void* data;
 };
@@ -35,6 +35,9 @@ class TensorFile {
   explicit TensorFile(const std::filesystem::path& file);
 
   const std::string& metadata(const std::string& key) const;
+  bool has_metadata(const std::string& key) const { return metadata_.contains(key); }
+  /// All of them, by name. Their data live as long as this.
+  std::vector<TensorView> tensors() const;
   /// Copies a tensor out; dtype and shape must be the given ones.
   void read(const std::string& name, const std::string& dtype, const std::vector<int64_t>& shape,
             void* into) const;

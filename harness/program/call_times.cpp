@@ -1,4 +1,4 @@
-#include "labs/radiance/field/call_times.h"
+#include "harness/program/call_times.h"
 
 #include <fmt/format.h>
 #include <omp.h>
