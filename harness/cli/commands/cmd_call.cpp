@@ -135,9 +135,9 @@ std::vector<int64_t> shape_of_tensors(const LabOp& op, const Options& o,
   return shape;
 }
 
-/// Throws for a tensor that is missing, not asked for, of another type or of another shape.
-void require_tensors(const Variant& variant, const std::vector<TensorSpec>& specs, const std::string& shape,
-                     const std::string& file, const std::map<std::string, TensorView>& given) {
+/// Throws for a tensor that the op does not take, and for one that is missing.
+void require_names(const Variant& variant, const std::vector<TensorSpec>& specs, const std::string& file,
+                   const std::map<std::string, TensorView>& given) {
   std::vector<std::string> names;
   for (const TensorSpec& s : specs)
     if (is_given(s)) names.push_back(s.name);
@@ -152,14 +152,20 @@ void require_tensors(const Variant& variant, const std::vector<TensorSpec>& spec
                                               name, variant.op, takes));
   }
   for (const TensorSpec& s : specs) {
-    const auto at = given.find(s.name);
     const bool needed = !s.optional || std::ranges::find(variant.needs, s.name) != variant.needs.end();
-    if (!is_given(s) || (at == given.end() && !needed)) continue;
-    if (at == given.end())
-      throw std::invalid_argument(
-          fmt::format("{}: has no tensor \"{}\" ({} [{}]{}); {}", file, s.name, dtype_of(s.element),
-                      fmt::join(s.dims, ","),
-                      s.role == Role::accumulate ? ", added to: zeros to begin with" : "", takes));
+    if (!is_given(s) || !needed || given.contains(s.name)) continue;
+    throw std::invalid_argument(
+        fmt::format("{}: has no tensor \"{}\"; {}, as {}{}", file, s.name, takes, dtype_of(s.element),
+                    s.role == Role::accumulate ? "; it is added to: begin with zeros" : ""));
+  }
+}
+
+/// Throws for a tensor of another type or of another shape.
+void require_tensors(const Variant& variant, const std::vector<TensorSpec>& specs, const std::string& shape,
+                     const std::string& file, const std::map<std::string, TensorView>& given) {
+  for (const TensorSpec& s : specs) {
+    const auto at = given.find(s.name);
+    if (at == given.end()) continue;
     const TensorView& v = at->second;
     if (v.dtype != dtype_of(s.element))
       throw std::invalid_argument(fmt::format("{}: tensor \"{}\" is {}; {} takes {}: convert it", file,
@@ -182,6 +188,7 @@ int run(const Options& o) {
   const TensorFile file(o.in);
   std::map<std::string, TensorView> given;
   for (const TensorView& v : file.tensors()) given[v.name] = v;
+  require_names(*variant, op.op.tensors(check_shapes(op, {}, 1).front()), o.in, given);
   const std::vector<int64_t> shape = shape_of_tensors(op, o, given);
   const std::string words = shape_text(op.op, shape);
   const std::vector<TensorSpec> specs = op.op.tensors(shape);
