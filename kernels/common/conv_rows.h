@@ -86,6 +86,8 @@ struct JoinedRows {
     std::fill_n(to, begin, 0.0F);
     if (stride_x == 1)
       std::copy_n(from + first, count, to + begin);
+    else if (stride_x == 2)  // a constant that the compiler makes shuffles of
+      for (int64_t j = 0; j < count; ++j) to[begin + j] = from[first + j * 2];
     else
       for (int64_t j = 0; j < count; ++j) to[begin + j] = from[first + j * stride_x];
     std::fill_n(to + begin + count, pitch - begin - count, 0.0F);
@@ -97,10 +99,8 @@ struct Pieces {
   int64_t size, count;
   int64_t unit;  // pieces begin at multiples of it
 
-  static Pieces of(int64_t size, int64_t largest) { return {size, (size + largest - 1) / largest, 1}; }
-  /// Pieces of whole vectors but the last.
-  static Pieces of_vectors(int64_t size, int64_t largest, int64_t lanes) {
-    return {size, (size + largest - 1) / largest, lanes};
+  static Pieces of(int64_t size, int64_t largest, int64_t unit) {
+    return {size, (size + largest - 1) / largest, unit};
   }
   int64_t begin(int64_t piece) const {
     const int64_t units = (size + unit - 1) / unit;

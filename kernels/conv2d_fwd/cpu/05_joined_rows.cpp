@@ -1,8 +1,8 @@
 // conv2d_fwd.cpu.05_joined_rows: a picture is one long row.
 //
 // CHANGE    tiles no longer end with a row of the picture: they run along the joined rows, and what falls between two rows is
-//           computed and thrown away. Heights and widths of tiles are evened out, so that no last tile is nearly empty, and
-//           panels of weights are taken in blocks that stay in L2.
+//           computed and thrown away. Their widths are evened out, so that no last one is nearly empty; panels of weights are
+//           taken in blocks that stay in L2; a picture without padding and stride is read where it lies.
 // EXPECT    of a row of 57 one output is thrown away; the parent filled 64 lanes for 56. At least 1.08 times at 56x56, more at
 //           small pictures, where the parent's vectors are mostly empty.
 // NUMERICS  as the parent.
@@ -37,30 +37,40 @@ using tiles::kRows;
 
 constexpr int64_t kBlockWeights = 48 * 1024;  // floats, 192 KB: a fifth or so of L2
 
-/// A group's weights: panels of all their taps, one after the other, as even in height as can be.
-struct Weights {
-  Pieces panels;
-  int64_t depth;
-  const float* packed;
-
-  void pack(const float* from, float* to) const {
-    for (int64_t p = 0; p < panels.count; ++p) {
-      const int64_t k = panels.begin(p), height = panels.begin(p + 1) - k;
-      sgemm::transpose_panels(from + k * depth, depth, height, depth, height, to + k * depth);
-    }
+/// A group's weights [k, depth] as panels of kRows channels, the last as high as it must be.
+void pack_weights(const float* from, int64_t k, int64_t depth, float* to) {
+  for (int64_t i = 0; i < k; i += kRows) {
+    const int64_t height = std::min(kRows, k - i);
+    sgemm::transpose_panels(from + i * depth, depth, height, depth, height, to + i * depth);
   }
+}
+
+/// What all tiles of a layer share.
+struct Layer {
+  JoinedRows rows;
+  std::vector<int64_t> shifts;
+  Pieces columns;  // of the joined outputs
+
+  explicit Layer(const Conv2dShape& s)
+      : rows(s),
+        shifts(conv::shifts_of(s, rows, rows.channel)),
+        columns(Pieces::of(rows.outputs(), tiles::kVectors * tiles::lanes(), tiles::lanes())) {}
+  int64_t depth() const { return int64_t(shifts.size()); }
+  /// Output channels whose weights are one block.
+  int64_t block() const { return std::max<int64_t>(1, kBlockWeights / (kRows * depth() + 1)) * kRows; }
 };
 
-/// Outputs [t, t + wide·lanes) of channels of the panels [first, last).
-void tile_column(const Weights& weights, int64_t first, int64_t last, const JoinedRows& rows,
-                 const int64_t* shifts, const float* packed, int64_t t, int64_t count, const float* bias,
-                 float* y) {
+/// One piece of the joined outputs of channels [begin, end). picture: input of the group; y: its output.
+void piece(const Layer& layer, int64_t which, int64_t begin, int64_t end, const float* picture,
+           const float* weights, const float* bias, float* y) {
   HWY_ALIGN float out[kRows * tiles::kMaxColumns];
+  const JoinedRows& rows = layer.rows;
+  const int64_t t = layer.columns.begin(which), count = layer.columns.begin(which + 1) - t;
   const int64_t wide = (count + tiles::lanes() - 1) / tiles::lanes(), plane = rows.oh * rows.ow;
-  for (int64_t p = first; p < last; ++p) {
-    const int64_t k = weights.panels.begin(p), height = weights.panels.begin(p + 1) - k;
-    tiles::tile(height, wide, weights.depth, weights.packed + k * weights.depth, shifts, packed + t, bias + k,
-                out);
+  for (int64_t k = begin; k < end; k += kRows) {
+    const int64_t height = std::min(kRows, end - k);
+    tiles::tile(height, wide, layer.depth(), weights + k * layer.depth(), layer.shifts.data(), picture + t,
+                bias + k, out);
     for (int64_t r = 0; r < height; ++r)
       rows.each_piece(t, count, [&](int64_t from, int64_t to, int64_t length) {
         std::copy_n(out + r * tiles::kMaxColumns + from, length, y + (k + r) * plane + to);
@@ -68,30 +78,32 @@ void tile_column(const Weights& weights, int64_t first, int64_t last, const Join
   }
 }
 
+/// Whether tiles may read the picture where it lies: no padding, no stride, and no vector that reaches beyond x.
+bool in_place(const Layer& layer, const Conv2dShape& s, int64_t image, int64_t g) {
+  const bool last = image + 1 == s.n && g + 1 == s.groups;
+  return layer.rows.is_plain() && (!last || layer.rows.outputs() % tiles::lanes() == 0);
+}
+
 void convolve(const Conv2dFwd::Args<float>& x) {
   static thread_local Scratch picture, panels;
   const Conv2dShape& s = x.shape;
-  if (s.n * s.k == 0) return;
-  const JoinedRows rows(s);
-  const std::vector<int64_t> shifts = conv::shifts_of(s, rows, rows.channel);
-  const auto depth = int64_t(shifts.size());
-  const int64_t beyond = tiles::kMaxColumns;
-  float* packed = picture.floats(s.c * rows.channel + beyond);
-  std::fill_n(packed + s.c * rows.channel, beyond, 0.0F);
-  float* packed_weights = panels.floats(s.k * depth);
-  const Weights weights{Pieces::of(s.k, kRows), depth, packed_weights};
-  const Pieces columns = Pieces::of_vectors(rows.outputs(), tiles::kVectors * tiles::lanes(), tiles::lanes());
-  const int64_t block = std::max<int64_t>(1, kBlockWeights / std::max<int64_t>(1, kRows * depth));
+  const Layer layer(s);
+  const int64_t channel = layer.rows.channel, beyond = tiles::kMaxColumns;
+  float* packed = picture.floats(s.c * channel + beyond);
+  std::fill_n(packed + s.c * channel, beyond, 0.0F);
+  float* weights = panels.floats(s.k * layer.depth());
   for (int64_t g = 0; g < s.groups; ++g) {
-    weights.pack(x.w + g * s.k * depth, packed_weights);
+    pack_weights(x.w + g * s.k * layer.depth(), s.k, layer.depth(), weights);
     for (int64_t image = 0; image < s.n; ++image) {
-      for (int64_t c = 0; c < s.c; ++c)
-        rows.pack(x.x + s.x_at(image, g * s.c + c, 0, 0), packed + c * rows.channel);
-      float* y = x.y + s.y_at(image, g * s.k, 0, 0);
-      for (int64_t first = 0; first < weights.panels.count; first += block)
-        for (int64_t q = 0; q < columns.count; ++q)
-          tile_column(weights, first, std::min(first + block, weights.panels.count), rows, shifts.data(),
-                      packed, columns.begin(q), columns.begin(q + 1) - columns.begin(q), x.b + g * s.k, y);
+      const float* from = x.x + s.x_at(image, g * s.c, 0, 0);
+      if (!in_place(layer, s, image, g)) {
+        for (int64_t c = 0; c < s.c; ++c) layer.rows.pack(from + c * s.h * s.w, packed + c * channel);
+        from = packed;
+      }
+      for (int64_t k = 0; k < s.k; k += layer.block())
+        for (int64_t which = 0; which < layer.columns.count; ++which)
+          piece(layer, which, k, std::min(s.k, k + layer.block()), from, weights, x.b + g * s.k,
+                x.y + s.y_at(image, g * s.k, 0, 0));
     }
   }
 }
