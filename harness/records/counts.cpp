@@ -49,8 +49,9 @@ std::vector<LineCounts> by_line(const simt::Profile& profile) {
     const simt::SourceLine at = simt::source_of(s.pc);
     LineCounts& l = lines[{at.file, at.line, s.space, s.write, s.atomic, s.async, s.width}];
     if (l.counts.requests == 0)
-      l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}};
-    l.counts.add(s.counts);
+      l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}, false};
+    l.counts.add(s.merged() ? s.as_merged() : s.counts);
+    l.merged = l.merged || s.merged();
   }
   std::vector<LineCounts> list;
   for (auto& [key, line] : lines) list.push_back(std::move(line));

@@ -25,6 +25,7 @@ struct LineCounts {
   unsigned width = 0;  // bytes per lane
   int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
   simt::Counts counts;
+  bool merged = false;  // atomics that a compiler for GPUs gives to one lane of a warp: counted as that
   /// Sectors and wavefronts that a better order of the same accesses would save.
   int64_t excess() const;
 };

@@ -66,6 +66,9 @@ uint32_t reduce(Reduce how, bool is_signed, unsigned mask, uint32_t value, const
                 int line);
 
 enum class Atomic { add, max, min, exchange, bit_and, bit_or, bit_xor, compare };
+/// Added to an Atomic whose operand the compiler knows: where all lanes of a warp come to one address with it, a compiler
+/// for GPUs has one lane do it for all.
+inline constexpr int kConstantOperand = 16;
 /// Old value. `compare` exchanges when the old value is `expected`.
 uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected);
 uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected);

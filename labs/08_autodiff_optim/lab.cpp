@@ -1,16 +1,35 @@
 // Lab 08: sizes at which the optimizer's step is checked and timed.
 #include "harness/core/lab.h"
+#include "reference/activation_bwd/activation_bwd.h"
+#include "reference/activation_fwd/activation_fwd.h"
 #include "reference/adam/adam.h"
+#include "reference/bias_add_bwd/bias_add_bwd.h"
+#include "reference/bias_add_fwd/bias_add_fwd.h"
 
 namespace klab {
 namespace {
 
+// What stands between the matrix products of a network.
+const std::vector<BenchShape> kBiases = {
+    {.name = "behind a matrix product", .shape = {8192, 1024, 1}, .cache = Cache::cold, .tour = true},
+    {.name = "images 28², 64 channels", .shape = {32, 64, 784}, .cache = Cache::cold}};
+const std::vector<std::vector<int64_t>> kBiasSizes = {
+    {0, 1, 2, 3, 8, 33, 257}, {0, 1, 2, 3, 7, 10, 16, 17, 33, 64, 100, 1025}, {1, 2, 4, 9, 16, 49, 100, 784}};
+const std::vector<BenchShape> kActivations = {
+    {.name = "gelu", .shape = {1 << 23, activation::gelu}, .cache = Cache::cold, .tour = true},
+    {.name = "relu", .shape = {1 << 23, activation::relu}, .cache = Cache::cold},
+    {.name = "tanh in L2", .shape = {1 << 16, activation::tanh}, .cache = Cache::hot}};
+const std::vector<std::vector<int64_t>> kActivationSizes = {
+    {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 4099, 40000}, {0, 1, 2, 3, 4, 5}};
+
 KLAB_LAB({
     .title = "Adam: a step of the optimizer, dense and sparse",
     .question = "How fast can millions of parameters take one step when most of them have no gradient?",
-    .ops = {{
-        .op = make_op<Adam>(),
-        .bench = {{.name = "hash table, dense, pairs",
+    .ops =
+        {{
+             .op = make_op<Adam>(),
+             .bench =
+                 {{.name = "hash table, dense, pairs",
                    .shape = {1 << 23, 2, 0},
                    .cache = Cache::cold,
                    .tour = true},
@@ -18,12 +37,32 @@ KLAB_LAB({
                   {.name = "hash table, 99 % zero, pairs", .shape = {1 << 23, 2, 99}, .cache = Cache::cold},
                   {.name = "in L3, dense, pairs", .shape = {1 << 20, 2, 0}, .cache = Cache::hot},
                   {.name = "matrix in L2", .shape = {8192, 8192, 0}, .cache = Cache::hot}},
-        .check = {{0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 1000, 4099, 40000},
-                  {1, 2, 3, 4, 5, 8, 16, 32, 100, 20000},
-                  {0, 50, 90, 100}},
-        .counted = {4099, 2, 50},
-        .traffic = Traffic::update,
-    }},
+             .check = {{0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 1000, 4099, 40000},
+                       {1, 2, 3, 4, 5, 8, 16, 32, 100, 20000},
+                       {0, 50, 90, 100}},
+             .counted = {4099, 2, 50},
+             .traffic = Traffic::update,
+         },
+         {.op = make_op<BiasAddFwd>(),
+          .bench = kBiases,
+          .check = kBiasSizes,
+          .counted = {3, 33, 121},
+          .traffic = Traffic::copy},
+         {.op = make_op<BiasAddBwd>(),
+          .bench = kBiases,
+          .check = kBiasSizes,
+          .counted = {3, 33, 121},
+          .traffic = Traffic::read},
+         {.op = make_op<ActivationFwd>(),
+          .bench = kActivations,
+          .check = kActivationSizes,
+          .counted = {4099, activation::gelu},
+          .traffic = Traffic::copy},
+         {.op = make_op<ActivationBwd>(),
+          .bench = kActivations,
+          .check = kActivationSizes,
+          .counted = {4099, activation::gelu},
+          .traffic = Traffic::copy}},
 });
 
 }  // namespace

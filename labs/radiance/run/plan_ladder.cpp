@@ -8,9 +8,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "harness/program/times_here.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
-#include "labs/radiance/run/times_here.h"
+#include "labs/radiance/field/plan_ops.h"
 
 namespace klab {
 namespace {

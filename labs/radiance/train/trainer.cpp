@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
