@@ -146,9 +146,8 @@ std::multiset<std::string> own_lines(const fs::path& file) {
 }
 
 /// One rung is one idea: what is new in its file against the parent's fits a page. Lines that were moved are not new. What
-/// the host cannot run is no step, so it may be longer.
+/// the host cannot run is no step, so it may be longer; so may a branch, which nobody climbs over.
 TEST(Ladders, ARungHasAtMostAHundredNewLines) {
-  constexpr size_t most = 100;
   int measured = 0;
   for (const Variant& v : variants()) {
     const LabOp* op = find_op(v.op);
@@ -159,6 +158,7 @@ TEST(Ladders, ARungHasAtMostAHundredNewLines) {
     std::vector<std::string> fresh;
     std::ranges::set_difference(own, before, std::back_inserter(fresh));
     ++measured;
+    const size_t most = v.branch() ? 140 : 100;
     EXPECT_LE(fresh.size(), most) << v.id << " has more new lines against " << v.parent
                                   << " than a lesson has: a rung in between, or shorter code";
   }
