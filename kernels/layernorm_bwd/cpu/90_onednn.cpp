@@ -34,28 +34,32 @@ void run(const LayernormBwd::Args<float>& x) {
   static thread_local dnnl::stream stream(engine);
   const memory::desc rows({n, c}, memory::data_type::f32, memory::format_tag::ab);
   const memory::desc statistics({n}, memory::data_type::f32, memory::format_tag::a);
-  const memory::desc parameters({c}, memory::data_type::f32, memory::format_tag::a);
-  const auto both = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const auto both = dnnl::normalization_flags::use_scale_shift;
+  const memory::desc pairs({2, c}, memory::data_type::f32, memory::format_tag::nc);
   const dnnl::layer_normalization_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, rows, statistics, 0.0F, both}, engine);
   const dnnl::layer_normalization_backward::primitive_desc how(
       {dnnl::prop_kind::backward, rows, rows, statistics, 0.0F, both}, engine, forward);
+  static thread_local std::vector<float> pair;
+  pair.resize(size_t(4 * c));  // scale and shift, and the gradients of both
+  std::copy_n(x.gamma, c, pair.data());
   static thread_local std::vector<float> variance;  // memory only: nothing in it outlives a call
   variance.resize(size_t(n));
   for (int64_t i = 0; i < n; ++i) variance[size_t(i)] = 1 / (x.rstd[i] * x.rstd[i]);
   const auto at = [](const memory::desc& d, const float* p) {
     return memory(d, engine, const_cast<float*>(p));
   };
-  dnnl::layer_normalization_backward(how).execute(stream,
-                                                  {{DNNL_ARG_SRC, at(rows, x.x)},
-                                                   {DNNL_ARG_SCALE, at(parameters, x.gamma)},
-                                                   {DNNL_ARG_MEAN, at(statistics, x.mean)},
-                                                   {DNNL_ARG_VARIANCE, at(statistics, variance.data())},
-                                                   {DNNL_ARG_DIFF_DST, at(rows, x.d_y)},
-                                                   {DNNL_ARG_DIFF_SRC, at(rows, x.d_x)},
-                                                   {DNNL_ARG_DIFF_SCALE, at(parameters, x.d_gamma)},
-                                                   {DNNL_ARG_DIFF_SHIFT, at(parameters, x.d_beta)}});
+  dnnl::layer_normalization_backward(how).execute(
+      stream, {{DNNL_ARG_SRC, at(rows, x.x)},
+               {DNNL_ARG_SCALE_SHIFT, at(pairs, pair.data())},
+               {DNNL_ARG_MEAN, at(statistics, x.mean)},
+               {DNNL_ARG_VARIANCE, at(statistics, variance.data())},
+               {DNNL_ARG_DIFF_DST, at(rows, x.d_y)},
+               {DNNL_ARG_DIFF_SRC, at(rows, x.d_x)},
+               {DNNL_ARG_DIFF_SCALE_SHIFT, at(pairs, pair.data() + 2 * c)}});
   stream.wait();
+  std::copy_n(pair.data() + 2 * c, c, x.d_gamma);
+  std::copy_n(pair.data() + 3 * c, c, x.d_beta);
 }
 
 std::string supported(const LayernormBwd::Shape&, const Host&) { return {}; }
