@@ -51,6 +51,8 @@ struct LabOp {
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
   /// the same units. The check of CUDA on the host goes by it.
   double (*busiest)(ShapeView shape) = nullptr;
+  /// Dimensions that are no sizes but parameters: a stride, a layout. Only what `check` lists is tried there, no tiles.
+  std::vector<std::string> parameters = {};
 };
 
 /// What somebody says one idea brings. The report puts beside it what two rungs that differ by it show here.

@@ -17,6 +17,7 @@ const std::vector<BenchShape> kConvolutions = {
     {.name = "3x3 stride 2, 128 to 256, 28x28", .shape = {1, 1, 128, 256, 28, 28, 3, 3, 2, 2, 1, 1, 1, 1, 0}},
     {.name = "5x5, 1 to 32, 28x28, 64 images", .shape = {64, 1, 1, 32, 28, 28, 5, 5, 1, 1, 2, 2, 1, 1, 0}},
     {.name = "depthwise 3x3, 64, 112x112", .shape = {1, 64, 1, 1, 112, 112, 3, 3, 1, 1, 1, 1, 1, 1, 0}},
+    {.name = "3x3, 256 to 256, 28x28", .shape = {1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0}},
     {.name = "channels last, 3x3, 64 to 64, 56x56",
      .shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 1}},
 };
@@ -38,6 +39,9 @@ const std::vector<std::vector<int64_t>> kConvolutionChecks = {
     {1, 2, 3},                           // dilation_x
     {0, 1},                              // nhwc
 };
+
+const std::vector<std::string> kConvolutionParameters = {
+    "groups", "r", "s", "stride_y", "stride_x", "pad_y", "pad_x", "dilation_y", "dilation_x", "nhwc"};
 
 // Small, with a window over every edge, two groups, and nothing that a tile divides.
 const std::vector<int64_t> kConvolutionCounted = {2, 2, 5, 19, 13, 21, 3, 3, 1, 1, 1, 1, 1, 1, 0};
@@ -66,6 +70,9 @@ const std::vector<std::vector<int64_t>> kPoolChecks = {
     {0, 1},                                    // nhwc
 };
 
+const std::vector<std::string> kPoolParameters = {"r",     "s",     "stride_y", "stride_x",
+                                                  "pad_y", "pad_x", "kind",     "nhwc"};
+
 const std::vector<int64_t> kPoolCounted = {2, 3, 21, 37, 3, 3, 2, 2, 1, 1, 0, 0};
 
 KLAB_LAB({
@@ -76,22 +83,26 @@ KLAB_LAB({
              .bench = kConvolutions,
              .check = kConvolutionChecks,
              .counted = kConvolutionCounted,
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .parameters = kConvolutionParameters},
             {.op = make_op<Conv2dBwd>(),
              .bench = kConvolutions,
              .check = kConvolutionChecks,
              .counted = kConvolutionCounted,
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .parameters = kConvolutionParameters},
             {.op = make_op<PoolFwd>(),
              .bench = kPools,
              .check = kPoolChecks,
              .counted = kPoolCounted,
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .parameters = kPoolParameters},
             {.op = make_op<PoolBwd>(),
              .bench = kPools,
              .check = kPoolChecks,
              .counted = kPoolCounted,
-             .traffic = Traffic::copy}},
+             .traffic = Traffic::copy,
+             .parameters = kPoolParameters}},
 });
 
 }  // namespace
