@@ -16,6 +16,7 @@ klab_need(libhwy-dev hwy)
 klab_need(libssl-dev OpenSSL COMPONENTS Crypto)
 klab_need(libpng-dev PNG)
 klab_need(libjpeg-dev JPEG)
+klab_need(zlib1g-dev ZLIB)
 find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser)
 if(NOT FCCP_INCLUDE_DIR)
   message(FATAL_ERROR "klab needs fast-cpp-csv-parser: sudo apt-get install libfccp-dev")
@@ -68,6 +69,6 @@ target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark C
                       nlohmann_json::nlohmann_json OpenSSL::Crypto OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
                       ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${MD4C_LIBRARY} ${CMAKE_DL_LIBS})
 
-# Labs read and write images.
+# Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
-target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG)
+target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)
