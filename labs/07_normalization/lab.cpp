@@ -99,7 +99,7 @@ KLAB_LAB({
             {.op = make_op<BatchnormInference>(),
              .bench = kImages,
              .check = kImageSizes,
-             .counted = {3, 33, 121},
+             .counted = {3, 33, 196},
              .traffic = Traffic::copy,
              .busiest = block_per_run},
             {.op = make_op<BatchnormBwd>(),

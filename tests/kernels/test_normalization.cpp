@@ -27,13 +27,16 @@ std::vector<float> draw(int64_t n, float mean, float deviation, uint64_t seed) {
   for (float& v : x) v = normal(random);
   return x;
 }
+std::vector<float> filled(int64_t n, float value = 0) {
+  return std::vector<float>(static_cast<size_t>(n), value);
+}
 double mean_of(const float* x, int64_t n) { return std::accumulate(x, x + n, 0.0) / double(n); }
 
 /// The known answers for philox4x32 of ten rounds that Random123 (Salmon et al.) publishes: counter, key, result.
 struct Known {
-  philox::Counter counter;
-  philox::Key key;
-  philox::Counter words;
+  dropout::Counter counter;
+  dropout::Key key;
+  dropout::Counter words;
 };
 constexpr Known kKnown[] = {
     {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
@@ -47,9 +50,9 @@ constexpr Known kKnown[] = {
 
 TEST(Philox, GivesThePublishedWords) {
   for (const Known& k : kKnown) {
-    EXPECT_EQ(philox::random_words(k.counter, k.key), k.words);
+    EXPECT_EQ(dropout::random_words(k.counter, k.key), k.words);
     const uint64_t block = k.counter[0] | uint64_t{k.counter[1]} << 32;
-    const PhiloxWords words = klab::philox(block, k.key.data(), k.counter.data() + 2);
+    const PhiloxWords words = philox(block, k.key.data(), k.counter.data() + 2);
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(words.w[i], k.words[i]) << i;
   }
 }
@@ -58,7 +61,7 @@ TEST(Dropout, EveryVariantOnEveryBackendDropsTheSameElements) {
   const uint32_t seed[] = {12345, 67890}, offset[] = {7, 1};
   for (const float p : {0.0F, 0.25F, 0.3F, 0.999F})
     for (const int64_t n : {int64_t{1}, int64_t{6}, int64_t{4099}}) {
-      std::vector<float> x(size_t(n), 1.0F), y(x.size());
+      auto x = filled(n, 1), y = filled(n);
       const std::vector<void*> pointers{x.data(), const_cast<float*>(&p), const_cast<uint32_t*>(seed),
                                         const_cast<uint32_t*>(offset), y.data()};
       int tried = 0;
@@ -96,7 +99,7 @@ TEST(Dropout, KeepsTheShareAndTheExpectation) {
 TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
   const int64_t n = 5, c = 1000;
   auto x = draw(n * c, 4000, 1, 3);
-  std::vector<float> ones(size_t(c), 1), zeros(size_t(c), 0), y(x.size()), mean(size_t(n)), rstd(size_t(n));
+  auto ones = filled(c, 1), zeros = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
   float epsilon = 1e-5F;
   const std::vector<void*> pointers{x.data(), ones.data(), zeros.data(), &epsilon,
                                     y.data(), mean.data(), rstd.data()};
@@ -117,8 +120,8 @@ TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
 TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
   const int64_t n = 4, c = 333;
   auto x = draw(n * c, 2, 3, 1), d_y = draw(n * c, 1, 1, 2), gamma = draw(c, 1, 0.5, 3);
-  std::vector<float> beta(size_t(c), 0), y(x.size()), mean(size_t(n)), rstd(size_t(n));
-  std::vector<float> d_x(x.size()), d_gamma(size_t(c)), d_beta(size_t(c));
+  auto beta = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
+  auto d_x = filled(n * c), d_gamma = filled(c), d_beta = filled(c);
   const float epsilon = 1e-12F;  // none to speak of
   const LayernormFwd::Shape shape{n, c};
   for (const Variant* v : variants_of("layernorm_bwd", "cpu")) {
