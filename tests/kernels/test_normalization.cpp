@@ -4,17 +4,23 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "harness/core/buffers.h"
 #include "harness/core/call.h"
+#include "harness/core/fill.h"
+#include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "kernels/common/philox.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 #include "reference/dropout_bwd/dropout_bwd.h"
 #include "reference/dropout_fwd/philox.h"
+#include "reference/generator.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 
 namespace klab {
@@ -179,6 +185,59 @@ TEST(Batchnorm, OneNumberIsItsOwnMean) {
     EXPECT_EQ(y, 7) << v->id;
     EXPECT_EQ(running_mean, 12) << v->id;
     EXPECT_EQ(running_var, 6) << v->id;
+  }
+}
+
+/// Sizes that the check does not come to: outputs that leave by streaming stores, in runs that begin and end within lines.
+TEST(Streaming, GivesTheBitsOfPlainStores) {
+  struct Case {
+    std::string op, rung;
+    std::vector<int64_t> shape;
+  };
+  const std::vector<Case> cases = {{"layernorm_fwd", "05_streaming", {3300, 1277}},
+                                   {"layernorm_bwd", "05_streaming", {3300, 1277}},
+                                   {"layernorm_residual_fwd", "04_streaming", {3300, 1277}},
+                                   {"rmsnorm_fwd", "04_streaming", {3300, 1277}},
+                                   {"rmsnorm_bwd", "05_streaming", {3300, 1277}},
+                                   {"batchnorm_fwd", "04_streaming", {3, 2, 700001}},
+                                   {"batchnorm_inference", "03_streaming", {3, 2, 700001}},
+                                   {"batchnorm_bwd", "04_streaming", {3, 2, 700001}},
+                                   {"groupnorm_fwd", "04_streaming", {2, 2, 2, 525001}},
+                                   {"groupnorm_bwd", "04_streaming", {2, 2, 2, 525001}},
+                                   {"dropout_fwd", "04_streaming", {4200003}},
+                                   {"dropout_bwd", "04_streaming", {4200003}},
+                                   {"bias_add_fwd", "04_streaming", {3300, 1277, 1}},
+                                   {"activation_fwd", "04_streaming", {4200003, 0}},
+                                   {"activation_bwd", "04_streaming", {4200003, 1}}};
+  for (const Case& test : cases) {
+    const Variant* streaming = find_variant(test.op + ".cpu." + test.rung);
+    ASSERT_NE(streaming, nullptr) << test.op;
+    const Op& op = find_op(test.op)->op;
+    const auto specs = op.tensors(test.shape);
+    // Dropout streams only what begins at a line.
+    const int64_t off = test.op.starts_with("dropout") ? 0 : 3;
+    const std::vector<int64_t> offsets(specs.size(), off);
+    Tensors given(specs, Tensors::View::variant), plain(specs, Tensors::View::variant, offsets),
+        streamed(specs, Tensors::View::variant, offsets);
+    Generator random(1);
+    for (size_t k = 0; k < specs.size();
+         ++k) {  // fill() draws from a normal distribution, which takes its time
+      const auto words = given[k].bytes() / 4;
+      for (int64_t i = 0; i < words && specs[k].role != Role::output; ++i)
+        given[k].as<float>()[i] = float(i * 7919 % 1021) / 512;
+    }
+    if (op.arrange) op.arrange(test.shape, given.pointers(), random);
+    for (Tensors* t : {&plain, &streamed}) {
+      copy_given(specs, given, *t);
+      poison_outputs(specs, *t);
+    }
+    find_variant(streaming->parent)->bind(test.shape, plain.pointers())();
+    streaming->bind(test.shape, streamed.pointers())();
+    for (size_t k = 0; k < specs.size(); ++k) {
+      EXPECT_TRUE(streamed[k].intact(nullptr)) << streaming->id << ' ' << specs[k].name;
+      EXPECT_EQ(std::memcmp(plain[k].data(), streamed[k].data(), size_t(plain[k].bytes())), 0)
+          << streaming->id << ' ' << specs[k].name;
+    }
   }
 }
 
