@@ -87,7 +87,7 @@ KLAB_LAB({
          {.op = make_op<BiasAddFwd>(),
           .bench = kBiases,
           .check = kBiasSizes,
-          .counted = {3, 33, 121},
+          .counted = {3, 33, 196},
           .traffic = Traffic::copy,
           .busiest = block_per_run},
          {.op = make_op<BiasAddBwd>(),
