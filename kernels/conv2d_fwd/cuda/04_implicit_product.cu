@@ -25,6 +25,11 @@ using Weights = wmma::fragment<wmma::matrix_a, kSide, kSide, kSide, __nv_bfloat1
 using Windows = wmma::fragment<wmma::matrix_b, kSide, kSide, kSide, __nv_bfloat16, wmma::row_major>;
 using Sums = wmma::fragment<wmma::accumulator, kSide, kSide, kSide, float>;
 
+struct Tiles {
+  __nv_bfloat16 w[kTile][kDepth + 8];  // [channel][p]
+  __nv_bfloat16 x[kDepth][kTile + 8];  // [p][pixel]
+};
+
 /// Where the window of one output begins; `image` < 0: no such output.
 struct Corner {
   int64_t image, row, column;
@@ -50,8 +55,7 @@ __device__ __forceinline__ float element(const Conv2dShape& s, const float* __re
 __global__ void __launch_bounds__(kThreads)
     outputs(Conv2dShape s, const float* __restrict__ x, const float* __restrict__ w,
             const float* __restrict__ b, float* __restrict__ y, int64_t pixels) {
-  __shared__ __align__(128) __nv_bfloat16 tile_w[kTile][kDepth + 8];  // [channel][p]
-  __shared__ __align__(128) __nv_bfloat16 tile_x[kDepth][kTile + 8];  // [p][pixel]
+  __shared__ __align__(128) Tiles tiles;
   __shared__ __align__(128) float out[kThreads / 32][kSide * kSide];
   const int thread = int(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const int64_t depth = s.c * s.taps(), across = (pixels + kTile - 1) / kTile,
@@ -68,22 +72,22 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t p0 = 0; p0 < depth; p0 += kDepth) {
     for (int e = thread; e < kTile * kDepth; e += kThreads) {
       const int64_t k = k0 + e / kDepth, p = p0 + e % kDepth;
-      tile_w[e / kDepth][e % kDepth] =
+      tiles.w[e / kDepth][e % kDepth] =
           __float2bfloat16_rn(k < s.k && p < depth ? w[(g * s.k + k) * depth + p] : 0.0F);
     }
     for (int p = thread / kTile; p < kDepth; p += kThreads / kTile)
-      tile_x[p][thread % kTile] = __float2bfloat16_rn(element(s, x, g, corner, p0 + p));
+      tiles.x[p][thread % kTile] = __float2bfloat16_rn(element(s, x, g, corner, p0 + p));
     __syncthreads();
 #pragma unroll
     for (int p = 0; p < kDepth; p += kSide) {
       Windows of_x[kPart];
 #pragma unroll
       for (int q = 0; q < kPart; ++q)
-        wmma::load_matrix_sync(of_x[q], &tile_x[p][column + q * kSide], kTile + 8);
+        wmma::load_matrix_sync(of_x[q], &tiles.x[p][column + q * kSide], kTile + 8);
 #pragma unroll
       for (int a = 0; a < kPart; ++a) {
         Weights of_w;
-        wmma::load_matrix_sync(of_w, &tile_w[row + a * kSide][p], kDepth + 8);
+        wmma::load_matrix_sync(of_w, &tiles.w[row + a * kSide][p], kDepth + 8);
 #pragma unroll
         for (int q = 0; q < kPart; ++q) wmma::mma_sync(sums[a][q], of_w, of_x[q], sums[a][q]);
       }
