@@ -44,12 +44,20 @@ struct Sorted {
 
   /// The row's columns into their phases; what lies around them stays.
   void sort(const float* row, float* to) const {
+    if (stride == 1) {  // as it lies
+      std::copy_n(row, std::min(w, length - pad), to + pad);
+      return;
+    }
     if (stride == 2) return sort_pairs(row, to);
     for (int64_t j = 0; j < w; ++j)
       if (const int64_t at = place(j); at >= 0) to[at] = row[j];
   }
   /// row += what lies sorted in `from`
   void add_back(const float* from, float* row) const {
+    if (stride == 1) {
+      for (int64_t j = 0; j < std::min(w, length - pad); ++j) row[j] += from[pad + j];
+      return;
+    }
     if (stride == 2) return add_pairs_back(from, row);
     for (int64_t j = 0; j < w; ++j)
       if (const int64_t at = place(j); at >= 0) row[j] += from[at];

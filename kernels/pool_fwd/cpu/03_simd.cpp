@@ -6,7 +6,7 @@
 //           1.5 times.
 // NUMERICS  as the parent.
 // NEEDS     as the parent. Strides beyond 2 take their columns one by one.
-// TRIED     -
+// TRIED     see NOTES.md, cpu.03_simd
 #include <algorithm>
 #include <limits>
 #include <vector>
