@@ -100,12 +100,14 @@ KLAB_LAB({
           .bench = kActivations,
           .check = kActivationSizes,
           .counted = {4099, activation::gelu},
-          .traffic = Traffic::copy},
+          .traffic = Traffic::copy,
+          .parameters = {"kind"}},
          {.op = make_op<ActivationBwd>(),
           .bench = kActivations,
           .check = kActivationSizes,
           .counted = {4099, activation::gelu},
-          .traffic = Traffic::copy}},
+          .traffic = Traffic::copy,
+          .parameters = {"kind"}}},
     .commands = {"autodiff", "classify"},
 });
 
