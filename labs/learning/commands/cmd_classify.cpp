@@ -49,6 +49,8 @@ KLAB_COMMAND(
            ->check(CLI::NonNegativeNumber);
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
+       app.add_flag("!--no-prefetch", t.loader.prefetch,
+                    "make a batch before its step, not beside the one before");
        app.add_option("--train", v->o.train, "learn from the first so many examples")
            ->check(CLI::PositiveNumber);
        app.add_option("--test", v->o.test, "test with the first so many examples")
