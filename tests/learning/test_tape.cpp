@@ -95,7 +95,6 @@ Tape::Value channels(Tape& t, Tape::Value bias, int64_t n, int64_t c, int64_t hw
 Tape::Value conv2d(Tape& t, const Conv2dShape& s, Tape::Value x, Tape::Value w, Tape::Value b) {
   const int64_t pixels = s.oh() * s.ow(), taps = s.c * s.taps();
   std::vector<int64_t> all(size_t(s.n * s.out_channels() * pixels));
-  std::vector<Tape::Value> parts;
   Tape::Value y = t.input({s.n, s.out_channels(), pixels}, std::vector<double>(all.size()));
   for (int64_t n = 0; n < s.n; ++n)
     for (int64_t g = 0; g < s.groups; ++g) {
