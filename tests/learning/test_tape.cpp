@@ -181,7 +181,7 @@ std::vector<Case> cases() {
                     }
                     return {{"y", x}};
                   }});
-  for (const Conv2dShape s : {Conv2dShape{2, 1, 3, 4, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0},
+  for (const Conv2dShape& s : {Conv2dShape{2, 1, 3, 4, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0},
                               Conv2dShape{1, 2, 2, 3, 7, 8, 3, 2, 2, 1, 1, 0, 1, 2, 0}})
     list.push_back({"conv2d_bwd",
                     {s.n, s.groups, s.c, s.k, s.h, s.w, s.r, s.s, s.stride_y, s.stride_x, s.pad_y, s.pad_x,
