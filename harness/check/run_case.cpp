@@ -20,6 +20,8 @@ Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
   fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
+  if (pattern == Pattern::not_finite)
+    spoil(specs, given.inputs.pointers(), op.nan_in, op.infinity_in, random);
   poison_outputs(specs, given.inputs);
   copy_given(specs, given.inputs, given.reference);
   poison_outputs(specs, given.reference);
@@ -139,8 +141,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
     const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
-    outcome.outputs.push_back(
-        compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed));
+    outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
+                                      given.pattern == Pattern::not_finite));
     outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);
     if (!outcome.outputs.back().failure) continue;
     outcome.failure = describe(*outcome.outputs.back().failure, given);

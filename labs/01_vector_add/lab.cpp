@@ -19,6 +19,8 @@ KLAB_LAB({
              .counted = {4099},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          },
          {
              .op = make_op<HostVectorAdd>(),
@@ -29,6 +31,8 @@ KLAB_LAB({
              .counted = {5003},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          }},
 });
 

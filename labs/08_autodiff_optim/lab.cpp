@@ -23,6 +23,8 @@ KLAB_LAB({
                   {0, 50, 90, 100}},
         .counted = {4099, 2, 50},
         .traffic = Traffic::update,
+        .nan_in = {"gradient"},
+        .infinity_in = {"gradient"},
     }},
 });
 

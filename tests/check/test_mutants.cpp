@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
 
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
+#include "harness/core/source.h"
 #include "tests/mutants/mutants.h"
 
 namespace klab {
@@ -23,6 +27,22 @@ CheckResult check_one(const std::string& id) {
   return check(*op, {&variant, 1}).variants.front();
 }
 
+/// "bounds" of a mutant whose file says "Class: bounds." in its head: one of the kinds of mistake of which several ops have a
+/// specimen; empty for all others.
+std::string class_of(const Mutant& mutant) {
+  const std::string text = read_text(find_variant(mutant.id)->file), mark = "// Class: ";
+  const size_t at = text.find(mark);
+  if (at == std::string::npos) return "";
+  return text.substr(at + mark.size(), text.find('.', at) - at - mark.size());
+}
+
+std::vector<Mutant> mutants_where(bool classed) {
+  std::vector<Mutant> list;
+  for (const Mutant& m : mutants())
+    if (class_of(m).empty() != classed) list.push_back(m);
+  return list;
+}
+
 class EveryMutant : public testing::TestWithParam<Mutant> {};
 
 TEST_P(EveryMutant, IsCaughtByTheCheckMeantForIt) {
@@ -32,7 +52,7 @@ TEST_P(EveryMutant, IsCaughtByTheCheckMeantForIt) {
     EXPECT_EQ(failure.fault, GetParam().fault) << failure_text(failure);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mutants, EveryMutant, testing::ValuesIn(mutants()),
+INSTANTIATE_TEST_SUITE_P(Mutants, EveryMutant, testing::ValuesIn(mutants_where(false)),
                          [](const auto& which) { return test_name(which.param.id); });
 
 std::vector<std::string> right_probes() {
@@ -54,6 +74,33 @@ TEST_P(EveryRightProbe, Passes) {
 
 INSTANTIATE_TEST_SUITE_P(Probes, EveryRightProbe, testing::ValuesIn(right_probes()),
                          [](const auto& which) { return test_name(which.param); });
+
+/// Prints, for each class of mistakes and each op that has specimens of it, by which check they are caught.
+TEST(Catalogue, EachClassIsCaughtOnThreeOpsAndMore) {
+  std::map<std::string, std::map<std::string, std::string>> matrix;
+  for (const Mutant& m : mutants_where(true)) {
+    const Variant* variant = find_variant(m.id);
+    const auto result =
+        check(*find_op(variant->op), {&variant, 1}, {.max_failures = 1, .done = {}}).variants.front();
+    std::string& cell = matrix[class_of(m)][variant->op];
+    cell += (cell.empty() ? "" : "; ") + variant->rung + ": ";
+    if (result.failures.empty()) {
+      cell += "SURVIVED";
+      ADD_FAILURE() << m.id << " passed " << result.cases << " cases";
+      continue;
+    }
+    cell += std::string("killed, ") + name_of(result.failures.front().fault);
+    EXPECT_EQ(result.failures.front().fault, m.fault)
+        << m.id << ": " << failure_text(result.failures.front());
+  }
+  for (const auto& [name, row] : matrix) {
+    std::cout << name << "\n";
+    for (const auto& [op, cell] : row) std::cout << "  " << op << ": " << cell << "\n";
+    EXPECT_GE(row.size(), 3U) << "specimens of " << name << " on three ops at least";
+  }
+  for (const char* name : {"alignment", "inputs", "sizes", "bounds", "not finite"})
+    EXPECT_TRUE(matrix.contains(name)) << name;
+}
 
 TEST(Mutants, CoverEveryFaultAVariantCanHave) {
   for (const Fault fault :
