@@ -7,7 +7,6 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck.h"
-#include "harness/check/process_state.h"
 #include "harness/check/run_case.h"
 #include "harness/check/thread_watch.h"
 #include "harness/gpu/gpu.h"
@@ -290,7 +289,7 @@ Host host_of(const Variant& variant) {
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
-  const ProcessState state;
+  const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
@@ -335,7 +334,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!op.op.forward.empty() && options.gradients)
     results.reference = check_gradients(op, variants, options, guard, results.variants);
-  state.restore();  // what a variant left behind in the check of gradients, its neighbors do not feel
+  guard.before().restore(
+      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

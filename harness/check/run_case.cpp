@@ -97,6 +97,9 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
+  for (size_t k = 0; k < specs_.size() && poison_ != char(0xFF); ++k)
+    if (specs_[k].role == Role::output && tensors_[k].bytes() > 0)
+      std::memset(tensors_[k].data(), poison_, size_t(tensors_[k].bytes()));
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
@@ -199,6 +202,19 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     failure.fault = Fault::stale;
     failure.note += "; what it wrote is its answer of the call before, though " + change_ + " has changed";
     return;
+  }
+  if (failure.fault == Fault::not_written) {
+    // NaN plus something is the same NaN: among finite numbers it shows who adds.
+    poison_ = 0x11;
+    const bool written = !execute(given) && !never_written(given);
+    poison_ = char(0xFF);
+    if (written) {
+      failure.fault = Fault::non_finite;
+      failure.got = "nan";
+      failure.note = "it adds to what the output held before";
+      return;
+    }
+    if (execute(given)) return;
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (outputs() != first) {

@@ -94,12 +94,12 @@ void use_threads(int threads) {
   }
 }
 
-ThreadWatch::ThreadWatch(int asked)
+ThreadWatch::ThreadWatch(int asked, bool all)
     : asked_(asked),
       own_before_(own.alive),
       pool_before_(openmp.alive),
       pool_ended_before_(openmp.ended),
-      tasks_before_(tasks() - known_alive()) {
+      tasks_before_(all ? tasks() - known_alive() : 0) {
   own.peak = own.alive.load();
   openmp.peak = openmp.alive.load();
 }
