@@ -10,6 +10,7 @@
 #include "harness/check/judge_output.h"
 #include "harness/check/run_case.h"
 #include "harness/check/suspect.h"
+#include "harness/check/thread_watch.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -96,6 +97,14 @@ struct Progress {
   }
 };
 
+// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
+// than there are cores.
+int other_threads(size_t turn) {
+  const int cores = omp_get_num_procs();
+  const int list[] = {1, 3, std::max(cores + 3, 5)};
+  return list[turn % std::size(list)];
+}
+
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
  public:
@@ -115,9 +124,24 @@ class ShapeCheck {
     Generator random(options.seed * 1000003 + turn);
     for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
+    if (!options.quick && !beyond) changed_ = change_one(op, shape, specs_, givens_.front(), random);
     if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 &&
         (turn % kSuspectEvery == 0 || asked_ || beyond) && work(op.op, shape) < kSuspectBelow)
       suspects_.emplace(op.op, shape, specs_, givens_.front());
+  }
+
+  // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
+  // been checked the usual way, since OpenMP's threads begin and end where their number changes.
+  void check_surrounded(Progress& progress) {
+    if (options_.quick || beyond_ || progress.result.cases == 0 || !progress.result.failures.empty()) return;
+    constexpr Placement kPlacements[] = {Placement::from_page, Placement::to_page, Placement::near_page};
+    for (size_t k = 0; k < (asked_ ? std::size(kPlacements) : 1); ++k) {
+      // All pairs of the two come, turn by turn.
+      const Placement placement = kPlacements[(turn_ + k) % std::size(kPlacements)];
+      const int threads = other_threads(turn_ / 3 + k);
+      if (auto failure = check_surrounded(progress, placement, threads))
+        return progress.result.failures.push_back(std::move(*failure));
+    }
   }
 
   void check(Progress& progress) {
@@ -147,6 +171,18 @@ class ShapeCheck {
   // What a CUDA variant has cost, over what it may have by now.
   double ahead(const Progress& progress) const {
     return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
+  }
+
+  std::optional<Failure> check_surrounded(Progress& progress, Placement placement, int threads) {
+    const int usual = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();
+    omp_set_num_threads(usual);
+    if (!able) return std::nullopt;
+    const auto offsets = offsets_for(specs_.size(), kAlignments[turn_ % 2], turn_);
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_, placement);
+    trial.with_threads(threads);
+    return run(trial, givens_[turn_ / 2 % givens_.size()], progress, true);
   }
 
   // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
@@ -190,6 +226,12 @@ class ShapeCheck {
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
       trial.watch(false);
+      if (k != 0 || !changed_ || !first_of_them) continue;
+      trial.changed(first, changed_->what);
+      auto failure = run(trial, changed_->given, progress, true);
+      trial.changed({}, "");
+      if (failure) return failure;
+      progress.spent = before + double(trial.host_work());
     }
     if (beyond_ || few) return std::nullopt;
     trial.find_done(first);
@@ -255,6 +297,7 @@ class ShapeCheck {
   CrashGuard& guard_;
   std::vector<Given> givens_;
   std::optional<Suspects> suspects_;  // of the first of them
+  std::optional<Changed> changed_;
 };
 
 }  // namespace
@@ -267,6 +310,8 @@ const char* name_of(Fault fault) {
       return "wrong as a whole";
     case Fault::non_finite:
       return "not finite";
+    case Fault::not_written:
+      return "never written";
     case Fault::out_of_bounds:
       return "out of bounds";
     case Fault::input_changed:
@@ -281,6 +326,14 @@ const char* name_of(Fault fault) {
       return "gradient";
     case Fault::own_forward:
       return "gradient against own forward";
+    case Fault::threads:
+      return "too many threads";
+    case Fault::late:
+      return "works after it has returned";
+    case Fault::state:
+      return "state left behind";
+    case Fault::crashed:
+      return "crash";
     case Fault::threw:
       return "exception";
     case Fault::finding:
@@ -307,6 +360,7 @@ Host host_of(const Variant& variant) {
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
@@ -329,15 +383,18 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
     ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, guard);
-    const auto check_one = [&](Progress& p) {
+    const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();
-      one.check(p);
+      (one.*how)(p);
       p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
     // CPU variants use all threads themselves; the host executor of CUDA uses one.
     for (Progress& p : progress)
       if (!is_cuda(*p.variant) && !stop()) check_one(p);
+    for (Progress& p : progress)
+      if (!is_cuda(*p.variant) && !stop()) check_one(p, &ShapeCheck::check_surrounded);
+    use_threads(omp_get_max_threads());
 #pragma omp parallel for schedule(dynamic) if (!on_gpu())
     for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
       if (is_cuda(*p.variant) && !stop()) check_one(p);
@@ -351,6 +408,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!op.op.forward.empty() && options.gradients)
     results.reference = check_gradients(op, variants, options, guard, results.variants);
+  guard.before().restore(
+      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

@@ -27,7 +27,7 @@ enum class Outcome {
   changes_inputs,    // wrote to what it was given to read
   stale_results,     // keeps results from call to call
   nondeterministic,  // two runs differ
-  unsafe,            // another finding of the CUDA executor
+  unsafe,            // another finding of the CUDA executor; threads or a state of the process left behind
   throws,            // an exception
   prints,            // on standard output or error
   exits,             // ends the process
@@ -71,6 +71,8 @@ struct CheckStepOptions {
   double check_seconds = 8;  // see JudgeJob
   int64_t bytes = 0;         // memory, 0: no limit
   bool untrusted = false;    // confined, and held to less
+  bool variant = false;      // the step is step_of() a variant: see mutate.h
+  std::string known_object;  // what compiles to this (Compiled::object) is unchanged, and not judged
   std::function<void(const std::string& doing)> progress;
 };
 

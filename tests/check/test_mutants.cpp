@@ -105,7 +105,8 @@ TEST(Catalogue, EachClassIsCaughtOnThreeOpsAndMore) {
 TEST(Mutants, CoverEveryFaultAVariantCanHave) {
   for (const Fault fault :
        {Fault::wrong_value, Fault::non_finite, Fault::out_of_bounds, Fault::input_changed, Fault::stale,
-        Fault::nondeterministic, Fault::gradient, Fault::own_forward, Fault::threw})
+        Fault::nondeterministic, Fault::not_written, Fault::threads, Fault::late, Fault::state,
+        Fault::crashed, Fault::gradient, Fault::own_forward, Fault::threw})
     EXPECT_TRUE(std::ranges::any_of(mutants(), [&](const Mutant& m) { return m.fault == fault; }))
         << name_of(fault);
 }

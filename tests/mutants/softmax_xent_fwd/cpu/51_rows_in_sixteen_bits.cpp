@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.51_rows_in_sixteen_bits: counts rows in 16 bits.
-// Class: sizes. Must be caught as Fault::non_finite.
+// Class: sizes. Must be caught as Fault::not_written.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ void run(const SoftmaxXentFwd::Args<float>& x) {
   }
 }
 
-KLAB_MUTANT(SoftmaxXentFwd, Fault::non_finite, {.run = run});
+KLAB_MUTANT(SoftmaxXentFwd, Fault::not_written, {.run = run});
 
 }  // namespace
 }  // namespace klab
