@@ -20,9 +20,10 @@ namespace {
 using How = MutantResult::How;
 using MutantJson = nlohmann::ordered_json;
 
-constexpr How kAll[] = {How::killed, How::survived, How::does_not_compile, How::equivalent, How::not_judged};
+constexpr How kEveryHow[] = {How::killed, How::survived, How::does_not_compile, How::equivalent,
+                             How::not_judged};
 
-MutantJson as_json(const MutantResult& r) {
+MutantJson mutant_json(const MutantResult& r) {
   return {{"variant", r.variant},
           {"file", r.file},
           {"line", r.mutation.line},
@@ -36,9 +37,9 @@ std::string left_text(double seconds) {
   return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-std::string counts_text(const std::map<How, int>& counts) {
+std::string totals_text(const std::map<How, int>& counts) {
   std::string text;
-  for (const How how : kAll)
+  for (const How how : kEveryHow)
     if (const auto found = counts.find(how); found != counts.end())
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", found->second, name_of(how));
   return text.empty() ? "no mutants" : text;
@@ -83,21 +84,21 @@ int run_mutants(const MutationRun& run) {
     for (const MutantResult& r : results) {
       ++counts[r.how];
       ++total[r.how];
-      all.push_back(as_json(r));
+      all.push_back(mutant_json(r));
     }
     if (run.json) continue;
-    fmt::print("{}  {}\n", inked(v->id, Ink::bold), counts_text(counts));
+    fmt::print("{}  {}\n", inked(v->id, Ink::bold), totals_text(counts));
     for (const MutantResult& r : results)
       if (r.how == How::survived || r.how == How::not_judged) print_survivor(r);
     std::fflush(stdout);
   }
   if (run.json) {
     MutantJson counts = MutantJson::object();
-    for (const How how : kAll) counts[name_of(how)] = total.contains(how) ? total.at(how) : 0;
+    for (const How how : kEveryHow) counts[name_of(how)] = total.contains(how) ? total.at(how) : 0;
     fmt::print("{}\n",
                MutantJson{{"complete", !interrupted()}, {"counts", counts}, {"mutants", all}}.dump(2));
   } else {
-    fmt::print("mutants: {}\n", counts_text(total));
+    fmt::print("mutants: {}\n", totals_text(total));
   }
   return interrupted() ? exit_interrupted : exit_ok;
 }

@@ -54,7 +54,7 @@ const std::regex& number() {
   return form;
 }
 
-std::string trimmed(const std::string& line) {
+std::string unindented(const std::string& line) {
   const size_t begin = line.find_first_not_of(" \t");
   return begin == std::string::npos ? "" : line.substr(begin);
 }
@@ -62,12 +62,12 @@ std::string trimmed(const std::string& line) {
 /// The text with comments and what stands in quotes blanked out, same length.
 std::string code_of(const std::string& source) {
   std::string code = source;
-  enum class In { code, line, block, text, letter } in = In::code;
+  enum class In { program, line, block, text, letter } in = In::program;
   for (size_t i = 0; i < code.size(); ++i) {
     const char c = source[i], next = i + 1 < source.size() ? source[i + 1] : '\0';
     const bool digit_separator =
         c == '\'' && i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1])) != 0;
-    if (in == In::code) {
+    if (in == In::program) {
       if (c == '/' && next == '/')
         in = In::line;
       else if (c == '/' && next == '*')
@@ -82,15 +82,15 @@ std::string code_of(const std::string& source) {
       continue;
     }
     if (c == '\n') {
-      if (in == In::line) in = In::code;
+      if (in == In::line) in = In::program;
       continue;
     }
     code[i] = ' ';
-    if (in == In::block && c == '*' && next == '/') code[++i] = ' ', in = In::code;
+    if (in == In::block && c == '*' && next == '/') code[++i] = ' ', in = In::program;
     if ((in == In::text || in == In::letter) && c == '\\')
       code[++i] = ' ';
     else if ((in == In::text && c == '"') || (in == In::letter && c == '\''))
-      in = In::code;
+      in = In::program;
   }
   return code;
 }
@@ -102,7 +102,7 @@ class Maker {
   std::vector<Mutation> make() {
     for (line_ = 0; line_ < code_.size(); ++line_) {
       const std::string& code = code_[line_];
-      const std::string text = trimmed(code);
+      const std::string text = unindented(code);
       if (text.starts_with("KLAB_VARIANT")) break;  // the last statement of a file
       synchronizations(code);
       if (text.empty() || text.starts_with("#") || text.starts_with("namespace") ||
@@ -131,7 +131,7 @@ class Maker {
       const auto found = std::ranges::find(changed, i, &std::pair<size_t, std::string>::first);
       text += (found == changed.end() ? lines_[i] : found->second) + "\n";
     }
-    list_.push_back({int(line_) + 1, what, trimmed(lines_[line_]), std::move(text)});
+    list_.push_back({int(line_) + 1, what, unindented(lines_[line_]), std::move(text)});
   }
 
   void replace(size_t at, size_t length, const std::string& with, const std::string& what) {
@@ -145,8 +145,8 @@ class Maker {
       const std::string word = from;
       for (size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1))
         replace(at, word.size(), to,
-                trimmed(word).substr(0, trimmed(word).find(' ')) + " becomes " +
-                    trimmed(to).substr(0, trimmed(to).find(' ')));
+                unindented(word).substr(0, unindented(word).find(' ')) + " becomes " +
+                    unindented(to).substr(0, unindented(to).find(' ')));
     }
   }
 
@@ -176,7 +176,7 @@ class Maker {
 
   void synchronizations(const std::string& code) {
     for (std::sregex_iterator m(code.begin(), code.end(), synchronization()), end; m != end; ++m) {
-      const std::string gone = trimmed(m->str());
+      const std::string gone = unindented(m->str());
       replace(size_t(m->position()), size_t(m->length()), gone.ends_with(";") ? ";" : "",
               gone.substr(0, gone.find(';')) + " is gone");
     }

@@ -72,7 +72,7 @@ void Adam::arrange(const Args<float>& x, Generator& random) {
 //          3.5u·V/v of sqrt(v), and of the denominator as much of it as the root is; an underflow a gives at
 //          most sqrt(a) under the root, whatever v is.
 //          m and rate·m may be denormal: 4 and 1 of the smallest, over corrections and epsilon, are `lost`.
-//   param  its own rounding: u of what it was and of D.
+//   param  its own rounding: u of what it was, an eighth of 16u at most, and of D.
 void Adam::reference(const Args<double>& x, const Args<double>& magnitude) {
   const double* h = x.hyper;
   for (int64_t j = 0; j < groups(x.shape); ++j) {
@@ -94,7 +94,8 @@ void Adam::reference(const Args<double>& x, const Args<double>& magnitude) {
       const double lost = (4 * h[rate] + 1) * 0x1p-149 / correct1 / denominator / (terms(x.shape) * 0x1p-24);
       magnitude.m[i] = M;
       magnitude.v[i] = V;
-      magnitude.param[i] = std::abs(x.param[i]) + D * (1 + through_root + std::min(underflow, 1.0)) + lost;
+      magnitude.param[i] =
+          std::abs(x.param[i]) / 8 + D * (1 + through_root + std::min(underflow, 1.0)) + lost;
       x.param[i] -= h[rate] * (x.m[i] / correct1) / denominator;
     }
   }

@@ -102,9 +102,12 @@ int run(const Options& o) {
     const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
     progress.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
     if (!o.json)
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
-                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
+                 inked(fmt::format("{}, {}{}", s.lab->id, seconds_text(seconds),
+                                   undefined ? "; NaN and infinities are undefined inputs, not tried" : ""),
+                       Ink::dim));
     std::vector<CheckResult> lines = results.variants;
     if (results.reference) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
