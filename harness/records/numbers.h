@@ -49,6 +49,15 @@ inline constexpr Range degrees{1, 170};
 inline constexpr Range log2_table{4, 26};
 inline constexpr Range batch{256, 4194304};
 
+// Of learning.
+inline constexpr Range epochs{1, 100000};
+inline constexpr Range examples_a_step{1, 1048576};
+inline constexpr Range examples{1, 1e9};
+inline constexpr Range rate{1e-12, 1e3};  // of learning
+inline constexpr Range decay{0, 1e3};
+inline constexpr Range clip{0, 1e30};
+inline constexpr Range coordinate{-1e30, 1e30};
+
 // Of scenes and models.
 inline constexpr Range picture_side{1, 65535};  // pixels
 inline constexpr Range angle{1e-3, 3.1};        // field of view, radians

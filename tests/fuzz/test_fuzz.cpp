@@ -16,6 +16,7 @@
 #include <jpeglib.h>
 
 #include "harness/core/registry.h"
+#include "harness/program/plan.h"
 #include "harness/records/export_file.h"
 #include "harness/records/input.h"
 #include "harness/records/ncu_csv.h"
@@ -23,7 +24,6 @@
 #include "harness/records/rows.h"
 #include "harness/records/session.h"
 #include "labs/radiance/field/model.h"
-#include "labs/radiance/field/plan.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/scene/scene.h"
 #include "tests/fuzz/mutate.h"

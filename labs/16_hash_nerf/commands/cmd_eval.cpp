@@ -4,8 +4,8 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

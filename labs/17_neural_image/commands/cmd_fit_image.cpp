@@ -8,11 +8,11 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/program/random.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/field/random.h"
 
 namespace klab {
 namespace {

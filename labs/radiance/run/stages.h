@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "labs/radiance/field/profile.h"
+#include "harness/program/profile.h"
 #include "labs/radiance/run/stage_ceilings.h"
 
 namespace klab {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "labs/radiance/field/tensor_file.h"
+#include "harness/records/tensor_file.h"
 #include "labs/radiance/run/run.h"
 
 namespace klab {

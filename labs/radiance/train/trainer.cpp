@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/program/random.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
-#include "labs/radiance/field/random.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
@@ -36,12 +37,13 @@ const Scene& with_views(const Scene& scene) {
 }
 
 // The first element that is not finite, or -1. Runs over a whole batch in every step, so all are first taken
-// together: 0 x is zero if x is finite and NaN otherwise.
+// together, in integers, which either compiler makes vectors of: infinities and NaN have all bits of the exponent set.
 int64_t first_not_finite(const float* p, int64_t n) {
-  float zero = 0;
-#pragma omp parallel for simd schedule(static) reduction(+ : zero)
-  for (int64_t i = 0; i < n; ++i) zero += 0 * p[i];
-  if (zero == 0) return -1;
+  constexpr uint32_t kExponent = 0x7F800000;
+  uint32_t found = 0;
+#pragma omp parallel for schedule(static) reduction(| : found)
+  for (int64_t i = 0; i < n; ++i) found |= uint32_t((std::bit_cast<uint32_t>(p[i]) & kExponent) == kExponent);
+  if (found == 0) return -1;
   return std::find_if(p, p + n, [](float x) { return !std::isfinite(x); }) - p;
 }
 
