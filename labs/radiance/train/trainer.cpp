@@ -143,9 +143,7 @@ void Trainer::draw_rays() {
   };
   const auto draw = [&](int64_t r) {
     const View& view = scene_.train[size_t(pixels.below(uint64_t(r) * 2, views))];
-    const auto pixel_of = [&](int64_t count) { return pixels.below(uint64_t(r) * 2 + 1, count); };
-    if (view.with_ray) return Drawn{view, (*view.with_ray)[size_t(pixel_of(int64_t(view.with_ray->size())))]};
-    return Drawn{view, pixel_of(int64_t(view.image.width) * view.image.height)};
+    return Drawn{view, view.place_with_ray(pixels.below(uint64_t(r) * 2 + 1, view.places_with_ray()))};
   };
   // A pixel anywhere in all the pictures is a miss in every cache; the draws of later rays are known already.
   constexpr int64_t kAhead = 16;
@@ -391,11 +389,7 @@ void Trainer::restore(const TensorFile& file) {
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
-  for (const OptimizerState& m : moments_)
-    if (!std::all_of(m.steps.begin(), m.steps.end(), [&](int32_t s) { return s >= 0 && s <= step; }) ||
-        !std::all_of(m.v.begin(), m.v.end(), [](float v) { return v >= 0; }))
-      throw std::runtime_error(where +
-                               ": is damaged: counts of steps or second moments that no training has");
+  for (const OptimizerState& m : moments_) m.require_plausible(step, where);
   seed_ = seed;
   averaged_weight_ = averaged;
   step_ = step;
