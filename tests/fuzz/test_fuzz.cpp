@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -61,7 +61,8 @@ class Fuzz : public ::testing::Test {
     int taken = 0, refused = 0;
     for (int i = 0; i < fuzz::inputs(); ++i) {
       Mutator mutator(uint64_t(i) + 1);
-      const auto begin = std::chrono::steady_clock::now();
+      const std::clock_t begin =
+          std::clock();  // of this process: other work on the machine is nobody's fault
       try {
         once(mutator);
         ++taken;
@@ -79,7 +80,7 @@ class Fuzz : public ::testing::Test {
         EXPECT_NE(message, "") << "input " << i;
         ++refused;
       }
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
       EXPECT_LT(seconds, 20) << "input " << i;
     }
     EXPECT_GT(refused, 0);
