@@ -203,14 +203,16 @@ SessionPlan plan_from_text(const std::string& text) {
   try {
     plan.check = j.at("check");
     for (const auto& t : j.at("tasks")) {
-      plan.tasks.push_back({.op = t.at("op"),
-                            .shape = {.name = t.at("size"),
-                                      .shape = {},
-                                      .cache = t.at("cold").get<bool>() ? Cache::cold : Cache::hot},
-                            .threads = number_in<int>(t, "threads", range::threads, where),
-                            .variants = t.at("variants")});
+      // Member by member: what throws in the middle of one initializer has GCC 12 destroy the members before it twice.
+      SessionTask task;
+      task.op = t.at("op").get<std::string>();
+      task.shape.name = t.at("size").get<std::string>();
+      task.shape.cache = t.at("cold").get<bool>() ? Cache::cold : Cache::hot;
       for (const auto& extent : t.at("shape"))
-        plan.tasks.back().shape.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
+        task.shape.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
+      task.threads = number_in<int>(t, "threads", range::threads, where);
+      task.variants = t.at("variants").get<std::vector<std::string>>();
+      plan.tasks.push_back(std::move(task));
     }
   } catch (const nlohmann::json::exception& error) {
     throw std::runtime_error(fmt::format("{}: is damaged: {}", where, error.what()));

@@ -20,7 +20,10 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-std::string cut(const std::string& line) {
+/// As the learner wrote it, whichever instruction set it was compiled for.
+std::string cut(std::string line) {
+  static const std::regex target(R"((hwy::|\{anonymous\}::)N_\w+::)");
+  line = std::regex_replace(line, target, "$1");
   return (line.size() > kLongestLine ? line.substr(0, kLongestLine) + " ..." : line) + "\n";
 }
 
@@ -53,7 +56,7 @@ std::string first_error(const std::string& message) {
   size_t first = lines.size();
   for (size_t k = 0; k < lines.size(); ++k) {
     if (!is_of_kind(lines[k], "error")) continue;
-    errors.insert(lines[k]);
+    errors.insert(lines[k].substr(0, lines[k].find(": ")));  // its place: types differ from target to target
     if (first == lines.size()) first = k;
   }
   std::string text;

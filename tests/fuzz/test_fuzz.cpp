@@ -61,7 +61,8 @@ class Fuzz : public ::testing::Test {
     int taken = 0, refused = 0;
     for (int i = 0; i < fuzz::inputs(); ++i) {
       Mutator mutator(uint64_t(i) + 1);
-      const std::clock_t begin = std::clock();  // of this process: other work on the machine is nobody's fault
+      const std::clock_t begin =
+          std::clock();  // of this process: other work on the machine is nobody's fault
       try {
         once(mutator);
         ++taken;

@@ -21,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr size_t kLongestName = 1000;
+
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
@@ -80,7 +82,7 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, std::ve
     Frame frame;
     frame.index = int(i);
     frame.name = path->get<std::string>();
-    if (frame.name.find('\0') != std::string::npos)
+    if (frame.name.size() > kLongestName || frame.name.find('\0') != std::string::npos)
       fail(file, fmt::format("frame {}: \"file_path\" is no name of a file", i));
     refuse_other_lenses(file, entry);
     const auto pose = pose_of(file, entry, frame.name);

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/records/input.h"
+
 namespace klab {
 namespace {
 
@@ -69,11 +71,11 @@ void refuse_other_lenses(const fs::path& file, const json& object) {
   if (const auto model = object.find("camera_model"); model != object.end()) {
     const std::string text = model->is_string() ? model->get<std::string>() : model->dump();
     if (std::find(known.begin(), known.end(), text) == known.end())
-      refuse(fmt::format("\"camera_model\" {}", text));
+      refuse(fmt::format("\"camera_model\" {}", excerpt(text)));
   }
   for (const char* key : {"is_fisheye", "latlong", "equirectangular", "lightfield"})
     if (const auto at = object.find(key); at != object.end() && *at != false && *at != 0)
-      refuse(fmt::format("\"{}\" {}", key, at->dump()));
+      refuse(fmt::format("\"{}\" {}", key, excerpt(at->dump())));
   for (const char* key : {"k3", "k4", "k5", "k6", "ftheta_p0", "ftheta_p1"})
     if (const double value = optional_number(file, object, key, {-1e300, 1e300}).value_or(0); value != 0)
       refuse(fmt::format("\"{}\" {}", key, value));
