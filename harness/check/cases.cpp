@@ -22,7 +22,7 @@ std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
   for (size_t d = 0; d < list.size(); ++d) {
     const Shape& given = op.check.empty() ? kSizes : op.check.size() == 1 ? op.check[0] : op.check.at(d);
     std::set<int64_t> values(given.begin(), given.end());
-    if (std::ranges::find(op.parameters, op.op.dims[d]) == op.parameters.end())
+    if (!is_parameter(op, d))
       for (const int64_t tile : tiles)
         for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
     list[d].assign(values.begin(), values.end());
@@ -81,8 +81,7 @@ class Chooser {
       const double w = cost(shape);
       if (!(w >= 0) || seen_.contains(shape)) continue;
       // Empty shapes are wanted, but not instead of all others.
-      const bool empty = std::ranges::find(shape, 0) != shape.end();
-      if (empty && size != 0 && attempt < 36) continue;
+      if (is_empty(op_, shape) && size != 0 && attempt < 36) continue;
       if (best_cost < 0 || w < best_cost) {
         best = shape;
         best_cost = w;
@@ -142,6 +141,16 @@ constexpr double kBranchWork = 2e6;
 double work(const Op& op, ShapeView shape) {
   const Cost cost = op.cost(shape);
   return std::max(cost.flops, cost.bytes / 4);
+}
+
+bool is_parameter(const LabOp& op, size_t dimension) {
+  return std::ranges::find(op.parameters, op.op.dims[dimension]) != op.parameters.end();
+}
+
+bool is_empty(const LabOp& op, ShapeView shape) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 0 && !is_parameter(op, d)) return true;
+  return false;
 }
 
 double busiest_work(const LabOp& op, ShapeView shape) {

@@ -17,6 +17,12 @@ double work(const Op& op, ShapeView shape);
 /// The same of the rung that does most, which is what counts where the host executes threads one by one.
 double busiest_work(const LabOp& op, ShapeView shape);
 
+/// Whether that dimension is a parameter (LabOp::parameters), not a size.
+bool is_parameter(const LabOp& op, size_t dimension);
+
+/// Whether a size, not a parameter, is zero.
+bool is_empty(const LabOp& op, ShapeView shape);
+
 /// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
 /// neighbors appears in every dimension at least once, combined with varied others; then all dimensions
 /// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,

@@ -48,7 +48,7 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOp
     return {options.shape};
   }
   auto all = check_shapes(op, {}, options.seed);
-  std::erase_if(all, [](const auto& shape) { return std::ranges::find(shape, 0) != shape.end(); });
+  std::erase_if(all, [&](const auto& shape) { return is_empty(op, shape); });
   std::ranges::stable_sort(all, {}, cost);
   std::vector<std::vector<int64_t>> picked;
   const auto spread = [&](double from, double to, size_t count) {

@@ -27,17 +27,19 @@ struct Conv2dShape {
   int64_t dilation_y, dilation_x;  // distance between taps, 1: neighbors
   int64_t nhwc;                    // layout of x and y: 0 [n,channel,row,column], 1 [n,row,column,channel]
 
-  int64_t oh() const { return outputs(h, r, stride_y, pad_y, dilation_y); }  // rows of the output
-  int64_t ow() const { return outputs(w, s, stride_x, pad_x, dilation_x); }  // columns of the output
-  int64_t in_channels() const { return groups * c; }
-  int64_t out_channels() const { return groups * k; }
-  int64_t taps() const { return r * s; }
+  constexpr int64_t oh() const { return outputs(h, r, stride_y, pad_y, dilation_y); }  // rows of the output
+  constexpr int64_t ow() const {
+    return outputs(w, s, stride_x, pad_x, dilation_x);
+  }  // columns of the output
+  constexpr int64_t in_channels() const { return groups * c; }
+  constexpr int64_t out_channels() const { return groups * k; }
+  constexpr int64_t taps() const { return r * s; }
 
   /// Where pixel (row, column) of a channel lies in x; y alike, with out_channels(), oh(), ow().
-  int64_t x_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
+  constexpr int64_t x_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
     return at(image, channel, row, column, in_channels(), h, w);
   }
-  int64_t y_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
+  constexpr int64_t y_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
     return at(image, channel, row, column, out_channels(), oh(), ow());
   }
   Dims x_dims() const { return dims_of(in_channels(), h, w); }
@@ -70,11 +72,12 @@ struct Conv2dShape {
   }
 
  private:
-  static int64_t outputs(int64_t size, int64_t taps, int64_t stride, int64_t pad, int64_t dilation) {
+  static constexpr int64_t outputs(int64_t size, int64_t taps, int64_t stride, int64_t pad,
+                                   int64_t dilation) {
     return (size + 2 * pad - dilation * (taps - 1) - 1) / stride + 1;
   }
-  int64_t at(int64_t image, int64_t channel, int64_t row, int64_t column, int64_t channels, int64_t rows,
-             int64_t columns) const {
+  constexpr int64_t at(int64_t image, int64_t channel, int64_t row, int64_t column, int64_t channels,
+                       int64_t rows, int64_t columns) const {
     return nhwc != 0 ? ((image * rows + row) * columns + column) * channels + channel
                      : ((image * channels + channel) * rows + row) * columns + column;
   }

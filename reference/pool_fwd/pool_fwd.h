@@ -24,14 +24,14 @@ struct PoolShape {
   int64_t kind;                // 0 maximum, 1 average, 2 average with padding counted
   int64_t nhwc;                // layout of x and y: 0 [n,channel,row,column], 1 [n,row,column,channel]
 
-  int64_t oh() const { return (h + 2 * pad_y - r) / stride_y + 1; }  // rows of the output
-  int64_t ow() const { return (w + 2 * pad_x - s) / stride_x + 1; }  // columns of the output
-  bool is_max() const { return kind == 0; }
+  constexpr int64_t oh() const { return (h + 2 * pad_y - r) / stride_y + 1; }  // rows of the output
+  constexpr int64_t ow() const { return (w + 2 * pad_x - s) / stride_x + 1; }  // columns of the output
+  constexpr bool is_max() const { return kind == 0; }
 
-  int64_t x_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
+  constexpr int64_t x_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
     return at(image, channel, row, column, h, w);
   }
-  int64_t y_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
+  constexpr int64_t y_at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
     return at(image, channel, row, column, oh(), ow());
   }
   Dims x_dims() const { return nhwc != 0 ? Dims{n, h, w, c} : Dims{n, c, h, w}; }
@@ -41,10 +41,10 @@ struct PoolShape {
   struct Range {
     int64_t begin, end;
   };
-  Range rows(int64_t i) const { return inside(i * stride_y - pad_y, r, h); }
-  Range columns(int64_t j) const { return inside(j * stride_x - pad_x, s, w); }
+  constexpr Range rows(int64_t i) const { return inside(i * stride_y - pad_y, r, h); }
+  constexpr Range columns(int64_t j) const { return inside(j * stride_x - pad_x, s, w); }
   /// What an average divides by.
-  int64_t divisor(Range down, Range across) const {
+  constexpr int64_t divisor(Range down, Range across) const {
     return kind == 2 ? r * s : (down.end - down.begin) * (across.end - across.begin);
   }
 
@@ -55,11 +55,11 @@ struct PoolShape {
   }
 
  private:
-  static Range inside(int64_t from, int64_t length, int64_t size) {
+  static constexpr Range inside(int64_t from, int64_t length, int64_t size) {
     return {std::max<int64_t>(from, 0), std::min(from + length, size)};
   }
-  int64_t at(int64_t image, int64_t channel, int64_t row, int64_t column, int64_t height,
-             int64_t width) const {
+  constexpr int64_t at(int64_t image, int64_t channel, int64_t row, int64_t column, int64_t height,
+                       int64_t width) const {
     return nhwc != 0 ? ((image * height + row) * width + column) * c + channel
                      : ((image * c + channel) * height + row) * width + column;
   }

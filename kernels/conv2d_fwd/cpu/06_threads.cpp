@@ -101,7 +101,7 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   float* packed = picture.floats(images * of_image + beyond);
   std::fill_n(packed + images * of_image, beyond, 0.0F);
   float* weights = panels.floats(s.out_channels() * depth);
-  const int64_t blocks = s.k == 0 ? 0 : (s.k + layer.block() - 1) / layer.block();
+  const Pieces blocks = Pieces::of(s.k, layer.block(), kRows);
   const int64_t panels_of_group = (s.k + kRows - 1) / kRows;
 #pragma omp parallel num_threads(choose_threads(s))
   {
@@ -119,14 +119,13 @@ void convolve(const Conv2dFwd::Args<float>& x) {
           layer.rows.pack(x.x + s.x_at(image, c, 0, 0), packed + i * channel);
       }
 #pragma omp for schedule(static)
-      for (int64_t i = 0; i < some * s.groups * blocks * layer.columns.count; ++i) {
-        const int64_t which = i % layer.columns.count, k = i / layer.columns.count % blocks * layer.block();
-        const int64_t g = i / (layer.columns.count * blocks) % s.groups,
-                      image = i / (layer.columns.count * blocks * s.groups);
+      for (int64_t i = 0; i < some * s.groups * blocks.count * layer.columns.count; ++i) {
+        const int64_t which = i % layer.columns.count, block = i / layer.columns.count % blocks.count;
+        const int64_t ig = i / layer.columns.count / blocks.count, g = ig % s.groups, image = ig / s.groups;
         const float* from = in_place(layer, s, first + image, g)
                                 ? x.x + s.x_at(first + image, g * s.c, 0, 0)
                                 : packed + (image * s.in_channels() + g * s.c) * channel;
-        piece(layer, which, k, std::min(s.k, k + layer.block()), from, weights + g * s.k * depth,
+        piece(layer, which, blocks.begin(block), blocks.begin(block + 1), from, weights + g * s.k * depth,
               x.b + g * s.k, x.y + s.y_at(first + image, g * s.k, 0, 0));
       }
     }

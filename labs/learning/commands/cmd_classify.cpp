@@ -46,6 +46,8 @@ KLAB_COMMAND(
        add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
+       app.add_flag("!--no-prefetch", t.loader.prefetch,
+                    "make a batch before its step, not beside the one before");
        add_number(app, "--train", v->o.train, range::examples, "learn from the first so many examples");
        add_number(app, "--test", v->o.test, range::examples, "test with the first so many examples");
        app.add_option("--plan", v->o.plan, "best, naive, or a JSON file");

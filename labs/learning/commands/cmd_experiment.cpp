@@ -84,8 +84,9 @@ KLAB_COMMAND({.name = "experiment",
                          "refuted or depends, with numbers.",
               .setup = [](CLI::App& app) -> std::function<int()> {
                 auto o = std::make_shared<Options>();
-                app.add_option("name", o->names,
-                               "initialization, quadratic, norms, features, batch_statistics")
+                app.add_option(
+                       "name", o->names,
+                       "accumulation, batch_statistics, dropout, features, initialization, norms, quadratic")
                     ->option_text("[NAME ...]");
                 app.add_option("--html", o->html, "write plots and tables as a page");
                 app.add_flag("--json", o->json, "for programs");

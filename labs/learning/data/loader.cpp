@@ -71,6 +71,8 @@ void Loader::make(int64_t step, Batch& batch) {
   const int64_t size = volume(examples_.dims);
   const bool warps =
       examples_.images() && (settings_.degrees > 0 || settings_.scale > 0 || settings_.shift > 0);
+  // Beside a step whose ops have all threads, one more is enough; before it, all of them.
+#pragma omp parallel for schedule(static) if (!settings_.prefetch && warps)
   for (int64_t i = 0; i < settings_.batch; ++i) {
     const int64_t example = order_[size_t(first + i)];
     const float* from = examples_.values.data() + example * size;

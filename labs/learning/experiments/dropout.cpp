@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/core/registry.h"
+#include "harness/program/random.h"
 #include "labs/learning/experiments/experiment.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 
