@@ -28,9 +28,13 @@ std::vector<std::vector<PlannedCall>> by_op(std::span<const PlannedCall> calls) 
 }
 
 /// Why a variant cannot do these calls of its op, and what to do instead; empty when it can.
-std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
-  // Also for a CUDA rung on a machine with a GPU: the arrays of a training run stay in the host's memory.
-  if (v.backend != "cpu")
+std::string refusal(const Variant& v, std::span<const PlannedCall> calls, const std::string& backend) {
+  if (v.backend != backend && backend != "cpu")
+    return fmt::format(
+        "{} is written for the processor, and this run is one of CUDA rungs; take a rung of {}.cuda "
+        "(`klab list {}`)",
+        v.id, v.op, v.op);
+  if (v.backend != backend)
     return fmt::format(
         "{} is written for {}, and trainer, renderer and image fit run on the processor only; take a rung of "
         "{}.cpu (`klab list {}`)",
@@ -45,7 +49,7 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
             v.id, tensor, v.op, v.op);
     if (!op.op.valid(c.shape))
       return fmt::format("{} at {}: is no shape of this operation", v.op, shape_text(op.op, c.shape));
-    if (const std::string why = v.supported(c.shape, this_host()); !why.empty())
+    if (const std::string why = v.supported(c.shape, host_of(v)); !why.empty())
       return fmt::format(
           "{} cannot run at {} here: {}; take another rung of {}, or leave the op out of the plan to have "
           "the "
@@ -58,20 +62,23 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
 constexpr const char* kFused = "composite_loss_bwd";
 constexpr const char* kFusedParts[] = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"};
 
-const Variant& naive(const std::string& op) {
-  for (const Variant* v : variants_of(op, "cpu"))
+const Variant& naive(const std::string& op, const std::string& backend) {
+  for (const Variant* v : variants_of(op, backend))
     if (!v->peer) return *v;
-  throw std::runtime_error("no variant of " + op + " for the processor is built in");
+  throw std::runtime_error("no variant of " + op + " for " + (backend == "cpu" ? "the processor" : "CUDA") +
+                           " is built in");
 }
 
 /// What the best one is chosen from.
-std::vector<const Variant*> candidates(std::span<const PlannedCall> calls) {
+std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend) {
   const std::string& op = calls.front().op;
   std::vector<const Variant*> list;
   std::string reasons;
-  for (const Variant* v : variants_of(op, "cpu")) {
-    if (v->peer || v->numerics.unit != Unit::f32 || !v->numerics.deterministic) continue;
-    if (const std::string why = refusal(*v, calls); why.empty())
+  for (const Variant* v : variants_of(op, backend)) {
+    if (v->peer || v->numerics.unit != Unit::f32) continue;
+    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk())
+      continue;  // on a GPU atomics are the rule
+    if (const std::string why = refusal(*v, calls, backend); why.empty())
       list.push_back(v);
     else
       reasons += "\n  " + why;
@@ -82,7 +89,8 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls) {
 
 /// Every op of the program that is fixed, checked; the first of the message is what plan it is.
 std::map<std::string, const Variant*> resolve(const VariantIds& variants, const std::string& where,
-                                              std::span<const PlannedCall> calls) {
+                                              std::span<const PlannedCall> calls,
+                                              const std::string& backend) {
   std::map<std::string, const Variant*> chosen;
   std::vector<std::string> problems;
   for (const auto& [op, id] : variants) {
@@ -105,7 +113,7 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
                              : fmt::format("{} is no variant of {} (see `klab list {}`)", id, op, op));
       continue;
     }
-    if (const std::string why = refusal(*v, of_op); !why.empty())
+    if (const std::string why = refusal(*v, of_op, backend); !why.empty())
       problems.push_back(why);
     else if (!of_op.empty())
       chosen[op] = v;
@@ -114,7 +122,7 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
   if (!problems.empty())
     throw std::runtime_error(fmt::format("plan {}:\n  {}", where, fmt::join(problems, "\n  ")));
   for (const auto& group : by_op(calls))
-    if (!chosen.contains(group.front().op)) candidates(group);  // throws when there is none
+    if (!chosen.contains(group.front().op)) candidates(group, backend);  // throws when there is none
   return chosen;
 }
 
@@ -163,40 +171,50 @@ VariantIds read_plan(const std::string& file) {
 
 const std::vector<std::string>& plan_ops() {
   static const std::vector<std::string> ops = {
-      "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-      "composite_bwd", "composite_loss_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
-      // Of losses that a config may ask for.
-      "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
+      "draw_rays", "ray_march", "sample_begin", "place_samples", "hashgrid_fwd", "mlp_fwd", "visible_limit",
+      "ray_weights", "spread_samples", "visible_compact", "sh_fwd", "composite_fwd", "pixel_loss_fwd",
+      "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd", "weighted_sum", "mlp_bwd", "axpy",
+      "hashgrid_bwd", "all_finite", "adam", "ema",
+      // Now and then.
+      "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
+      // Of what a config may ask for.
+      "opacity_entropy_fwd", "opacity_entropy_bwd", "depth_loss_fwd", "depth_loss_bwd", "distortion_fwd",
+      "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
+      "total_variation_bwd", "clip_norm", "unscale"};
   return ops;
 }
 
-VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls) {
+VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls, const std::string& backend) {
   if (name != "best" && name != "naive") return read_plan(name);
   VariantIds ids;
   if (name == "naive")
     for (const PlannedCall& c : calls)
-      if (c.op != kFused) ids[c.op] = naive(c.op).id;
+      if (c.op != kFused) ids[c.op] = naive(c.op, backend).id;
   return ids;
 }
 
-void Plan::require(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls) {
-  resolve(variants, where, calls);
+void Plan::require(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
+                   const std::string& backend) {
+  resolve(variants, where, calls, backend);
 }
 
-Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times) {
-  return fixed(plan_ids(name, calls), name, calls, times);
+Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
+                 const std::string& backend) {
+  return fixed(plan_ids(name, calls, backend), name, calls, times, backend);
 }
 
 Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
-                 CallTimes& times) {
-  const auto chosen = resolve(variants, where, calls);
+                 CallTimes& times, const std::string& backend) {
+  const auto chosen = resolve(variants, where, calls, backend);
   Plan plan;
   for (const auto& group : by_op(calls)) {
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
       plan.choices_[op] = {at->second, "by the plan " + where, 0};
+    } else if (const auto list = candidates(group, backend); backend != "cpu") {
+      plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
     } else {
-      const auto fastest = times.fastest(group, candidates(group));
+      const auto fastest = times.fastest(group, list);
       plan.choices_[op] = {fastest.variant, fastest.why, fastest.seconds};
     }
   }

@@ -13,9 +13,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/gpu/gpu.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "labs/radiance/run/stage_ceilings.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab {
 
@@ -77,8 +79,8 @@ void require_writable(const fs::path& folder, int64_t bytes) {
                     double(bytes) * 1e-6, double(disk.f_bavail) * double(disk.f_frsize) * 1e-6));
 }
 
-void require_memory(int64_t bytes) {
-  const int64_t available = available_memory();
+void require_memory(int64_t bytes, const std::string& backend) {
+  const int64_t available = backend == "cuda" ? int64_t(gpu()->memory) : available_memory();
   if (available > 0 && bytes > available)
     throw std::runtime_error(fmt::format(
         "the run needs about {:.1f} GB of memory and {:.1f} GB are available: lower \"log2_table\" or "
@@ -93,6 +95,7 @@ std::map<std::string, std::string> run_state(const RunOptions& o, const Plan& pl
                       {"downscale", o.reading.downscale},
                       {"holdout", o.reading.holdout},
                       {"plan", plan.ids()},
+                      {"ladder", o.backend == "cpu" ? "cpu" : "cuda"},
                       {"seconds", seconds},
                       {"samples", samples},
                       {"budget_seconds", o.seconds.value_or(0)},
@@ -118,7 +121,10 @@ Resumed take_over(RunOptions& o, const TensorFile& file) {
       if (const int64_t s = state.at("budget_steps"); s > 0) o.steps = s;
     }
     // Checkpoints were written without a plan once.
-    return {state.at("seconds"), state.at("samples"), state.value("plan", VariantIds())};
+    // Rungs of another backend are of no use here: the plan is chosen anew.
+    const bool same = state.value("ladder", "cpu") == (o.backend == "cpu" ? "cpu" : "cuda");
+    return {state.at("seconds"), state.at("samples"),
+            same ? state.value("plan", VariantIds()) : VariantIds()};
   } catch (const json::exception& e) {
     throw std::runtime_error(fmt::format("checkpoint: damaged run state: {}", e.what()));
   }
@@ -199,8 +205,9 @@ int64_t peak_memory() {
 }
 
 // Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
-std::vector<PlannedCall> run_calls(const Config& config, int cascades) {
+std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std::string& ladder) {
   std::vector<PlannedCall> calls = training_calls(config, cascades);
+  if (ladder != "cpu") return calls;  // pictures are made on the processor, with a plan of their own
   const auto pictures = render_calls(config, cascades, 0);
   calls.insert(calls.end(), pictures.begin(), pictures.end());
   return calls;
@@ -225,6 +232,8 @@ std::string score_json(const Score& score) {
 }
 
 int train(RunOptions o, CallTimes& times) {
+  const BackendChoice where_to = backend_named(o.backend);
+  const OnGpu on_a_gpu(o.backend == "cuda");  // what rungs support is asked of it
   require_unused(o.out);
   std::optional<TensorFile> checkpoint;
   Resumed before;
@@ -237,20 +246,21 @@ int train(RunOptions o, CallTimes& times) {
   const bool as_before = !o.plan && !before.plan.empty();
   const std::string where =
       as_before ? "of the checkpoint (--plan best chooses anew)" : o.plan.value_or("best");
-  const VariantIds wanted = as_before ? before.plan : plan_ids(where, run_calls(o.config, 1));
+  const VariantIds wanted =
+      as_before ? before.plan : plan_ids(where, run_calls(o.config, 1, where_to.ladder), where_to.ladder);
   // Before the scene is read: it may be large. How many cascades it has is known later, and asked again then.
-  Plan::require(wanted, where, run_calls(o.config, 1));
+  Plan::require(wanted, where, run_calls(o.config, 1, where_to.ladder), where_to.ladder);
   FILE* words = o.json ? stderr : stdout;
   o.reading.say = [&](const std::string& text) { fmt::print(words, "{}\n", text); };
   o.reading.seed = o.seed;
   const Scene scene = load_scene(o.scene, o.reading);
   for (const std::string& note : scene.notes) fmt::print(words, "note      {}\n", note);
-  const std::vector<PlannedCall> calls = run_calls(o.config, scene.cascades);
-  Plan::require(wanted, where, calls);
-  const int64_t bytes = Trainer::bytes_of(scene, o.config);
+  const std::vector<PlannedCall> calls = run_calls(o.config, scene.cascades, where_to.ladder);
+  Plan::require(wanted, where, calls, where_to.ladder);
+  const int64_t bytes = Trainer::bytes_of(scene, o.config, where_to.sizes);
   fmt::print(words, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
              o.config.batch_samples);
-  require_memory(bytes);
+  require_memory(bytes, o.backend);
   const fs::path folder = choose_folder(o, scene.name);
   require_writable(folder, 5 * Model::bytes_of(o.config, scene.cascades));
   fmt::print(words, "output    {}\n", folder.string());
@@ -258,11 +268,11 @@ int train(RunOptions o, CallTimes& times) {
   stop_requested = false;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  const Plan plan = Plan::fixed(wanted, where, calls, times);
+  const Plan plan = Plan::fixed(wanted, where, calls, times, where_to.ladder);
   fmt::print(words, "{}", plan.text());
   write_file(folder / "plan.json", to_json_text(plan));
 
-  Trainer trainer(scene, o.config, plan, o.seed);
+  Trainer trainer(scene, o.config, plan, o.seed, where_to.backend, where_to.sizes);
   if (checkpoint) {
     trainer.restore(*checkpoint);
     checkpoint.reset();
@@ -337,6 +347,7 @@ int train(RunOptions o, CallTimes& times) {
                  {"samples", samples},
                  {"samples_per_second", samples / std::max(seconds, 1e-9)},
                  {"seed", o.seed},
+                 {"backend", o.backend},
                  {"interrupted", bool(stop_requested)},
                  {"stages", stages_json(trainer.profile(), shares)},
                  {"config", json::parse(config_to_json(o.config))}};
@@ -349,8 +360,10 @@ int train(RunOptions o, CallTimes& times) {
   } else if (!scene.test.empty()) {
     const auto evaluation = Clock::now();
     int index = 0;
-    const Score score =
-        evaluate(model, plan, scene.test, [&](const View& view, const Picture& picture, const ViewScore&) {
+    const Plan pictures =
+        where_to.ladder == "cpu" ? plan : Plan::named("best", render_calls(o.config, scene.cascades), times);
+    const Score score = evaluate(
+        model, pictures, scene.test, [&](const View& view, const Picture& picture, const ViewScore&) {
           if (index < 8)
             save_comparison(folder / fmt::format("test_{}.png", index), view, picture, model.placement.black);
           ++index;

@@ -1,0 +1,123 @@
+#include "reference/draw_rays/draw_rays.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/generator.h"
+#include "reference/philox.h"
+
+namespace klab {
+
+namespace {
+struct Seen {
+  double direction[3];
+  double error;  // how much of a unit roundoff of the image coordinates reaches the direction
+};
+
+Seen look(const double* c, double u, double v) {
+  const double qx = (u - c[2]) / c[0], qy = (v - c[3]) / c[1];
+  double px = qx, py = qy;
+  const bool lens = c[4] != 0 || c[5] != 0 || c[6] != 0 || c[7] != 0;
+  for (int i = 0; lens && i < DrawRays::kLensSteps; ++i) {
+    const double r2 = px * px + py * py, radial = 1 + r2 * (c[4] + r2 * c[5]),
+                 slope = 2 * (c[4] + 2 * r2 * c[5]);
+    const double ex = px * radial + 2 * c[6] * px * py + c[7] * (r2 + 2 * px * px) - qx;
+    const double ey = py * radial + 2 * c[7] * px * py + c[6] * (r2 + 2 * py * py) - qy;
+    const double xx = radial + px * px * slope + 2 * c[6] * py + 6 * c[7] * px;
+    const double xy = px * py * slope + 2 * c[6] * px + 2 * c[7] * py;
+    const double yy = radial + py * py * slope + 2 * c[7] * px + 6 * c[6] * py;
+    const double det = xx * yy - xy * xy;
+    if (!(std::abs(det) > 1e-6)) break;
+    px -= (yy * ex - xy * ey) / det;
+    py -= (xx * ey - xy * ex) / det;
+  }
+  Seen seen{};
+  double length = 0;
+  for (int a = 0; a < 3; ++a) {
+    const double* row = c + 8 + 4 * a;
+    seen.direction[a] = px * row[0] - py * row[1] - row[2];
+    length += seen.direction[a] * seen.direction[a];
+  }
+  for (double& d : seen.direction) d /= std::sqrt(length);
+  seen.error = 2 + (u + std::abs(c[2])) / c[0] + (v + std::abs(c[3])) / c[1];
+  return seen;
+}
+
+}  // namespace
+
+void DrawRays::arrange(const Args<float>& x, Generator& random) {
+  const Shape& s = x.shape;
+  for (int k = 0; k < 2; ++k) const_cast<uint32_t*>(x.seed)[k] = uint32_t(random());
+  const_cast<uint32_t*>(x.step)[0] = uint32_t(random() % 1000);
+  *const_cast<int32_t*>(x.count) = int32_t(s.rays - int64_t(random() % 3) % (s.rays + 1));
+  std::uniform_real_distribution<float> unit(-1, 1);
+  const int64_t each = s.pixels > 0 ? s.pixels / s.views : 64;
+  for (int64_t v = 0; v < s.views; ++v) {
+    auto* place = const_cast<int64_t*>(x.places) + 4 * v;
+    const int64_t width = 1 + int64_t(random() % uint64_t(std::min<int64_t>(each, 97)));
+    const bool known = s.depths > 0 && v % 3 != 2;
+    for (const int64_t value : {width, each / width, v * each, known ? v * each : -1}) *place++ = value;
+    float* c = const_cast<float*>(x.cameras) + 20 * v;
+    // A picture within a hundred degrees or so: lenses are modeled for what they show.
+    const float size = float(std::max<int64_t>({8, width, each / width}));
+    c[0] = c[1] = size * (1.2F + 0.5F * unit(random));
+    c[2] = 0.5F * float(width) + unit(random);
+    c[3] = 0.5F * float(each / width) + unit(random);
+    for (int k = 4; k < 8; ++k) c[k] = v % 2 == 0 ? 0 : (k < 6 ? 0.05F : 0.01F) * unit(random);
+    // A turn about two axes, so that the columns are orthonormal.
+    const float a = 3 * unit(random), b = 1.5F * unit(random);
+    const float pose[12] = {std::cos(a),
+                            -std::sin(a) * std::cos(b),
+                            std::sin(a) * std::sin(b),
+                            unit(random),
+                            std::sin(a),
+                            std::cos(a) * std::cos(b),
+                            -std::cos(a) * std::sin(b),
+                            unit(random),
+                            0,
+                            std::sin(b),
+                            std::cos(b),
+                            unit(random)};
+    std::copy(pose, pose + 12, c + 8);
+  }
+  for (int64_t i = 0; i < 4 * s.pixels; ++i)
+    const_cast<uint8_t*>(x.image)[i] = random() % 8 < 2 ? uint8_t(255 * (random() % 2)) : uint8_t(random());
+}
+
+void DrawRays::reference(const Args<double>& x, const Args<double>& magnitude) {
+  const Shape& s = x.shape;
+  const auto put = [&](int64_t r, double* out, double* size, int64_t c, double value, double error) {
+    out[c * s.rays + r] = value;
+    size[c * s.rays + r] = error;
+  };
+  for (int64_t r = 0; r < s.rays; ++r) {
+    const bool live = r < *x.count;
+    const philox::Key key = {x.seed[0], x.seed[1]};
+    const auto words = philox::random_words({uint32_t(r), 0, x.step[0], x.step[1]}, key);
+    const auto behind = philox::random_words({uint32_t(r), 1, x.step[0], x.step[1]}, key);
+    const int64_t view = s.drawn ? int64_t(uint64_t(words[0]) * uint64_t(s.views) >> 32) : 0;
+    const int64_t* place = x.places + 4 * view;
+    const auto all = uint64_t(place[0] * place[1]);
+    const auto pixel =
+        int64_t(s.drawn ? uint64_t(words[1]) * all >> 32 : (uint64_t(x.step[0]) + uint64_t(r)) % all);
+    const double* camera = x.cameras + 20 * view;
+    const double u = double(pixel % place[0]) + 0.5, v = double(pixel / place[0]) + 0.5;
+    const Seen seen = look(camera, u, v);
+    const uint8_t* bytes = x.image + 4 * (place[2] + pixel);
+    for (int64_t c = 0; c < 3; ++c) {
+      const double white =
+          s.background == 2 ? double(behind[size_t(c)] >> 8) * 0x1p-24 : double(s.background);
+      const double alpha = s.pixels > 0 ? bytes[3] / 255.0 : 0;
+      const double color = s.pixels > 0 ? alpha * bytes[c] / 255.0 + (1 - alpha) * white : white;
+      put(r, x.origins, magnitude.origins, c, live ? camera[8 + 4 * c + 3] : 1e3, 0);
+      put(r, x.directions, magnitude.directions, c, live ? seen.direction[c] : double(c == 0), seen.error);
+      put(r, x.backdrop, magnitude.backdrop, c, live ? white : 0, 0);
+      put(r, x.color, magnitude.color, c, live ? color : 0, 1);
+    }
+    put(r, x.jitter, magnitude.jitter, 0, !live ? 0 : s.drawn ? double(words[2] >> 8) * 0x1p-24 : 0.5, 0);
+    const bool known = live && s.depths > 0 && place[3] >= 0;
+    put(r, x.depth, magnitude.depth, 0, known ? x.true_depth[place[3] + pixel] : 0, 0);
+  }
+}
+
+}  // namespace klab
