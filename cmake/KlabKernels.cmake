@@ -118,9 +118,12 @@ function(klab_cuda_host_flags target traced)
                                            -Wno-pedantic -fno-plt -g1)
   if(traced)
     target_compile_definitions(${target} PRIVATE KLAB_SIMT_TRACED=1)
-    # One access of the source is one of the object: nothing is vectorized, unrolled or duplicated.
-    target_compile_options(${target} PRIVATE -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0
-      --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops)
+    # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps,
+    # unswitching and splitting loops, laying out blocks anew all do) or merged with another.
+    target_compile_options(${target} PRIVATE -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1
+      --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops
+      -fno-thread-jumps -fno-unswitch-loops -fno-split-loops -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks
+      -fno-reorder-blocks-and-partition)
     # An index beyond its array that still meets memory of the kernel: the next array, the next row.
     target_compile_options(${target} PRIVATE -fsanitize=bounds-strict)
   else()

@@ -22,8 +22,9 @@ std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
   for (size_t d = 0; d < list.size(); ++d) {
     const Shape& given = op.check.empty() ? kSizes : op.check.size() == 1 ? op.check[0] : op.check.at(d);
     std::set<int64_t> values(given.begin(), given.end());
-    for (const int64_t tile : tiles)
-      for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
+    if (std::ranges::find(op.parameters, op.op.dims[d]) == op.parameters.end())
+      for (const int64_t tile : tiles)
+        for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
     list[d].assign(values.begin(), values.end());
   }
   return list;

@@ -7,7 +7,9 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck.h"
+#include "harness/check/process_state.h"
 #include "harness/check/run_case.h"
+#include "harness/check/thread_watch.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -71,6 +73,14 @@ struct Progress {
   }
 };
 
+// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
+// than there are cores.
+int other_threads(size_t turn) {
+  const int cores = omp_get_num_procs();
+  const int list[] = {1, 3, std::max(cores + 3, 5)};
+  return list[turn % std::size(list)];
+}
+
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
  public:
@@ -89,11 +99,26 @@ class ShapeCheck {
     Generator random(options.seed * 1000003 + turn);
     for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
+    if (!options.quick) changed_ = change_one(op, shape, specs_, givens_.front(), random);
     const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();
     const bool both = !options.quick && small;
     for (const bool misaligned : {false, true})
       if (both || misaligned == (!options.quick && turn % 2 == 1))
         offsets_.push_back(offsets_for(specs_.size(), misaligned, turn));
+  }
+
+  // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
+  // been checked the usual way, since OpenMP's threads begin and end where their number changes.
+  void check_surrounded(Progress& progress) {
+    if (options_.quick || progress.result.cases == 0 || !progress.result.failures.empty()) return;
+    constexpr Placement kPlacements[] = {Placement::from_page, Placement::to_page, Placement::near_page};
+    for (size_t k = 0; k < (asked_ ? std::size(kPlacements) : 1); ++k) {
+      // All pairs of the two come, turn by turn.
+      const Placement placement = kPlacements[(turn_ + k) % std::size(kPlacements)];
+      const int threads = other_threads(turn_ / 3 + k);
+      if (auto failure = check_surrounded(progress, placement, threads))
+        return progress.result.failures.push_back(std::move(*failure));
+    }
   }
 
   void check(Progress& progress) {
@@ -122,6 +147,18 @@ class ShapeCheck {
     return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
   }
 
+  std::optional<Failure> check_surrounded(Progress& progress, Placement placement, int threads) {
+    const int usual = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();
+    omp_set_num_threads(usual);
+    if (!able) return std::nullopt;
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets_for(specs_.size(), turn_ % 2 == 1, turn_),
+                guard_, placement);
+    trial.with_threads(threads);
+    return run(trial, givens_[turn_ / 2 % givens_.size()], progress, true);
+  }
+
   std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
@@ -140,6 +177,12 @@ class ShapeCheck {
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
       trial.watch(false);
+      if (k != 0 || !changed_ || &offsets != &offsets_.front()) continue;
+      trial.changed(first, changed_->what);
+      auto failure = run(trial, changed_->given, progress, true);
+      trial.changed({}, "");
+      if (failure) return failure;
+      progress.spent = before + double(trial.host_work());
     }
     trial.find_done(first);
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
@@ -185,6 +228,7 @@ class ShapeCheck {
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
+  std::optional<Changed> changed_;
   std::vector<std::vector<int64_t>> offsets_;
 };
 
@@ -196,6 +240,8 @@ const char* name_of(Fault fault) {
       return "wrong value";
     case Fault::non_finite:
       return "not finite";
+    case Fault::not_written:
+      return "never written";
     case Fault::out_of_bounds:
       return "out of bounds";
     case Fault::input_changed:
@@ -210,6 +256,14 @@ const char* name_of(Fault fault) {
       return "gradient";
     case Fault::own_forward:
       return "gradient against own forward";
+    case Fault::threads:
+      return "too many threads";
+    case Fault::late:
+      return "works after it has returned";
+    case Fault::state:
+      return "state left behind";
+    case Fault::crashed:
+      return "crash";
     case Fault::threw:
       return "exception";
     case Fault::finding:
@@ -236,6 +290,7 @@ Host host_of(const Variant& variant) {
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const ProcessState state;
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
@@ -246,8 +301,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
   if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
-    std::ranges::stable_partition(shapes,
-                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+    std::stable_partition(shapes.begin(), shapes.end(),
+                          [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
   const auto stop = [&] { return options.stop && options.stop(); };
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
@@ -255,15 +310,18 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * double(turn + 1) / double(shapes.size());
     ShapeCheck one(op, shapes[turn], options, turn, share, guard);
-    const auto check_one = [&](Progress& p) {
+    const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();
-      one.check(p);
+      (one.*how)(p);
       p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
     // CPU variants use all threads themselves; the host executor of CUDA uses one.
     for (Progress& p : progress)
       if (!is_cuda(*p.variant) && !stop()) check_one(p);
+    for (Progress& p : progress)
+      if (!is_cuda(*p.variant) && !stop()) check_one(p, &ShapeCheck::check_surrounded);
+    use_threads(omp_get_max_threads());
 #pragma omp parallel for schedule(dynamic) if (!on_gpu())
     for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
       if (is_cuda(*p.variant) && !stop()) check_one(p);
@@ -277,6 +335,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!op.op.forward.empty() && options.gradients)
     results.reference = check_gradients(op, variants, options, guard, results.variants);
+  state.restore();  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

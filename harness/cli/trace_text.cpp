@@ -21,7 +21,7 @@ double each(int64_t count, const simt::Counts& n) {
   return n.requests > 0 ? double(count) / double(n.requests) : 0;
 }
 
-/// "4.0" or, where fewer would do, "32.0 of 4.0".
+/// "4.0" or, where fewer would do, "32.0 (4.0)": as few as hold the distinct bytes.
 std::string against(double is, double ideal) {
   return is > 1.05 * ideal ? fmt::format("{:.1f} ({:.1f})", is, ideal) : fmt::format("{:.1f}", is);
 }
@@ -232,9 +232,11 @@ Json trace_json(const TraceView& v) {
                           {"lanes", n.lanes},
                           {"sectors", n.sectors},
                           {"ideal_sectors", n.ideal_sectors},
+                          {"ideal_sectors_of_lanes", n.lane_sectors},
                           {"wavefronts", n.wavefronts},
                           {"bank_conflicts", n.conflicts()},
-                          {"collisions", n.collisions}});
+                          {"collisions", n.collisions},
+                          {"merged_by_the_compiler", l->merged}});
   }
   j["hints"] = Json::array();
   for (const Hint& h : v.hints)

@@ -44,6 +44,9 @@ struct LabOp {
   /// The shape at which the counts of CUDA rungs are recorded (klab counts): small, and with edges that no tile divides.
   /// Empty: shape_for_counting().
   std::vector<int64_t> counted = {};
+  /// The shape at which `klab run` shows the counts of CUDA rungs, where the tour's, halved until a watched run takes well
+  /// under a second, does not show what they are about. Empty: that one.
+  std::vector<int64_t> counted_tour = {};
   double check_flops = 5e7;  // shapes that cost more are left out of the check
   Traffic traffic = Traffic::unknown;
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
@@ -51,6 +54,8 @@ struct LabOp {
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
   /// the same units. The check of CUDA on the host goes by it.
   double (*busiest)(ShapeView shape) = nullptr;
+  /// Dimensions that are no sizes but parameters: a stride, a layout. Only what `check` lists is tried there, no tiles.
+  std::vector<std::string> parameters = {};
 };
 
 /// What somebody says one idea brings. The report puts beside it what two rungs that differ by it show here.

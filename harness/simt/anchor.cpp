@@ -1,5 +1,16 @@
-// Compiled into every module of CUDA variants: makes this thread's copy of the module's shared memory.
-extern "C" __attribute__((visibility("default"))) void* klab_simt_anchor() {
+// Compiled into every module of CUDA variants: makes this thread's copy of the module's shared memory, and says where its
+// constant memory is.
+extern "C" {
+__attribute__((visibility("default"))) void* klab_simt_anchor() {
   static thread_local char first __attribute__((aligned(128)));
   return &first;
+}
+
+// Made by the linker where a file has __constant__ variables (language.h).
+extern const char __start_klab_constant __attribute__((weak, visibility("hidden")));
+extern const char __stop_klab_constant __attribute__((weak, visibility("hidden")));
+__attribute__((visibility("default"))) void klab_simt_constant(const char** begin, const char** end) {
+  *begin = &__start_klab_constant;
+  *end = &__stop_klab_constant;
+}
 }

@@ -175,6 +175,7 @@ void Executor::run_block() {
     l.state = State::fresh;
     l.fiber = nullptr;
     l.steps = 0;
+    l.frames.clear();
     l.copies.clear();
     l.groups.clear();
   }

@@ -35,6 +35,12 @@ struct AsyncCopy {
   const void* site;
 };
 
+/// A call of a function that is not inlined: the block of code it is in, and how many calls made there have returned.
+struct Frame {
+  uintptr_t block = 0;
+  uint32_t turn = 0;
+};
+
 enum class State : uint8_t { fresh, ready, at_barrier, meeting, done };
 
 struct Lane {
@@ -54,6 +60,7 @@ struct Lane {
   Vote vote = Vote::sync;
   int predicate = 0;
   uint64_t steps = 0;             // accesses and branches since it began
+  std::vector<Frame> frames;      // of a traced thread: its calls, the innermost last
   std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
   std::vector<size_t> groups;     // ends of committed groups in `copies`
 };
@@ -96,6 +103,8 @@ class Executor {
 
   /// Lanes of one warp that have ended, as a mask; lanes that never were count as ended.
   unsigned ended(unsigned warp) const;
+  /// Those that have not begun, or go on without waiting for others.
+  unsigned going_on(unsigned warp) const;
   Lane& lane_of(unsigned warp, unsigned index) { return lanes_[warp * 32 + index]; }
   unsigned warps() const { return (threads_ + 31) / 32; }
   unsigned threads() const { return threads_; }

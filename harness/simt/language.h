@@ -9,8 +9,10 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ static
-#define __shared__ static thread_local __attribute__((aligned(128)))
+// A section of its own tells constant memory from __device__ variables (Module::constant_begin).
+#define __constant__ static __attribute__((section("klab_constant")))
+// constinit: without it GCC guards the construction of arrays of vectors and halves, which reads and writes that guard.
+#define __shared__ static thread_local constinit __attribute__((aligned(128)))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __grid_constant__

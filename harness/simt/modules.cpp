@@ -83,6 +83,9 @@ const Module& load_module(const std::string& path, bool traced) {
   if (m.anchor == nullptr) throw std::runtime_error(path + " is no module of CUDA variants");
   Search search{reinterpret_cast<const char*>(m.anchor), &m};
   dl_iterate_phdr(visit, &search);
+  if (auto* constant =
+          reinterpret_cast<void (*)(const char**, const char**)>(dlsym(handle, "klab_simt_constant")))
+    constant(&m.constant_begin, &m.constant_end);
   const std::lock_guard lock(modules_mutex);
   return modules().emplace_back(std::move(m));
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/simt/memory.h"
+
 namespace klab::simt {
 
 struct Module {
@@ -14,6 +16,8 @@ struct Module {
   const char* end = nullptr;
   const char* writable_begin = nullptr;  // its ordinary variables: __constant__ and __device__ memory
   const char* writable_end = nullptr;
+  const char* constant_begin = nullptr;  // of these, __constant__ memory
+  const char* constant_end = nullptr;
   void* (*anchor)() = nullptr;  // makes and returns this thread's shared memory
 };
 
@@ -39,6 +43,11 @@ SourceLine source_of(const void* return_address);
 
 /// Unqualified name of the function at that address, "kernel" where it is not known.
 std::string function_name(const void* address);
+
+/// The __device__ variable at that address, as global memory that lives as long as its module; nullptr for others.
+Allocation* device_variable_at(const void* p);
+/// What holds that address of global memory: an allocation, live or freed, or a __device__ variable; nullptr: nothing.
+Allocation* global_at(const void* p);
 
 /// A static __shared__ variable.
 struct SharedVariable {

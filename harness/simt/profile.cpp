@@ -15,9 +15,19 @@ void Counts::add(const Counts& o) {
   bytes += o.bytes;
   sectors += o.sectors;
   ideal_sectors += o.ideal_sectors;
+  lane_sectors += o.lane_sectors;
   wavefronts += o.wavefronts;
   ideal_wavefronts += o.ideal_wavefronts;
   collisions += o.collisions;
+}
+
+Counts Site::as_merged() const {
+  Counts n = counts;
+  n.lanes = n.requests;
+  n.bytes = n.requests * int64_t(width);
+  n.lane_sectors = n.ideal_sectors;
+  n.collisions = 0;
+  return n;
 }
 
 Profile::Profile() : table_(256) {}
@@ -32,14 +42,15 @@ void Profile::grow() {
   table_ = std::move(bigger);
 }
 
-uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, unsigned width) {
+uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, bool merges, unsigned width) {
   size_t at = hash_of(pc, space) & (table_.size() - 1);
   for (; table_[at] != 0; at = (at + 1) & (table_.size() - 1)) {
     const Site& s = sites_[table_[at] - 1];
     if (s.pc == pc && s.space == space && s.write == write) return uint16_t(table_[at] - 1);
   }
   if (sites_.size() >= 65000) return uint16_t(sites_.size() - 1);
-  sites_.push_back({.pc = pc, .space = space, .write = write, .atomic = atomic, .width = width});
+  sites_.push_back(
+      {.pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width});
   table_[at] = uint16_t(sites_.size());
   if (sites_.size() * 2 > table_.size()) grow();
   return uint16_t(sites_.size() - 1);

@@ -1,7 +1,6 @@
 // Counts of one traced run, for each static access of the source and each launch.
 //
-// A request is a warp's turn at one load or store: the k-th execution of that access by each of its lanes since
-// they last met. Its sectors are the distinct pieces of 32 bytes it touches; its wavefronts the passes that shared
+// A request is a warp's turn at one load or store: the lanes that execute it together (replay.h). Its sectors are the distinct pieces of 32 bytes it touches; its wavefronts the passes that shared
 // memory needs, when 32 banks of 4 bytes each serve one word a pass (accesses of 8 and 16 bytes are served by half
 // and quarter warps).
 #pragma once
@@ -9,6 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "harness/simt/bus.h"
 
 namespace klab::simt {
 
@@ -19,7 +20,8 @@ struct Counts {
   int64_t lanes = 0;          // active ones, summed over requests
   int64_t bytes = 0;          // asked for by lanes
   int64_t sectors = 0;        // global
-  int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes
+  int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes of a request
+  int64_t lane_sectors = 0;   // global: as few as hold the bytes of its active lanes, if no two were the same
   int64_t wavefronts = 0;     // shared
   int64_t ideal_wavefronts = 0;
   int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
@@ -32,27 +34,36 @@ struct Site {
   const void* pc = nullptr;  // return address of the hook
   Space space = Space::global;
   bool write = false, atomic = false, async = false;
-  unsigned width = 0;  // bytes per lane
-  int64_t stride = 0;  // bytes between neighboring lanes in the first request of more than one lane
+  bool merges =
+      false;  // an atomic whose operand the compiler knows, so that one lane can do it for all at its address
+  bool one_address = true;  // in every request all lanes had the same address
+  unsigned width = 0;       // bytes per lane
+  int64_t stride = 0;       // bytes between neighboring lanes in the first request of more than one lane
   Counts counts;
+  /// Of the whole run: the compiler gives the work of all lanes to one.
+  bool merged() const { return merges && one_address && counts.lanes > counts.requests; }
+  /// The counts after that: one lane a request, which meets nobody.
+  Counts as_merged() const;
 };
 
 struct LaunchRecord {
   std::string kernel;
   unsigned grid[3] = {}, block[3] = {};
   size_t dynamic_shared = 0, static_shared = 0;
-  int64_t barriers = 0;  // a block's
-  int64_t times = 1;     // equal launches in a row
+  int64_t barriers = 0;         // a block's
+  int64_t thread_accesses = 0;  // of the thread that makes the most: what no number of others does for it
+  int64_t times = 1;            // equal launches in a row
 };
 
 class Profile {
  public:
   Profile();
   /// Index of the site of that access. An access whose space changes has one site for each.
-  uint16_t site(const void* pc, Space space, bool write, bool atomic, unsigned width);
+  uint16_t site(const void* pc, Space space, bool write, bool atomic, bool merges, unsigned width);
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
   std::vector<LaunchRecord> launches;
+  Bus bus;  // for kernels whose operands are on the host
 
  private:
   void grow();

@@ -12,6 +12,15 @@ namespace {
 constexpr uint64_t kBarrierSteps = 16;  // switching to another thread takes about as long
 }  // namespace
 
+unsigned Executor::going_on(unsigned warp) const {
+  unsigned mask = 0;
+  for (unsigned i = 0; i < 32 && warp * 32 + i < threads_; ++i) {
+    const State state = lanes_[warp * 32 + i].state;
+    mask |= unsigned(state == State::fresh || state == State::ready) << i;
+  }
+  return mask;
+}
+
 unsigned Executor::ended(unsigned warp) const {
   const unsigned first = warp * 32;
   unsigned mask = 0;

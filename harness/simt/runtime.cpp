@@ -1,6 +1,8 @@
 // The border to kernels: runtime_api.h over the executor of this host thread.
 #include "harness/simt/runtime_api.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -150,6 +152,19 @@ uint64_t clock_ticks() {
   return ticks += 16;
 }
 
+}  // namespace klab::simt
+
+/// The C library's clock, which is CUDA's too: in a kernel ticks of the device, elsewhere processor time as ever.
+extern "C" clock_t clock() noexcept {
+  if (klab::simt::running != nullptr && klab::simt::running->lane != nullptr)
+    return clock_t(klab::simt::clock_ticks());
+  timespec t{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0) return clock_t(-1);
+  return clock_t(t.tv_sec) * CLOCKS_PER_SEC + clock_t(t.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC));
+}
+
+namespace klab::simt {
+
 void touch_from(const void* p, size_t bytes, bool write, const void* pc) {
   if (running->trace != nullptr) running->trace->access(p, bytes, write ? kWrite : kRead, pc);
 }
@@ -211,10 +226,13 @@ T combine(Atomic how, T old, T value, T expected) {
 constexpr uint64_t kSpin = 256;
 
 template <class T>
-T update(Atomic how, T* p, T value, T expected, const void* pc) {
+T update(Atomic asked, T* p, T value, T expected, const void* pc) {
   Executor& ex = *running;
+  const auto how = Atomic(int(asked) & ~kConstantOperand);
   if (ex.trace != nullptr) {
-    ex.trace->access(p, sizeof(T), kWrite | kAtomic, pc);
+    // Sums of floating-point numbers depend on their order, which compilers keep.
+    const bool merges = asked != how && std::is_integral_v<T>;
+    ex.trace->access(p, sizeof(T), uint8_t(kWrite | kAtomic | (merges ? kMerges : 0)), pc);
     ex.trace->atomic_at(p);
   }
   const T old = *p;
@@ -227,7 +245,7 @@ T update(Atomic how, T* p, T value, T expected, const void* pc) {
 
 uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected) {
   // Addition wraps around, as unsigned.
-  if (how == Atomic::add)
+  if ((int(how) & ~kConstantOperand) == int(Atomic::add))
     return update(how, reinterpret_cast<uint32_t*>(p), value, expected, __builtin_return_address(0));
   return uint32_t(update(how, p, int32_t(value), int32_t(expected), __builtin_return_address(0)));
 }
@@ -235,7 +253,8 @@ uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected) 
   return update(how, p, value, expected, __builtin_return_address(0));
 }
 uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, bool is_signed) {
-  if (is_signed && (how == Atomic::max || how == Atomic::min))
+  const auto plain = Atomic(int(how) & ~kConstantOperand);
+  if (is_signed && (plain == Atomic::max || plain == Atomic::min))
     return uint64_t(update(how, reinterpret_cast<int64_t*>(p), int64_t(value), int64_t(expected),
                            __builtin_return_address(0)));
   return update(how, p, value, expected, __builtin_return_address(0));

@@ -66,6 +66,9 @@ uint32_t reduce(Reduce how, bool is_signed, unsigned mask, uint32_t value, const
                 int line);
 
 enum class Atomic { add, max, min, exchange, bit_and, bit_or, bit_xor, compare };
+/// Added to an Atomic whose operand the compiler knows: where all lanes of a warp come to one address with it, a compiler
+/// for GPUs has one lane do it for all.
+inline constexpr int kConstantOperand = 16;
 /// Old value. `compare` exchanges when the old value is `expected`.
 uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected);
 uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected);
@@ -99,6 +102,9 @@ void device_copy(void* to, const void* from, size_t bytes);  // device to device
 void device_upload(void* device, const void* host, size_t bytes);
 /// Memory that nobody has written comes back as it is: whoever compares it will see.
 void device_download(void* host, const void* device, size_t bytes);
+/// Counts a copy between host and device where it is asked for, by stream (Bus); the copies above do not.
+void host_copy(int stream, bool up, size_t bytes);
+void host_copies_joined();
 /// A number below `below`, the next one of a row that the session's seed begins.
 unsigned random_turn(unsigned below);
 /// Memory for one run() of a variant, kept for the next run; its content is undefined.

@@ -133,6 +133,13 @@ int unit_of(int index, const GElf_Sym& symbol, int before) {
   return GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? before : -1;
 }
 
+/// Whether a variable with that unit and function belongs to a kernel: local functions may have one name in several units,
+/// those with external linkage have one name in all, whichever unit the linker shows them in.
+bool is_of(const SharedVariable& v, const std::string& kernel, int unit) {
+  const bool local = kernel.find("_GLOBAL__N_") != std::string::npos || kernel.compare(0, 3, "_ZL") == 0;
+  return v.function == kernel && (!local || v.unit == unit);
+}
+
 std::vector<SharedVariable> find_shared(const Module& m) {
   std::vector<SharedVariable> list;
   Dwfl_Module* module = debug_for(m.begin).at(m.begin);
@@ -227,6 +234,53 @@ const KernelSymbol& kernel_symbol(const void* kernel) {
 
 }  // namespace
 
+namespace {
+
+/// The variables of a module, by address.
+std::map<const char*, Allocation>& variables_of(const Module& m) {
+  static std::map<const Module*, std::map<const char*, Allocation>> known;
+  const auto [at, fresh] = known.try_emplace(&m);
+  Dwfl_Module* module = fresh ? debug_for(m.begin).at(m.begin) : nullptr;
+  const int symbols = module ? dwfl_module_getsymtab(module) : 0;
+  for (int i = 0; i < symbols; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    auto* begin = reinterpret_cast<char*>(address);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size == 0 ||
+        begin < m.writable_begin || begin >= m.writable_end)
+      continue;
+    Allocation& a = at->second[begin];
+    a.begin = a.guard_begin = begin;
+    a.bytes = symbol.st_size;
+    a.guard_end = begin + a.bytes;
+    a.live = true;
+    a.name = "__device__ " + unqualified(demangled(name));
+  }
+  return at->second;
+}
+
+}  // namespace
+
+Allocation* device_variable_at(const void* p) {
+  const Module* m = module_at(p);
+  const auto* c = static_cast<const char*>(p);
+  if (m == nullptr || c < m->writable_begin || c >= m->writable_end) return nullptr;
+  const std::lock_guard lock(dwarf_mutex);
+  auto& variables = variables_of(*m);
+  auto at = variables.upper_bound(c);
+  if (at == variables.begin()) return nullptr;
+  Allocation& a = (--at)->second;
+  if (c >= a.guard_end) return nullptr;
+  if (a.shadow == nullptr) {  // what has static storage is written before a kernel runs: zeros at least
+    Cell* cells = shadow_of(a);
+    for (size_t word = 0; word < (a.bytes + 3) / 4; ++word) cells[word].defined = 0xF;
+  }
+  return &a;
+}
+
+Allocation* global_at(const void* p) { return is_device(p) ? allocation_at(p) : device_variable_at(p); }
+
 size_t static_shared_bytes(const void* kernel) {
   static std::map<const void*, size_t> known;
   const Module* module = module_at(kernel);
@@ -237,7 +291,7 @@ size_t static_shared_bytes(const void* kernel) {
   if (!fresh) return at->second;
   const KernelSymbol& self = kernel_symbol(kernel);
   for (const SharedVariable& v : all)
-    if (v.unit == self.unit && (v.function == self.name || v.inlined))
+    if (is_of(v, self.name, self.unit) || (v.unit == self.unit && v.inlined))
       at->second = (at->second + 15) / 16 * 16 + v.bytes;
   return at->second;
 }
@@ -255,7 +309,7 @@ std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   std::vector<SharedVariable> list;
   for (const SharedVariable& v : all) {
     const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end();
-    if (v.unit == self.unit && (v.function == self.name || !of_a_kernel)) list.push_back(v);
+    if (is_of(v, self.name, self.unit) || (v.unit == self.unit && !of_a_kernel)) list.push_back(v);
   }
   std::sort(list.begin(), list.end(),
             [](const SharedVariable& a, const SharedVariable& b) { return a.offset < b.offset; });

@@ -9,7 +9,7 @@ namespace klab::simt {
 namespace {
 
 /// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
-constexpr size_t kLongLog = 8192;
+constexpr size_t kLongLog = 4096;
 constexpr uint64_t kTurn = 16384;
 
 thread_local uint32_t last_interval = 1;
@@ -70,7 +70,8 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
       if (b / 4 < variable_of_.size()) variable_of_[b / 4] = uint16_t(k + 1);
   barriers_ = 0;
   doubt_.p = nullptr;
-  for (auto& log : logs_) log.clear();  // of a launch that was ended in the middle
+  counting_ = session.options().counts;
+  flow_ = {};
 }
 
 void Trace::launch_ended() {
@@ -87,16 +88,22 @@ void Trace::block_begins() {
   block_firsts_.push_back(block_first_);
   block_numbers_.push_back(executor_->block_number);
   clocks_.assign(executor_->warps(), WarpClock{});
+  if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
+  for (WarpLog& log : logs_) log.forget();
   acquired_.clear();
   fenced_ = 0;
   barriers_ = 0;
+  accesses_.assign(executor_->threads(), 0);
 }
 
 void Trace::block_ended() {
   settle();
   interval_ = ++last_interval;
-  if (profile_ != nullptr && !profile_->launches.empty())
-    profile_->launches.back().barriers = std::max(profile_->launches.back().barriers, barriers_);
+  if (profile_ != nullptr && !profile_->launches.empty()) {
+    LaunchRecord& launch = profile_->launches.back();
+    launch.barriers = std::max(launch.barriers, barriers_);
+    launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
+  }
 }
 
 void Trace::barrier_passed(const char*, int) {
@@ -126,6 +133,38 @@ void Trace::warp_synchronized(unsigned warp, unsigned present) {
 void Trace::step(const void* pc) {
   ++executor_->lane->steps;
   executor_->step(pc);
+}
+
+void Trace::log_place() {
+  Lane& lane = *executor_->lane;
+  WarpLog& log = logs_[lane.warp];
+  log.entered(lane.lane, {lane.frames.back().block, lane.frames.back().turn, uint16_t(lane.frames.size())});
+  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
+}
+
+void Trace::block_entered(const void* pc) {
+  step(pc);
+  if (!counting_) return;
+  Lane& lane = *executor_->lane;
+  if (lane.frames.empty()) lane.frames.emplace_back();
+  const auto block = reinterpret_cast<uintptr_t>(pc);
+  if (lane.frames.back().block != 0) flow_.follows(lane.frames.back().block, block);
+  lane.frames.back() = {block, 0};
+  log_place();
+}
+
+void Trace::function_entered() {
+  if (counting_) executor_->lane->frames.emplace_back();
+}
+
+void Trace::function_left() {
+  auto& frames = executor_->lane->frames;
+  if (!counting_ || frames.empty()) return;
+  flow_.follows(frames.back().block, Flow::kEnd);
+  frames.pop_back();
+  if (frames.empty() || frames.back().block == 0) return;
+  ++frames.back().turn;
+  log_place();
 }
 
 void Trace::place(Finding& f, const void* pc) const {
@@ -193,7 +232,7 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   char hex[32];
   std::snprintf(hex, sizeof hex, "%p", p);
-  if (const Allocation* a = allocation_at(p); a != nullptr) {
+  if (const Allocation* a = global_at(p); a != nullptr) {
     const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
     if (!a->live || a->given_back) {
       f.kind = Kind::use_after_free;
@@ -219,6 +258,27 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   }
   place(f, pc);
   executor_->abandon(std::move(f));
+}
+
+/// Of an address outside of all memory that has a shadow: true for parameters, __constant__ memory and tables, which are
+/// not counted; else the __device__ variable that it is in. What is neither ends the launch.
+bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
+  const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
+  const Module* m = parameter ? nullptr : module_at(c);
+  if (!parameter && m == nullptr) illegal(c, bytes, how, pc);
+  if (!parameter && c >= m->writable_begin && c < m->writable_end &&
+      (c < m->constant_begin || c >= m->constant_end)) {
+    *variable = device_variable_at(c);
+    if (*variable != nullptr) return false;
+    illegal(c, bytes, how, pc);
+  }
+  if (how & kWrite) {
+    Finding f{.kind = Kind::write_to_constant,
+              .text = in_words(how, bytes) + (parameter ? " in the parameters" : "")};
+    place(f, pc);
+    executor_->abandon(std::move(f));
+  }
+  return true;
 }
 
 void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
@@ -247,16 +307,12 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     cells = nullptr;
     begin = dynamic_.begin();
   } else {
-    const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
-    const Module* m = parameter ? nullptr : module_at(p);
-    if (!parameter && m == nullptr) illegal(p, bytes, how, pc);
-    if ((how & kWrite) && (parameter || c < m->writable_begin || c >= m->writable_end)) {
-      Finding f{.kind = Kind::write_to_constant,
-                .text = in_words(how, bytes) + (parameter ? " in the parameters" : "")};
-      place(f, pc);
-      executor_->abandon(std::move(f));
-    }
-    return;  // tables and variables of the file: constant memory and the like
+    Allocation* variable = nullptr;
+    if (is_constant(c, bytes, how, pc, &variable)) return;
+    if (c + bytes > variable->begin + variable->bytes) illegal(p, bytes, how, pc);
+    cells = shadow_of(*variable);
+    begin = variable->begin;
+    shared = false;
   }
   if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0) {
     Finding f{.kind = Kind::misaligned};
@@ -267,7 +323,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     executor_->abandon(std::move(f));
   }
   const uint16_t site = profile_->site(pc, shared ? Space::shared : Space::global, (how & kWrite) != 0,
-                                       (how & kAtomic) != 0, unsigned(bytes));
+                                       (how & kAtomic) != 0, (how & kMerges) != 0, unsigned(bytes));
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
@@ -277,10 +333,11 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
     at += n;
   }
-  if (session_->options().counts) {
-    auto& log = logs_[lane.lane];
-    log.push_back({reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site});
-    if (log.size() >= kLongLog) executor_->let_others_run();
+  if (counting_) {
+    ++accesses_[lane.thread];
+    WarpLog& log = logs_[lane.warp];
+    log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
+    if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
   } else if (lane.steps % kTurn == 0) {
     executor_->let_others_run();
   }

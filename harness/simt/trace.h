@@ -10,6 +10,7 @@
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/profile.h"
+#include "harness/simt/replay.h"
 #include "harness/simt/shadow.h"
 
 namespace klab::simt {
@@ -33,7 +34,8 @@ class SharedShadow {
   std::vector<uint32_t> touched_;
 };
 
-enum Access : uint8_t { kRead = 0, kWrite = 1, kAtomic = 2, kVolatile = 4, kAsync = 8 };
+/// kMerges: an atomic that the compiler gives to one lane of a warp where all come to one address.
+enum Access : uint8_t { kRead = 0, kWrite = 1, kAtomic = 2, kVolatile = 4, kAsync = 8, kMerges = 16 };
 
 class Trace {
  public:
@@ -44,6 +46,10 @@ class Trace {
   /// An index outside of its array, as the compiler sees it; `array` is its type.
   void bad_index(int64_t index, const std::string& array, const char* file, int line);
   void step(const void* pc);
+  /// The running thread enters a block of code, begins or ends a function that is not inlined.
+  void block_entered(const void* pc);
+  void function_entered();
+  void function_left();
   void fence();  // __threadfence by the running thread
   void atomic_at(const void* p);
   void copy_issued(const AsyncCopy& copy);
@@ -58,20 +64,10 @@ class Trace {
   void segment_full(unsigned warp);
 
  private:
-  struct Entry {
-    uintptr_t address;
-    uint32_t bytes;
-    uint16_t site;
-  };
   struct WarpClock {
     uint16_t now = 0, full = 0;
     std::array<uint16_t, 32> any{};  // last synchronization each lane took part in
     std::vector<uint16_t> pairs;     // [32,32], when masks were partial
-  };
-  struct Request {
-    uint16_t site = 0;
-    uint32_t bytes = 0, mask = 0;
-    uintptr_t address[32];
   };
 
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
@@ -81,14 +77,15 @@ class Trace {
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
   void settle();  // judges the write that may have changed nothing
+  bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   [[noreturn]] void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
   std::string where_in_shared(const char* p) const;
   bool is_the_kernels(const char* p, size_t bytes) const;  // of static shared memory
   std::string who(uint32_t interval, uint16_t thread) const;
   void place(Finding& finding, const void* pc) const;
 
-  void count_columns();
-  void count_scattered(size_t from);
+  void log_place();
+  void replay(unsigned warp, uint32_t going_on);
   void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
 
   Executor* executor_ = nullptr;
@@ -97,9 +94,9 @@ class Trace {
   SharedShadow static_, dynamic_;
   std::vector<SharedVariable> variables_;  // static ones that the kernel may use, by offset; empty: not known
   std::vector<uint16_t> variable_of_;      // word of static shared memory -> 1 + index in variables_
-  std::array<std::vector<Entry>, 32> logs_;
-  std::vector<Request> requests_;
-  std::vector<std::vector<uint32_t>> open_;  // of each site: its requests by turn
+  std::vector<WarpLog> logs_;              // of each warp
+  Flow flow_;                              // of the kernel
+  bool counting_ = false;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
   std::vector<WarpClock> clocks_;
@@ -126,6 +123,7 @@ class Trace {
   const char* parameters_ = nullptr;
   size_t parameter_bytes_ = 0;
   int64_t barriers_ = 0;
+  std::vector<int64_t> accesses_;  // of each thread of the block
 };
 
 /// The one of this host thread.

@@ -28,6 +28,24 @@ int64_t passes(const uintptr_t* address, uint32_t mask, unsigned words) {
   return most;
 }
 
+/// The lanes of a mask from `from` on, `count` of them.
+uint32_t part_of(uint32_t mask, unsigned from, unsigned count) {
+  return mask & uint32_t(((uint64_t(1) << count) - 1) << from);
+}
+
+/// Whether all lanes n and n^1, or all n and n^2, that are both active have the same address.
+bool in_pairs(const uintptr_t* address, uint32_t mask) {
+  for (const unsigned apart : {1u, 2u}) {
+    bool all = true;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto i = unsigned(__builtin_ctz(rest));
+      if ((mask >> (i ^ apart) & 1) != 0) all = all && address[i] == address[i ^ apart];
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
@@ -53,6 +71,7 @@ void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr
   int64_t distinct = 0;
   for (unsigned i = 0; i < count; ++i) distinct += i == 0 || sorted[i] != sorted[i - 1];
   if (site.atomic) n.collisions += lanes - distinct;
+  site.one_address = site.one_address && distinct == 1;
   if (site.space == Space::global) {
     uintptr_t last = 0;
     int64_t sectors = 0;
@@ -65,83 +84,37 @@ void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr
     }
     n.sectors += sectors;
     n.ideal_sectors += (distinct * bytes + kSector - 1) / kSector;
+    n.lane_sectors += (int64_t(lanes) * bytes + kSector - 1) / kSector;
     return;
   }
   // 32 lanes of 4 bytes fill the banks; wider accesses are served by groups of lanes.
   const unsigned words = std::max(1u, (bytes + 3) / 4);
   const unsigned group = words >= 4 ? 8 : words >= 2 ? 16 : 32;
-  for (unsigned from = 0; from < 32; from += group) {
-    const uint32_t part = mask & uint32_t(((uint64_t(1) << group) - 1) << from);
+  for (unsigned from = 0; from < 32;) {
+    unsigned lanes_served = group;
+    // Two neighboring groups of a load are served as one where lanes read the same in pairs.
+    if (group < 32 && from % (2 * group) == 0 && !site.write &&
+        in_pairs(address, part_of(mask, from, 2 * group)))
+      lanes_served = 2 * group;
+    const uint32_t part = part_of(mask, from, lanes_served);
+    from += lanes_served;
     if (part == 0) continue;
     n.wavefronts += passes(address, part, words);
     n.ideal_wavefronts += 1;
   }
 }
 
-void Trace::segment_ended(unsigned warp) {
-  (void)warp;
+void Trace::replay(unsigned warp, uint32_t going_on) {
   settle();
-  if (session_->options().counts) count_columns();
-  for (auto& log : logs_) log.clear();
+  if (!counting_) return;
+  logs_[warp].replay(going_on, executor_->ended(warp), flow_,
+                     [this](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+                       account(site, bytes, mask, address);
+                     });
 }
 
-void Trace::segment_full(unsigned warp) { segment_ended(warp); }
+void Trace::segment_ended(unsigned warp) { replay(warp, 0); }
 
-/// Lanes that ran the same accesses in the same order: the j-th of each belong together.
-void Trace::count_columns() {
-  uint32_t active = 0;
-  size_t length = SIZE_MAX;
-  bool equal = true;
-  for (unsigned i = 0; i < 32; ++i) {
-    if (logs_[i].empty()) continue;
-    equal = equal && (length == SIZE_MAX || logs_[i].size() == length);
-    length = std::min(length, logs_[i].size());
-    active |= 1u << i;
-  }
-  if (active == 0) return;
-  size_t j = 0;
-  const auto& lead = logs_[unsigned(__builtin_ctz(active))];
-  uintptr_t address[32];
-  for (; j < length; ++j) {
-    const Entry& first = lead[j];
-    bool same = true;
-    for (uint32_t rest = active; rest != 0; rest &= rest - 1) {
-      const auto i = unsigned(__builtin_ctz(rest));
-      const Entry& e = logs_[i][j];
-      same = same && e.site == first.site && e.bytes == first.bytes;
-      address[i] = e.address;
-    }
-    if (!same) break;
-    account(first.site, first.bytes, active, address);
-  }
-  if (!equal || j < length) count_scattered(j);
-}
-
-/// Lanes that went different ways: the k-th execution of a site by each lane belongs together.
-void Trace::count_scattered(size_t from) {
-  requests_.clear();
-  std::vector<uint16_t> used;
-  if (open_.size() < profile_->sites().size()) open_.resize(profile_->sites().size());
-  std::vector<uint32_t> turn(profile_->sites().size(), 0);
-  for (unsigned i = 0; i < 32; ++i) {
-    if (logs_[i].size() <= from) continue;
-    for (const uint16_t s : used) turn[s] = 0;
-    for (size_t j = from; j < logs_[i].size(); ++j) {
-      const Entry& e = logs_[i][j];
-      auto& of_site = open_[e.site];
-      if (of_site.empty()) used.push_back(e.site);
-      const uint32_t k = turn[e.site]++;
-      if (k == of_site.size()) {
-        of_site.push_back(uint32_t(requests_.size()));
-        requests_.push_back({.site = e.site, .bytes = e.bytes, .mask = 0, .address = {}});
-      }
-      Request& r = requests_[of_site[k]];
-      r.mask |= 1u << i;
-      r.address[i] = e.address;
-    }
-  }
-  for (const Request& r : requests_) account(r.site, r.bytes, r.mask, r.address);
-  for (const uint16_t s : used) open_[s].clear();
-}
+void Trace::segment_full(unsigned warp) { replay(warp, executor_->going_on(warp)); }
 
 }  // namespace klab::simt

@@ -69,7 +69,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";
       } else {
-        const Allocation* a = allocation_at(word);
+        const Allocation* a = global_at(word);
         f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
                  ", which nobody has written";
       }
@@ -153,7 +153,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     const Module* m = static_.holds(p) ? module_at((*profile_)[site].pc) : nullptr;
     what = m ? shared_name(*m, static_.offset(p))
              : "dynamic shared memory, byte " + std::to_string(dynamic_.offset(p));
-  } else if (const Allocation* a = allocation_at(p)) {
+  } else if (const Allocation* a = global_at(p)) {
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
   f.text = std::string(how & kAtomic  ? "atomic access to "

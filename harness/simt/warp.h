@@ -1,6 +1,9 @@
 // CUDA's synchronization, warp and atomic functions for a host compiler.
 #pragma once
 
+// clock() has the C library's declaration; the executor's definition (runtime.cpp) tells kernels from host code.
+#include <time.h>
+
 #include <type_traits>
 
 #include "harness/simt/half.h"
@@ -30,7 +33,6 @@ KLAB_SIMT_INLINE void __threadfence_block() { klab::simt::fence(false); }
 KLAB_SIMT_INLINE void __nanosleep(unsigned) { klab::simt::pause(); }
 KLAB_SIMT_INLINE void __trap(KLAB_SIMT_HERE) { klab::simt::trap(file, line); }
 KLAB_SIMT_INLINE long long clock64() { return (long long)(klab::simt::clock_ticks()); }
-KLAB_SIMT_INLINE int clock() { return int(klab::simt::clock_ticks()); }
 
 namespace klab::simt {
 template <class T>
@@ -111,6 +113,8 @@ KLAB_SIMT_REDUCE(__reduce_xor_sync, bit_xor)
 namespace klab::simt {
 template <class T>
 KLAB_SIMT_INLINE T atomic(Atomic how, T* p, T value, T expected = T()) {
+  if (how != Atomic::exchange && how != Atomic::compare && __builtin_constant_p(value))
+    how = Atomic(int(how) | kConstantOperand);
   if constexpr (std::is_same_v<T, float>) {
     return atomic_f32(how, p, value);
   } else if constexpr (std::is_same_v<T, double>) {

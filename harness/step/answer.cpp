@@ -66,6 +66,12 @@ Outcome outcome_of(const Failure& f) {
       return Outcome::stale_results;
     case Fault::nondeterministic:
       return Outcome::nondeterministic;
+    case Fault::threads:
+    case Fault::late:
+    case Fault::state:
+      return Outcome::unsafe;
+    case Fault::crashed:
+      return Outcome::crashes;
     case Fault::threw:
       return Outcome::throws;
     case Fault::finding:

@@ -27,7 +27,7 @@ enum class Outcome {
   changes_inputs,    // wrote to what it was given to read
   stale_results,     // keeps results from call to call
   nondeterministic,  // two runs differ
-  unsafe,            // another finding of the CUDA executor
+  unsafe,            // another finding of the CUDA executor; threads or a state of the process left behind
   throws,            // an exception
   prints,            // on standard output or error
   exits,             // ends the process

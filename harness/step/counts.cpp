@@ -16,7 +16,7 @@ namespace klab {
 namespace {
 
 void add_site(const simt::Site& site, VariantCounts& all) {
-  const simt::Counts& c = site.counts;
+  const simt::Counts c = site.merged() ? site.as_merged() : site.counts;
   const bool shared = site.space == simt::Space::shared;
   const std::string kind = shared ? "shared" : site.atomic ? "atomic" : site.write ? "store" : "load";
   const std::string counted = shared ? "bank conflicts" : kind + " sectors";

@@ -33,6 +33,9 @@ const std::vector<BenchShape> kRayBench = {
     {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
 
+// Fewer rays of the tour's length: halving only the samples would leave rays too short for a warp.
+const std::vector<int64_t> kCountedRays = {512, 1 << 14};
+
 // A ray's loss with it: Huber, as the trainer has it.
 const std::vector<std::vector<int64_t>> kLossSizes = {kRaySizes[0], kRaySizes[1], {0, 1, 2}};
 const std::vector<BenchShape> kLossBench = {
@@ -66,11 +69,13 @@ KLAB_LAB({
           .bench = kRayBench,
           .check = kRaySizes,
           .counted = {67, 1501},
+          .counted_tour = kCountedRays,
           .traffic = Traffic::read},
          {.op = make_op<CompositeBwd>(),
           .bench = kRayBench,
           .check = kRaySizes,
           .counted = {67, 1501},
+          .counted_tour = kCountedRays,
           .traffic = Traffic::copy},
          {.op = make_op<PixelLossFwd>(),
           .bench = kPixelBench,
@@ -86,11 +91,13 @@ KLAB_LAB({
           .bench = kLossBench,
           .check = kLossSizes,
           .counted = {67, 1501, 1},
+          .counted_tour = {512, 1 << 14, 1},
           .traffic = Traffic::read},
          {.op = make_op<CompositeLossBwd>(),
           .bench = kLossBench,
           .check = kLossSizes,
           .counted = {67, 1501, 1},
+          .counted_tour = {512, 1 << 14, 1},
           .traffic = Traffic::copy},
          {.op = make_op<DistortionFwd>(),
           .bench = kPairsBench,

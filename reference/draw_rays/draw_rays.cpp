@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/dropout_fwd/philox.h"
 #include "reference/generator.h"
-#include "reference/philox.h"
 
 namespace klab {
 

@@ -1,6 +1,6 @@
 // Contract of draw_rays: pixels drawn from all the pictures, and the rays that end in them.
 //
-//   ray r < count: words w of Philox 4x32-10 (reference/philox.h) at counter {r, 0, step[0], step[1]} under key `seed`
+//   ray r < count: words w of Philox 4x32-10 (reference/dropout_fwd/philox.h) at counter {r, 0, step[0], step[1]} under key `seed`
 //     drawn = 1:  view = w0·views >> 32,  pixel = w1·width·height >> 32,  jitter = (w2 >> 8)·2^-24
 //     drawn = 0:  view = 0,  pixel = (step[0] + r) mod width·height,  jitter = 1/2          pictures, a stretch at a time
 //   background: 0 black, 1 white, 2 the words of counter {r, 1, step[0], step[1]} as jitter is made of its word

@@ -27,8 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "reference/float16.h"
 #include "reference/generator.h"
-#include "reference/hashgrid_fwd/half.h"
 
 namespace klab {
 namespace {
@@ -176,9 +176,9 @@ void HashgridFwd::arrange(const Args<float>& x, Generator& random) {
   const int64_t values = hashgrid_entries(hashgrid_levels(x.shape)) * x.shape.features;
   for (int64_t i = 0; i < values; ++i) {
     const float t = std::clamp(table[i], -65504.F, 65504.F);
-    half[i] = half_bits(t);
+    half[i] = half_from_float(t);
     if (t != 0 && (half[i] & 0x7FFFU) == 0) half[i] |= 1U;
-    table[i] = half_value(half[i]);
+    table[i] = float_from_half(half[i]);
   }
 }
 

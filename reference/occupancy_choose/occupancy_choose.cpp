@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "reference/dropout_fwd/philox.h"
 #include "reference/generator.h"
-#include "reference/philox.h"
 
 namespace klab {
 

@@ -1,7 +1,7 @@
 #include "reference/occupancy_place/occupancy_place.h"
 
+#include "reference/dropout_fwd/philox.h"
 #include "reference/generator.h"
-#include "reference/philox.h"
 
 namespace klab {
 

@@ -1,7 +1,7 @@
 #include "reference/variation_points/variation_points.h"
 
+#include "reference/dropout_fwd/philox.h"
 #include "reference/generator.h"
-#include "reference/philox.h"
 
 namespace klab {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "harness/cli/command.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

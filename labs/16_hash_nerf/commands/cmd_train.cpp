@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

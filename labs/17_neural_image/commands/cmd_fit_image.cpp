@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/program/times_here.h"
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/program/random.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/field/random.h"
 
 namespace klab {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
 #include "reference/adam/adam.h"
 
 namespace klab {

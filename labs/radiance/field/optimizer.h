@@ -1,8 +1,8 @@
 // What an array of parameters needs to be trained, and the step that trains it.
 #pragma once
 
-#include "labs/radiance/field/memory.h"
-#include "labs/radiance/field/plan.h"
+#include "harness/program/memory.h"
+#include "harness/program/plan.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

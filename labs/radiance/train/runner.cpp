@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "harness/check/cases.h"
-#include "labs/radiance/field/memory.h"
+#include "harness/program/memory.h"
 
 namespace klab {
 

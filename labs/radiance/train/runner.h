@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "labs/radiance/field/plan.h"
-#include "labs/radiance/field/profile.h"
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
 #include "labs/radiance/train/op_list.h"
 
 namespace klab {

@@ -1,0 +1,268 @@
+#include "harness/program/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "harness/core/select.h"
+
+namespace klab {
+namespace {
+
+using nlohmann::json;
+
+/// The calls of each op, in the order of the ops.
+std::vector<std::vector<PlannedCall>> by_op(std::span<const PlannedCall> calls) {
+  std::vector<std::vector<PlannedCall>> groups;
+  for (const PlannedCall& c : calls) {
+    const auto same = [&](const auto& group) { return group.front().op == c.op; };
+    const auto at = std::ranges::find_if(groups, same);
+    at == groups.end() ? groups.push_back({c}) : at->push_back(c);
+  }
+  return groups;
+}
+
+/// Why a variant cannot do these calls of its op, and what to do instead; empty when it can.
+std::string refusal(const Variant& v, std::span<const PlannedCall> calls, const std::string& backend) {
+  if (v.backend != backend && backend != "cpu")
+    return fmt::format(
+        "{} is written for the processor, and this run is one of CUDA rungs; take a rung of {}.cuda "
+        "(`klab list {}`)",
+        v.id, v.op, v.op);
+  if (v.backend != backend)
+    return fmt::format(
+        "{} is written for {}, and programs made of ops run on the processor only; take a rung of {}.cpu "
+        "(`klab list {}`)",
+        v.id, v.backend == "cuda" ? "CUDA" : v.backend, v.op, v.op);
+  const LabOp& op = *find_op(v.op);
+  for (const PlannedCall& c : calls) {
+    for (const std::string& tensor : v.needs)
+      if (std::ranges::find(c.given, tensor) == c.given.end())
+        return fmt::format(
+            "{} reads the tensor {}, which this program does not have; take a rung of {} that does without "
+            "(`klab explain {}` says what each reads)",
+            v.id, tensor, v.op, v.op);
+    if (!op.op.valid(c.shape))
+      return fmt::format("{} at {}: is no shape of this operation", v.op, shape_text(op.op, c.shape));
+    if (const std::string why = v.supported(c.shape, host_of(v)); !why.empty())
+      return fmt::format(
+          "{} cannot run at {} here: {}; take another rung of {}, or leave the op out of the plan to have "
+          "the "
+          "fastest one taken",
+          v.id, shape_text(op.op, c.shape), why, v.op);
+  }
+  return "";
+}
+
+std::vector<PlannedProgram>& programs() {
+  static std::vector<PlannedProgram> list;
+  return list;
+}
+
+/// The registered program that makes these calls; else one that is made of their ops and nothing else.
+PlannedProgram program_of(std::span<const PlannedCall> calls) {
+  const auto of = [](const PlannedProgram& p, const std::string& op) {
+    return std::ranges::find(p.ops, op) != p.ops.end();
+  };
+  for (const PlannedProgram& p : programs())
+    if (std::ranges::all_of(calls, [&](const PlannedCall& c) { return of(p, c.op); })) return p;
+  PlannedProgram own = {.name = "this program", .ops = {}, .fused = "", .parts = {}};
+  for (const PlannedCall& c : calls)
+    if (!of(own, c.op)) own.ops.push_back(c.op);
+  return own;
+}
+
+const Variant& naive(const std::string& op, const std::string& backend) {
+  for (const Variant* v : variants_of(op, backend))
+    if (!v->peer) return *v;
+  throw std::runtime_error("no variant of " + op + " for " + (backend == "cpu" ? "the processor" : "CUDA") +
+                           " is built in");
+}
+
+/// What the best one is chosen from.
+std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend) {
+  const std::string& op = calls.front().op;
+  std::vector<const Variant*> list;
+  std::string reasons;
+  for (const Variant* v : variants_of(op, backend)) {
+    if (v->peer || v->numerics.unit != Unit::f32) continue;
+    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk())
+      continue;  // on a GPU atomics are the rule
+    if (const std::string why = refusal(*v, calls, backend); why.empty())
+      list.push_back(v);
+    else
+      reasons += "\n  " + why;
+  }
+  if (list.empty()) throw std::runtime_error(fmt::format("no variant of {} can be used:{}", op, reasons));
+  return list;
+}
+
+/// Every op of the program that is fixed, checked; the first of the message is what plan it is.
+std::map<std::string, const Variant*> resolve(const VariantIds& variants, const std::string& where,
+                                              std::span<const PlannedCall> calls,
+                                              const std::string& backend) {
+  const PlannedProgram program = program_of(calls);
+  std::map<std::string, const Variant*> chosen;
+  std::vector<std::string> problems;
+  for (const auto& [op, id] : variants) {
+    if (op == program.fused && id.empty()) continue;  // not to be called
+    std::vector<PlannedCall> of_op;
+    for (const PlannedCall& c : calls)
+      if (c.op == op) of_op.push_back(c);
+    if (of_op.empty() && std::ranges::find(program.ops, op) == program.ops.end()) {
+      problems.push_back(fmt::format("{}\n  the ops of {} are {}",
+                                     not_found_text("op of " + program.name, op, program.ops), program.name,
+                                     fmt::join(program.ops, ", ")));
+      continue;
+    }
+    const Variant* v = find_variant(id);
+    if (v == nullptr || v->op != op) {
+      std::vector<std::string> ids;
+      for (const Variant* other : variants_of(op)) ids.push_back(other->id);
+      problems.push_back(v == nullptr
+                             ? not_found_text("variant of " + op, id, ids)
+                             : fmt::format("{} is no variant of {} (see `klab list {}`)", id, op, op));
+      continue;
+    }
+    if (const std::string why = refusal(*v, of_op, backend); !why.empty())
+      problems.push_back(why);
+    else if (!of_op.empty())
+      chosen[op] = v;
+  }
+  if (problems.size() == 1) throw std::runtime_error(fmt::format("plan {}: {}", where, problems.front()));
+  if (!problems.empty())
+    throw std::runtime_error(fmt::format("plan {}:\n  {}", where, fmt::join(problems, "\n  ")));
+  for (const auto& group : by_op(calls))
+    if (!chosen.contains(group.front().op)) candidates(group, backend);  // throws when there is none
+  return chosen;
+}
+
+/// Whether the op that does several in one is to be called in their place: where it is named; else not where one of them
+/// is, whose rung somebody wants to see run; else where it takes less time than they do, as far as times are known.
+bool takes_fused(const PlannedProgram& program, const Plan& plan, const VariantIds& variants) {
+  if (const auto at = variants.find(program.fused); at != variants.end()) return !at->second.empty();
+  double parts = 0;
+  for (const std::string& op : program.parts) {
+    if (variants.contains(op)) return false;
+    const double seconds = plan.at(op).seconds;
+    if (seconds <= 0) return true;
+    parts += seconds;
+  }
+  return plan.at(program.fused).seconds < parts;
+}
+
+VariantIds read_plan(const std::string& file, const PlannedProgram& program) {
+  std::ifstream in(file);
+  if (!in)
+    throw std::runtime_error(
+        fmt::format("plan {}: is neither \"best\" nor \"naive\" nor a file that can be read", file));
+  json document;
+  try {
+    document = json::parse(in);
+  } catch (const json::parse_error& e) {
+    throw std::runtime_error(fmt::format("plan {}: not valid JSON near byte {}", file, e.byte));
+  }
+  if (!document.is_object())
+    throw std::runtime_error(fmt::format("plan {}: must be an object {{\"op\": \"variant id\"}}", file));
+  VariantIds ids;
+  for (const auto& [op, value] : document.items()) {
+    if (op == program.fused && value.is_null()) {
+      ids[op] = "";
+      continue;
+    }
+    if (!value.is_string())
+      throw std::runtime_error(fmt::format(
+          "plan {}: \"{}\": {} is no variant id in quotes (see `klab list {}`)", file, op, value.dump(), op));
+    ids[op] = value.get<std::string>();
+  }
+  return ids;
+}
+
+}  // namespace
+
+PlannedProgramRegistrar::PlannedProgramRegistrar(PlannedProgram program) {
+  programs().push_back(std::move(program));
+}
+
+VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls, const std::string& backend) {
+  const PlannedProgram program = program_of(calls);
+  if (name != "best" && name != "naive") return read_plan(name, program);
+  VariantIds ids;
+  if (name == "naive")
+    for (const PlannedCall& c : calls)
+      if (c.op != program.fused) ids[c.op] = naive(c.op, backend).id;
+  return ids;
+}
+
+void Plan::require(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
+                   const std::string& backend) {
+  resolve(variants, where, calls, backend);
+}
+
+Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
+                 const std::string& backend) {
+  return fixed(plan_ids(name, calls, backend), name, calls, times, backend);
+}
+
+Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
+                 CallTimes& times, const std::string& backend) {
+  const auto chosen = resolve(variants, where, calls, backend);
+  const PlannedProgram program = program_of(calls);
+  Plan plan;
+  plan.order_ = program.ops;
+  for (const auto& group : by_op(calls)) {
+    const std::string& op = group.front().op;
+    if (const auto at = chosen.find(op); at != chosen.end()) {
+      plan.choices_[op] = {at->second, "by the plan " + where, 0};
+    } else if (const auto list = candidates(group, backend); backend != "cpu") {
+      plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
+    } else {
+      const auto fastest = times.fastest(group, list);
+      plan.choices_[op] = {fastest.variant, fastest.why, fastest.seconds};
+    }
+  }
+  if (plan.contains(program.fused) && !takes_fused(program, plan, variants))
+    plan.choices_.erase(program.fused);
+  return plan;
+}
+
+const Plan::Choice& Plan::at(const std::string& op) const {
+  const auto found = choices_.find(op);
+  if (found == choices_.end()) throw std::logic_error(op + " is called, and was not planned");
+  return found->second;
+}
+
+VariantIds Plan::ids() const {
+  VariantIds ids;
+  for (const auto& [op, choice] : choices_) ids[op] = choice.variant->id;
+  return ids;
+}
+
+std::string Plan::text() const {
+  std::vector<std::string> order;
+  for (const std::string& op : order_)
+    if (contains(op)) order.push_back(op);
+  for (const auto& [op, choice] : choices_)
+    if (std::ranges::find(order, op) == order.end()) order.push_back(op);
+  size_t op_width = 0, rung_width = 0;
+  for (const std::string& op : order) {
+    op_width = std::max(op_width, op.size());
+    rung_width = std::max(rung_width, at(op).variant->id.size() - op.size() - 1);
+  }
+  std::string text;
+  for (const std::string& op : order) {
+    const Choice& c = at(op);
+    text += fmt::format("{:10}{:{}}  {:{}}  {}\n", text.empty() ? "plan" : "", op, op_width,
+                        c.variant->id.substr(op.size() + 1), rung_width, c.why);
+  }
+  return text;
+}
+
+std::string to_json_text(const Plan& plan) { return json(plan.ids()).dump(2) + "\n"; }
+
+}  // namespace klab

@@ -1,0 +1,47 @@
+// Which blocks of code follow which, as seen while kernels run, and where ways that part meet again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace klab::simt {
+
+/// Blocks are named by an address; each belongs to one function.
+class Flow {
+ public:
+  static constexpr uintptr_t kEnd = ~uintptr_t(0);  // the end of the function
+  static constexpr uintptr_t kNowhere = 0;
+
+  /// `to` was entered after `from`, kEnd when the function was left.
+  void follows(uintptr_t from, uintptr_t to) {
+    Edge& seen = recent_[(from ^ to >> 3) % recent_.size()];
+    if (seen.from == from && seen.to == to) return;
+    seen = {from, to};
+    add(from, to);
+  }
+  /// Where lanes that part behind `block` meet: its immediate post-dominator. A function's end that is one of several ways
+  /// does not count, since lanes that leave there need not be waited for. kNowhere when no way leads to an end.
+  uintptr_t meets_behind(uintptr_t block);
+
+ private:
+  struct Edge {
+    uintptr_t from = 0, to = 0;
+  };
+  using Graph = std::map<uintptr_t, std::vector<uintptr_t>>;
+
+  void add(uintptr_t from, uintptr_t to);
+  void find_post_dominators();
+  std::set<uintptr_t> behind(uintptr_t block, const Graph& after) const;
+  uintptr_t stands_for_an_end(uintptr_t block, const Graph& after) const;
+
+  std::array<Edge, 1024> recent_{};
+  Graph next_;
+  std::map<uintptr_t, size_t> seen_;  // as the how many-th
+  std::map<uintptr_t, uintptr_t> meets_;
+  bool known_ = false;
+};
+
+}  // namespace klab::simt

@@ -1,0 +1,160 @@
+#include "harness/simt/replay.h"
+
+#include <algorithm>
+
+namespace klab::simt {
+namespace {
+
+/// Calls f with the number of each lane in the mask.
+template <class F>
+void each_lane(uint32_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(unsigned(__builtin_ctz(mask)));
+}
+
+}  // namespace
+
+uint32_t WarpLog::with_more(uint32_t lanes) const {
+  uint32_t mask = 0;
+  each_lane(lanes, [&](unsigned i) { mask |= uint32_t(has_more(i)) << i; });
+  return mask;
+}
+
+/// The group's accesses in its block. False where a lane that goes on has logged no further.
+bool WarpLog::run_block(Group& group, const Run& run) {
+  uintptr_t address[32];
+  for (;;) {
+    if ((group.lanes & run.going_on & ~with_more(group.lanes)) != 0) return false;
+    uint32_t together = 0;
+    uint16_t site = 0;
+    uint32_t bytes = 0;
+    each_lane(group.lanes, [&](unsigned i) {
+      if (!has_more(i) || next(i).site == kPlace) return;
+      const Entry& e = next(i);
+      if (together == 0) {
+        site = e.site;
+        bytes = e.bytes;
+      }
+      // One instruction is two sites where it reads shared memory for one lane and global memory for another.
+      if (e.site != site || e.bytes != bytes) return;
+      together |= 1u << i;
+      address[i] = e.address;
+    });
+    if (together == 0) return true;
+    each_lane(together, [&](unsigned i) { ++next_[i]; });
+    run.account(site, bytes, together, address);
+  }
+}
+
+void WarpLog::enter(Group& group, const Place& place) {
+  group.calls.resize(place.depth);
+  group.calls.back() = place;
+}
+
+void WarpLog::arrive(Group& group) {
+  if (group.until.block == 0) return;
+  each_lane(with_more(group.lanes), [&](unsigned i) {
+    const Place to = next(i).place();
+    if (to == group.until) {
+      group.parent->lanes |= 1u << i;
+      group.lanes &= ~(1u << i);
+    } else if (to.depth < group.until.depth) {
+      // Out of the function in which the others meet: on its own until an outer meeting.
+      Group* out = group.parent;
+      while (out->parent != nullptr && to.depth < out->until.depth) out = out->parent;
+      const Place until = out->parts.front()->until.depth <= to.depth ? out->parts.front()->until : Place{};
+      auto alone = std::make_unique<Group>(Group{1u << i, group.calls, until, out, {}});
+      group.lanes &= ~(1u << i);
+      for (auto& p : out->parts)
+        if (p->parts.empty() && p->calls == alone->calls && p->until == alone->until && p.get() != &group &&
+            p->lanes != 0 && with_more(p->lanes) == p->lanes &&
+            next(unsigned(__builtin_ctz(p->lanes))).place() == to) {
+          p->lanes |= alone->lanes;
+          return;
+        }
+      out->parts.push_back(std::move(alone));
+    }
+  });
+}
+
+void WarpLog::part(Group& group, const std::vector<uint32_t>& ways, const Run& run) {
+  Place until;
+  if (!group.calls.empty()) {
+    const auto depth = uint16_t(group.calls.size());
+    const uintptr_t meeting = run.flow.meets_behind(group.calls.back().block);
+    if (meeting == Flow::kEnd && depth > 1)
+      until = {group.calls[depth - 2].block, group.calls[depth - 2].turn + 1, uint16_t(depth - 1)};
+    else if (meeting != Flow::kEnd && meeting != Flow::kNowhere)
+      until = {meeting, 0, depth};
+  }
+  // Who parts again on the way to the same meeting becomes one more part of the parent's.
+  const bool beside = group.parent != nullptr && until == group.until;
+  Group& of = beside ? *group.parent : group;
+  group.lanes = beside ? ways[0] : 0;
+  for (size_t k = beside ? 1 : 0; k < ways.size(); ++k)
+    of.parts.push_back(std::make_unique<Group>(Group{ways[k], group.calls, until, &of, {}}));
+}
+
+bool WarpLog::move_on(Group& group, const Run& run) {
+  const uint32_t more = with_more(group.lanes);
+  if (more == 0) return false;
+  std::vector<uint32_t> ways;
+  // Lanes that wait for others have no next place yet.
+  if (const uint32_t waiting = group.lanes & ~more; waiting != 0) ways.push_back(waiting);
+  const Place first = next(unsigned(__builtin_ctz(more))).place();
+  uint32_t same = 0;
+  each_lane(more, [&](unsigned i) { same |= uint32_t(next(i).place() == first) << i; });
+  if (same == group.lanes) {
+    each_lane(same, [&](unsigned i) { ++next_[i]; });
+    enter(group, first);
+    return true;
+  }
+  for (uint32_t left = more; left != 0;) {
+    const Place to = next(unsigned(__builtin_ctz(left))).place();
+    uint32_t way = 0;
+    each_lane(left, [&](unsigned i) { way |= uint32_t(next(i).place() == to) << i; });
+    ways.push_back(way);
+    left &= ~way;
+  }
+  part(group, ways, run);
+  return true;
+}
+
+/// True when all parts have come together, or ended.
+bool WarpLog::wait_for_parts(Group& group, const Run& run) {
+  for (size_t k = 0; k < group.parts.size(); ++k) go(*group.parts[k], run);  // parts may be added meanwhile
+  std::erase_if(group.parts, [](const auto& p) { return p->lanes == 0 && p->parts.empty(); });
+  return group.parts.empty();
+}
+
+void WarpLog::go(Group& group, const Run& run) {
+  for (;;) {
+    if (!group.parts.empty() && !wait_for_parts(group, run)) return;
+    group.lanes &= ~(run.ended & ~with_more(group.lanes));
+    if (group.lanes == 0 || !run_block(group, run)) return;
+    group.lanes &= ~(run.ended & ~with_more(group.lanes));
+    arrive(group);
+    if (group.lanes == 0 || !move_on(group, run)) return;
+  }
+}
+
+void WarpLog::replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account) {
+  if (all_ == nullptr) all_ = std::make_unique<Group>(Group{~0u, {}, {}, nullptr, {}});
+  go(*all_, {going_on, ended, flow, account});
+  drop_read();
+}
+
+void WarpLog::drop_read() {
+  for (unsigned i = 0; i < 32; ++i) {
+    if (next_[i] == 0) continue;
+    logs_[i].erase(logs_[i].begin(), logs_[i].begin() + std::ptrdiff_t(next_[i]));
+    next_[i] = 0;
+  }
+}
+
+void WarpLog::forget() {
+  for (auto& log : logs_) log.clear();
+  next_ = {};
+  all_.reset();
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,86 @@
+// batchnorm_inference.cpu.03_threads: channels shared out among the cores.
+//
+// CHANGE    each thread takes a run of channels.
+// EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_inference/batchnorm_inference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Channels [i, end) of all examples; where hw is 1, examples [i, end).
+void normalize(const BatchnormInference::Args<float>& x, int64_t i, int64_t end) {
+  const Tag d;
+  const int64_t c = x.shape.c, hw = x.shape.hw;
+  static thread_local Scratch memory;
+  float *scale = memory.floats(2 * c), *shift = scale + c;
+  for (int64_t j = 0; j < c; ++j) {
+    scale[j] = x.gamma[j] / std::sqrt(x.running_var[j] + *x.epsilon);
+    shift[j] = x.beta[j] - x.running_mean[j] * scale[j];
+  }
+  for (; i < end && hw == 1; ++i) {
+    const float* row = x.x + i * c;
+    write_run(d, x.y + i * c, c, false, [row, scale, shift](const auto& load) HWY_ATTR {
+      return hn::MulAdd(load(row), load(scale), load(shift));
+    });
+  }
+  for (; i < end; ++i) {
+    const float* run = x.x + i * hw;
+    const V a = hn::Set(d, scale[i % c]), b = hn::Set(d, shift[i % c]);
+    write_run(d, x.y + i * hw, hw, false,
+              [run, a, b](const auto& load) HWY_ATTR { return hn::MulAdd(load(run), a, b); });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const BatchnormInference::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
+  const auto part = HWY_DYNAMIC_DISPATCH(normalize);
+  if (x.shape.n * x.shape.c * x.shape.hw < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(BatchnormInference, {.run = run,
+                                  .parent = "02_simd",
+                                  .tiles = {16, 64},
+                                  .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif
