@@ -38,14 +38,6 @@ Tape::Value root(Tape& t, Tape::Value a) {
   return t.map(
       a, [](double x) { return std::sqrt(x); }, [](double, double y) { return 0.5 / y; });
 }
-/// [a,b] -> [b,a]
-Tape::Value transposed(Tape& t, Tape::Value v) {
-  const int64_t a = t.dims(v)[0], b = t.dims(v)[1];
-  std::vector<int64_t> from;
-  for (int64_t j = 0; j < b; ++j)
-    for (int64_t i = 0; i < a; ++i) from.push_back(i * b + j);
-  return t.gather(v, {b, a}, from);
-}
 /// One row, repeated n times.
 Tape::Value rows_of(Tape& t, Tape::Value row, int64_t n) {
   const int64_t c = elements(t.dims(row));
@@ -95,7 +87,6 @@ Tape::Value channels(Tape& t, Tape::Value bias, int64_t n, int64_t c, int64_t hw
 Tape::Value conv2d(Tape& t, const Conv2dShape& s, Tape::Value x, Tape::Value w, Tape::Value b) {
   const int64_t pixels = s.oh() * s.ow(), taps = s.c * s.taps();
   std::vector<int64_t> all(size_t(s.n * s.out_channels() * pixels));
-  std::vector<Tape::Value> parts;
   Tape::Value y = t.input({s.n, s.out_channels(), pixels}, std::vector<double>(all.size()));
   for (int64_t n = 0; n < s.n; ++n)
     for (int64_t g = 0; g < s.groups; ++g) {
@@ -182,8 +173,8 @@ std::vector<Case> cases() {
                     }
                     return {{"y", x}};
                   }});
-  for (const Conv2dShape s : {Conv2dShape{2, 1, 3, 4, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0},
-                              Conv2dShape{1, 2, 2, 3, 7, 8, 3, 2, 2, 1, 1, 0, 1, 2, 0}})
+  for (const Conv2dShape& s : {Conv2dShape{2, 1, 3, 4, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0},
+                               Conv2dShape{1, 2, 2, 3, 7, 8, 3, 2, 2, 1, 1, 0, 1, 2, 0}})
     list.push_back({"conv2d_bwd",
                     {s.n, s.groups, s.c, s.k, s.h, s.w, s.r, s.s, s.stride_y, s.stride_x, s.pad_y, s.pad_x,
                      s.dilation_y, s.dilation_x, s.nhwc},

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/adamw/adamw.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const Adamw::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const Adamw::Args<float>& x) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;
 
@@ -24,10 +25,14 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const Adamw::Args<float>
     const int32_t step = ++x.steps[t];
     const float correct1 = float(1 - std::pow(double(h[beta1]), step));
     const float correct2 = float(1 - std::pow(double(h[beta2]), step));
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.m[i] = h[beta1] * x.m[i] + (1 - h[beta1]) * x.gradient[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i)
       x.v[i] = h[beta2] * x.v[i] + (1 - h[beta2]) * x.gradient[i] * x.gradient[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.param[i] -= h[rate] * h[decay] * x.param[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i)
       x.param[i] -= h[rate] * (x.m[i] / correct1) / (std::sqrt(x.v[i] / correct2) + h[epsilon]);
   }

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/momentum/momentum.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const Momentum::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const Momentum::Args<float>& x) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;
   std::vector<float> g(static_cast<size_t>(n));
@@ -24,8 +25,11 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const Momentum::Args<flo
     const int64_t begin = begin_of(n, tensors, t), end = begin_of(n, tensors, t + 1);
     const int32_t step = ++x.steps[t];
     const float correct = x.shape.corrected != 0 ? float(1 - std::pow(double(h[beta1]), step)) : 1.0F;
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) g[size_t(i)] = x.gradient[i] + h[decay] * x.param[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.m[i] = h[beta1] * x.m[i] + (1 - h[beta1]) * g[size_t(i)];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.param[i] -= h[rate] * (x.m[i] / correct);
   }
 }

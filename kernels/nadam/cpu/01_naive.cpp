@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/nadam/nadam.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const Nadam::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const Nadam::Args<float>& x) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;
   std::vector<float> g(static_cast<size_t>(n));
@@ -27,10 +28,14 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const Nadam::Args<float>
     const float on_m = float(beta / (1 - std::pow(beta, step + 1)));
     const float on_g = float((1 - beta) / (1 - std::pow(beta, step)));
     const float correct2 = float(1 - std::pow(double(h[beta2]), step));
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) g[size_t(i)] = x.gradient[i] + h[decay] * x.param[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.m[i] = h[beta1] * x.m[i] + (1 - h[beta1]) * g[size_t(i)];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i)
       x.v[i] = h[beta2] * x.v[i] + (1 - h[beta2]) * g[size_t(i)] * g[size_t(i)];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i)
       x.param[i] -=
           h[rate] * (on_m * x.m[i] + on_g * g[size_t(i)]) / (std::sqrt(x.v[i] / correct2) + h[epsilon]);

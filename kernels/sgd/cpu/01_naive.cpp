@@ -10,19 +10,22 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/sgd/sgd.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const Sgd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const Sgd::Args<float>& x) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;
   std::vector<float> g(static_cast<size_t>(n));
   for (int64_t t = 0; t < tensors; ++t) {
     const float* h = x.hyper + t * kHypers;
     const int64_t begin = begin_of(n, tensors, t), end = begin_of(n, tensors, t + 1);
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) g[size_t(i)] = x.gradient[i] + h[decay] * x.param[i];
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) x.param[i] -= h[rate] * g[size_t(i)];
   }
 }
