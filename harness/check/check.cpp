@@ -111,10 +111,10 @@ class ShapeCheck {
   // been checked the usual way, since OpenMP's threads begin and end where their number changes.
   void check_surrounded(Progress& progress) {
     if (options_.quick || progress.result.cases == 0 || !progress.result.failures.empty()) return;
-    constexpr Placement kPlacements[] = {Placement::from_page, Placement::to_page, Placement::near_page};
+    constexpr GuardPlacement kPlacements[] = {GuardPlacement::from_page, GuardPlacement::to_page, GuardPlacement::near_page};
     for (size_t k = 0; k < (asked_ ? std::size(kPlacements) : 1); ++k) {
       // All pairs of the two come, turn by turn.
-      const Placement placement = kPlacements[(turn_ + k) % std::size(kPlacements)];
+      const GuardPlacement placement = kPlacements[(turn_ + k) % std::size(kPlacements)];
       const int threads = other_threads(turn_ / 3 + k);
       if (auto failure = check_surrounded(progress, placement, threads))
         return progress.result.failures.push_back(std::move(*failure));
@@ -147,7 +147,7 @@ class ShapeCheck {
     return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
   }
 
-  std::optional<Failure> check_surrounded(Progress& progress, Placement placement, int threads) {
+  std::optional<Failure> check_surrounded(Progress& progress, GuardPlacement placement, int threads) {
     const int usual = omp_get_max_threads();
     omp_set_num_threads(threads);
     const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();

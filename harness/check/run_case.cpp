@@ -36,7 +36,7 @@ void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
 }
 
 Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
-             std::vector<int64_t> offsets, CrashGuard& guard, Placement placement)
+             std::vector<int64_t> offsets, CrashGuard& guard, GuardPlacement placement)
     : op_(op),
       variant_(variant),
       shape_(shape),
@@ -285,10 +285,10 @@ Failure Trial::describe(Failure failure, const Given& given) const {
   if (multiprocessors_ > 0 && variant_.backend == "cuda")
     failure.inputs += fmt::format(", on a device of {} multiprocessor{}", multiprocessors_,
                                   multiprocessors_ > 1 ? "s" : "");
-  if (placement_ != Placement::fenced) failure.inputs += std::string(", ") + name_of(placement_);
+  if (placement_ != GuardPlacement::fenced) failure.inputs += std::string(", ") + name_of(placement_);
   if (threads_ > 0 && variant_.backend == "cpu")
     failure.inputs += fmt::format(", {} thread{}", threads_, threads_ > 1 ? "s" : "");
-  if (!aligned && placement_ != Placement::to_page)
+  if (!aligned && placement_ != GuardPlacement::to_page)
     failure.inputs += ", pointers " + list + " elements off alignment";
   return failure;
 }

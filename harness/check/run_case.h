@@ -50,7 +50,7 @@ class Trial {
  public:
   /// Tensor k begins `offsets[k]` elements off alignment.
   Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
-        std::vector<int64_t> offsets, CrashGuard& guard, Placement placement = Placement::fenced);
+        std::vector<int64_t> offsets, CrashGuard& guard, GuardPlacement placement = GuardPlacement::fenced);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
@@ -125,7 +125,7 @@ class Trial {
   const std::vector<TensorSpec>& specs_;
   std::vector<int64_t> offsets_;
   CrashGuard& guard_;
-  Placement placement_;
+  GuardPlacement placement_;
   Tensors tensors_;
   std::function<void()> call_;
   int threads_ = 0;

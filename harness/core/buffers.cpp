@@ -47,13 +47,13 @@ const std::byte* Buffer::marks(const std::byte* at) const {
   return (*all)[size_t(low_ - 0x81)].data() + reinterpret_cast<uintptr_t>(at) % 2;
 }
 
-Buffer::Buffer(int64_t bytes, int64_t misalign, int kin, Placement placement)
+Buffer::Buffer(int64_t bytes, int64_t misalign, int kin, GuardPlacement placement)
     : bytes_(bytes), front_(kFence), back_(kFence), low_(uint8_t(0x81 + kin % kMarks)) {
   const size_t total = size_t(kFence + misalign + bytes + kFence + 64);
-  if (placement != Placement::fenced) {
+  if (placement != GuardPlacement::fenced) {
     pages_ = std::make_unique<GuardedPages>(misalign + bytes + kFence);
-    begin_ = placement == Placement::from_page ? pages_->begin() + misalign : pages_->end() - bytes;
-    if (placement == Placement::near_page)
+    begin_ = placement == GuardPlacement::from_page ? pages_->begin() + misalign : pages_->end() - bytes;
+    if (placement == GuardPlacement::near_page)
       begin_ -= (reinterpret_cast<uintptr_t>(begin_) - uintptr_t(misalign)) % 64;
     front_ = std::min<int64_t>(kWideFence, begin_ - pages_->begin());
     back_ = std::min<int64_t>(kWideFence, pages_->end() - (begin_ + bytes_));
@@ -113,15 +113,15 @@ bool Buffer::intact(std::string* where) const {
 }
 
 Tensors::Tensors(const std::vector<TensorSpec>& specs, View view, int64_t misalign) {
-  for (const TensorSpec& spec : specs) add(spec, view, misalign / size_of(spec.element), Placement::fenced);
+  for (const TensorSpec& spec : specs) add(spec, view, misalign / size_of(spec.element), GuardPlacement::fenced);
 }
 
 Tensors::Tensors(const std::vector<TensorSpec>& specs, View view, std::span<const int64_t> elements,
-                 Placement placement) {
+                 GuardPlacement placement) {
   for (size_t k = 0; k < specs.size(); ++k) add(specs[k], view, elements[k], placement);
 }
 
-void Tensors::add(const TensorSpec& spec, View view, int64_t off, Placement placement) {
+void Tensors::add(const TensorSpec& spec, View view, int64_t off, GuardPlacement placement) {
   const bool widened = view == View::reference && spec.element == Element::f32;
   const int64_t width = widened ? 8 : size_of(spec.element);
   buffers_.emplace_back(volume(spec.dims) * width, off * width, int(buffers_.size()), placement);

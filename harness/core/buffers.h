@@ -21,7 +21,7 @@ class Buffer {
   Buffer() = default;
   /// `bytes` may be 0. `misalign` is in bytes and must keep the element aligned. `kin` tells apart the fences
   /// of tensors that are used together.
-  Buffer(int64_t bytes, int64_t misalign, int kin = 0, Placement placement = Placement::fenced);
+  Buffer(int64_t bytes, int64_t misalign, int kin = 0, GuardPlacement placement = GuardPlacement::fenced);
 
   void* data() const { return begin_; }
   int64_t bytes() const { return bytes_; }
@@ -66,7 +66,7 @@ class Tensors {
   Tensors(const std::vector<TensorSpec>& specs, View view, int64_t misalign = 0);
   /// Tensor k begins `elements[k]` of its elements off alignment.
   Tensors(const std::vector<TensorSpec>& specs, View view, std::span<const int64_t> elements,
-          Placement placement = Placement::fenced);
+          GuardPlacement placement = GuardPlacement::fenced);
 
   std::span<void* const> pointers() const { return pointers_; }
   Buffer& operator[](size_t i) { return buffers_[i]; }
@@ -75,7 +75,7 @@ class Tensors {
   int64_t bytes() const;
 
  private:
-  void add(const TensorSpec& spec, View view, int64_t off, Placement placement);
+  void add(const TensorSpec& spec, View view, int64_t off, GuardPlacement placement);
 
   std::vector<Buffer> buffers_;
   std::vector<void*> pointers_;

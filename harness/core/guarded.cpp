@@ -111,15 +111,15 @@ bool open_page(std::byte* at, std::byte* page, const siginfo_t* info, const void
 
 }  // namespace
 
-const char* name_of(Placement placement) {
+const char* name_of(GuardPlacement placement) {
   switch (placement) {
-    case Placement::fenced:
+    case GuardPlacement::fenced:
       return "between fences";
-    case Placement::from_page:
+    case GuardPlacement::from_page:
       return "an unmapped page before each tensor";
-    case Placement::to_page:
+    case GuardPlacement::to_page:
       return "an unmapped page right behind each tensor";
-    case Placement::near_page:
+    case GuardPlacement::near_page:
       return "an unmapped page within 64 bytes behind each tensor";
   }
   return "?";

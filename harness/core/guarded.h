@@ -14,13 +14,13 @@
 namespace klab {
 
 /// Where a tensor lies.
-enum class Placement {
+enum class GuardPlacement {
   fenced,     // in ordinary memory, between two fences
   from_page,  // an unmapped page lies before it, as far away as it is off alignment
   to_page,    // an unmapped page lies right behind its last byte; its alignment is what follows from its size
   near_page,  // off alignment as asked; an unmapped page lies less than 64 bytes behind its end
 };
-const char* name_of(Placement placement);
+const char* name_of(GuardPlacement placement);
 
 /// Whole pages with a megabyte of unmapped ones on either side. Taken from a pool and given back to it.
 class GuardedPages {

@@ -88,8 +88,7 @@ Json as_json(const CheckResult& r) {
 /// A size that costs next to nothing but has something in it.
 std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
   for (const auto& shape : check_shapes(*step.op, step.own->tiles, seed))
-    if (const double w = work(step.op->op, shape);
-        w > 0 && w < 2e4 && !is_empty(*step.op, shape))
+    if (const double w = work(step.op->op, shape); w > 0 && w < 2e4 && !is_empty(*step.op, shape))
       return shape;
   return {};
 }

@@ -39,8 +39,8 @@ HWY_INLINE int64_t dot_lanes() { return int64_t(hn::Lanes(DotTag())); }
 
 #define KLAB_DOT_ROWS(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define KLAB_DOT_LOAD(i)                                                               \
-  const float* y##i = d_y + std::min<int64_t>(i, rows - 1) * row_stride;                        \
-  float* sums##i = sums + std::min<int64_t>(i, rows - 1) * sums_stride;                         \
+  const float* y##i = d_y + std::min<int64_t>(i, rows - 1) * row_stride;               \
+  float* sums##i = sums + std::min<int64_t>(i, rows - 1) * sums_stride;                \
   auto s##i##_0 = hn::LoadU(d, sums##i);                                               \
   [[maybe_unused]] auto s##i##_1 = s##i##_0, s##i##_2 = s##i##_0, s##i##_3 = s##i##_0; \
   if constexpr (kTaps > 1) s##i##_1 = hn::LoadU(d, sums##i + n);                       \

@@ -30,15 +30,16 @@ namespace klab::cudnn {
 
 namespace detail {
 
-#define KLAB_CUDNN_CALLS(DO)                                                                              \
-  DO(cudnnCreate)                                                                                         \
-  DO(cudnnSetStream) DO(cudnnCreateTensorDescriptor) DO(cudnnSetTensor4dDescriptor)                       \
-      DO(cudnnCreateFilterDescriptor) DO(cudnnSetFilter4dDescriptor) DO(cudnnCreateConvolutionDescriptor) \
-          DO(cudnnSetConvolution2dDescriptor) DO(cudnnSetConvolutionGroupCount)                           \
-              DO(cudnnSetConvolutionMathType) DO(cudnnGetConvolutionForwardWorkspaceSize)                 \
-                  DO(cudnnConvolutionForward) DO(cudnnAddTensor)                                          \
-                      DO(cudnnGetConvolutionBackwardDataWorkspaceSize) DO(cudnnConvolutionBackwardData)   \
-                          DO(cudnnGetConvolutionBackwardFilterWorkspaceSize)                              \
+#define KLAB_CUDNN_CALLS(DO)                                                                            \
+  DO(cudnnCreate)                                                                                       \
+  DO(cudnnSetStream)                                                                                    \
+  DO(cudnnCreateTensorDescriptor) DO(cudnnSetTensor4dDescriptor) DO(cudnnCreateFilterDescriptor)        \
+      DO(cudnnSetFilter4dDescriptor) DO(cudnnCreateConvolutionDescriptor)                               \
+          DO(cudnnSetConvolution2dDescriptor) DO(cudnnSetConvolutionGroupCount)                         \
+              DO(cudnnSetConvolutionMathType) DO(cudnnGetConvolutionForwardWorkspaceSize)               \
+                  DO(cudnnConvolutionForward) DO(cudnnAddTensor)                                        \
+                      DO(cudnnGetConvolutionBackwardDataWorkspaceSize) DO(cudnnConvolutionBackwardData) \
+                          DO(cudnnGetConvolutionBackwardFilterWorkspaceSize)                            \
                               DO(cudnnConvolutionBackwardFilter) DO(cudnnConvolutionBackwardBias)
 
 struct Library {

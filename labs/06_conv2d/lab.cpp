@@ -1,4 +1,6 @@
 // Lab 06: sizes at which convolution and pooling, and their backwards, are checked and timed.
+#include <algorithm>
+
 #include "harness/core/lab.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
@@ -43,6 +45,22 @@ const std::vector<std::vector<int64_t>> kConvolutionChecks = {
 const std::vector<std::string> kConvolutionParameters = {
     "groups", "r", "s", "stride_y", "stride_x", "pad_y", "pad_x", "dilation_y", "dilation_x", "nhwc"};
 
+/// What the CUDA rungs that fill whole tiles do, however few outputs there are: 8 channels of 8 x 32 outputs with the pixels that
+/// they see, or 64 channels of 64 outputs at a depth of whole 32s.
+double busiest_convolution(ShapeView shape) {
+  const auto s = shape_of<Conv2dFwd>(shape);
+  const auto whole = [](int64_t size, int64_t tile) { return double((size + tile - 1) / tile); };
+  const auto seen = [](int64_t outputs, int64_t stride, int64_t taps, int64_t dilation) {
+    return double((outputs - 1) * stride + (taps - 1) * dilation + 1);
+  };
+  const double pixels = seen(8, s.stride_y, s.r, s.dilation_y) * seen(32, s.stride_x, s.s, s.dilation_x);
+  const double shared = double(s.n * s.groups * s.c) * whole(s.k, 8) * whole(s.oh(), 8) * whole(s.ow(), 32) *
+                        (2 * 8 * 256 * double(s.taps()) + 4 * pixels);
+  const double product = double(s.groups) * whole(s.k, 64) * whole(s.n * s.oh() * s.ow(), 64) *
+                         whole(s.c * s.taps(), 32) * 2 * 64 * 64 * 32;
+  return std::max(shared, product);
+}
+
 // Small, with a window over every edge, two groups, and nothing that a tile divides.
 const std::vector<int64_t> kConvolutionCounted = {2, 2, 5, 19, 13, 21, 3, 3, 1, 1, 1, 1, 1, 1, 0};
 
@@ -84,6 +102,7 @@ KLAB_LAB({
              .check = kConvolutionChecks,
              .counted = kConvolutionCounted,
              .traffic = Traffic::copy,
+             .busiest = busiest_convolution,
              .parameters = kConvolutionParameters},
             {.op = make_op<Conv2dBwd>(),
              .bench = kConvolutions,

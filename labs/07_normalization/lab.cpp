@@ -22,6 +22,7 @@ using Sizes = std::vector<std::vector<int64_t>>;
 const std::vector<BenchShape> kRows = {
     {.name = "tokens, a thousand features", .shape = {8192, 1024}, .cache = Cache::cold, .tour = true},
     {.name = "tokens in L2", .shape = {128, 768}, .cache = Cache::hot},
+    {.name = "tokens in L3", .shape = {1536, 1024}, .cache = Cache::hot},
     {.name = "short rows", .shape = {65536, 100}, .cache = Cache::cold},
     {.name = "rows that no cache holds", .shape = {4, 1 << 22}, .cache = Cache::cold}};
 const Sizes kRowSizes = {
@@ -99,7 +100,7 @@ KLAB_LAB({
             {.op = make_op<BatchnormInference>(),
              .bench = kImages,
              .check = kImageSizes,
-             .counted = {3, 33, 121},
+             .counted = {3, 33, 196},
              .traffic = Traffic::copy,
              .busiest = block_per_run},
             {.op = make_op<BatchnormBwd>(),

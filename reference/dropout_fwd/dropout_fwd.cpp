@@ -17,8 +17,8 @@ void DropoutFwd::arrange(const Args<float>& x, Generator& random) {
 
 bool DropoutFwd::keeps(float p, const uint32_t* seed, const uint32_t* offset, int64_t i) {
   const auto block = uint64_t(i) / 4;
-  const auto words = philox::random_words({uint32_t(block), uint32_t(block >> 32), offset[0], offset[1]},
-                                          {seed[0], seed[1]});
+  const auto words = dropout::random_words({uint32_t(block), uint32_t(block >> 32), offset[0], offset[1]},
+                                           {seed[0], seed[1]});
   return words[size_t(i % 4)] >= uint32_t(p * 0x1p32F);
 }
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-namespace klab::philox {
+namespace klab::dropout {
 
 using Counter = std::array<uint32_t, 4>;
 using Key = std::array<uint32_t, 2>;
@@ -22,4 +22,4 @@ constexpr Counter random_words(Counter c, Key k) {
   return c;
 }
 
-}  // namespace klab::philox
+}  // namespace klab::dropout

@@ -4,17 +4,23 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "harness/core/buffers.h"
 #include "harness/core/call.h"
+#include "harness/core/fill.h"
+#include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "kernels/common/philox.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 #include "reference/dropout_bwd/dropout_bwd.h"
 #include "reference/dropout_fwd/philox.h"
+#include "reference/generator.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 
 namespace klab {
@@ -27,13 +33,16 @@ std::vector<float> draw(int64_t n, float mean, float deviation, uint64_t seed) {
   for (float& v : x) v = normal(random);
   return x;
 }
+std::vector<float> filled(int64_t n, float value = 0) {
+  return std::vector<float>(static_cast<size_t>(n), value);
+}
 double mean_of(const float* x, int64_t n) { return std::accumulate(x, x + n, 0.0) / double(n); }
 
 /// The known answers for philox4x32 of ten rounds that Random123 (Salmon et al.) publishes: counter, key, result.
 struct Known {
-  philox::Counter counter;
-  philox::Key key;
-  philox::Counter words;
+  dropout::Counter counter;
+  dropout::Key key;
+  dropout::Counter words;
 };
 constexpr Known kKnown[] = {
     {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
@@ -47,9 +56,9 @@ constexpr Known kKnown[] = {
 
 TEST(Philox, GivesThePublishedWords) {
   for (const Known& k : kKnown) {
-    EXPECT_EQ(philox::random_words(k.counter, k.key), k.words);
+    EXPECT_EQ(dropout::random_words(k.counter, k.key), k.words);
     const uint64_t block = k.counter[0] | uint64_t{k.counter[1]} << 32;
-    const PhiloxWords words = klab::philox(block, k.key.data(), k.counter.data() + 2);
+    const PhiloxWords words = philox(block, k.key.data(), k.counter.data() + 2);
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(words.w[i], k.words[i]) << i;
   }
 }
@@ -58,7 +67,7 @@ TEST(Dropout, EveryVariantOnEveryBackendDropsTheSameElements) {
   const uint32_t seed[] = {12345, 67890}, offset[] = {7, 1};
   for (const float p : {0.0F, 0.25F, 0.3F, 0.999F})
     for (const int64_t n : {int64_t{1}, int64_t{6}, int64_t{4099}}) {
-      std::vector<float> x(size_t(n), 1.0F), y(x.size());
+      auto x = filled(n, 1), y = filled(n);
       const std::vector<void*> pointers{x.data(), const_cast<float*>(&p), const_cast<uint32_t*>(seed),
                                         const_cast<uint32_t*>(offset), y.data()};
       int tried = 0;
@@ -96,7 +105,7 @@ TEST(Dropout, KeepsTheShareAndTheExpectation) {
 TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
   const int64_t n = 5, c = 1000;
   auto x = draw(n * c, 4000, 1, 3);
-  std::vector<float> ones(size_t(c), 1), zeros(size_t(c), 0), y(x.size()), mean(size_t(n)), rstd(size_t(n));
+  auto ones = filled(c, 1), zeros = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
   float epsilon = 1e-5F;
   const std::vector<void*> pointers{x.data(), ones.data(), zeros.data(), &epsilon,
                                     y.data(), mean.data(), rstd.data()};
@@ -117,8 +126,8 @@ TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
 TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
   const int64_t n = 4, c = 333;
   auto x = draw(n * c, 2, 3, 1), d_y = draw(n * c, 1, 1, 2), gamma = draw(c, 1, 0.5, 3);
-  std::vector<float> beta(size_t(c), 0), y(x.size()), mean(size_t(n)), rstd(size_t(n));
-  std::vector<float> d_x(x.size()), d_gamma(size_t(c)), d_beta(size_t(c));
+  auto beta = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
+  auto d_x = filled(n * c), d_gamma = filled(c), d_beta = filled(c);
   const float epsilon = 1e-12F;  // none to speak of
   const LayernormFwd::Shape shape{n, c};
   for (const Variant* v : variants_of("layernorm_bwd", "cpu")) {
@@ -176,6 +185,59 @@ TEST(Batchnorm, OneNumberIsItsOwnMean) {
     EXPECT_EQ(y, 7) << v->id;
     EXPECT_EQ(running_mean, 12) << v->id;
     EXPECT_EQ(running_var, 6) << v->id;
+  }
+}
+
+/// Sizes that the check does not come to: outputs that leave by streaming stores, in runs that begin and end within lines.
+TEST(Streaming, GivesTheBitsOfPlainStores) {
+  struct Case {
+    std::string op, rung;
+    std::vector<int64_t> shape;
+  };
+  const std::vector<Case> cases = {{"layernorm_fwd", "05_streaming", {3300, 1277}},
+                                   {"layernorm_bwd", "05_streaming", {3300, 1277}},
+                                   {"layernorm_residual_fwd", "04_streaming", {3300, 1277}},
+                                   {"rmsnorm_fwd", "04_streaming", {3300, 1277}},
+                                   {"rmsnorm_bwd", "05_streaming", {3300, 1277}},
+                                   {"batchnorm_fwd", "04_streaming", {3, 2, 700001}},
+                                   {"batchnorm_inference", "03_streaming", {3, 2, 700001}},
+                                   {"batchnorm_bwd", "04_streaming", {3, 2, 700001}},
+                                   {"groupnorm_fwd", "04_streaming", {2, 2, 2, 525001}},
+                                   {"groupnorm_bwd", "04_streaming", {2, 2, 2, 525001}},
+                                   {"dropout_fwd", "04_streaming", {4200003}},
+                                   {"dropout_bwd", "04_streaming", {4200003}},
+                                   {"bias_add_fwd", "04_streaming", {3300, 1277, 1}},
+                                   {"activation_fwd", "04_streaming", {4200003, 0}},
+                                   {"activation_bwd", "04_streaming", {4200003, 1}}};
+  for (const Case& test : cases) {
+    const Variant* streaming = find_variant(test.op + ".cpu." + test.rung);
+    ASSERT_NE(streaming, nullptr) << test.op;
+    const Op& op = find_op(test.op)->op;
+    const auto specs = op.tensors(test.shape);
+    // Dropout streams only what begins at a line.
+    const int64_t off = test.op.starts_with("dropout") ? 0 : 3;
+    const std::vector<int64_t> offsets(specs.size(), off);
+    Tensors given(specs, Tensors::View::variant), plain(specs, Tensors::View::variant, offsets),
+        streamed(specs, Tensors::View::variant, offsets);
+    Generator random(1);
+    for (size_t k = 0; k < specs.size();
+         ++k) {  // fill() draws from a normal distribution, which takes its time
+      const auto words = given[k].bytes() / 4;
+      for (int64_t i = 0; i < words && specs[k].role != Role::output; ++i)
+        given[k].as<float>()[i] = float(i * 7919 % 1021) / 512;
+    }
+    if (op.arrange) op.arrange(test.shape, given.pointers(), random);
+    for (Tensors* t : {&plain, &streamed}) {
+      copy_given(specs, given, *t);
+      poison_outputs(specs, *t);
+    }
+    find_variant(streaming->parent)->bind(test.shape, plain.pointers())();
+    streaming->bind(test.shape, streamed.pointers())();
+    for (size_t k = 0; k < specs.size(); ++k) {
+      EXPECT_TRUE(streamed[k].intact(nullptr)) << streaming->id << ' ' << specs[k].name;
+      EXPECT_EQ(std::memcmp(plain[k].data(), streamed[k].data(), size_t(plain[k].bytes())), 0)
+          << streaming->id << ' ' << specs[k].name;
+    }
   }
 }
 

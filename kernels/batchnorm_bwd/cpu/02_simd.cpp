@@ -84,7 +84,7 @@ KLAB_VARIANT(BatchnormBwd, {.run = run,
                             .parent = "01_naive",
                             .forward = "01_naive",
                             .tiles = {16, 64},
-                            .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 3}});
+                            .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.5}});
 
 }  // namespace
 }  // namespace klab

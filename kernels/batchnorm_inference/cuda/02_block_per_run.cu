@@ -23,10 +23,10 @@ __global__ void __launch_bounds__(kThreads) runs(BatchnormInference::Args<float>
               beta = a.beta[j];
   const auto out = [&](float x) { return scale * (x - mean) + beta; };
   if (!fours) {
-    for (int64_t k = threadIdx.x; k < hw; k += kThreads) a.y[i * hw + k] = out(a.x[i * hw + k]);
+    for (int64_t k = threadIdx.x; k < hw; k += blockDim.x) a.y[i * hw + k] = out(a.x[i * hw + k]);
     return;
   }
-  for (int64_t k = 4 * threadIdx.x; k < hw; k += 4 * kThreads) {
+  for (int64_t k = 4 * threadIdx.x; k < hw; k += 4 * blockDim.x) {
     const float4 x = *reinterpret_cast<const float4*>(a.x + i * hw + k);
     *reinterpret_cast<float4*>(a.y + i * hw + k) = make_float4(out(x.x), out(x.y), out(x.z), out(x.w));
   }
@@ -35,21 +35,25 @@ __global__ void __launch_bounds__(kThreads) runs(BatchnormInference::Args<float>
 /// Row i of channels.
 __global__ void __launch_bounds__(kThreads) rows(BatchnormInference::Args<float> a) {
   const int64_t c = a.shape.c, i = blockIdx.x;
-  for (int64_t j = threadIdx.x; j < c; j += kThreads) {
+  for (int64_t j = threadIdx.x; j < c; j += blockDim.x) {
     const float scale = a.gamma[j] / sqrtf(a.running_var[j] + *a.epsilon);
     a.y[i * c + j] = scale * (a.x[i * c + j] - a.running_mean[j]) + a.beta[j];
   }
 }
+
+/// Whole warps for so many numbers or fours of them, up to kThreads: a warp without any would load its scale for nothing.
+unsigned threads_for(int64_t count) { return unsigned(count < kThreads ? (count + 31) / 32 * 32 : kThreads); }
 
 bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 void run(const BatchnormInference::Args<float>& x) {
   const auto [n, c, hw] = x.shape;
   if (n * c * hw == 0) return;
+  const bool fours = hw % 4 == 0 && aligned(x.x) && aligned(x.y);
   if (hw == 1)
-    cuda::launch(rows, unsigned(n), kThreads, 0, x);
+    cuda::launch(rows, unsigned(n), threads_for(c), 0, x);
   else
-    cuda::launch(runs, unsigned(n * c), kThreads, 0, x, hw % 4 == 0 && aligned(x.x) && aligned(x.y));
+    cuda::launch(runs, unsigned(n * c), threads_for(fours ? hw / 4 : hw), 0, x, fours);
 }
 
 KLAB_VARIANT(BatchnormInference, {.run = run,

@@ -22,10 +22,10 @@ __global__ void __launch_bounds__(kThreads)
   const float *x = a.x + i * length, *bias = of_each ? a.bias : a.bias + i % a.shape.c;
   float* y = a.y + i * length;
   if (!fours) {
-    for (int64_t k = threadIdx.x; k < length; k += kThreads) y[k] = x[k] + bias[of_each ? k : 0];
+    for (int64_t k = threadIdx.x; k < length; k += blockDim.x) y[k] = x[k] + bias[of_each ? k : 0];
     return;
   }
-  for (int64_t k = 4 * threadIdx.x; k < length; k += 4 * kThreads) {
+  for (int64_t k = 4 * threadIdx.x; k < length; k += 4 * blockDim.x) {
     const float4 v = *reinterpret_cast<const float4*>(x + k);
     const float4 b =
         of_each ? *reinterpret_cast<const float4*>(bias + k) : make_float4(*bias, *bias, *bias, *bias);
@@ -41,7 +41,9 @@ void run(const BiasAddFwd::Args<float>& x) {
   const bool of_each = hw == 1;
   const int64_t length = of_each ? c : hw;
   const bool fours = length % 4 == 0 && aligned(x.x) && aligned(x.y) && (!of_each || aligned(x.bias));
-  cuda::launch(add, unsigned(of_each ? n : n * c), kThreads, 0, x, length, of_each, fours);
+  const int64_t count = fours ? length / 4 : length;
+  cuda::launch(add, unsigned(of_each ? n : n * c),
+               count < kThreads ? unsigned((count + 31) / 32 * 32) : kThreads, 0, x, length, of_each, fours);
 }
 
 KLAB_VARIANT(BiasAddFwd, {.run = run,

@@ -3,7 +3,7 @@
 // CHANGE    F(2x2,3x3) of Lavin and Gray (Fast Algorithms for Convolutional Neural Networks, CVPR 2016, section 4.1): with the
 //           4x4 pixels d behind a 2x2 block of outputs and the kernel g,  Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A.  The 16 products are
 //           summed over channels first, each as a matrix product by the parent's tile; transforms are additions.
-// EXPECT    2.25 times fewer multiply-adds; transforms of input and output take some of that back: at least 1.3 times.
+// EXPECT    2.25 times fewer multiply-adds; transforms of input and output take some of that back: at least 1.15 times.
 // NUMERICS  float. Bᵀ and Aᵀ add twice in each direction, G three times, then a product and c additions: at most c + 14
 //           roundings, of a sum of absolute values S = |Aᵀ|[Σ_c (|G||g||Gᵀ|) ⊙ (|Bᵀ||d||B|)]|A|, so |error| <= γ_{c+14}·S
 //           (Higham, eq. 3.5). S has products of taps and pixels that do not belong together and cancel: each of 9 taps meets
@@ -196,7 +196,7 @@ KLAB_VARIANT(Conv2dFwd,
               .parent = "06_threads",
               .numerics = {.growth = Growth::linear},
               .tiles = {6, 16, 64},
-              .expect = {.shape = {1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.3},
+              .expect = {.shape = {1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.15},
               .when = {{1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0},
                        "many channels: multiplications are all that counts"},
               .supported = supported});

@@ -6,7 +6,7 @@
 //           times beyond the caches. Within them plain stores stay, and for short rows that share their lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
+// TRIED     see NOTES.md, cpu.05_streaming
 #include <omp.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ HWY_EXPORT(normalize);
 
 void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
-  constexpr int64_t kBeyond = 1 << 20;  // features from which on no cache keeps the output
+  constexpr int64_t kBeyond = 1 << 22;  // features from which on no cache keeps the output
   const int64_t n = x.shape.n, all = n * x.shape.c;
   // A line that two short rows share would leave in two parts, each of them a write of its own.
   const bool stream = all >= kBeyond && (x.shape.c >= 1024 || x.shape.c % 16 == 0);

@@ -8,9 +8,10 @@
 //           of 16 windows. At least 4 times.
 // NUMERICS  float sums, in the order of the windows' rows.
 // NEEDS     scratch memory for the rows of a window.
-// TRIED     -
+// TRIED     see NOTES.md, cpu.02_simd
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
@@ -33,7 +34,7 @@ HWY_INLINE int64_t lanes() { return int64_t(hn::Lanes(Tag())); }
 constexpr int64_t kBeyond = int64_t(hn::MaxLanes(Tag()));
 
 /// A row of a picture sorted by the remainders of its padded columns: phase q holds columns q - pad, q + stride - pad, ..., each
-/// phase `length` floats. What is not in the picture is `nothing`.
+/// phase `length` floats.
 struct Sorted {
   int64_t stride, pad, w, length;
 
@@ -43,32 +44,60 @@ struct Sorted {
   /// Where tap v of the first output lies.
   int64_t at(int64_t v) const { return v % stride * length + v / stride; }
 
-  /// visit(place, column) for each column of the picture that a phase has.
-  void each(auto&& visit) const {
-    for (int64_t phase = 0; phase < stride; ++phase) {
-      const int64_t first = phase >= pad ? 0 : (pad - phase + stride - 1) / stride;
-      const int64_t column = first * stride + phase - pad, most = std::max<int64_t>(0, length - first);
-      const int64_t count = column >= w ? 0 : std::min(most, (w - 1 - column) / stride + 1);
-      visit(phase * length + first, column, count);
+  /// The row's columns into their phases; what lies around them stays.
+  void sort(const float* row, float* to) const {
+    if (stride == 1) {  // as it lies
+      std::copy_n(row, std::min(w, length - pad), to + pad);
+      return;
     }
-  }
-  void sort(const float* row, float nothing, float* to) const {
-    std::fill_n(to, floats(), nothing);
-    each([&](int64_t place, int64_t column, int64_t count) {
-      if (stride == 2)
-        for (int64_t j = 0; j < count; ++j) to[place + j] = row[column + 2 * j];
-      else
-        for (int64_t j = 0; j < count; ++j) to[place + j] = row[column + j * stride];
-    });
+    if (stride == 2) return sort_pairs(row, to);
+    for (int64_t j = 0; j < w; ++j)
+      if (const int64_t at = place(j); at >= 0) to[at] = row[j];
   }
   /// row += what lies sorted in `from`
   void add_back(const float* from, float* row) const {
-    each([&](int64_t place, int64_t column, int64_t count) {
-      if (stride == 2)
-        for (int64_t j = 0; j < count; ++j) row[column + 2 * j] += from[place + j];
-      else
-        for (int64_t j = 0; j < count; ++j) row[column + j * stride] += from[place + j];
-    });
+    if (stride == 1) {
+      for (int64_t j = 0; j < std::min(w, length - pad); ++j) row[j] += from[pad + j];
+      return;
+    }
+    if (stride == 2) return add_pairs_back(from, row);
+    for (int64_t j = 0; j < w; ++j)
+      if (const int64_t at = place(j); at >= 0) row[j] += from[at];
+  }
+
+ private:
+  /// Where column j lies; -1 where no window reaches it.
+  int64_t place(int64_t j) const {
+    const int64_t at = (j + pad) / stride;
+    return at < length ? (j + pad) % stride * length + at : -1;
+  }
+  // Pairs of columns (2j, 2j + 1): a load that sorts them, a store for each phase.
+  void sort_pairs(const float* row, float* to) const {
+    const Tag d;
+    float *even = to + pad % 2 * length + pad / 2, *odd = to + (pad + 1) % 2 * length + (pad + 1) / 2;
+    int64_t j = 0;
+    for (; 2 * (j + lanes()) <= w && j + lanes() + pad <= length; j += lanes()) {
+      auto a = hn::Zero(d), b = a;
+      hn::LoadInterleaved2(d, row + 2 * j, a, b);
+      hn::StoreU(a, d, even + j);
+      hn::StoreU(b, d, odd + j);
+    }
+    for (j *= 2; j < w; ++j)
+      if (const int64_t at = place(j); at >= 0) to[at] = row[j];
+  }
+  void add_pairs_back(const float* from, float* row) const {
+    const Tag d;
+    const float *even = from + pad % 2 * length + pad / 2,
+                *odd = from + (pad + 1) % 2 * length + (pad + 1) / 2;
+    int64_t j = 0;
+    for (; 2 * (j + lanes()) <= w && j + lanes() + pad <= length; j += lanes()) {
+      auto a = hn::Zero(d), b = a;
+      hn::LoadInterleaved2(d, row + 2 * j, a, b);
+      hn::StoreInterleaved2(hn::Add(a, hn::LoadU(d, even + j)), hn::Add(b, hn::LoadU(d, odd + j)), d,
+                            row + 2 * j);
+    }
+    for (j *= 2; j < w; ++j)
+      if (const int64_t at = place(j); at >= 0) row[j] += from[at];
   }
 };
 
@@ -93,32 +122,50 @@ void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* 
   }
 }
 
+/// What the gradients of a row of averages are multiplied by, for each number of rows that a window may have in the image.
+class Scales {
+ public:
+  explicit Scales(const PoolShape& s) : s_(s), values_(size_t(s.r + 1)) {}
+  const float* of(PoolShape::Range down) {
+    std::vector<float>& row = values_[size_t(down.end - down.begin)];
+    if (row.empty())
+      for (int64_t j = 0; j < s_.ow(); ++j) row.push_back(1 / float(s_.divisor(down, s_.columns(j))));
+    return row.data();
+  }
+
+ private:
+  const PoolShape& s_;
+  std::vector<std::vector<float>> values_;
+};
+
 /// One channel, NCHW.
 void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   static thread_local Scratch xs, gradients, upstream;
   const Sorted sorted(s);
+  Scales scales(s);
   const int64_t ow = s.ow(), floats = sorted.floats();
   float* sorted_x = xs.floats(s.r * floats);
   float* sorted_d_x = gradients.floats(s.r * floats);
   float* row = upstream.floats(ow + kBeyond);
   std::fill_n(row, ow + kBeyond, 0.0F);
   std::fill_n(d_x, s.h * s.w, 0.0F);
+  std::fill_n(sorted_x, s.r * floats,
+              -std::numeric_limits<float>::infinity());  // what stays around the columns
   for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
     const PoolShape::Range down = s.rows(i);
     const int64_t rows = down.end - down.begin;
     std::copy_n(d_y, ow, row);
     if (s.is_max()) {
       std::fill_n(sorted_d_x, rows * floats, 0.0F);
-      for (int64_t u = 0; u < rows; ++u)
-        sorted.sort(x + (down.begin + u) * s.w, -std::numeric_limits<float>::infinity(),
-                    sorted_x + u * floats);
+      for (int64_t u = 0; u < rows; ++u) sorted.sort(x + (down.begin + u) * s.w, sorted_x + u * floats);
       claim(s, sorted, rows, sorted_x, row, sorted_d_x);
       for (int64_t u = 0; u < rows; ++u)
         sorted.add_back(sorted_d_x + u * floats, d_x + (down.begin + u) * s.w);
       continue;
     }
     // An average: columns first, then the same for all rows of the window.
-    for (int64_t j = 0; j < ow; ++j) row[j] *= 1 / float(s.divisor(down, s.columns(j)));
+    const float* scale = scales.of(down);
+    for (int64_t j = 0; j < ow; ++j) row[j] *= scale[j];
     std::fill_n(sorted_d_x, floats, 0.0F);
     for (int64_t v = 0; v < s.s; ++v) {
       float* to = sorted_d_x + sorted.at(v);

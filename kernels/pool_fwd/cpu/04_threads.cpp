@@ -44,16 +44,18 @@ HWY_INLINE float reduced(float a, float b) {
   return is_max ? (b > a ? b : a) : a + b;
 }
 
-/// The rows of a window, `width` numbers each, reduced to one.
+/// The rows of a window, `width` numbers each, reduced to one. A last vector that is not whole is moved back to be.
 template <bool is_max>
 void reduce_rows(const float* HWY_RESTRICT x, int64_t rows, int64_t width, float* HWY_RESTRICT row) {
   const Tag d;
-  int64_t j = 0;
-  for (; j + lanes() <= width; j += lanes()) {
+  const auto vector = [&](int64_t j) {
     auto all = hn::LoadU(d, x + j);
     for (int64_t p = 1; p < rows; ++p) all = reduced<is_max>(all, hn::LoadU(d, x + p * width + j));
     hn::StoreU(all, d, row + j);
-  }
+  };
+  int64_t j = 0;
+  for (; j + lanes() <= width; j += lanes()) vector(j);
+  if (j > 0 && j < width) return vector(width - lanes());
   for (; j < width; ++j) {
     float all = x[j];
     for (int64_t p = 1; p < rows; ++p) all = reduced<is_max>(all, x[p * width + j]);
@@ -67,17 +69,12 @@ template <bool is_max>
 void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const float* HWY_RESTRICT scale,
                     float* HWY_RESTRICT y) {
   const Tag d;
-  const int64_t ow = s.ow();
-  int64_t j = 0;
-  if (s.stride_x == 1) {
-    for (; j + lanes() <= ow; j += lanes()) {
-      auto all = hn::LoadU(d, row + j);
+  const auto vector = [&](int64_t j) {
+    auto all = hn::Zero(d), odd = all;
+    if (s.stride_x == 1) {
+      all = hn::LoadU(d, row + j);
       for (int64_t v = 1; v < s.s; ++v) all = reduced<is_max>(all, hn::LoadU(d, row + j + v));
-      hn::StoreU(is_max ? all : hn::Mul(all, hn::LoadU(d, scale + j)), d, y + j);
-    }
-  } else if (s.stride_x == 2) {
-    for (; j + lanes() <= ow; j += lanes()) {
-      auto all = hn::Zero(d), odd = all;
+    } else {
       hn::LoadInterleaved2(d, row + 2 * j, all, odd);
       if (s.s > 1) all = reduced<is_max>(all, odd);
       for (int64_t v = 2; v < s.s; v += 2) {
@@ -86,8 +83,14 @@ void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const flo
         all = reduced<is_max>(all, even);
         if (v + 1 < s.s) all = reduced<is_max>(all, odd);
       }
-      hn::StoreU(is_max ? all : hn::Mul(all, hn::LoadU(d, scale + j)), d, y + j);
     }
+    hn::StoreU(is_max ? all : hn::Mul(all, hn::LoadU(d, scale + j)), d, y + j);
+  };
+  const int64_t ow = s.ow();
+  int64_t j = 0;
+  if (s.stride_x <= 2) {
+    for (; j + lanes() <= ow; j += lanes()) vector(j);
+    if (j > 0 && j < ow) return vector(ow - lanes());
   }
   for (; j < ow; ++j) {
     float all = row[j * s.stride_x];
@@ -96,51 +99,88 @@ void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const flo
   }
 }
 
-/// The same for pixels of `size` channels that lie together; the row has no border.
+/// One output row of pictures whose pixels are `size` channels that lie together: a window's vectors are all there at once.
 template <bool is_max>
-void reduce_pixels(const PoolShape& s, int64_t size, const float* HWY_RESTRICT row,
+void reduce_pixels(const PoolShape& s, PoolShape::Range down, const float* HWY_RESTRICT x,
                    const float* HWY_RESTRICT scale, float* HWY_RESTRICT y) {
   const Tag d;
+  const int64_t size = s.c;
   for (int64_t j = 0; j < s.ow(); ++j, y += size) {
     const PoolShape::Range across = s.columns(j);
-    const float* from = row + across.begin * size;
-    const int64_t pixels = across.end - across.begin;
+    const auto reduce = [&](auto first, auto next) {
+      auto all = first(x + (down.begin * s.w + across.begin) * size);
+      for (int64_t p = down.begin; p < down.end; ++p)
+        for (int64_t q = across.begin + (p == down.begin ? 1 : 0); q < across.end; ++q)
+          all = next(all, x + (p * s.w + q) * size);
+      return all;
+    };
     int64_t k = 0;
     for (; k + lanes() <= size; k += lanes()) {
-      auto all = hn::LoadU(d, from + k);
-      for (int64_t q = 1; q < pixels; ++q) all = reduced<is_max>(all, hn::LoadU(d, from + q * size + k));
+      const auto all =
+          reduce([&](const float* at) { return hn::LoadU(d, at + k); },
+                 [&](auto sum, const float* at) { return reduced<is_max>(sum, hn::LoadU(d, at + k)); });
       hn::StoreU(is_max ? all : hn::Mul(all, hn::Set(d, scale[j])), d, y + k);
     }
     for (; k < size; ++k) {
-      float all = from[k];
-      for (int64_t q = 1; q < pixels; ++q) all = reduced<is_max>(all, from[q * size + k]);
+      const float all = reduce([&](const float* at) { return at[k]; },
+                               [&](float sum, const float* at) { return reduced<is_max>(sum, at[k]); });
       y[k] = is_max ? all : all * scale[j];
     }
   }
 }
 
+/// A picture that is one window, `count` numbers, reduced to one.
+template <bool is_max>
+float reduce_all(const float* x, int64_t count) {
+  const Tag d;
+  int64_t j = 0;
+  float all = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
+  if (count >= lanes()) {
+    auto sum = hn::LoadU(d, x);
+    for (j = lanes(); j + lanes() <= count; j += lanes()) sum = reduced<is_max>(sum, hn::LoadU(d, x + j));
+    all = hn::GetLane(is_max ? hn::MaxOfLanes(d, sum) : hn::SumOfLanes(d, sum));
+  }
+  for (; j < count; ++j) all = reduced<is_max>(all, x[j]);
+  return all;
+}
+
+/// What the averages of a row of outputs are multiplied by, for each number of rows that a window may have in the image.
+class Scales {
+ public:
+  explicit Scales(const PoolShape& s) : s_(s), values_(size_t(s.r + 1)) {}
+  const float* of(PoolShape::Range down) {
+    std::vector<float>& row = values_[size_t(down.end - down.begin)];
+    if (row.empty())
+      for (int64_t j = 0; j < s_.ow(); ++j) row.push_back(1 / float(s_.divisor(down, s_.columns(j))));
+    return row.data();
+  }
+
+ private:
+  const PoolShape& s_;
+  std::vector<std::vector<float>> values_;
+};
+
 /// Output rows [begin, end) of all pictures, counted through. A picture has pixels of `size` numbers.
 template <bool is_max>
 void output_rows(const PoolFwd::Args<float>& x, int64_t size, int64_t begin, int64_t end) {
-  static thread_local Scratch row_scratch, scale_scratch;
+  static thread_local Scratch row_scratch;
   const PoolShape& s = x.shape;
-  const int64_t width = s.w * size, border = size > 1 ? 0 : s.pad_x, oh = s.oh(), ow = s.ow();
-  float* row = row_scratch.floats(width + 2 * border + s.s + kBeyond);
-  float* scale = scale_scratch.floats(ow);
-  std::fill_n(row, width + 2 * border + s.s + kBeyond,
-              is_max ? -std::numeric_limits<float>::infinity() : 0.0F);
-  int64_t scaled_for = -1;  // rows of the window that `scale` holds for
+  const int64_t oh = s.oh(), ow = s.ow(), picture = s.h * s.w * size, beyond = s.s + kBeyond;
+  const bool whole = size == 1 && s.r == s.h && s.s == s.w && s.pad_y + s.pad_x == 0;
+  float* row = row_scratch.floats(s.w + 2 * s.pad_x + beyond);
+  std::fill_n(row, s.w + 2 * s.pad_x + beyond, is_max ? -std::numeric_limits<float>::infinity() : 0.0F);
+  Scales scales(s);
   for (int64_t i = begin; i < end; ++i) {
     const PoolShape::Range down = s.rows(i % oh);
-    const int64_t rows = down.end - down.begin;
-    if (!is_max && scaled_for != rows)
-      for (int64_t j = 0; j < ow; ++j) scale[j] = 1 / float(s.divisor(down, s.columns(j)));
-    scaled_for = rows;
-    reduce_rows<is_max>(x.x + (i / oh * s.h + down.begin) * width, rows, width, row + border);
-    if (size > 1)
-      reduce_pixels<is_max>(s, size, row, scale, x.y + i * ow * size);
-    else
+    const float *scale = is_max ? nullptr : scales.of(down), *from = x.x + i / oh * picture;
+    if (whole) {
+      x.y[i] = reduce_all<is_max>(from, picture) * (is_max ? 1 : *scale);
+    } else if (size > 1) {
+      reduce_pixels<is_max>(s, down, from, scale, x.y + i * ow * size);
+    } else {
+      reduce_rows<is_max>(from + down.begin * s.w, down.end - down.begin, s.w, row + s.pad_x);
       reduce_columns<is_max>(s, row, scale, x.y + i * ow);
+    }
   }
 }
 

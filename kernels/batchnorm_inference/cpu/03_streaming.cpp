@@ -1,4 +1,4 @@
-// batchnorm_inference.cpu.04_streaming: outputs leave by the line, and are not read first.
+// batchnorm_inference.cpu.03_streaming: outputs leave by the line, and are not read first.
 //
 // CHANGE    beyond the caches whole lines of the output leave by streaming stores.
 // EXPECT    a plain store reads its line before it changes it: 12 bytes a number move where 8 are compulsory. Up to 1.5 times
@@ -15,7 +15,7 @@
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference/cpu/04_streaming.cpp"
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference/cpu/03_streaming.cpp"
 #include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/cache_control.h"
@@ -84,7 +84,7 @@ void run(const BatchnormInference::Args<float>& x) {
 }
 
 KLAB_VARIANT(BatchnormInference, {.run = run,
-                                  .parent = "03_threads",
+                                  .parent = "02_threads",
                                   .tiles = {16, 64},
                                   .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
 
