@@ -122,8 +122,11 @@ std::string name_of_signal(int s) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", s);
 }
 
+// The C library sets this flag, which its headers do not name, whenever it sets a handler.
+constexpr int kRestorer = 0x04000000;
+
 bool same(const struct sigaction& a, const struct sigaction& b) {
-  return a.sa_handler == b.sa_handler && a.sa_flags == b.sa_flags;
+  return a.sa_handler == b.sa_handler && (a.sa_flags & ~kRestorer) == (b.sa_flags & ~kRestorer);
 }
 
 }  // namespace
@@ -200,8 +203,11 @@ void ProcessState::restore(int threads) const {
   const Parts& p = *parts_;
   set(p.registers);
   setitimer(ITIMER_REAL, &p.timer, nullptr);
-  for (int s = 1; s <= kSignals; ++s)
-    if (s != SIGKILL && s != SIGSTOP) sigaction(s, &p.handlers[size_t(s)], nullptr);
+  for (int s = 1; s <= kSignals; ++s) {
+    struct sigaction now {};
+    if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
+      sigaction(s, &p.handlers[size_t(s)], nullptr);
+  }
   pthread_sigmask(SIG_SETMASK, &p.mask, nullptr);
   setlocale(LC_ALL, p.locale.c_str());
   uselocale(p.thread_locale);

@@ -206,10 +206,15 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     return;
   }
   if (failure.fault == Fault::not_written) {
-    // NaN plus something is the same NaN: among finite numbers it shows who adds.
-    poison_ = 0x11;
+    // NaN plus something is the same NaN: among finite numbers it shows who adds, and who writes now and then.
+    poison_ = 0x41;
     const bool written = !execute(given) && !never_written(given);
+    const bool right = written && !judge(given).failure;
     poison_ = char(0xFF);
+    if (right) {
+      failure.note += "; at a second call of the same they are";
+      return;
+    }
     if (written) {
       failure.fault = Fault::non_finite;
       failure.got = "nan";

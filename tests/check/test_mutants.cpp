@@ -124,7 +124,8 @@ TEST(Catalogue, EachClassIsCaughtOnThreeOpsAndMore) {
     for (const auto& [op, cell] : row) std::cout << "  " << op << ": " << cell << "\n";
     EXPECT_GE(row.size(), 3U) << "specimens of " << name << " on three ops at least";
   }
-  for (const char* name : {"alignment", "inputs", "sizes", "bounds", "not finite"})
+  for (const char* name : {"alignment", "inputs", "sizes", "bounds", "not finite", "threads", "memory",
+                           "state", "earlier calls", "after return", "messages"})
     EXPECT_TRUE(matrix.contains(name)) << name;
 }
 

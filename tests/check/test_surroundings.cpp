@@ -102,6 +102,9 @@ TEST(State, WorkersAreLookedAtToo) {
 }
 #endif
 
+// An empty parallel region would be left out.
+void nothing() { __asm__ volatile(""); }
+
 TEST(Threads, AreCountedHoweverShortTheyLive) {
   if (!threads_are_watched()) GTEST_SKIP() << "a sanitized build";
   const int usual = omp_get_max_threads();
@@ -109,14 +112,14 @@ TEST(Threads, AreCountedHoweverShortTheyLive) {
   {
     const ThreadWatch watch(2, true);
 #pragma omp parallel num_threads(2)
-    {}
+    nothing();
     EXPECT_EQ(watch.too_many(), "");
     EXPECT_EQ(watch.still_running(), "");
   }
   {
     const ThreadWatch watch(2, true);
 #pragma omp parallel num_threads(6)
-    {}
+    nothing();
     EXPECT_NE(watch.too_many(), "");
   }
   use_threads(1);

@@ -1,5 +1,5 @@
 // matmul.cpu.72_reads_a_row_too_many: prefetches the next row of a by reading it, the last one's, too.
-// Must be caught as Fault::out_of_bounds.
+// Class: memory. Must be caught as Fault::out_of_bounds.
 #include "reference/matmul/matmul.h"
 #include "tests/mutants/mutant.h"
 

@@ -1,5 +1,5 @@
 // matmul.cpu.73_scratch_not_cleared: adds into scratch memory that it takes for zeros.
-// Must be caught as Fault::wrong_value.
+// Class: memory. Must be caught as Fault::wrong_value.
 #include <cstdlib>
 
 #include "reference/matmul/matmul.h"

@@ -1,5 +1,5 @@
 // matmul.cpu.74_handles_signals: installs a handler of its own and blocks another signal.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <csignal>
 
 #include "reference/matmul/matmul.h"

@@ -1,5 +1,5 @@
 // matmul.cpu.75_sets_the_number_of_threads: sets how many threads everybody has from now on.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <omp.h>
 
 #include "reference/matmul/matmul.h"

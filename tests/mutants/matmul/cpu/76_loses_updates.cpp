@@ -1,5 +1,5 @@
 // matmul.cpu.76_loses_updates: declares that its runs differ, and adds without atomics where several threads do.
-// Must be caught as Fault::wrong_value.
+// Class: messages. Must be caught as Fault::wrong_value.
 #include "reference/matmul/matmul.h"
 #include "tests/mutants/mutant.h"
 

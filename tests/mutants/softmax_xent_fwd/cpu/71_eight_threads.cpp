@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.71_eight_threads: names its own number of threads.
-// Must be caught as Fault::threads.
+// Class: threads. Must be caught as Fault::threads.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.72_shifts_its_logits: takes the largest out of each row in place, and puts it back.
-// Must be caught as Fault::input_changed.
+// Class: memory. Must be caught as Fault::input_changed.
 #include <algorithm>
 #include <cmath>
 #include <vector>

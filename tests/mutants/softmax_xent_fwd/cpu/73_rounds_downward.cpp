@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.73_rounds_downward: leaves the rounding mode changed.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <algorithm>
 #include <cfenv>
 #include <cmath>

@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.74_memoizes: keeps the losses it has computed, by a digest of the first logit of every row.
-// Must be caught as Fault::stale.
+// Class: earlier calls. Must be caught as Fault::stale.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.75_helper_stays: has a helper that waits for the next call.
-// Must be caught as Fault::late.
+// Class: after return. Must be caught as Fault::late.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
 // softmax_xent_fwd.cpu.76_null_pointer: follows a null pointer where there is one class.
-// Must be caught as Fault::crashed.
+// Class: messages. Must be caught as Fault::crashed.
 #include <algorithm>
 #include <cmath>
 

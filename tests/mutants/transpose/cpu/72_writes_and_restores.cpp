@@ -1,5 +1,5 @@
 // transpose.cpu.72_writes_and_restores: marks its input while it works, and takes the mark away.
-// Must be caught as Fault::input_changed.
+// Class: memory. Must be caught as Fault::input_changed.
 #include "reference/transpose/transpose.h"
 #include "tests/mutants/mutant.h"
 

@@ -1,5 +1,5 @@
 // transpose.cpu.73_working_directory: goes elsewhere and does not come back.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <unistd.h>
 
 #include "reference/transpose/transpose.h"

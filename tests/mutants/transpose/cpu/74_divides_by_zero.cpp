@@ -1,5 +1,5 @@
 // transpose.cpu.74_divides_by_zero: divides by the number of whole tiles, of which there may be none.
-// Must be caught as Fault::crashed.
+// Class: messages. Must be caught as Fault::crashed.
 #include "reference/transpose/transpose.h"
 #include "tests/mutants/mutant.h"
 

@@ -1,5 +1,5 @@
 // vector_add.cpu.72_threads_of_its_own: four threads, however many it is given.
-// Must be caught as Fault::threads.
+// Class: threads. Must be caught as Fault::threads.
 #include <thread>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // vector_add.cpu.73_reads_beyond: looks at the element behind the last one, and does not use it.
-// Must be caught as Fault::out_of_bounds.
+// Class: memory. Must be caught as Fault::out_of_bounds.
 #include "reference/vector_add/vector_add.h"
 #include "tests/mutants/mutant.h"
 

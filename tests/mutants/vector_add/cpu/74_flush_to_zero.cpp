@@ -1,5 +1,5 @@
 // vector_add.cpu.74_flush_to_zero: turns denormals off for the threads of the team, and leaves it so.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <cfenv>
 
 #include "reference/vector_add/vector_add.h"

@@ -1,5 +1,5 @@
 // vector_add.cpu.75_digest_of_a_few: keeps its answer by pointers, size and a digest of three elements.
-// Must be caught as Fault::stale.
+// Class: earlier calls. Must be caught as Fault::stale.
 #include <algorithm>
 #include <vector>
 

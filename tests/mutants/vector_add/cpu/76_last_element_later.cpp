@@ -1,5 +1,5 @@
 // vector_add.cpu.76_last_element_later: leaves the last element to a thread that it does not wait for.
-// Must be caught as Fault::late.
+// Class: after return. Must be caught as Fault::late.
 #include <chrono>
 #include <thread>
 

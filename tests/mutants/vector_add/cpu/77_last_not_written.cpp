@@ -1,5 +1,5 @@
 // vector_add.cpu.77_last_not_written: skips the last element of odd sizes.
-// Must be caught as Fault::not_written.
+// Class: messages. Must be caught as Fault::not_written.
 #include "reference/vector_add/vector_add.h"
 #include "tests/mutants/mutant.h"
 

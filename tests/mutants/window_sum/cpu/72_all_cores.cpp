@@ -1,5 +1,5 @@
 // window_sum.cpu.72_all_cores: as many threads as there are cores, also where fewer are asked for.
-// Must be caught as Fault::threads.
+// Class: threads. Must be caught as Fault::threads.
 #include <omp.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // window_sum.cpu.73_reads_before: begins one element before the first, times nothing.
-// Must be caught as Fault::out_of_bounds.
+// Class: memory. Must be caught as Fault::out_of_bounds.
 #include <algorithm>
 
 #include "reference/window_sum/window_sum.h"

@@ -1,5 +1,5 @@
 // window_sum.cpu.74_environment: asks OpenMP for threads that do not spin, through the environment of everybody.
-// Must be caught as Fault::state.
+// Class: state. Must be caught as Fault::state.
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // window_sum.cpu.75_counts_its_calls: computes at every call but each third of the same size, when it returns what it kept.
-// Must be caught as Fault::stale.
+// Class: earlier calls. Must be caught as Fault::stale.
 #include <algorithm>
 #include <vector>
 

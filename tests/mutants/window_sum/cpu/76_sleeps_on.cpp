@@ -1,5 +1,5 @@
 // window_sum.cpu.76_sleeps_on: starts a thread that does nothing for a while.
-// Must be caught as Fault::late.
+// Class: after return. Must be caught as Fault::late.
 #include <algorithm>
 #include <chrono>
 #include <thread>

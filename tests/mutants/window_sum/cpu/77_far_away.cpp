@@ -1,5 +1,5 @@
 // window_sum.cpu.77_far_away: reads gigabytes away from its input.
-// Must be caught as Fault::out_of_bounds.
+// Class: messages. Must be caught as Fault::out_of_bounds.
 #include <algorithm>
 
 #include "reference/window_sum/window_sum.h"
