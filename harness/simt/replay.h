@@ -73,7 +73,7 @@ class WarpLog {
   void go(Group& group, const Run& run);
   bool wait_for_parts(Group& group, const Run& run);
   bool run_block(Group& group, const Run& run);
-  /// Lanes whose next place is where their group ends. True if any left.
+  /// Lanes whose next place is where their group ends leave it for its parent.
   void arrive(Group& group);
   /// All lanes to the next place, or into parts. False when they have to wait.
   bool move_on(Group& group, const Run& run);

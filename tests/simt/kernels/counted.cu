@@ -134,6 +134,13 @@ __global__ void variables(float* y) {
   y[threadIdx.x] = table[31 - threadIdx.x];  // COUNTS requests=2 sectors=8
 }
 
+__constant__ float coefficients[32] = {1, 2, 3};
+
+// Constant memory is no global memory: read from it is not counted.
+__global__ void constants(float* y) {
+  y[threadIdx.x] = coefficients[threadIdx.x];  // COUNTS requests=1 lanes=32 sectors=4
+}
+
 // One address and an operand that the compiler knows: nvcc has one lane add 32.
 __global__ void same_address(int* sum) {
   atomicAdd(sum, 1);  // COUNTS requests=1 lanes=1 collisions=0 merged=1
@@ -152,6 +159,10 @@ __global__ void float_sum(float* sum) {
 KLAB_RUN(variables) {
   const cuda::Scratch y(32 * 4);
   cuda::launch(variables, 1, 32, 0, y.as<float>());
+}
+KLAB_RUN(constants) {
+  const cuda::Scratch y(32 * 4);
+  cuda::launch(constants, 1, 32, 0, y.as<float>());
 }
 KLAB_RUN(same_address) {
   const cuda::Scratch sum(4);
