@@ -30,17 +30,27 @@ namespace klab::cudnn {
 
 namespace detail {
 
-#define KLAB_CUDNN_CALLS(DO)                                                                            \
-  DO(cudnnCreate)                                                                                       \
-  DO(cudnnSetStream)                                                                                    \
-  DO(cudnnCreateTensorDescriptor) DO(cudnnSetTensor4dDescriptor) DO(cudnnCreateFilterDescriptor)        \
-      DO(cudnnSetFilter4dDescriptor) DO(cudnnCreateConvolutionDescriptor)                               \
-          DO(cudnnSetConvolution2dDescriptor) DO(cudnnSetConvolutionGroupCount)                         \
-              DO(cudnnSetConvolutionMathType) DO(cudnnGetConvolutionForwardWorkspaceSize)               \
-                  DO(cudnnConvolutionForward) DO(cudnnAddTensor)                                        \
-                      DO(cudnnGetConvolutionBackwardDataWorkspaceSize) DO(cudnnConvolutionBackwardData) \
-                          DO(cudnnGetConvolutionBackwardFilterWorkspaceSize)                            \
-                              DO(cudnnConvolutionBackwardFilter) DO(cudnnConvolutionBackwardBias)
+// clang-format off: a list, one name a line
+#define KLAB_CUDNN_CALLS(DO)                         \
+  DO(cudnnCreate)                                    \
+  DO(cudnnSetStream)                                 \
+  DO(cudnnCreateTensorDescriptor)                    \
+  DO(cudnnSetTensor4dDescriptor)                     \
+  DO(cudnnCreateFilterDescriptor)                    \
+  DO(cudnnSetFilter4dDescriptor)                     \
+  DO(cudnnCreateConvolutionDescriptor)               \
+  DO(cudnnSetConvolution2dDescriptor)                \
+  DO(cudnnSetConvolutionGroupCount)                  \
+  DO(cudnnSetConvolutionMathType)                    \
+  DO(cudnnGetConvolutionForwardWorkspaceSize)        \
+  DO(cudnnConvolutionForward)                        \
+  DO(cudnnAddTensor)                                 \
+  DO(cudnnGetConvolutionBackwardDataWorkspaceSize)   \
+  DO(cudnnConvolutionBackwardData)                   \
+  DO(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
+  DO(cudnnConvolutionBackwardFilter)                 \
+  DO(cudnnConvolutionBackwardBias)
+// clang-format on
 
 struct Library {
   std::string why_not;

@@ -11,7 +11,6 @@
 // TRIED     see NOTES.md, cpu.02_simd
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
@@ -21,6 +20,8 @@
 #define HWY_TARGET_INCLUDE "kernels/pool_bwd/cpu/02_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+//
+#include "kernels/common/pool_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -29,77 +30,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Args = PoolBwd::Args<float>;
 
-using Tag = hn::ScalableTag<float>;
-HWY_INLINE int64_t lanes() { return int64_t(hn::Lanes(Tag())); }
-constexpr int64_t kBeyond = int64_t(hn::MaxLanes(Tag()));
-
-/// A row of a picture sorted by the remainders of its padded columns: phase q holds columns q - pad, q + stride - pad, ..., each
-/// phase `length` floats.
-struct Sorted {
-  int64_t stride, pad, w, length;
-
-  explicit Sorted(const PoolShape& s)
-      : stride(s.stride_x), pad(s.pad_x), w(s.w), length(s.ow() + (s.s - 1) / s.stride_x + kBeyond) {}
-  int64_t floats() const { return stride * length; }
-  /// Where tap v of the first output lies.
-  int64_t at(int64_t v) const { return v % stride * length + v / stride; }
-
-  /// The row's columns into their phases; what lies around them stays.
-  void sort(const float* row, float* to) const {
-    if (stride == 1) {  // as it lies
-      std::copy_n(row, std::min(w, length - pad), to + pad);
-      return;
-    }
-    if (stride == 2) return sort_pairs(row, to);
-    for (int64_t j = 0; j < w; ++j)
-      if (const int64_t at = place(j); at >= 0) to[at] = row[j];
-  }
-  /// row += what lies sorted in `from`
-  void add_back(const float* from, float* row) const {
-    if (stride == 1) {
-      for (int64_t j = 0; j < std::min(w, length - pad); ++j) row[j] += from[pad + j];
-      return;
-    }
-    if (stride == 2) return add_pairs_back(from, row);
-    for (int64_t j = 0; j < w; ++j)
-      if (const int64_t at = place(j); at >= 0) row[j] += from[at];
-  }
-
- private:
-  /// Where column j lies; -1 where no window reaches it.
-  int64_t place(int64_t j) const {
-    const int64_t at = (j + pad) / stride;
-    return at < length ? (j + pad) % stride * length + at : -1;
-  }
-  // Pairs of columns (2j, 2j + 1): a load that sorts them, a store for each phase.
-  void sort_pairs(const float* row, float* to) const {
-    const Tag d;
-    float *even = to + pad % 2 * length + pad / 2, *odd = to + (pad + 1) % 2 * length + (pad + 1) / 2;
-    int64_t j = 0;
-    for (; 2 * (j + lanes()) <= w && j + lanes() + pad <= length; j += lanes()) {
-      auto a = hn::Zero(d), b = a;
-      hn::LoadInterleaved2(d, row + 2 * j, a, b);
-      hn::StoreU(a, d, even + j);
-      hn::StoreU(b, d, odd + j);
-    }
-    for (j *= 2; j < w; ++j)
-      if (const int64_t at = place(j); at >= 0) to[at] = row[j];
-  }
-  void add_pairs_back(const float* from, float* row) const {
-    const Tag d;
-    const float *even = from + pad % 2 * length + pad / 2,
-                *odd = from + (pad + 1) % 2 * length + (pad + 1) / 2;
-    int64_t j = 0;
-    for (; 2 * (j + lanes()) <= w && j + lanes() + pad <= length; j += lanes()) {
-      auto a = hn::Zero(d), b = a;
-      hn::LoadInterleaved2(d, row + 2 * j, a, b);
-      hn::StoreInterleaved2(hn::Add(a, hn::LoadU(d, even + j)), hn::Add(b, hn::LoadU(d, odd + j)), d,
-                            row + 2 * j);
-    }
-    for (j *= 2; j < w; ++j)
-      if (const int64_t at = place(j); at >= 0) row[j] += from[at];
-  }
-};
+namespace lines = klab::pools::HWY_NAMESPACE;
+using lines::kBeyond;
+using lines::lanes;
+using lines::Scales;
+using lines::Sorted;
+using lines::Tag;
 
 /// A vector of windows: each tap, in order, takes the gradient where it holds the largest and none before it did.
 /// x, d_x: `rows` sorted rows; d_y: readable for a whole vector.
@@ -121,22 +57,6 @@ void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* 
       }
   }
 }
-
-/// What the gradients of a row of averages are multiplied by, for each number of rows that a window may have in the image.
-class Scales {
- public:
-  explicit Scales(const PoolShape& s) : s_(s), values_(size_t(s.r + 1)) {}
-  const float* of(PoolShape::Range down) {
-    std::vector<float>& row = values_[size_t(down.end - down.begin)];
-    if (row.empty())
-      for (int64_t j = 0; j < s_.ow(); ++j) row.push_back(1 / float(s_.divisor(down, s_.columns(j))));
-    return row.data();
-  }
-
- private:
-  const PoolShape& s_;
-  std::vector<std::vector<float>> values_;
-};
 
 /// One channel, NCHW.
 void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {

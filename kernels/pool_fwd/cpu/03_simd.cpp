@@ -9,7 +9,6 @@
 // TRIED     see NOTES.md, cpu.03_simd
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
@@ -19,6 +18,8 @@
 #define HWY_TARGET_INCLUDE "kernels/pool_fwd/cpu/03_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+//
+#include "kernels/common/pool_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -26,42 +27,11 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::ScalableTag<float>;
-HWY_INLINE int64_t lanes() { return int64_t(hn::Lanes(Tag())); }
-constexpr int64_t kBeyond =
-    2 * int64_t(hn::MaxLanes(Tag()));  // a deinterleaving load may read so much too much
-
-template <bool is_max, class V>
-HWY_INLINE V reduced(V a, V b) {
-  if constexpr (is_max)
-    return hn::Max(a, b);
-  else
-    return hn::Add(a, b);
-}
-
-template <bool is_max>
-HWY_INLINE float reduced(float a, float b) {
-  return is_max ? (b > a ? b : a) : a + b;
-}
-
-/// The rows of a window, `width` numbers each, reduced to one. A last vector that is not whole is moved back to be.
-template <bool is_max>
-void reduce_rows(const float* HWY_RESTRICT x, int64_t rows, int64_t width, float* HWY_RESTRICT row) {
-  const Tag d;
-  const auto vector = [&](int64_t j) {
-    auto all = hn::LoadU(d, x + j);
-    for (int64_t p = 1; p < rows; ++p) all = reduced<is_max>(all, hn::LoadU(d, x + p * width + j));
-    hn::StoreU(all, d, row + j);
-  };
-  int64_t j = 0;
-  for (; j + lanes() <= width; j += lanes()) vector(j);
-  if (j > 0 && j < width) return vector(width - lanes());
-  for (; j < width; ++j) {
-    float all = x[j];
-    for (int64_t p = 1; p < rows; ++p) all = reduced<is_max>(all, x[p * width + j]);
-    row[j] = all;
-  }
-}
+namespace rows = klab::pools::HWY_NAMESPACE;
+using rows::kBeyond;
+using rows::lanes;
+using rows::reduced;
+using rows::Tag;
 
 /// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has what does not count on
 /// both sides, and kBeyond numbers more.
@@ -129,37 +99,6 @@ void reduce_pixels(const PoolShape& s, PoolShape::Range down, const float* HWY_R
   }
 }
 
-/// A picture that is one window, `count` numbers, reduced to one.
-template <bool is_max>
-float reduce_all(const float* x, int64_t count) {
-  const Tag d;
-  int64_t j = 0;
-  float all = is_max ? -std::numeric_limits<float>::infinity() : 0.0F;
-  if (count >= lanes()) {
-    auto sum = hn::LoadU(d, x);
-    for (j = lanes(); j + lanes() <= count; j += lanes()) sum = reduced<is_max>(sum, hn::LoadU(d, x + j));
-    all = hn::GetLane(is_max ? hn::MaxOfLanes(d, sum) : hn::SumOfLanes(d, sum));
-  }
-  for (; j < count; ++j) all = reduced<is_max>(all, x[j]);
-  return all;
-}
-
-/// What the averages of a row of outputs are multiplied by, for each number of rows that a window may have in the image.
-class Scales {
- public:
-  explicit Scales(const PoolShape& s) : s_(s), values_(size_t(s.r + 1)) {}
-  const float* of(PoolShape::Range down) {
-    std::vector<float>& row = values_[size_t(down.end - down.begin)];
-    if (row.empty())
-      for (int64_t j = 0; j < s_.ow(); ++j) row.push_back(1 / float(s_.divisor(down, s_.columns(j))));
-    return row.data();
-  }
-
- private:
-  const PoolShape& s_;
-  std::vector<std::vector<float>> values_;
-};
-
 /// Output rows [begin, end) of all pictures, counted through. A picture has pixels of `size` numbers.
 template <bool is_max>
 void output_rows(const PoolFwd::Args<float>& x, int64_t size, int64_t begin, int64_t end) {
@@ -169,16 +108,16 @@ void output_rows(const PoolFwd::Args<float>& x, int64_t size, int64_t begin, int
   const bool whole = size == 1 && s.r == s.h && s.s == s.w && s.pad_y + s.pad_x == 0;
   float* row = row_scratch.floats(s.w + 2 * s.pad_x + beyond);
   std::fill_n(row, s.w + 2 * s.pad_x + beyond, is_max ? -std::numeric_limits<float>::infinity() : 0.0F);
-  Scales scales(s);
+  rows::Scales scales(s);
   for (int64_t i = begin; i < end; ++i) {
     const PoolShape::Range down = s.rows(i % oh);
     const float *scale = is_max ? nullptr : scales.of(down), *from = x.x + i / oh * picture;
     if (whole) {
-      x.y[i] = reduce_all<is_max>(from, picture) * (is_max ? 1 : *scale);
+      x.y[i] = rows::reduce_all<is_max>(from, picture) * (is_max ? 1 : *scale);
     } else if (size > 1) {
       reduce_pixels<is_max>(s, down, from, scale, x.y + i * ow * size);
     } else {
-      reduce_rows<is_max>(from + down.begin * s.w, down.end - down.begin, s.w, row + s.pad_x);
+      rows::reduce_rows<is_max>(from + down.begin * s.w, down.end - down.begin, s.w, row + s.pad_x);
       reduce_columns<is_max>(s, row, scale, x.y + i * ow);
     }
   }
