@@ -31,6 +31,11 @@ bool is_empty(const LabOp& op, ShapeView shape);
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
                                                double budget = 6e7);
 
+/// Shapes past the limits that a kernel may take for granted, few and cheap: one dimension goes beyond 2^31, or as far
+/// beyond 2^20, 2^16 (and 65,535 blocks) or 1024 as the tensors stay affordable, the others are small; and once a dimension to
+/// 2^16 and one. Dimensions that are no sizes (a kind, a share) are left alone because no such value is valid.
+std::vector<std::vector<int64_t>> shapes_beyond(const LabOp& op, uint64_t seed);
+
 /// The shape with its dimensions, the largest first, made smaller until `cost` says at most `most`: halved (odd sizes stay
 /// odd), or less by one where the dimension is a logarithm. A dimension that hardly changes the cost is left alone.
 std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most,

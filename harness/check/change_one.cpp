@@ -15,16 +15,6 @@ constexpr double kVisible =
 constexpr int kTries = 4;
 constexpr int kLooks = 8;  // elements, of which the largest is changed
 
-/// Whether callers may set any element to anything: inputs that the contract arranges are not, nor those that an optional
-/// tensor repeats in another form ("table", "table_half").
-bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs) {
-  if (spec.role != Role::input || spec.draw == Draw::arranged || spec.element != Element::f32 ||
-      volume(spec.dims) == 0)
-    return false;
-  return std::ranges::none_of(
-      specs, [&](const TensorSpec& other) { return other.optional && other.name.starts_with(spec.name); });
-}
-
 /// Another number of the same sign and about the same size, so that no kink lies between: activations stay active,
 /// coordinates in their range.
 float other_than(float value) { return std::abs(value) < 0.5F ? 2 * value : value / 2; }
@@ -44,6 +34,14 @@ bool visible(const std::vector<TensorSpec>& specs, const Given& was, const Given
 }
 
 }  // namespace
+
+bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs) {
+  if (spec.role != Role::input || spec.draw == Draw::arranged || spec.element != Element::f32 ||
+      volume(spec.dims) == 0)
+    return false;
+  return std::ranges::none_of(
+      specs, [&](const TensorSpec& other) { return other.optional && other.name.starts_with(spec.name); });
+}
 
 std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
                                   const Given& given, Generator& random) {

@@ -7,8 +7,9 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck.h"
-#include "harness/check/process_state.h"
+#include "harness/check/judge_output.h"
 #include "harness/check/run_case.h"
+#include "harness/check/suspect.h"
 #include "harness/check/thread_watch.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
@@ -30,6 +31,11 @@ constexpr double kCudaBelow = 2e7;
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 1e8;
+// The same of one shape beyond what is usual.
+constexpr double kCudaBeyond = 8e6;
+// Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
+constexpr size_t kSuspectEvery = 4;
+constexpr double kSuspectBelow = 1e6;
 // Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
 constexpr uint64_t kWatchedSteps = 500'000;
 
@@ -41,21 +47,37 @@ std::string why_no_gpu() {
   return why;
 }
 
-// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
-std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size_t turn) {
+// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
+// usual, one pattern.
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
+                                  bool beyond) {
   if (options.quick) return {Pattern::random, Pattern::random};
-  if (cost <= kTryEverythingBelow || !options.shape.empty())
-    return {std::begin(kPatterns), std::end(kPatterns)};
-  constexpr size_t hard = std::size(kPatterns) - 1;
-  return {Pattern::random, kPatterns[1 + turn % hard]};
+  if (beyond) return {Pattern::random};
+  std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
+  if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
+  if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
+  return {Pattern::random, all[1 + turn % (all.size() - 1)]};
 }
 
-// Each tensor by another number of elements, none a multiple of any vector's lanes; or, every third turn, one tensor
-// alone, for variants that look at one pointer and believe the others.
-std::vector<int64_t> offsets_for(size_t tensors, bool misaligned, size_t turn) {
+// Where tensors begin, relative to 64 bytes.
+enum class Alignment {
+  whole,    // all on them
+  odd,      // each by another odd number of elements
+  vectors,  // each by another one of 4, 12, 8 and 2 elements: on 16 bytes, but not on 32 or 64; on 8 only
+  mixed,    // some on 64 bytes, the others by anything
+};
+constexpr Alignment kAlignments[] = {Alignment::whole, Alignment::odd, Alignment::vectors, Alignment::mixed};
+
+// Every third turn one tensor alone is off, for variants that look at one pointer and believe the others.
+std::vector<int64_t> offsets_for(size_t tensors, Alignment alignment, size_t turn) {
+  constexpr int64_t vectors[] = {4, 12, 8, 2}, mixed[] = {0, 1, 4, 0, 12, 2, 0, 3, 8};
   std::vector<int64_t> list(tensors, 0);
-  for (size_t k = 0; k < tensors && misaligned; ++k)
-    if (turn % 3 != 2 || k == turn / 3 % tensors) list[k] = int64_t(1 + 2 * k) % 16;
+  for (size_t k = 0; k < tensors; ++k) {
+    if (alignment == Alignment::mixed) list[k] = mixed[(5 * k + turn) % std::size(mixed)];
+    if (turn % 3 == 2 && k != turn / 3 % tensors) continue;
+    if (alignment == Alignment::odd) list[k] = int64_t(1 + 2 * k) % 16;
+    if (alignment == Alignment::vectors) list[k] = vectors[(k + turn / 9) % std::size(vectors)];
+  }
   return list;
 }
 
@@ -65,6 +87,8 @@ struct Progress {
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
   double spent = 0;             // by the host executor
+  double units = 0;             // of busiest_work() that it was spent on
+  unsigned alignments = 0;      // those met, a bit each
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -86,7 +110,7 @@ class ShapeCheck {
  public:
   /// `share` of the check is done when this shape is.
   ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
-             CrashGuard& guard)
+             bool beyond, CrashGuard& guard)
       : op_(op),
         options_(options),
         shape_(shape),
@@ -94,23 +118,22 @@ class ShapeCheck {
         turn_(turn),
         share_(share),
         asked_(!options.shape.empty()),
+        beyond_(beyond),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
     Generator random(options.seed * 1000003 + turn);
-    for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
+    for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
-    if (!options.quick) changed_ = change_one(op, shape, specs_, givens_.front(), random);
-    const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();
-    const bool both = !options.quick && small;
-    for (const bool misaligned : {false, true})
-      if (both || misaligned == (!options.quick && turn % 2 == 1))
-        offsets_.push_back(offsets_for(specs_.size(), misaligned, turn));
+    if (!options.quick && !beyond) changed_ = change_one(op, shape, specs_, givens_.front(), random);
+    if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 &&
+        (turn % kSuspectEvery == 0 || asked_ || beyond) && work(op.op, shape) < kSuspectBelow)
+      suspects_.emplace(op.op, shape, specs_, givens_.front());
   }
 
   // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
   // been checked the usual way, since OpenMP's threads begin and end where their number changes.
   void check_surrounded(Progress& progress) {
-    if (options_.quick || progress.result.cases == 0 || !progress.result.failures.empty()) return;
+    if (options_.quick || beyond_ || progress.result.cases == 0 || !progress.result.failures.empty()) return;
     constexpr GuardPlacement kPlacements[] = {GuardPlacement::from_page, GuardPlacement::to_page, GuardPlacement::near_page};
     for (size_t k = 0; k < (asked_ ? std::size(kPlacements) : 1); ++k) {
       // All pairs of the two come, turn by turn.
@@ -127,7 +150,7 @@ class ShapeCheck {
     if (is_cuda(*progress.variant)) {
       if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && (work_ > kCudaBelow || ahead(progress) > 2)) return;
+      if (!asked_ && !on_gpu() && !affordable(progress)) return;
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -135,10 +158,13 @@ class ShapeCheck {
       return;
     }
     result.skipped.clear();
-    for (const auto& offsets : offsets_) {
-      if (&offsets != &offsets_[turn_ % offsets_.size()] && ahead(progress) > 1) continue;
-      if (auto failure = check_at(offsets, progress)) return result.failures.push_back(std::move(*failure));
+    const std::vector<Alignment> alignments = alignments_for(progress);
+    for (const Alignment a : alignments) {
+      progress.alignments |= 1U << int(a);
+      if (auto failure = check_at(a, a == alignments.front(), progress))
+        return result.failures.push_back(std::move(*failure));
     }
+    progress.units += work_;
   }
 
  private:
@@ -153,20 +179,43 @@ class ShapeCheck {
     const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();
     omp_set_num_threads(usual);
     if (!able) return std::nullopt;
-    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets_for(specs_.size(), turn_ % 2 == 1, turn_),
-                guard_, placement);
+    const auto offsets = offsets_for(specs_.size(), kAlignments[turn_ % 2], turn_);
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_, placement);
     trial.with_threads(threads);
     return run(trial, givens_[turn_ / 2 % givens_.size()], progress, true);
   }
 
-  std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
+  // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
+  // which are run where the variant's own pace so far lets expect that they do not take long.
+  bool affordable(const Progress& progress) const {
+    if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
+    return progress.units > 0 && progress.spent / progress.units * work_ <= kCudaBeyond;
+  }
+
+  // Small shapes with all alignments, others with one; of the latter one that the variant has not met yet, if there is one.
+  std::vector<Alignment> alignments_for(const Progress& progress) const {
+    if (options_.quick) return {Alignment::whole};
+    const bool small = work(op_.op, shape_) <= kTryEverythingBelow || asked_;
+    const std::span<const Alignment> all = kAlignments;
+    if (small && !beyond_ && (!is_cuda(*progress.variant) || ahead(progress) <= 1)) {
+      if (asked_) return {all.begin(), all.end()};
+      if (is_cuda(*progress.variant)) return {Alignment::whole, all[1 + turn_ % 3]};
+      return {Alignment::whole, Alignment::odd, turn_ % 2 ? Alignment::vectors : Alignment::mixed};
+    }
+    for (const Alignment a : all)
+      if (!(progress.alignments >> int(a) & 1)) return {a};
+    return {all[turn_ % all.size()]};
+  }
+
+  std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
+    const auto offsets = offsets_for(specs_.size(), alignment, turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
-    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
+    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || (work_ <= kWatchedBelow && !beyond_)),
                 asked_ ? 0 : kWatchedSteps);
-    // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.
-    const bool few = is_cuda(*progress.variant) && !asked_ && &offsets != &offsets_.front();
+    // All patterns once; at other alignments the random inputs and one hard pattern.
+    const bool few = !asked_ && !first_of_them;
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
     const double before = progress.spent;
     std::vector<std::vector<char>> first;
@@ -177,13 +226,14 @@ class ShapeCheck {
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
       trial.watch(false);
-      if (k != 0 || !changed_ || &offsets != &offsets_.front()) continue;
+      if (k != 0 || !changed_ || !first_of_them) continue;
       trial.changed(first, changed_->what);
       auto failure = run(trial, changed_->given, progress, true);
       trial.changed({}, "");
       if (failure) return failure;
       progress.spent = before + double(trial.host_work());
     }
+    if (beyond_ || few) return std::nullopt;
     trial.find_done(first);
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     progress.spent = before + double(trial.host_work());
@@ -193,14 +243,30 @@ class ShapeCheck {
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
-    if (outcome.failure) return std::move(outcome.failure);
+    if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
-    if (op_.op.forward.empty() || is_hard(given.pattern)) return std::nullopt;
-    return judge_gradients(outcome, given, progress, again);
+    if (is_hard(given.pattern)) return std::nullopt;
+    if (auto failure = judge_whole(outcome, given, progress, again))
+      return named(std::move(*failure), trial, given);
+    if (!suspects_ || &given != &givens_.front()) return std::nullopt;
+    auto failure = suspects_->judge(trial.outputs(), progress.variant->numerics);
+    if (failure) failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+    return failure;
   }
 
-  std::optional<Failure> judge_gradients(const Trial::Outcome& outcome, const Given& given,
-                                         Progress& progress, bool again) {
+  // With what the error looks like, where it looks like something.
+  Failure named(Failure failure, const Trial& trial, const Given& given) const {
+    const bool value = failure.fault == Fault::wrong_value || failure.fault == Fault::whole_output ||
+                       failure.fault == Fault::gradient;
+    if (value && (given.pattern == Pattern::random || given.pattern == Pattern::wide))
+      failure.note += resemblance(op_.op, shape_, specs_, given, trial.outputs(), failure.tensor);
+    return failure;
+  }
+
+  // Outputs on random inputs as a whole; of backward ops as gradients.
+  std::optional<Failure> judge_whole(const Trial::Outcome& outcome, const Given& given, Progress& progress,
+                                     bool again) {
+    const bool backward = !op_.op.forward.empty();
     const double terms = op_.op.terms(shape_);
     size_t output = 0;
     for (const TensorSpec& spec : specs_) {
@@ -208,9 +274,11 @@ class ShapeCheck {
       const ErrorSums& sums = outcome.outputs[output].sums;
       const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
       if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
-      if (!again) progress.bias[output].add(sums, allowed);  // a repetition is no independent case
+      if (!again && backward)
+        progress.bias[output].add(sums, allowed);  // a repetition is no independent case
       ++output;
-      if (auto failure = judge_gradient(spec.name, sums, allowed)) {
+      if (auto failure =
+              backward ? judge_gradient(spec.name, sums, allowed) : judge_output(spec.name, sums, allowed)) {
         failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
         return failure;
       }
@@ -224,12 +292,12 @@ class ShapeCheck {
   double work_;  // of the busiest rung
   size_t turn_;
   double share_;
-  bool asked_;
+  bool asked_, beyond_;
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
+  std::optional<Suspects> suspects_;  // of the first of them
   std::optional<Changed> changed_;
-  std::vector<std::vector<int64_t>> offsets_;
 };
 
 }  // namespace
@@ -238,6 +306,8 @@ const char* name_of(Fault fault) {
   switch (fault) {
     case Fault::wrong_value:
       return "wrong value";
+    case Fault::whole_output:
+      return "wrong as a whole";
     case Fault::non_finite:
       return "not finite";
     case Fault::not_written:
@@ -290,7 +360,7 @@ Host host_of(const Variant& variant) {
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
-  const ProcessState state;
+  const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
@@ -301,15 +371,18 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
   if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
-    std::stable_partition(shapes.begin(), shapes.end(),
-                          [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+    std::ranges::stable_partition(shapes,
+                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+  const size_t usual = shapes.size();
+  if (options.shape.empty() && options.most_shapes == 0 && !options.quick)
+    for (auto& shape : shapes_beyond(op, options.seed)) shapes.push_back(std::move(shape));
   const auto stop = [&] { return options.stop && options.stop(); };
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
-    const double share = 0.1 + 0.9 * double(turn + 1) / double(shapes.size());
-    ShapeCheck one(op, shapes[turn], options, turn, share, guard);
+    const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
+    ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, guard);
     const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();
@@ -335,7 +408,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!op.op.forward.empty() && options.gradients)
     results.reference = check_gradients(op, variants, options, guard, results.variants);
-  state.restore();  // what a variant left behind in the check of gradients, its neighbors do not feel
+  guard.before().restore(
+      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

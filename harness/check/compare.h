@@ -44,6 +44,7 @@ struct ErrorSums {
   double dot = 0;                                               // of got·reference
   double magnitude4 = 0;                                        // of fourth powers
   double error = 0, magnitude = 0;                              // plain
+  double weighted = 0;                                          // of magnitude·|reference|
   int64_t count = 0;
 };
 
@@ -56,9 +57,10 @@ struct Comparison {
 };
 
 /// Compares tensor `spec`, as a variant left it, with the reference and its magnitudes (both in the
-/// reference's view).
+/// reference's view). Where the reference has NaN or an infinity, and `may_be_nan` says that inputs were such that it may,
+/// the variant must have the same; without, such a reference is itself a failure.
 Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
-                   const Buffer& magnitude, const Tolerance& tolerance);
+                   const Buffer& magnitude, const Tolerance& tolerance, bool may_be_nan = false);
 
 /// "[3,17]"
 std::string index_text(int64_t flat, const Dims& dims);

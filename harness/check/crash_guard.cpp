@@ -88,6 +88,7 @@ CrashGuard::CrashGuard() {
   action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) sigaction(kSignals[i], &action, &previous[i]);
+  before_ = std::make_unique<ProcessState>();
 }
 
 CrashGuard::~CrashGuard() {

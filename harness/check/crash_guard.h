@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "harness/check/process_state.h"
 
 namespace klab {
 
@@ -23,9 +26,15 @@ class CrashGuard {
   /// What is being done from now on.
   void doing(const std::string& what);
 
+  /// The process as it was when this one began, its own handlers in place.
+  const ProcessState& before() const { return *before_; }
+
   /// Runs it. What ended it, where that was a crash of the kind that can be left behind: "SIGFPE (a division by zero)".
   /// What it held then is lost: memory, locks.
   std::optional<std::string> survive(const std::function<void()>& call);
+
+ private:
+  std::unique_ptr<ProcessState> before_;
 };
 
 }  // namespace klab

@@ -122,8 +122,11 @@ std::string name_of_signal(int s) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", s);
 }
 
+// The C library sets this flag, which its headers do not name, whenever it sets a handler.
+constexpr int kRestorer = 0x04000000;
+
 bool same(const struct sigaction& a, const struct sigaction& b) {
-  return a.sa_handler == b.sa_handler && a.sa_flags == b.sa_flags;
+  return a.sa_handler == b.sa_handler && (a.sa_flags & ~kRestorer) == (b.sa_flags & ~kRestorer);
 }
 
 }  // namespace
@@ -134,7 +137,7 @@ struct ProcessState::Parts {
   std::array<struct sigaction, kSignals + 1> handlers{};
   std::string locale = setlocale(LC_ALL, nullptr);
   locale_t thread_locale = uselocale(nullptr);
-  int threads = omp_get_max_threads(), dynamic = omp_get_dynamic(), levels = omp_get_max_active_levels();
+  int dynamic = omp_get_dynamic(), levels = omp_get_max_active_levels();
   omp_sched_t schedule{};
   int chunk = 0;
   std::string folder = working_folder();
@@ -154,22 +157,22 @@ ProcessState::ProcessState() : parts_(std::make_unique<Parts>()) {
 
 ProcessState::~ProcessState() = default;
 
-std::vector<std::string> ProcessState::changes() const {
+std::vector<std::string> ProcessState::changes(int threads, bool all) const {
   const Parts& p = *parts_;
   std::vector<std::string> list = differences(p.registers, arithmetic());
   sigset_t mask{};
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   for (int s = 1; s <= kSignals; ++s) {
     struct sigaction now {};
-    if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
+    if (all && sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
       list.push_back("the handler of " + name_of_signal(s));
     if (sigismember(&mask, s) != sigismember(&p.mask, s))
       list.push_back("whether " + name_of_signal(s) + " is blocked");
   }
   if (const char* now = setlocale(LC_ALL, nullptr); p.locale != now || uselocale(nullptr) != p.thread_locale)
     list.push_back(fmt::format("the locale, now \"{}\"", now));
-  if (omp_get_max_threads() != p.threads)
-    list.push_back(fmt::format("OpenMP's number of threads ({}, now {})", p.threads, omp_get_max_threads()));
+  if (omp_get_max_threads() != threads)
+    list.push_back(fmt::format("OpenMP's number of threads ({}, now {})", threads, omp_get_max_threads()));
   if (omp_get_dynamic() != p.dynamic) list.emplace_back("whether OpenMP adjusts its number of threads");
   if (omp_get_max_active_levels() != p.levels) list.emplace_back("how deep OpenMP nests");
   omp_sched_t schedule{};
@@ -196,16 +199,19 @@ std::vector<std::string> ProcessState::changes() const {
   return list;
 }
 
-void ProcessState::restore() const {
+void ProcessState::restore(int threads) const {
   const Parts& p = *parts_;
   set(p.registers);
   setitimer(ITIMER_REAL, &p.timer, nullptr);
-  for (int s = 1; s <= kSignals; ++s)
-    if (s != SIGKILL && s != SIGSTOP) sigaction(s, &p.handlers[size_t(s)], nullptr);
+  for (int s = 1; s <= kSignals; ++s) {
+    struct sigaction now {};
+    if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
+      sigaction(s, &p.handlers[size_t(s)], nullptr);
+  }
   pthread_sigmask(SIG_SETMASK, &p.mask, nullptr);
   setlocale(LC_ALL, p.locale.c_str());
   uselocale(p.thread_locale);
-  omp_set_num_threads(p.threads);
+  omp_set_num_threads(threads);
   omp_set_dynamic(p.dynamic);
   omp_set_max_active_levels(p.levels);
   omp_set_schedule(p.schedule, p.chunk);

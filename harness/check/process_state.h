@@ -16,10 +16,11 @@ class ProcessState {
   ProcessState(const ProcessState&) = delete;
   ProcessState& operator=(const ProcessState&) = delete;
 
-  /// What is another one now, in words: "the rounding mode (was to nearest, is upward)".
-  std::vector<std::string> changes() const;
-  /// Makes it what it was.
-  void restore() const;
+  /// What is another one now, in words: "the rounding mode, now upward". OpenMP is to have so many threads. The handlers
+  /// of signals are a hundred questions to the system, and are left out without `all`.
+  std::vector<std::string> changes(int threads, bool all = true) const;
+  /// Makes it what it was; OpenMP has so many threads then.
+  void restore(int threads) const;
 
  private:
   struct Parts;

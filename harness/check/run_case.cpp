@@ -22,6 +22,8 @@ Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
   fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
+  if (pattern == Pattern::not_finite)
+    spoil(specs, given.inputs.pointers(), op.nan_in, op.infinity_in, random);
   poison_outputs(specs, given.inputs);
   answer(op.op, shape, specs, given);
   return given;
@@ -97,6 +99,9 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
+  for (size_t k = 0; k < specs_.size() && poison_ != char(0xFF); ++k)
+    if (specs_[k].role == Role::output && tensors_[k].bytes() > 0)
+      std::memset(tensors_[k].data(), poison_, size_t(tensors_[k].bytes()));
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
@@ -157,8 +162,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
     const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
-    outcome.outputs.push_back(
-        compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed));
+    outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
+                                      given.pattern == Pattern::not_finite));
     outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);
     if (!outcome.outputs.back().failure) continue;
     outcome.failure = describe(*outcome.outputs.back().failure, given);
@@ -199,6 +204,24 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     failure.fault = Fault::stale;
     failure.note += "; what it wrote is its answer of the call before, though " + change_ + " has changed";
     return;
+  }
+  if (failure.fault == Fault::not_written) {
+    // NaN plus something is the same NaN: among finite numbers it shows who adds, and who writes now and then.
+    poison_ = 0x41;
+    const bool written = !execute(given) && !never_written(given);
+    const bool right = written && !judge(given).failure;
+    poison_ = char(0xFF);
+    if (right) {
+      failure.note += "; at a second call of the same they are";
+      return;
+    }
+    if (written) {
+      failure.fault = Fault::non_finite;
+      failure.got = "nan";
+      failure.note = "it adds to what the output held before";
+      return;
+    }
+    if (execute(given)) return;
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (outputs() != first) {

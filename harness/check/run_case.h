@@ -9,7 +9,6 @@
 #include "harness/check/check.h"
 #include "harness/check/compare.h"
 #include "harness/check/crash_guard.h"
-#include "harness/check/process_state.h"
 #include "harness/core/buffers.h"
 #include "harness/core/fill.h"
 #include "harness/simt/session.h"
@@ -31,6 +30,10 @@ Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>
 
 /// Runs the reference on the inputs.
 void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given);
+
+/// Whether callers may set any element to anything of its range: inputs that the contract arranges are not, nor those that
+/// an optional tensor repeats in another form ("table", "table_half").
+bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs);
 
 /// The same but for one element of one input, another number of the same sign, and the reference's answer to that. Empty
 /// where no element was found that callers may choose freely and that changes the answer visibly.
@@ -78,10 +81,7 @@ class Trial {
   void on_multiprocessors(int count) { multiprocessors_ = count; }
 
   /// A CPU variant is given so many threads from now on; 0: as many as there are.
-  void with_threads(int count) {
-    threads_ = count;
-    state_.reset();
-  }
+  void with_threads(int count) { threads_ = count; }
 
   /// The inputs of the next run are those that `earlier` (as outputs() gives it) is the answer to, but for this one
   /// element.
@@ -129,7 +129,7 @@ class Trial {
   Tensors tensors_;
   std::function<void()> call_;
   int threads_ = 0;
-  std::unique_ptr<ProcessState> state_;  // as it was before the first run
+  char poison_ = char(0xFF);  // what outputs hold before a run
   std::vector<std::vector<char>> before_change_;
   std::string change_;
   bool abandoned_ = false;  // somebody may still use the tensors

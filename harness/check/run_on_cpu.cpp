@@ -19,13 +19,13 @@ namespace {
 
 constexpr int kGarbage = 0x7F;     // as a float 3.4e38, as an index far beyond any tensor
 constexpr double kPatience = 0.5;  // seconds for a thread that was left behind to end
-constexpr size_t kStackBytes = 1 << 16;
+constexpr size_t kStackBytes = 1 << 14;
 
 /// What the next function finds in its uninitialized variables: NaN in every floating-point type, and no byte pattern that
 /// outputs are poisoned with.
 __attribute__((noinline)) void poison_stack() {
-  volatile uint32_t below[kStackBytes / 4];
-  for (volatile uint32_t& word : below) word = 0x7FFAFFFA;
+  volatile uint64_t below[kStackBytes / 8];
+  for (volatile uint64_t& word : below) word = 0x7FFAFFFA7FFAFFFA;
 }
 
 /// Fresh memory of malloc() holds garbage while one lives, where it is given out by glibc in the ordinary way.
@@ -63,9 +63,8 @@ std::string joined(const std::vector<std::string>& list) {
 std::optional<Failure> Trial::call_on_cpu(const Given& given) {
   const int usual = omp_get_max_threads(), threads = threads_ > 0 ? threads_ : usual;
   use_threads(threads);
-  if (state_ == nullptr) state_ = std::make_unique<ProcessState>();
   for (size_t k = 0; k < specs_.size(); ++k) tensors_[k].read_only(specs_[k].role == Role::input);
-  const ThreadWatch watch(threads);
+  const ThreadWatch watch(threads, runs_ == 1);
   std::optional<Failure> failure, thrown;
   watch_memory();
   try {
@@ -133,10 +132,11 @@ std::optional<Failure> Trial::touched(const std::vector<MemoryFault>& faults, co
 }
 
 std::optional<Failure> Trial::left_behind(int threads, const Given& given) {
-  std::vector<std::string> list = state_->changes();
-  if (!list.empty()) state_->restore();
+  const bool first = runs_ == 1;
+  std::vector<std::string> list = guard_.before().changes(threads, first);
+  if (!list.empty()) guard_.before().restore(threads);
   // A parallel region costs as much as a small kernel: the first run of a trial tells.
-  if (runs_ == 1 || !list.empty())
+  if (first || !list.empty())
     if (const std::string workers = mend_arithmetic_of_workers(threads); !workers.empty())
       list.push_back(workers);
   if (list.empty()) return std::nullopt;
@@ -149,11 +149,12 @@ std::optional<Failure> Trial::never_written(const Given& given) const {
     const TensorSpec& spec = specs_[k];
     if (spec.role != Role::output) continue;
     const auto width = size_t(size_of(spec.element));
-    const std::vector<char> poison(width, char(0xFF));
+    const std::vector<char> poison(width, poison_);
     const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
     std::vector<int64_t> missing;
     for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
-      if (std::memcmp(tensors_[k].as<char>() + size_t(i) * width, poison.data(), width) != 0) continue;
+      const char* at = tensors_[k].as<char>() + size_t(i) * width;
+      if (*at != poison_ || std::memcmp(at, poison.data(), width) != 0) continue;
       const double want = load(wide, given.reference[k].data(), i);
       const bool answer = is_integer(spec.element) && want == load(spec.element, tensors_[k].data(), i);
       if (!answer && !std::isnan(want)) missing.push_back(i);

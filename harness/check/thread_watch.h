@@ -20,8 +20,8 @@ void use_threads(int threads);
 /// What a call did with threads; begins with the call.
 class ThreadWatch {
  public:
-  /// `asked`: so many may work at once.
-  explicit ThreadWatch(int asked);
+  /// `asked`: so many may work at once. `all`: asks the system, too, for threads that were not made by pthread_create().
+  ThreadWatch(int asked, bool all);
   /// After the call, before anything else is done with threads: "8 threads at once where 3 were asked for"; empty where
   /// it kept to its number.
   std::string too_many() const;

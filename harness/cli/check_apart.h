@@ -13,7 +13,9 @@ namespace klab {
 /// its variant, with how it ended. Backward ops' own references are checked with each variant and left out here.
 OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options);
 
-/// What one such process printed, for that variant.
-CheckResult read_check(const std::string& variant, const std::string& printed, int status);
+/// What one such process printed, for that variant. `said` is what it wrote to standard error: the crash guard's line there
+/// names shape, pattern and alignment.
+CheckResult read_check(const std::string& variant, const std::string& printed, int status,
+                       const std::string& said = {});
 
 }  // namespace klab

@@ -51,6 +51,12 @@ struct LabOp {
   Traffic traffic = Traffic::unknown;
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
   double huge = 1e15;
+  /// Shapes past what a kernel may take for granted (65,535 blocks, 2^20 elements, 2^31); empty: shapes_beyond() finds some,
+  /// by the cost formula.
+  std::vector<std::vector<int64_t>> beyond = {};
+  /// Tensors that may hold NaN, and those that may hold infinities: results are then what IEEE arithmetic on the formula
+  /// gives, NaN and infinities at the same elements as in the reference. With others in these the contract says nothing.
+  std::vector<std::string> nan_in = {}, infinity_in = {};
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
   /// the same units. The check of CUDA on the host goes by it.
   double (*busiest)(ShapeView shape) = nullptr;

@@ -118,6 +118,7 @@ Recording run_session(const SessionPlan& plan, int session, const std::function<
                                  .threads = task.threads,
                                  .seed = plan.seed + uint64_t(session) - 1,
                                  .check = plan.check,
+                                 .full_check = plan.check,
                                  .progress = {},
                                  .stop = stop});
     if (!ladder.complete) {

@@ -135,6 +135,9 @@ class Check {
         compile_work(step_, source, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
                       .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); }});
+    if (answer_.compiled.good && !options_.known_object.empty() &&
+        answer_.compiled.object == options_.known_object)
+      return end(Outcome::unchanged, "the machine code is the same");
     if (answer_.compiled.good) return true;
     return end(Outcome::does_not_compile, first_line(answer_.compiled.message));
   }
@@ -157,7 +160,8 @@ class Check {
                  .seed = options_.seed,
                  .threads = options_.threads,
                  .time = options_.time,
-                 .check_seconds = options_.check_seconds};
+                 .check_seconds = options_.check_seconds,
+                 .variant = options_.variant};
     for (const fs::path& module : answer_.compiled.modules) job.modules.push_back(module.string());
     if (options_.untrusted) job.confined_to = folder_.path().string();
     const fs::path plan = folder_.path() / "job.json";
@@ -240,7 +244,10 @@ class Check {
     if (heard.times) {
       const Json& t = *heard.times;
       if (const std::string wrong = t.value("wrong", ""); !wrong.empty())
-        return void(end(wrong.starts_with("after timing") ? Outcome::stale_results : Outcome::wrong, wrong));
+        return void(end(wrong.starts_with("after timing") || wrong.find("keeps results") != std::string::npos
+                            ? Outcome::stale_results
+                            : Outcome::wrong,
+                        wrong));
       if (const std::string skipped = t.value("skipped", ""); !skipped.empty())
         return void(end(Outcome::no_faster, skipped));
       answer_.times = StepTimes{.size = t.at("size"),
@@ -282,7 +289,7 @@ class Check {
   void conclude() {
     const SpeedVerdict& s = answer_.speed;
     // A learner who has changed nothing is told so where speed would not tell.
-    if (s.speed == Speed::not_asked && is_unchanged(step_, text_))
+    if (s.speed == Speed::not_asked && !options_.variant && is_unchanged(step_, text_))
       return void(end(Outcome::unchanged, "the code is still the parent's"));
     switch (s.speed) {
       case Speed::not_asked:

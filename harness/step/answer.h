@@ -71,6 +71,8 @@ struct CheckStepOptions {
   double check_seconds = 8;  // see JudgeJob
   int64_t bytes = 0;         // memory, 0: no limit
   bool untrusted = false;    // confined, and held to less
+  bool variant = false;      // the step is step_of() a variant: see mutate.h
+  std::string known_object;  // what compiles to this (Compiled::object) is unchanged, and not judged
   std::function<void(const std::string& doing)> progress;
 };
 

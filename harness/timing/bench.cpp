@@ -16,7 +16,9 @@
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/contents.h"
 #include "harness/timing/core_to_core.h"
+#include "harness/timing/full_check.h"
 #include "harness/timing/gpu_timing.h"
 #include "harness/timing/statistics.h"
 
@@ -52,7 +54,7 @@ struct Runner {
   std::vector<std::function<void()>> calls;  // one a copy of the operands
   size_t last = 0;                           // copy that was used last
   double once = 0;                           // seconds
-  uint64_t hash = 0;                         // of the outputs of one call
+  uint64_t hash[2] = {0, 0};                 // of the outputs of one call, for either content
   Sample sample;
 };
 
@@ -62,7 +64,8 @@ class LadderTimer {
       : op_(op),
         shape_(shape),
         options_(options),
-        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches) {}
+        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches),
+        contents_(op, shape.shape, inputs_, options.seed) {}
 
   Ladder run(std::span<const Variant* const> variants) {
     ladder_ = {op_.op.name, shape_, op_.op.cost(shape_.shape), {}};
@@ -71,12 +74,14 @@ class LadderTimer {
     ladder_.series.reserve(variants.size());
     for (const Variant* v : variants)
       if (!stopped()) enter(*v);
+    if (options_.full_check && !stopped()) check_in_full();
     if (options_.check && !stopped())
       check_all(shrunk(op_, shape_.shape, options_.check_work), options_.seed, "");
     for (auto& r : runners_)
       if (!stopped()) calibrate(*r);
     drop_finished();
     if (stopped()) return std::move(ladder_);
+    if (options_.check) learn_contents();
     if (!runners_.empty()) prepare_ceiling();
     if (!runners_.empty()) rounds();
     if (!on_gpu_.empty() && ladder_.complete) time_gpu_variants();
@@ -144,6 +149,41 @@ class LadderTimer {
     runners_.push_back(std::move(r));
   }
 
+  /// All that `klab check` tries decides; what follows looks at this size.
+  void check_in_full() {
+    std::vector<const Variant*> list;
+    for (const auto& r : runners_) list.push_back(r->variant);
+    if (options_.progress) options_.progress("a check of " + op_.op.name, 0, 0);
+    const auto wrong = full_check(op_, list, options_.seed, options_.stop);
+    for (size_t i = 0; i < runners_.size(); ++i)
+      if (!wrong[i].empty()) condemn(*runners_[i], wrong[i]);
+    drop_finished();
+  }
+
+  /// What the first variant that tells the two contents apart makes of them; all others must follow it.
+  void learn_contents() {
+    for (const auto& r : runners_)
+      if (contents_.learn(r->calls[0])) break;
+    if (!contents_.known()) return;
+    for (auto& r : runners_)
+      for (const int content : {1, 0}) {
+        contents_.put(content);
+        inputs_.reset(0);
+        r->calls[0]();
+        r->hash[content] = inputs_.hash_of_outputs(0);
+        if (!contents_.answered(0)) condemn_for_keeping(*r, "");
+      }
+    drop_finished();
+  }
+
+  static void condemn_for_keeping(Runner& r, const std::string& when) {
+    condemn(
+        r,
+        when +
+            "one element of its inputs has changed since it was called before, and its outputs have not: it "
+            "keeps results from call to call");
+  }
+
   /// The reference is computed once for all variants.
   void check_all(std::vector<int64_t> shape, uint64_t seed, const std::string& when) {
     std::vector<const Variant*> list;
@@ -186,7 +226,7 @@ class LadderTimer {
     try {
       inputs_.reset(0);
       r.once = seconds_of(r.calls[0]);
-      r.hash = inputs_.hash_of_outputs(0);
+      r.hash[0] = inputs_.hash_of_outputs(0);
       for (int again = 0; again < 2 && r.once > options_.call_cap_seconds && r.once < 1; ++again) {
         inputs_.reset(0);
         r.once = std::min(r.once, seconds_of(r.calls[0]));
@@ -313,11 +353,15 @@ class LadderTimer {
     return std::clamp(int(options_.ladder_seconds / round), least, std::max(least, options_.rounds));
   }
 
-  /// Run after the last sample of a variant, when its outputs still lie there: what the timed calls wrote
-  /// must be what the first call wrote. Accumulated outputs have grown and are left to check_after().
-  void compare_timed(Runner& r) {
-    if (!options_.check || inputs_.accumulates() || !r.variant->numerics.deterministic) return;
-    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash)
+  /// Run after a sample of a variant, when its outputs still lie there: they must answer the content that this round
+  /// has, and after the last one be what the first call wrote, bit for bit. Accumulated outputs have grown and are left
+  /// to check_after().
+  void compare_timed(Runner& r, bool all) {
+    if (!options_.check || inputs_.accumulates()) return;
+    if (!contents_.answered(int64_t(r.last)))
+      return condemn_for_keeping(r, "after timing: at a timed call, ");
+    if (!all || !r.variant->numerics.deterministic) return;
+    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash[contents_.now()])
       condemn(r, "after timing: the timed calls wrote other outputs than the first call");
   }
 
@@ -327,10 +371,11 @@ class LadderTimer {
     const OthersWork others;
     for (int round = 0; round < count; ++round) {
       if (options_.progress) options_.progress(op_.op.name + ", " + shape_.name, round, count);
+      if (options_.check) contents_.put(int(random() % 2));
       std::shuffle(runners_.begin(), runners_.end(), random);
       std::vector<Sample*> order;
       for (auto& r : runners_) {
-        if (round + 1 == count) r->sample.after = [this, &r = *r] { compare_timed(r); };
+        r->sample.after = [this, &one = *r, last = round + 1 == count] { compare_timed(one, last); };
         order.push_back(&r->sample);
       }
       if (sampler_) order.insert(order.begin() + std::ptrdiff_t(random() % (order.size() + 1)), &ceiling_);
@@ -351,6 +396,36 @@ class LadderTimer {
     ladder_.others = others.threads();
   }
 
+  /// Single calls, each into poisoned outputs: on the two contents in an order of chance, and, timed beside one of them,
+  /// on contents that were never there before. Who recognizes what it has seen, by all of it, takes longer for these.
+  void try_contents(Runner& r) {
+    constexpr double kPatience = 0.25;  // seconds a variant
+    constexpr double kSlower = 1.5;     // every one of some, beyond all of as many others
+    constexpr double kTold = 3e-7;      // seconds that the clock tells apart
+    std::mt19937_64 random(options_.seed + 7);
+    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9) / 4), 2, 8);
+    double slowest = 0, quickest = 1e300;
+    for (int k = 0; k < calls; ++k) {
+      contents_.put(int(random() % 2));
+      inputs_.reset(0);
+      slowest = std::max(slowest, seconds_of(r.calls[0]));
+      const bool same =
+          !r.variant->numerics.deterministic || inputs_.hash_of_outputs(0) == r.hash[contents_.now()];
+      if (!contents_.answered(0) || !same) return condemn_for_keeping(r, "after timing: ");
+      contents_.put_new();
+      inputs_.reset(0);
+      quickest = std::min(quickest, seconds_of(r.calls[0]));
+    }
+    contents_.put(0);
+    const double ratio = quickest / std::max(slowest, 1e-12);
+    if (ratio > (calls >= 5 ? kSlower : 2 * kSlower) && quickest - slowest > kTold)
+      condemn(r,
+              fmt::format(
+                  "after timing: {:.3g} times slower, each time, on inputs that it has not seen before than "
+                  "on those that it has: it keeps results from call to call",
+                  ratio));
+  }
+
   /// A variant may have learned to cheat: what it writes now, into poisoned outputs, must be what it wrote at first,
   /// and it must still pass the check on inputs it has not seen.
   void check_after() {
@@ -358,9 +433,12 @@ class LadderTimer {
       const auto copy = int64_t(turn_ % r->calls.size());
       inputs_.reset(copy);
       next_call(*r);
-      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash)
+      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash[contents_.now()])
         condemn(*r, "after timing: other outputs than at first from the same inputs");
     }
+    drop_finished();
+    if (contents_.known())
+      for (auto& r : runners_) try_contents(*r);
     drop_finished();
     if (!ladder_.complete) return;   // somebody waits for the prompt
     constexpr double kPatience = 2;  // seconds; beyond, a smaller shape serves
@@ -373,6 +451,7 @@ class LadderTimer {
   const BenchShape& shape_;
   const BenchOptions& options_;
   BenchInputs inputs_;
+  Contents contents_;
   size_t turn_ = 0;  // calls so far: which copy is next
   Ladder ladder_;
   std::vector<std::unique_ptr<Runner>> runners_;

@@ -20,6 +20,8 @@ KLAB_LAB({
              .counted_tour = {1 << 19},  // more blocks than a GPU holds at once
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          },
          {
              .op = make_op<HostVectorAdd>(),
@@ -30,6 +32,8 @@ KLAB_LAB({
              .counted = {5003},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          }},
 });
 

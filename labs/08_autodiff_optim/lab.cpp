@@ -74,6 +74,8 @@ KLAB_LAB({
                        {0, 50, 90, 100}},
              .counted = {4099, 2, 50},
              .traffic = Traffic::update,
+             .nan_in = {"gradient"},
+             .infinity_in = {"gradient"},
          },
          step_of<Sgd>(),
          {.op = make_op<Momentum>(),

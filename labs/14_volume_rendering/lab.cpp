@@ -51,6 +51,10 @@ const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 
 const std::vector<BenchShape> kEntropyBench = {
     {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
 
+// The reference takes all pairs of a ray: no ray is long.
+const std::vector<std::vector<int64_t>> kPairsBeyond = {
+    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 1 << 17}, {2, 3000}};
+
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
     .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
@@ -70,12 +74,14 @@ KLAB_LAB({
              .bench = kPixelBench,
              .check = kPixelSizes,
              .counted = {1001, 1},
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .nan_in = {"prediction", "target"}},
             {.op = make_op<PixelLossBwd>(),
              .bench = kPixelBench,
              .check = kPixelSizes,
              .counted = {1001, 1},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .nan_in = {"d_loss"}},
             {.op = make_op<CompositeLossFwd>(),
              .bench = kLossBench,
              .check = kLossSizes,
@@ -92,12 +98,14 @@ KLAB_LAB({
              .bench = kPairsBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .beyond = kPairsBeyond},
             {.op = make_op<DistortionBwd>(),
              .bench = kPairsBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .beyond = kPairsBeyond},
             {.op = make_op<OpacityEntropyFwd>(),
              .bench = kEntropyBench,
              .check = {{0, 1, 2, 17, 1000}},
@@ -107,7 +115,9 @@ KLAB_LAB({
              .bench = kEntropyBench,
              .check = {{0, 1, 2, 17, 1000}},
              .counted = {1001},
-             .traffic = Traffic::copy}},
+             .traffic = Traffic::copy,
+             .nan_in = {"d_loss"},
+             .infinity_in = {"d_loss"}}},
     .claims = {{.text = "fast exponentials, sums in log space",
                 .by = "found in the wild, of GPU versions: fast math",
                 .low = 1.2,

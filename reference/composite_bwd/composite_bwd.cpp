@@ -13,6 +13,8 @@ void CompositeBwd::arrange(const Args<float>& x, Generator& random) {
   forward.shape = x.shape;
   forward.ray_begin = x.ray_begin;
   forward.density_raw = x.density_raw;
+  forward.rgb = x.rgb;
+  forward.background = x.background;
   forward.delta = x.delta;
   forward.t = x.t;
   CompositeFwd::arrange(forward, random);

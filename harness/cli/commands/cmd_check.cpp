@@ -10,6 +10,7 @@
 #include "harness/check/failure_text.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
+#include "harness/cli/mutation_run.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
 
@@ -26,6 +27,8 @@ struct Options {
   bool json = false;
   bool quick = false;
   bool apart = false;
+  std::vector<std::string> mutants;
+  int most = 0;
 };
 
 /// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
@@ -64,6 +67,13 @@ void print_result(const CheckResult& r, int width) {
 }
 
 int run(const Options& o) {
+  if (!o.mutants.empty()) {
+    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart)
+      throw std::invalid_argument(
+          "--mutants takes what is to be mutated, and only --backend, --most, --json beside it");
+    return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
+  }
+  if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
   const auto selection = select(o.what, o.backend);
   if (!o.shape.empty())
     for (const Selected& s : selection) {
@@ -92,9 +102,12 @@ int run(const Options& o) {
     const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
     progress.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
     if (!o.json)
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
-                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
+                 inked(fmt::format("{}, {}{}", s.lab->id, seconds_text(seconds),
+                                   undefined ? "; NaN and infinities are undefined inputs, not tried" : ""),
+                       Ink::dim));
     std::vector<CheckResult> lines = results.variants;
     if (results.reference) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
@@ -124,7 +137,7 @@ KLAB_COMMAND(
      .summary = "Check variants against the double-precision reference",
      .details =
          "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
-         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that.",
+         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that. With --mutants: 0.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
@@ -133,6 +146,12 @@ KLAB_COMMAND(
        app.add_option("--shape", o->shape, "only this shape, e.g. 17,33,1")->delimiter(',');
        app.add_flag("--quick", o->quick, "random inputs only");
        app.add_flag("--apart", o->apart, "each variant in a process of its own");
+       app.add_option("--mutants", o->mutants,
+                      "small changes to the source of these ops or variants, each compiled and checked "
+                      "apart: what survives?")
+           ->option_text("WHAT ...");
+       app.add_option("--most", o->most, "with --mutants: so many a variant, drawn by --seed")
+           ->check(CLI::Range(1, 1000000));
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
      }});
