@@ -141,8 +141,11 @@ constexpr double kBranchWork = 2e6;
 namespace {
 
 // The sizes of shapes_beyond(), one above (below, for powers of two that are a limit themselves) what is taken for granted.
+constexpr int64_t kBeyondBlocks =
+    65535 * 32 + 33;  // of 32 rows or elements each; of the first dimension only
 constexpr int64_t kBeyond[] = {(int64_t(1) << 31) + 11,
                                (int64_t(1) << 31) - 64,
+                               kBeyondBlocks,
                                (1 << 20) + 1,
                                (1 << 16) + 1,
                                1 << 12,
@@ -196,7 +199,7 @@ std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
     }
     bool found = false;
     for (const int64_t size : kBeyond)
-      if (size > known && with(d, size)) {
+      if (size > known && (d == 0 || size != kBeyondBlocks) && with(d, size)) {
         found = size > kBeyondShort;
         break;
       }

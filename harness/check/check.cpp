@@ -8,6 +8,7 @@
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
+#include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/suspect.h"
 #include "harness/check/thread_watch.h"
@@ -30,9 +31,11 @@ constexpr double kCudaBelow = 2e7;
 // What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
-constexpr double kCudaWork = 1e8;
+constexpr double kCudaWork = 8e7;
 // The same of one shape beyond what is usual.
-constexpr double kCudaBeyond = 8e6;
+constexpr double kCudaBeyond = 1.5e7;
+// And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
+constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
@@ -48,11 +51,11 @@ std::string why_no_gpu() {
 }
 
 // Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
-// usual, one pattern.
+// usual, two patterns.
 std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
                                   bool beyond) {
   if (options.quick) return {Pattern::random, Pattern::random};
-  if (beyond) return {Pattern::random};
+  if (beyond) return {Pattern::random, Pattern::wide};
   std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
   if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
   if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
@@ -87,7 +90,6 @@ struct Progress {
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
   double spent = 0;             // by the host executor
-  double units = 0;             // of busiest_work() that it was spent on
   unsigned alignments = 0;      // those met, a bit each
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
@@ -164,7 +166,6 @@ class ShapeCheck {
       if (auto failure = check_at(a, a == alignments.front(), progress))
         return result.failures.push_back(std::move(*failure));
     }
-    progress.units += work_;
   }
 
  private:
@@ -186,10 +187,10 @@ class ShapeCheck {
   }
 
   // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
-  // which are run where the variant's own pace so far lets expect that they do not take long.
+  // which are run where they do not take long.
   bool affordable(const Progress& progress) const {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
-    return progress.units > 0 && progress.spent / progress.units * work_ <= kCudaBeyond;
+    return expected_host_work(op_, *progress.variant, shape_) <= kCudaBeyond;
   }
 
   // Small shapes with all alignments, others with one; of the latter one that the variant has not met yet, if there is one.
@@ -199,8 +200,7 @@ class ShapeCheck {
     const std::span<const Alignment> all = kAlignments;
     if (small && !beyond_ && (!is_cuda(*progress.variant) || ahead(progress) <= 1)) {
       if (asked_) return {all.begin(), all.end()};
-      if (is_cuda(*progress.variant)) return {Alignment::whole, all[1 + turn_ % 3]};
-      return {Alignment::whole, Alignment::odd, turn_ % 2 ? Alignment::vectors : Alignment::mixed};
+      return {Alignment::whole, all[1 + turn_ % 3]};
     }
     for (const Alignment a : all)
       if (!(progress.alignments >> int(a) & 1)) return {a};
@@ -212,8 +212,12 @@ class ShapeCheck {
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
-    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || (work_ <= kWatchedBelow && !beyond_)),
-                asked_ ? 0 : kWatchedSteps);
+    const bool watched =
+        is_cuda(*progress.variant) && !on_gpu() && (asked_ || (work_ <= kWatchedBelow && !beyond_));
+    if (beyond_)
+      trial.end_after(kBeyondSteps);
+    else
+      trial.watch(watched, asked_ ? 0 : kWatchedSteps);
     // All patterns once; at other alignments the random inputs and one hard pattern.
     const bool few = !asked_ && !first_of_them;
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
@@ -222,7 +226,11 @@ class ShapeCheck {
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
       if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
-      if (auto failure = run(trial, given, progress)) return failure;
+      if (k != 0 && beyond_ && is_cuda(*progress.variant)) continue;
+      if (auto failure = run(trial, given, progress, !first_of_them)) {
+        if (beyond_ && trial.ended_early()) return std::nullopt;
+        return failure;
+      }
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
       trial.watch(false);
@@ -245,7 +253,7 @@ class ShapeCheck {
     ++progress.result.cases;
     if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
-    if (is_hard(given.pattern)) return std::nullopt;
+    if (given.pattern != Pattern::random) return std::nullopt;
     if (auto failure = judge_whole(outcome, given, progress, again))
       return named(std::move(*failure), trial, given);
     if (!suspects_ || &given != &givens_.front()) return std::nullopt;
@@ -274,7 +282,7 @@ class ShapeCheck {
       const ErrorSums& sums = outcome.outputs[output].sums;
       const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
       if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
-      if (!again && backward)
+      if (!again && backward && !beyond_)
         progress.bias[output].add(sums, allowed);  // a repetition is no independent case
       ++output;
       if (auto failure =

@@ -92,7 +92,9 @@ std::optional<Failure> Trial::execute(const Given& given) {
       return failure;
     watched_ = false;
   }
-  return execute(given, {.traced = watched_, .counts = false, .step_limit = watch_limit_ * kUnwatched});
+  return execute(given, {.traced = watched_,
+                         .counts = false,
+                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched});
 }
 
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
@@ -242,7 +244,7 @@ void Trial::diagnose(Failure& failure, const Given& given) {
   // The old buffers live on, and these begin further in, so no address was seen before; alignment stays.
   std::vector<int64_t> elsewhere = offsets_;
   for (int64_t& offset : elsewhere) offset += 64;
-  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
+  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_, placement_);
   fresh.on_multiprocessors(multiprocessors_);
   fresh.with_threads(threads_);
   if (fresh.execute(given) || fresh.judge(given).failure) return;

@@ -76,6 +76,13 @@ class Trial {
     watch_limit_ = most;
   }
 
+  /// Runs, unwatched, of CUDA variants on the host end when a block has taken so many steps: a finding, and ended_early().
+  void end_after(uint64_t most) {
+    watched_ = false;
+    step_limit_ = most;
+  }
+  bool ended_early() const { return ended_early_; }
+
   /// Kernels on the host are told that the device has so many multiprocessors: grids made to fill few are soon too small
   /// for the data, so that loops over the grid turn more than once. 0: as many as the named GPU has.
   void on_multiprocessors(int count) { multiprocessors_ = count; }
@@ -139,7 +146,7 @@ class Trial {
   uint64_t missing_ = 0;  // which element of done_ is
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
-  uint64_t watch_limit_ = 0;
+  uint64_t watch_limit_ = 0, step_limit_ = 0;
   bool ended_early_ = false;  // the last run, at the limit of steps
 };
 

@@ -51,9 +51,14 @@ const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 
 const std::vector<BenchShape> kEntropyBench = {
     {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
 
+// Many rays, long ones, and so many of a few hundred samples that what is wrong with all of them shows.
+const std::vector<std::vector<int64_t>> kRayBeyond = {
+    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 1 << 17}, {64, 20000}, {3, (1 << 20) + 1}};
+const std::vector<std::vector<int64_t>> kLossBeyond = {
+    {(1 << 20) + 1, 5000, 0}, {(1 << 16) + 1, 1 << 17, 1}, {64, 20000, 2}, {3, (1 << 20) + 1, 0}};
 // The reference takes all pairs of a ray: no ray is long.
 const std::vector<std::vector<int64_t>> kPairsBeyond = {
-    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 1 << 17}, {2, 3000}};
+    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 5000}, {2, 3000}};
 
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
@@ -63,13 +68,15 @@ KLAB_LAB({
              .check = kRaySizes,
              .counted = {67, 1501},
              .counted_tour = kCountedRays,
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .beyond = kRayBeyond},
             {.op = make_op<CompositeBwd>(),
              .bench = kRayBench,
              .check = kRaySizes,
              .counted = {67, 1501},
              .counted_tour = kCountedRays,
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .beyond = kRayBeyond},
             {.op = make_op<PixelLossFwd>(),
              .bench = kPixelBench,
              .check = kPixelSizes,
@@ -87,13 +94,15 @@ KLAB_LAB({
              .check = kLossSizes,
              .counted = {67, 1501, 1},
              .counted_tour = {512, 1 << 14, 1},
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .beyond = kLossBeyond},
             {.op = make_op<CompositeLossBwd>(),
              .bench = kLossBench,
              .check = kLossSizes,
              .counted = {67, 1501, 1},
              .counted_tour = {512, 1 << 14, 1},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .beyond = kLossBeyond},
             {.op = make_op<DistortionFwd>(),
              .bench = kPairsBench,
              .check = kRaySizes,

@@ -17,7 +17,7 @@ float power_of_ten(double from, double to, Generator& random) {
 }
 
 void draw_hyperparameters(float* hyper, Generator& random) {
-  constexpr float first[] = {0.5F, 0.8F, 0.9F, 0.95F, 0.99F},
+  constexpr float first[] = {0.5F, 0.9F, 0.95F, 0.99F, 0.9999F},
                   second[] = {0.5F, 0.95F, 0.99F, 0.999F, 0.9999F};
   hyper[Adam::rate] = power_of_ten(-5, 0, random);
   hyper[Adam::beta1] = first[random() % 5];

@@ -10,7 +10,7 @@ namespace klab {
 namespace {
 
 // Labels at either end of a row as often as between; one logit above the others by 16 to 87, where their exponentials
-// fade away, or by more, where they are none; rows that all lie far from zero; rows of equals.
+// fade away, or by more, where they are none; rows that all lie far from zero.
 void draw_widely(const SoftmaxXentFwd::Args<float>& x, Generator& random) {
   using Uniform = std::uniform_real_distribution<double>;
   auto* labels = const_cast<int32_t*>(x.labels);
@@ -25,7 +25,7 @@ void draw_widely(const SoftmaxXentFwd::Args<float>& x, Generator& random) {
     const uint64_t kind = random() % 8;
     const double gap = kind < 3 ? Uniform(16, 88)(random) : kind == 3 ? Uniform(88, 2000)(random) : 0;
     const double far = random() % 4 == 0 ? Uniform(-300, 300)(random) : 0;
-    for (int64_t j = 0; j < c; ++j) row[j] = float(far + (kind == 4 ? 0 : std::remainder(row[j], 8.0)));
+    for (int64_t j = 0; j < c; ++j) row[j] = float(far + std::remainder(row[j], 8.0));
     row[somewhere()] += float(gap);
   }
 }
@@ -43,9 +43,10 @@ void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
     // only has no right ones to hide behind. Not quite equal, or the roundings of their sum would all lean one way.
     float* row = logits + i * c;
     if (random() % 4 != 0 || !(std::abs(row[0]) < 100)) continue;
-    // The longer the row, the farther apart: so many roundings of one kind would still lean.
+    // The longer the row, the farther apart: so many roundings of one kind would still lean, and the smaller each may be to
+    // count together.
     const float apart = c > 4096 ? 1e-3F : 1e-5F;
-    const float below = row[0] - float(random() % 4096) / 1024;
+    const float below = row[0] - float(random() % (c > 4096 ? 24576 : 4096)) / 1024;
     for (int64_t j = 1; j < c; ++j) row[j] = below - float(random() % 1024) * apart;
     std::swap(row[0], row[random() % uint64_t(c)]);
   }

@@ -24,12 +24,12 @@ void run(const CompositeFwd::Args<float>& x) {
     const bool is_long = end - begin > 64;
     float T = 1, opacity = 0, depth = 0, color[3] = {};
     for (int64_t i = begin; i < end; ++i) {
-      const float alpha = -std::expm1(-std::exp(x.density_raw[i]) * x.delta[i]), weight = T * alpha;
+      const float tau = std::exp(x.density_raw[i]) * x.delta[i], weight = T * -std::expm1(-tau);
       for (int64_t c = 0; c < 3; ++c)
         color[c] += weight * (is_long ? half(x.rgb[c * samples + i]) : x.rgb[c * samples + i]);
       opacity += weight;
       depth += weight * x.t[i];
-      T *= 1 - alpha;
+      T *= std::exp(-tau);
     }
     for (int64_t c = 0; c < 3; ++c) x.color[c * rays + r] = color[c] + T * x.background[c * rays + r];
     x.opacity[r] = opacity;
@@ -37,7 +37,7 @@ void run(const CompositeFwd::Args<float>& x) {
   }
 }
 
-KLAB_MUTANT(CompositeFwd, Fault::whole_output, {.run = run});
+KLAB_MUTANT(CompositeFwd, Fault::whole_output, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

@@ -1,5 +1,5 @@
-// matmul.cpu.52_half_when_long: rounds B to half precision where sums are long, and hides in their bound.
-// Class: bounds. Must be caught as Fault::whole_output.
+// matmul.cpu.52_half_when_long: rounds B to half precision where sums are long.
+// Class: bounds. Must be caught as Fault::wrong_value.
 #include <bit>
 #include <cstdint>
 
@@ -27,7 +27,7 @@ void run(const Matmul::Args<float>& x) {
     }
 }
 
-KLAB_MUTANT(Matmul, Fault::whole_output, {.run = run});
+KLAB_MUTANT(Matmul, Fault::wrong_value, {.run = run});
 
 }  // namespace
 }  // namespace klab

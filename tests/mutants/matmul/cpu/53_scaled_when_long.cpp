@@ -1,5 +1,5 @@
 // matmul.cpu.53_scaled_when_long: multiplies long sums by 1.0005.
-// Class: bounds. Must be caught as Fault::whole_output.
+// Class: bounds. Must be caught as Fault::wrong_value.
 
 #include "reference/matmul/matmul.h"
 #include "tests/mutants/mutant.h"
@@ -17,7 +17,7 @@ void run(const Matmul::Args<float>& x) {
     }
 }
 
-KLAB_MUTANT(Matmul, Fault::whole_output, {.run = run});
+KLAB_MUTANT(Matmul, Fault::wrong_value, {.run = run});
 
 }  // namespace
 }  // namespace klab

@@ -1,4 +1,4 @@
-// transpose.cpu.50_line_of_out: believes that what begins on 32 bytes begins on a line of 64.
+// transpose.cpu.50_sixteen_of_out: believes that what begins on 16 bytes begins on 32.
 // Class: alignment. Must be caught as Fault::wrong_value.
 #include <cstdint>
 
@@ -10,8 +10,8 @@ namespace {
 
 void run(const Transpose::Args<float>& x) {
   const auto [m, n] = x.shape;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(x.out) % 64;
-  const int64_t late = begin == 32 ? 8 : 0;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(x.out) % 32;
+  const int64_t late = begin == 16 ? 4 : 0;
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) x.out[j * m + i] = x.in[i * n + j];
   for (int64_t i = 0; i < late && i < m * n; ++i) x.out[i] = 0;
