@@ -14,6 +14,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
 #include "harness/records/rows.h"
 #include "harness/timing/bench.h"
 #include "harness/timing/machine.h"
@@ -102,15 +103,14 @@ void CallTimes::read_recorded() {
 }
 
 void CallTimes::read_cache() {
-  std::ifstream in(sources_.cache);
-  if (sources_.cache.empty() || !in) return;
+  if (std::error_code error; sources_.cache.empty() || !fs::exists(sources_.cache, error)) return;
   try {
-    const json file = json::parse(in);
+    const json file = read_json_file(sources_.cache);
     if (file.at("build") != build_identity()) return;
     for (const json& t : file.at("times"))
       before_.times.push_back({t.at("variant"), t.at("shape"), t.at("threads"),
                                t.at("seconds").is_null() ? kTooSlow : t.at("seconds").get<double>()});
-  } catch (const json::exception& e) {
+  } catch (const std::exception& e) {
     before_.times.clear();
     note(fmt::format("{} is damaged and will be written anew: {}", sources_.cache.string(), e.what()));
   }

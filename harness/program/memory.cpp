@@ -2,9 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <fstream>
 #include <new>
-#include <string>
 
 namespace klab {
 
@@ -34,14 +32,5 @@ void Array<T>::Unmap::operator()(T* p) const {
 template class Array<float>;
 template class Array<int32_t>;
 template class Array<uint8_t>;
-
-int64_t available_memory() {
-  std::ifstream in("/proc/meminfo");
-  for (std::string key; in >> key;) {
-    int64_t kilobytes = 0;
-    if (key == "MemAvailable:" && in >> kilobytes) return kilobytes * 1024;
-  }
-  return 0;
-}
 
 }  // namespace klab

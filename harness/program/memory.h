@@ -34,7 +34,4 @@ extern template class Array<float>;
 extern template class Array<int32_t>;
 extern template class Array<uint8_t>;
 
-/// Bytes of memory that could still be had without swapping, as the system says; 0 when it does not.
-int64_t available_memory();
-
 }  // namespace klab

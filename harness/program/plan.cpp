@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/core/select.h"
+#include "harness/records/input.h"
 
 namespace klab {
 namespace {
@@ -148,31 +148,12 @@ bool takes_fused(const PlannedProgram& program, const Plan& plan, const VariantI
   return plan.at(program.fused).seconds < parts;
 }
 
-VariantIds read_plan(const std::string& file, const PlannedProgram& program) {
-  std::ifstream in(file);
-  if (!in)
-    throw std::runtime_error(
-        fmt::format("plan {}: is neither \"best\" nor \"naive\" nor a file that can be read", file));
-  json document;
+std::string plan_text(const std::string& file) {
   try {
-    document = json::parse(in);
-  } catch (const json::parse_error& e) {
-    throw std::runtime_error(fmt::format("plan {}: not valid JSON near byte {}", file, e.byte));
+    return read_input(file);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(fmt::format("plan {} (it is neither \"best\" nor \"naive\")", e.what()));
   }
-  if (!document.is_object())
-    throw std::runtime_error(fmt::format("plan {}: must be an object {{\"op\": \"variant id\"}}", file));
-  VariantIds ids;
-  for (const auto& [op, value] : document.items()) {
-    if (op == program.fused && value.is_null()) {
-      ids[op] = "";
-      continue;
-    }
-    if (!value.is_string())
-      throw std::runtime_error(fmt::format(
-          "plan {}: \"{}\": {} is no variant id in quotes (see `klab list {}`)", file, op, value.dump(), op));
-    ids[op] = value.get<std::string>();
-  }
-  return ids;
 }
 
 }  // namespace
@@ -181,9 +162,27 @@ PlannedProgramRegistrar::PlannedProgramRegistrar(PlannedProgram program) {
   programs().push_back(std::move(program));
 }
 
+VariantIds plan_from_json(const std::string& text, const std::string& where, const std::string& fused) {
+  const json document = parse_json(text, where);
+  if (!document.is_object()) throw std::runtime_error(where + ": must be an object {\"op\": \"variant id\"}");
+  VariantIds ids;
+  for (const auto& [op, value] : document.items()) {
+    if (!fused.empty() && op == fused && value.is_null()) {
+      ids[op] = "";
+      continue;
+    }
+    if (!value.is_string())
+      throw std::runtime_error(fmt::format("{}: \"{}\": {} is no variant id in quotes (see `klab list`)",
+                                           where, excerpt(op), excerpt(value.dump())));
+    ids[op] = value.get<std::string>();
+  }
+  return ids;
+}
+
 VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls) {
   const PlannedProgram program = program_of(calls);
-  if (name != "best" && name != "naive") return read_plan(name, program);
+  if (name != "best" && name != "naive")
+    return plan_from_json(plan_text(name), "plan " + name, program.fused);
   VariantIds ids;
   if (name == "naive")
     for (const PlannedCall& c : calls)

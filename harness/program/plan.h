@@ -86,6 +86,8 @@ class Plan {
 /// What a name fixes: of "best" nothing, of "naive" the first rung of each op, of a file what it says. Throws
 /// std::runtime_error naming the file.
 VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls);
+/// What the text of such a file says; `where` names it in messages. `fused` is the op for which null may stand; none if empty.
+VariantIds plan_from_json(const std::string& text, const std::string& where, const std::string& fused = "");
 std::string to_json_text(const Plan& plan);
 
 }  // namespace klab

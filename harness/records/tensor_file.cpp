@@ -2,19 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/records/memory_left.h"
+#include "harness/records/numbers.h"
 
 namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+constexpr int64_t kMostTensorBytes = 64'000'000'000;  // of a file
+constexpr uint64_t kMostTensorHeader = 16'000'000;    // of which its header
 
 [[noreturn]] void refuse_tensors(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
@@ -60,42 +67,76 @@ void save_tensors(const fs::path& file, std::span<const TensorView> tensors,
 }
 
 TensorFile::TensorFile(const fs::path& file) : file_(file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) refuse_tensors(file, "cannot be read (check that it exists)");
-  const auto size = std::streamoff(in.tellg());
-  in.seekg(0);
+  require_regular_file(file, kMostTensorBytes);
+  require_memory(int64_t(fs::file_size(file)), "reading " + file.string(), "close other programs");
+  const std::string bytes = read_input(file, kMostTensorBytes);
   uint64_t length = 0;
-  if (size < 8 || !in.read(reinterpret_cast<char*>(&length), 8))
-    refuse_tensors(file, "is too short to be a safetensors file");
-  if (length > uint64_t(size) - 8)
+  if (bytes.size() < 8) refuse_tensors(file, "is too short to be a safetensors file");
+  std::memcpy(&length, bytes.data(), 8);
+  if (length > bytes.size() - 8)
     refuse_tensors(file, "is cut short inside its header, or is no safetensors file");
-  std::string text(length, ' ');
-  in.read(text.data(), std::streamsize(length));
-  data_.resize(size_t(size) - 8 - length);
-  in.read(reinterpret_cast<char*>(data_.data()), std::streamsize(data_.size()));
-  if (!in) refuse_tensors(file, "cannot be read to its end");
-  try {
-    const json header = json::parse(text);
-    for (const auto& [name, value] : header.items()) {
-      if (name == "__metadata__") {
-        metadata_ = value.get<std::map<std::string, std::string>>();
-        continue;
-      }
-      if (!value.is_object()) refuse_tensors(file, fmt::format("tensor \"{}\" has no dtype and shape", name));
-      Entry e{value.at("dtype"), value.at("shape"), value.at("data_offsets").at(0),
-              value.at("data_offsets").at(1)};
-      if (width_of(e.dtype) == 0)
-        refuse_tensors(file,
-                       fmt::format("tensor \"{}\" has dtype {}, which klab does not read", name, e.dtype));
-      if (e.begin > e.end || e.end > data_.size())
-        refuse_tensors(file, fmt::format("is cut short: tensor \"{}\" is not all there", name));
-      if (e.end - e.begin != bytes_of(e.shape, e.dtype))
-        refuse_tensors(file, fmt::format("tensor \"{}\": shape and size disagree", name));
-      entries_[name] = std::move(e);
-    }
-  } catch (const json::exception& e) {
-    refuse_tensors(file, fmt::format("has a damaged header ({}), or is no safetensors file", e.what()));
+  if (length > kMostTensorHeader) refuse_tensors(file, "has a header larger than any that klab writes");
+  data_.assign(bytes.begin() + std::ptrdiff_t(8 + length), bytes.end());
+  const json header = parse_json(std::string_view(bytes).substr(8, length), file.string() + ", its header");
+  if (!header.is_object()) refuse_tensors(file, "has a damaged header, or is no safetensors file");
+  for (const auto& [name, value] : header.items()) {
+    if (name == "__metadata__")
+      read_metadata(value);
+    else
+      entries_[name] = entry_from(name, value);
   }
+  require_tiled();
+}
+
+void TensorFile::read_metadata(const nlohmann::json& value) {
+  if (!value.is_object()) refuse_tensors(file_, "has damaged metadata");
+  for (const auto& [key, text] : value.items()) {
+    if (!text.is_string())
+      refuse_tensors(file_, fmt::format("has damaged metadata: \"{}\" is no text", excerpt(key)));
+    metadata_[key] = text.get<std::string>();
+  }
+}
+
+TensorFile::Entry TensorFile::entry_from(const std::string& name, const nlohmann::json& value) const {
+  const std::string where = fmt::format("{}, tensor \"{}\"", file_.string(), excerpt(name));
+  const Range places{0, double(data_.size())};
+  const auto list_of = [&](const char* key) -> const nlohmann::json& {
+    const auto at = value.is_object() ? value.find(key) : value.end();
+    if (!value.is_object() || at == value.end() || !at->is_array())
+      throw std::runtime_error(fmt::format("{}: has no list \"{}\"", where, key));
+    return *at;
+  };
+  Entry e;
+  for (const auto& extent : list_of("shape"))
+    e.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
+  const auto& offsets = list_of("data_offsets");
+  if (offsets.size() != 2) throw std::runtime_error(where + ": has no two \"data_offsets\"");
+  if (offsets[1].is_number_unsigned() && offsets[1].get<uint64_t>() > data_.size())
+    refuse_tensors(file_, fmt::format("is cut short: tensor \"{}\" is not all there", excerpt(name)));
+  e.begin = size_t(number_of<int64_t>(offsets[0], "data_offsets", places, where));
+  e.end = size_t(number_of<int64_t>(offsets[1], "data_offsets", places, where));
+  const auto dtype = value.find("dtype");
+  if (dtype == value.end() || !dtype->is_string() || width_of(dtype->get<std::string>()) == 0)
+    throw std::runtime_error(where + ": has a dtype that klab does not read");
+  e.dtype = dtype->get<std::string>();
+  if (e.begin > e.end || e.end - e.begin != bytes_of(e.shape, e.dtype))
+    throw std::runtime_error(where + ": shape and size disagree");
+  return e;
+}
+
+// As the format asks: every byte belongs to one tensor.
+void TensorFile::require_tiled() const {
+  std::vector<std::pair<size_t, size_t>> parts;
+  for (const auto& [name, e] : entries_) parts.emplace_back(e.begin, e.end);
+  std::sort(parts.begin(), parts.end());
+  size_t at = 0;
+  for (const auto& [begin, end] : parts) {
+    if (begin != at)
+      refuse_tensors(file_, begin < at ? "is damaged: two tensors share bytes"
+                                       : "is damaged: bytes between tensors belong to none");
+    at = end;
+  }
+  if (at != data_.size()) refuse_tensors(file_, "is damaged: bytes behind the last tensor belong to none");
 }
 
 const std::string& TensorFile::metadata(const std::string& key) const {
@@ -114,6 +155,19 @@ void TensorFile::read(const std::string& name, const std::string& dtype, const s
     refuse_tensors(file_, fmt::format("tensor \"{}\" is {} [{}], expected {} [{}]: made with another config?",
                                       name, e.dtype, fmt::join(e.shape, ","), dtype, fmt::join(shape, ",")));
   std::memcpy(into, data_.data() + e.begin, e.end - e.begin);
+  if (dtype == "F32")
+    require_finite(name, static_cast<const float*>(into), (e.end - e.begin) / sizeof(float));
+}
+
+void TensorFile::require_finite(const std::string& name, const float* values, size_t n) const {
+  const float* const bad = std::find_if(values, values + n, [](float v) { return !std::isfinite(v); });
+  if (bad != values + n)
+    refuse_tensors(
+        file_,
+        fmt::format(
+            "tensor \"{}\" holds a number that is not finite (element {}): damaged, or of a training that "
+            "went wrong",
+            name, bad - values));
 }
 
 std::vector<TensorView> TensorFile::tensors() const {

@@ -291,6 +291,10 @@ class Check {
     // A learner who has changed nothing is told so where speed would not tell.
     if (s.speed == Speed::not_asked && !options_.variant && is_unchanged(step_, text_))
       return void(end(Outcome::unchanged, "the code is still the parent's"));
+    // Nor can another spelling of the parent be told from the step's change.
+    if (!options_.time)
+      return void(end(Outcome::untimed,
+                      "right and safe; whether it is what the step asks for shows when it is timed"));
     switch (s.speed) {
       case Speed::not_asked:
       case Speed::enough:
@@ -354,6 +358,8 @@ const char* name_of(Outcome outcome) {
       return "not fast enough";
     case Outcome::undecided:
       return "undecided";
+    case Outcome::untimed:
+      return "not timed";
     case Outcome::harness:
       return "could not be judged";
   }
@@ -366,7 +372,7 @@ bool Answer::right() const {
 
 bool Answer::safe() const {
   return right() && (passed() || outcome == Outcome::unchanged || outcome == Outcome::no_faster ||
-                     outcome == Outcome::undecided);
+                     outcome == Outcome::undecided || outcome == Outcome::untimed);
 }
 
 Answer check_work(const Step& step, const fs::path& file, const CheckStepOptions& options) {

@@ -36,6 +36,7 @@ enum class Outcome {
   too_much_memory,   // more than it is allowed
   no_faster,         // the step asks for speed
   undecided,         // speed could not be told
+  untimed,           // right and safe; nobody asked whether it is faster
   harness,           // klab itself could not do it
 };
 const char* name_of(Outcome outcome);
@@ -57,6 +58,8 @@ struct Answer {
   double seconds = 0;          // from the file to the answer
 
   bool passed() const { return outcome == Outcome::passed; }
+  /// Nothing is wrong with it, as far as it was looked at.
+  bool good() const { return passed() || outcome == Outcome::untimed; }
   /// How far the four questions were answered.
   bool compiles() const { return compiled.good; }
   bool right() const;

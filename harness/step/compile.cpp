@@ -53,8 +53,8 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
       ++i;
       continue;
     }
-    if (a == "-Werror" || a == "-Winvalid-pch" || a.starts_with("-DHWY_DISABLED_TARGETS") ||
-        fs::path(a).filename() == "ccache")
+    if (a.starts_with("-Werror") || a == "-pedantic-errors" || a == "-Winvalid-pch" ||
+        a.starts_with("-DHWY_DISABLED_TARGETS") || fs::path(a).filename() == "ccache")
       continue;
     flags.push_back(a);
   }

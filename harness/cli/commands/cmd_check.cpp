@@ -11,6 +11,7 @@
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
 #include "harness/cli/mutation_run.h"
+#include "harness/cli/shape_option.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
 
@@ -76,16 +77,7 @@ int run(const Options& o) {
   if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
   const auto selection = select(o.what, o.backend);
   if (!o.shape.empty())
-    for (const Selected& s : selection) {
-      const Op& op = s.op->op;
-      std::string dims;
-      for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
-      if (o.shape.size() != op.dims.size())
-        throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", o.shape.size(),
-                                                op.name, op.dims.size(), dims));
-      if (!op.valid(o.shape))
-        throw std::invalid_argument(fmt::format("--shape is not legal for {} ({})", op.name, dims));
-    }
+    for (const Selected& s : selection) require_shape(*s.op, o.shape);
   int width = 0;
   for (const Selected& s : selection)
     for (const Variant* v : s.variants) width = std::max(width, int(v->id.size()));
@@ -143,7 +135,7 @@ KLAB_COMMAND(
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
-       app.add_option("--shape", o->shape, "only this shape, e.g. 17,33,1")->delimiter(',');
+       add_shape(app, o->shape, "only this shape, e.g. 17,33,1");
        app.add_flag("--quick", o->quick, "random inputs only");
        app.add_flag("--apart", o->apart, "each variant in a process of its own");
        app.add_option("--mutants", o->mutants,

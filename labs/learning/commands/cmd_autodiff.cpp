@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/page.h"
 #include "harness/report/table.h"
@@ -127,7 +128,9 @@ KLAB_COMMAND({.name = "autodiff",
                          "that can be checked by hand. The code is labs/learning/gradients, a few pages.",
               .setup = [](CLI::App& app) -> std::function<int()> {
                 auto o = std::make_shared<Options>();
-                app.add_option("--at", o->at, "the point, default 2,5")->delimiter(',');
+                app.add_option("--at", o->at, "the point, default 2,5")
+                    ->delimiter(',')
+                    ->check(number_within<double>(range::coordinate));
                 app.add_option("--html", o->html, "write the error curve as a page");
                 return [o] { return run(*o); };
               }});

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
 #include "labs/learning/train/classify.h"
 
 namespace klab::classify_command {
@@ -36,25 +37,19 @@ KLAB_COMMAND(
        app.add_option("data", v->o.data, "glyphs (default), spirals, a folder, or a .safetensors file")
            ->option_text("[DATA]");
        app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
-       app.add_option("--epochs", t.epochs, "times over the training set (default 12)")
-           ->check(CLI::Range(1, 100000));
-       app.add_option("--batch", t.loader.batch, "examples a step (default 64)")
-           ->check(CLI::Range(1, 1 << 20));
+       add_number(app, "--epochs", t.epochs, range::epochs, "times over the training set (default 12)");
+       add_number(app, "--batch", t.loader.batch, range::examples_a_step, "examples a step (default 64)");
        app.add_option("--optimizer", t.optimizer.name,
                       "sgd, momentum, nesterov, adam, adamw (default) or nadam");
-       app.add_option("--rate", t.optimizer.rate, "learning rate (default 2e-3)")->check(CLI::PositiveNumber);
-       app.add_option("--decay", t.optimizer.decay, "weight decay (default 1e-2)")
-           ->check(CLI::NonNegativeNumber);
-       app.add_option("--clip", t.optimizer.clip, "largest norm of a gradient (default: any)")
-           ->check(CLI::NonNegativeNumber);
+       add_number(app, "--rate", t.optimizer.rate, range::rate, "learning rate (default 2e-3)");
+       add_number(app, "--decay", t.optimizer.decay, range::decay, "weight decay (default 1e-2)");
+       add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not beside the one before");
-       app.add_option("--train", v->o.train, "learn from the first so many examples")
-           ->check(CLI::PositiveNumber);
-       app.add_option("--test", v->o.test, "test with the first so many examples")
-           ->check(CLI::PositiveNumber);
+       add_number(app, "--train", v->o.train, range::examples, "learn from the first so many examples");
+       add_number(app, "--test", v->o.test, range::examples, "test with the first so many examples");
        app.add_option("--plan", v->o.plan, "best, naive, or a JSON file");
        app.add_flag("--ladder", v->o.ladder, "time the step from the naive plan to the best, op by op");
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");

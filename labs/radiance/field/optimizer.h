@@ -12,6 +12,9 @@ struct OptimizerState {
   OptimizerState() = default;
   OptimizerState(int64_t count, int64_t group);
 
+  /// Throws std::runtime_error, "<where>: ...", for counts and second moments that no training of so many steps has.
+  void require_plausible(int64_t steps_done, const std::string& where) const;
+
   Array<float> gradient, m, v;
   Array<int32_t> steps;  // [count/group]
 };

@@ -1,4 +1,4 @@
-#include "harness/step/digest.h"
+#include "harness/records/digest.h"
 
 #include <openssl/evp.h>
 
