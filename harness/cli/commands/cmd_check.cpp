@@ -11,6 +11,7 @@
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
 #include "harness/cli/mutation_run.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/shape_option.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
@@ -142,8 +143,8 @@ KLAB_COMMAND(
                       "small changes to the source of these ops or variants, each compiled and checked "
                       "apart: what survives?")
            ->option_text("WHAT ...");
-       app.add_option("--most", o->most, "with --mutants: so many a variant, drawn by --seed")
-           ->check(CLI::Range(1, 1000000));
+       add_number(app, "--most", o->most, range::examples,
+                  "with --mutants: so many a variant, drawn by --seed");
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
      }});
