@@ -37,7 +37,7 @@ constexpr int kWatchedAtLeast = 16;
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 8e7;
 // The same of one shape beyond what is usual.
-constexpr double kCudaBeyond = 1.5e7;
+constexpr double kCudaBeyond = 1e7;
 // And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
 constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
@@ -174,7 +174,7 @@ class ShapeCheck {
   // which are run where they do not take long.
   bool affordable(const Progress& progress) const {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
-    return expected_host_work(op_, *progress.variant, shape_) <= kCudaBeyond;
+    return expected_host_work(op_, *progress.variant, shape_, kCudaBeyond) <= kCudaBeyond;
   }
 
   bool to_be_watched(const Progress& progress) const {

@@ -163,7 +163,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
   const double terms = op_.terms(shape_);
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
-    const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    allowed.zeros_alike = op_.zeros_alike;
     outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
                                       given.pattern == Pattern::not_finite));
     outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);

@@ -9,6 +9,9 @@
 namespace klab {
 namespace {
 
+// Of an input with fewer, the roundings of all elements together are a direction that an honest error may have by chance: a sum
+// that leans changes the outputs just as another epsilon does.
+constexpr int64_t kElements = 64;
 constexpr Element kShort[] = {Element::bf16, Element::f16};
 
 const char* name_of(Element element) { return element == Element::bf16 ? "bfloat16" : "half-precision"; }
@@ -46,9 +49,9 @@ struct Match {
   /// chance, is as large as the share itself: Student's t of the correlation, over as many elements as there would be if all
   /// weighed the same. Over 14 degrees of freedom that t comes once in half a million cases.
   bool together() const {
-    constexpr double kElements = 16, kT2 = 60;
+    constexpr double kWeighty = 16, kT2 = 60;
     const double elements = dddd > 0 ? dd * dd / dddd : 0;
-    return elements >= kElements && explained() * (elements - 2) > kT2 * (1 - explained());
+    return elements >= kWeighty && explained() * (elements - 2) > kT2 * (1 - explained());
   }
 };
 
@@ -102,6 +105,7 @@ Suspects::Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>&
     : specs_(specs), given_(given) {
   for (size_t input = 0; input < specs.size(); ++input) {
     if (specs[input].role == Role::output || specs[input].element != Element::f32) continue;
+    if (volume(specs[input].dims) < kElements) continue;
     for (const Element element : kShort) {
       Tensors x(specs, Tensors::View::reference), magnitude(specs, Tensors::View::reference);
       copy_given(specs, given.inputs, x);
