@@ -17,7 +17,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// What the variant costs the host at a `parts`-th of the shape along its largest dimension, times `parts`.
-double foretold(const LabOp& op, const Variant& variant, ShapeView shape, int64_t parts) {
+double foretold(const LabOp& op, const Variant& variant, ShapeView shape, int64_t parts, double most) {
   constexpr uint64_t kSteps = 1'000'000;  // of one block
   std::vector<int64_t> part(shape.begin(), shape.end());
   int64_t& largest = *std::ranges::max_element(part);
@@ -29,7 +29,8 @@ double foretold(const LabOp& op, const Variant& variant, ShapeView shape, int64_
   Tensors tensors(specs, Tensors::View::variant);
   Generator random(1);
   fill(op.op, part, specs, tensors.pointers(), Pattern::random, op.huge, random);
-  simt::Session session({.traced = false, .counts = false, .step_limit = kSteps});
+  simt::Session session(
+      {.traced = false, .counts = false, .step_limit = kSteps, .work_limit = uint64_t(most)});
   try {
     variant.bind(part, given_to(variant, specs, tensors.pointers()))();
   } catch (const std::exception&) {
@@ -45,7 +46,7 @@ double expected_host_work(const LabOp& op, const Variant& variant, ShapeView sha
   constexpr double kFar = 4;
   double cost = 0;
   for (const int64_t parts : {16384, 1024, 64})
-    if ((cost = foretold(op, variant, shape, parts)) > kFar * most) break;
+    if ((cost = foretold(op, variant, shape, parts, most)) > kFar * most) break;
   return cost;
 }
 

@@ -94,7 +94,8 @@ std::optional<Failure> Trial::execute(const Given& given) {
   }
   return execute(given, {.traced = watched_,
                          .counts = false,
-                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched});
+                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched,
+                         .work_limit = work_limit_});
 }
 
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
