@@ -36,8 +36,8 @@ constexpr int kWatchedAtLeast = 16;
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 4.5e7;
-// The same of one shape beyond what is usual.
-constexpr double kCudaBeyond = 4e6;
+// The same of all shapes beyond what is usual: enough for a block of a warp for each of 2^16 rows.
+constexpr double kCudaBeyond = 2.8e7;
 // And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
 constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
@@ -72,6 +72,7 @@ struct Progress {
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
   double spent = 0;             // by the host executor
+  double spent_beyond = 0;      // the same at shapes beyond what is usual
   unsigned alignments = 0;      // those met, a bit each
   int watched = 0;              // shapes
   bool stopped(const CheckOptions& options) const {
@@ -176,9 +177,13 @@ class ShapeCheck {
 
   // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
   // which are run where they do not take long.
-  bool affordable(const Progress& progress) const {
+  bool affordable(Progress& progress) const {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
-    return expected_host_work(op_, *progress.variant, shape_, kCudaBeyond) <= kCudaBeyond;
+    const double left = kCudaBeyond - progress.spent_beyond;
+    const double cost = expected_host_work(op_, *progress.variant, shape_, left);
+    if (cost > left) return false;
+    progress.spent_beyond += cost;
+    return true;
   }
 
   bool to_be_watched(const Progress& progress) const {
@@ -208,7 +213,7 @@ class ShapeCheck {
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
     if (watched && first_of_them) ++progress.watched;
     if (beyond_)
-      trial.end_after(kBeyondSteps, uint64_t(4 * kCudaBeyond));
+      trial.end_after(kBeyondSteps, uint64_t(2 * kCudaBeyond));
     else
       trial.watch(watched, asked_ ? 0 : kWatchedSteps);
     // All patterns once; at other alignments the random inputs and one hard pattern.

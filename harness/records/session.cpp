@@ -211,7 +211,8 @@ SessionPlan plan_from_text(const std::string& text) {
       task.shape.cache = t.at("cold").get<bool>() ? Cache::cold : Cache::hot;
       for (const auto& extent : t.at("shape"))
         task.shape.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
-      task.threads = number_in<int>(t, "threads", range::threads, where);
+      task.threads =
+          number_in<int>(t, "threads", {0, range::threads.high}, where);  // 0: as many as there are
       task.variants = t.at("variants").get<std::vector<std::string>>();
       plan.tasks.push_back(std::move(task));
     }

@@ -115,7 +115,8 @@ RunFolder RunFolder::create(const fs::path& out, const std::string& scene) {
 
 RunFolder RunFolder::reopen(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) refuse(folder, "is no folder of a run");
+  if (!fs::is_directory(folder, error))
+    refuse(folder, "is no folder of a run, with a checkpoint to go on from");
   require_regular_file(folder / "checkpoint.safetensors", int64_t(1)
                                                               << 62);  // before anything is written there
   RunFolder run(folder);

@@ -28,7 +28,7 @@ void on_signal(int signal) {
 }
 
 void on_alarm(int) {
-  constexpr char text[] = "klab: the step under way does not end; what was saved last stays\n";
+  constexpr char text[] = "klab: the present step does not end; what was saved last stays\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
   end_by(SIGTERM);
 }

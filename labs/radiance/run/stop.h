@@ -1,4 +1,4 @@
-// How a run is asked to end. SIGINT and SIGTERM ask for an orderly end: the step under way is finished, and what there is
+// How a run is asked to end. SIGINT and SIGTERM ask for an orderly end: the present step is finished, and what there is
 // saved and evaluated. A second signal ends the process at once, and so does the first SIGTERM where the step does not end.
 #pragma once
 
