@@ -119,6 +119,8 @@ class ShapeCheck {
   // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
   // been checked the usual way, since OpenMP's threads begin and end where their number changes.
   void check_surrounded(Progress& progress) {
+    // A vendor library has its scratch memory for as many threads as there were when it was set up: more of them corrupt the heap.
+    if (progress.variant->peer) return;
     if (options_.quick || beyond_ || progress.result.cases == 0 || !progress.result.failures.empty()) return;
     if (turn_ % 2 == 1 && !asked_) return;  // mapping pages is most of what it costs
     const size_t turn = turn_ / 2;
