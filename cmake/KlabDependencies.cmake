@@ -16,9 +16,15 @@ klab_need(libhwy-dev hwy)
 klab_need(libssl-dev OpenSSL COMPONENTS Crypto)
 klab_need(libpng-dev PNG)
 klab_need(libjpeg-dev JPEG)
+klab_need(zlib1g-dev ZLIB)
 find_path(FCCP_INCLUDE_DIR csv.h PATH_SUFFIXES libfccp fast-cpp-csv-parser)
 if(NOT FCCP_INCLUDE_DIR)
   message(FATAL_ERROR "klab needs fast-cpp-csv-parser: sudo apt-get install libfccp-dev")
+endif()
+find_path(MD4C_INCLUDE_DIR md4c.h)
+find_library(MD4C_LIBRARY md4c)
+if(NOT MD4C_INCLUDE_DIR OR NOT MD4C_LIBRARY)
+  message(FATAL_ERROR "klab needs md4c: sudo apt-get install libmd4c-dev")
 endif()
 # By header and library: the part of Boost that klab takes needs no other.
 find_path(BOOST_CONTEXT_INCLUDE_DIR boost/context/detail/fcontext.hpp)
@@ -58,11 +64,11 @@ endif()
 
 add_library(klab_harness_dependencies INTERFACE)
 target_include_directories(klab_harness_dependencies SYSTEM INTERFACE ${FCCP_INCLUDE_DIR} ${BOOST_CONTEXT_INCLUDE_DIR}
-                           ${LIBDW_INCLUDE_DIR})
+                           ${LIBDW_INCLUDE_DIR} ${MD4C_INCLUDE_DIR})
 target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark CLI11::CLI11 fmt::fmt
                       nlohmann_json::nlohmann_json OpenSSL::Crypto OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
-                      ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${CMAKE_DL_LIBS})
+                      ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${MD4C_LIBRARY} ${CMAKE_DL_LIBS})
 
-# Labs read and write images.
+# Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
-target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG)
+target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)

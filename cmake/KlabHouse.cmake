@@ -1,6 +1,6 @@
 # The rooms of the harness, from the ground up: each sees those that it names, and what these see. An installed klab reads
 # this list, too; there klab_room() takes the objects that were installed.
-klab_headers(contracts reference)  # contract.h and generator.h: all that the harness knows of an op
+klab_headers(contracts reference)  # contract.h, float16.h, generator.h: all that the harness knows of an op
 
 klab_room(core harness/core DEPENDS klab_contracts)
 klab_room(simt harness/simt TOGETHER DEPENDS klab_core)
@@ -11,6 +11,7 @@ klab_room(records harness/records LIGHT TOGETHER DEPENDS klab_timing)
 if(NOT KLAB_ASAN)
   klab_room(compare harness/compare LIGHT TOGETHER DEPENDS klab_records)
   klab_room(report harness/report LIGHT TOGETHER DEPENDS klab_compare klab_lab_dependencies)
+  klab_room(program harness/program LIGHT DEPENDS klab_report)
   klab_room(step harness/step LIGHT TOGETHER DEPENDS klab_records)
   klab_room(cli harness/cli LIGHT TOGETHER DEPENDS klab_report klab_step)
   klab_room(cli_commands harness/cli/commands COMMANDS DEPENDS klab_cli)

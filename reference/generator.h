@@ -10,6 +10,11 @@ namespace klab {
 class Generator : public std::mt19937_64 {
  public:
   using std::mt19937_64::mt19937_64;
+
+  /// A contract's arrange() draws what is usual, which is what labs time and count. While this holds it draws all that
+  /// callers may set instead, over the whole of its range: hyperparameters, borders that belong to the range, values
+  /// beyond which a formula changes. What the shape says of the drawing only (a share of zeros) does not hold then.
+  bool widely = false;
 };
 
 }  // namespace klab

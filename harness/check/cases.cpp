@@ -22,8 +22,9 @@ std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
   for (size_t d = 0; d < list.size(); ++d) {
     const Shape& given = op.check.empty() ? kSizes : op.check.size() == 1 ? op.check[0] : op.check.at(d);
     std::set<int64_t> values(given.begin(), given.end());
-    for (const int64_t tile : tiles)
-      for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
+    if (!is_parameter(op, d))
+      for (const int64_t tile : tiles)
+        for (const int64_t size : {tile - 1, tile, tile + 1}) values.insert(std::max<int64_t>(size, 0));
     list[d].assign(values.begin(), values.end());
   }
   return list;
@@ -80,8 +81,7 @@ class Chooser {
       const double w = cost(shape);
       if (!(w >= 0) || seen_.contains(shape)) continue;
       // Empty shapes are wanted, but not instead of all others.
-      const bool empty = std::ranges::find(shape, 0) != shape.end();
-      if (empty && size != 0 && attempt < 36) continue;
+      if (is_empty(op_, shape) && size != 0 && attempt < 36) continue;
       if (best_cost < 0 || w < best_cost) {
         best = shape;
         best_cost = w;
@@ -138,9 +138,90 @@ class Chooser {
 /// What the check spends on a size at which a branch pays; `klab bench` checks it at that size itself.
 constexpr double kBranchWork = 2e6;
 
+namespace {
+
+// The sizes of shapes_beyond(), one above (below, for powers of two that are a limit themselves) what is taken for granted.
+constexpr int64_t kBeyondBlocks =
+    65535 * 32 + 33;  // of 32 rows or elements each; of the first dimension only
+constexpr int64_t kBeyond[] = {(int64_t(1) << 31) + 11,
+                               (int64_t(1) << 31) - 64,
+                               kBeyondBlocks,
+                               (1 << 20) + 1,
+                               (1 << 16) + 1,
+                               1 << 12,
+                               1025,
+                               512,
+                               257,
+                               256};
+constexpr int64_t kBeyondShort = (1 << 16) + 1;
+constexpr double kMostElements = 3.2e6, kMostWork = 5e7;  // of such a shape
+
+bool affordable(const LabOp& op, const Shape& shape) {
+  if (!op.op.valid(shape) || !(work(op.op, shape) <= std::min(kMostWork, op.check_flops))) return false;
+  double elements = 0;
+  for (const TensorSpec& spec : op.op.tensors(shape)) {
+    double count = 1;
+    for (const int64_t d : spec.dims) count *= double(d);
+    elements = std::max(elements, count);
+  }
+  return elements <= kMostElements;
+}
+
+}  // namespace
+
+std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
+  if (!op.beyond.empty()) return op.beyond;
+  const std::vector<Shape> usual = sizes(op, {});
+  Generator random(seed);
+  std::vector<Shape> shapes;
+  // The other dimensions take one of the smallest sizes that the lab has.
+  const auto with = [&](size_t d, int64_t size) {
+    for (int attempt = 0; attempt < 24; ++attempt) {
+      Shape shape(usual.size(), 0);
+      for (size_t e = 0; e < shape.size(); ++e) {
+        const auto first = std::ranges::upper_bound(usual[e], 0);
+        const auto choices = uint64_t(usual[e].end() - first);
+        const uint64_t most = attempt < 8 ? 4 : attempt < 16 ? 2 : 1;
+        shape[e] = choices == 0 ? 0 : first[int64_t(random() % std::min(choices, most))];
+      }
+      shape[d] = size;
+      if (!affordable(op, shape) || !(work(op.op, shape) > 0)) continue;
+      if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(std::move(shape));
+      return true;
+    }
+    return false;
+  };
+  for (size_t d = 0; d < usual.size(); ++d) {
+    if (is_parameter(op, d)) continue;
+    const int64_t known = usual[d].empty() ? 0 : usual[d].back();
+    if (op.op.dims[d].starts_with("log2_")) {
+      for (int64_t log2 = 22; log2 > known && !with(d, log2);) --log2;
+      continue;
+    }
+    bool found = false;
+    for (const int64_t size : kBeyond)
+      if (size > known && (d == 0 || size != kBeyondBlocks) && with(d, size)) {
+        found = size > kBeyondShort;
+        break;
+      }
+    if (found && known < kBeyondShort) with(d, kBeyondShort);
+  }
+  return shapes;
+}
+
 double work(const Op& op, ShapeView shape) {
   const Cost cost = op.cost(shape);
   return std::max(cost.flops, cost.bytes / 4);
+}
+
+bool is_parameter(const LabOp& op, size_t dimension) {
+  return std::ranges::find(op.parameters, op.op.dims[dimension]) != op.parameters.end();
+}
+
+bool is_empty(const LabOp& op, ShapeView shape) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 0 && !is_parameter(op, d)) return true;
+  return false;
 }
 
 double busiest_work(const LabOp& op, ShapeView shape) {

@@ -17,13 +17,24 @@ double work(const Op& op, ShapeView shape);
 /// The same of the rung that does most, which is what counts where the host executes threads one by one.
 double busiest_work(const LabOp& op, ShapeView shape);
 
+/// Whether that dimension is a parameter (LabOp::parameters), not a size.
+bool is_parameter(const LabOp& op, size_t dimension);
+
+/// Whether a size, not a parameter, is zero.
+bool is_empty(const LabOp& op, ShapeView shape);
+
 /// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
 /// neighbors appears in every dimension at least once, combined with varied others; then all dimensions
 /// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,
 /// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
 /// only.
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
-                                               double budget = 6e7);
+                                               double budget = 3e7);
+
+/// Shapes past the limits that a kernel may take for granted, few and cheap: one dimension goes beyond 2^31, or as far
+/// beyond 2^20, 2^16 (and 65,535 blocks) or 1024 as the tensors stay affordable, the others are small; and once a dimension to
+/// 2^16 and one. Dimensions that are no sizes (a kind, a share) are left alone because no such value is valid.
+std::vector<std::vector<int64_t>> shapes_beyond(const LabOp& op, uint64_t seed);
 
 /// The shape with its dimensions, the largest first, made smaller until `cost` says at most `most`: halved (odd sizes stay
 /// odd), or less by one where the dimension is a logarithm. A dimension that hardly changes the cost is left alone.

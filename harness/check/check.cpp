@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/check/alignment.h"
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck.h"
+#include "harness/check/judge_output.h"
+#include "harness/check/pace.h"
 #include "harness/check/run_case.h"
+#include "harness/check/suspect.h"
+#include "harness/check/thread_watch.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -19,15 +24,25 @@ namespace {
 
 // Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
 // either.
-constexpr double kTryEverythingBelow = 2e4;
+constexpr double kTryEverythingBelow = 1e4;
 // CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
 // watched, and run at all.
 constexpr double kWatchedBelow = 2e5;
 constexpr double kCudaBelow = 2e7;
+// However much the busiest rung of an op does at its smallest shapes: as many shapes of each variant are watched, as long as it
+// is not ahead of its share.
+constexpr int kWatchedAtLeast = 16;
 // What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
-constexpr double kCudaWork = 1e8;
+constexpr double kCudaWork = 4.5e7;
+// The same of all shapes beyond what is usual: enough for a block of a warp for each of 2^16 rows.
+constexpr double kCudaBeyond = 2.8e7;
+// And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
+constexpr uint64_t kBeyondSteps = 3'000'000;
+// Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
+constexpr size_t kSuspectEvery = 4;
+constexpr double kSuspectBelow = 1e6;
 // Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
 constexpr uint64_t kWatchedSteps = 500'000;
 
@@ -39,22 +54,16 @@ std::string why_no_gpu() {
   return why;
 }
 
-// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
-std::vector<Pattern> patterns_for(const CheckOptions& options, double cost, size_t turn) {
+// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
+// usual, two patterns.
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
+                                  bool beyond) {
   if (options.quick) return {Pattern::random, Pattern::random};
-  if (cost <= kTryEverythingBelow || !options.shape.empty())
-    return {std::begin(kPatterns), std::end(kPatterns)};
-  constexpr size_t hard = std::size(kPatterns) - 1;
-  return {Pattern::random, kPatterns[1 + turn % hard]};
-}
-
-// Each tensor by another number of elements, none a multiple of any vector's lanes; or, every third turn, one tensor
-// alone, for variants that look at one pointer and believe the others.
-std::vector<int64_t> offsets_for(size_t tensors, bool misaligned, size_t turn) {
-  std::vector<int64_t> list(tensors, 0);
-  for (size_t k = 0; k < tensors && misaligned; ++k)
-    if (turn % 3 != 2 || k == turn / 3 % tensors) list[k] = int64_t(1 + 2 * k) % 16;
-  return list;
+  if (beyond) return {Pattern::random, Pattern::wide};
+  std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
+  if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
+  if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
+  return {Pattern::random, all[1 + turn % (all.size() - 1)]};
 }
 
 // What is kept of one variant from shape to shape.
@@ -63,6 +72,9 @@ struct Progress {
   CheckResult result;
   std::vector<BiasTally> bias;  // one an output; backward ops only
   double spent = 0;             // by the host executor
+  double spent_beyond = 0;      // the same at shapes beyond what is usual
+  unsigned alignments = 0;      // those met, a bit each
+  int watched = 0;              // shapes
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -71,12 +83,20 @@ struct Progress {
   }
 };
 
+// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
+// than there are cores.
+int other_threads(size_t turn) {
+  const int cores = omp_get_num_procs();
+  const int list[] = {1, 3, std::max(cores + 3, 5)};
+  return list[turn % std::size(list)];
+}
+
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
  public:
   /// `share` of the check is done when this shape is.
   ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
-             CrashGuard& guard)
+             bool beyond, CrashGuard& guard)
       : op_(op),
         options_(options),
         shape_(shape),
@@ -84,16 +104,35 @@ class ShapeCheck {
         turn_(turn),
         share_(share),
         asked_(!options.shape.empty()),
+        beyond_(beyond),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
     Generator random(options.seed * 1000003 + turn);
-    for (const Pattern pattern : patterns_for(options, work(op.op, shape), turn))
+    for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
-    const bool small = work(op.op, shape) <= kTryEverythingBelow || !options.shape.empty();
-    const bool both = !options.quick && small;
-    for (const bool misaligned : {false, true})
-      if (both || misaligned == (!options.quick && turn % 2 == 1))
-        offsets_.push_back(offsets_for(specs_.size(), misaligned, turn));
+    if (!options.quick && !beyond) changed_ = change_one(op, shape, specs_, givens_.front(), random);
+    if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 &&
+        (turn % kSuspectEvery == 0 || asked_ || beyond) && work(op.op, shape) < kSuspectBelow)
+      suspects_.emplace(op.op, shape, specs_, givens_.front());
+  }
+
+  // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
+  // been checked the usual way, since OpenMP's threads begin and end where their number changes.
+  void check_surrounded(Progress& progress) {
+    // A vendor library has its scratch memory for as many threads as there were when it was set up: more of them corrupt the heap.
+    if (progress.variant->peer) return;
+    if (options_.quick || beyond_ || progress.result.cases == 0 || !progress.result.failures.empty()) return;
+    if (turn_ % 2 == 1 && !asked_) return;  // mapping pages is most of what it costs
+    const size_t turn = turn_ / 2;
+    constexpr GuardPlacement kPlacements[] = {GuardPlacement::from_page, GuardPlacement::to_page,
+                                              GuardPlacement::near_page};
+    for (size_t k = 0; k < (asked_ ? std::size(kPlacements) : 1); ++k) {
+      // All pairs of the two come, turn by turn.
+      const GuardPlacement placement = kPlacements[(turn + k) % std::size(kPlacements)];
+      const int threads = other_threads(turn / 3 + k);
+      if (auto failure = check_surrounded(progress, placement, threads))
+        return progress.result.failures.push_back(std::move(*failure));
+    }
   }
 
   void check(Progress& progress) {
@@ -102,7 +141,7 @@ class ShapeCheck {
     if (is_cuda(*progress.variant)) {
       if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && (work_ > kCudaBelow || ahead(progress) > 2)) return;
+      if (!asked_ && !on_gpu() && !affordable(progress)) return;
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -110,9 +149,13 @@ class ShapeCheck {
       return;
     }
     result.skipped.clear();
-    for (const auto& offsets : offsets_) {
-      if (&offsets != &offsets_[turn_ % offsets_.size()] && ahead(progress) > 1) continue;
-      if (auto failure = check_at(offsets, progress)) return result.failures.push_back(std::move(*failure));
+    // A vendor library is not what is taught: it has to be right where it is timed, and at some others.
+    if (progress.variant->peer && !asked_ && turn_ % 4 != 0 && result.cases > 0) return;
+    const std::vector<Alignment> alignments = alignments_for(progress);
+    for (const Alignment a : alignments) {
+      progress.alignments |= 1U << int(a);
+      if (auto failure = check_at(a, a == alignments.front(), progress))
+        return result.failures.push_back(std::move(*failure));
     }
   }
 
@@ -122,25 +165,85 @@ class ShapeCheck {
     return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
   }
 
-  std::optional<Failure> check_at(const std::vector<int64_t>& offsets, Progress& progress) {
+  std::optional<Failure> check_surrounded(Progress& progress, GuardPlacement placement, int threads) {
+    const int usual = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();
+    omp_set_num_threads(usual);
+    if (!able) return std::nullopt;
+    const auto offsets = offsets_for(specs_.size(), kAlignments[turn_ / 2 % 2], turn_);
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_, placement);
+    trial.with_threads(threads);
+    return run(trial, givens_[turn_ / 2 % givens_.size()], progress, true);
+  }
+
+  // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
+  // which are run where they do not take long.
+  bool affordable(Progress& progress) const {
+    if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
+    const double left = kCudaBeyond - progress.spent_beyond;
+    const double cost = expected_host_work(op_, *progress.variant, shape_, left);
+    if (cost > left) return false;
+    progress.spent_beyond += cost;
+    return true;
+  }
+
+  bool to_be_watched(const Progress& progress) const {
+    if (beyond_) return false;
+    return work_ <= kWatchedBelow || (progress.watched < kWatchedAtLeast && ahead(progress) <= 1);
+  }
+
+  // Small shapes with all alignments, others with one; of the latter one that the variant has not met yet, if there is one.
+  std::vector<Alignment> alignments_for(const Progress& progress) const {
+    if (options_.quick) return {Alignment::whole};
+    const bool small = work(op_.op, shape_) <= kTryEverythingBelow || asked_;
+    const std::span<const Alignment> all = kAlignments;
+    if (small && !beyond_ && (!is_cuda(*progress.variant) || ahead(progress) <= 1)) {
+      if (asked_) return {all.begin(), all.end()};
+      return {Alignment::whole, all[1 + turn_ % 3]};
+    }
+    for (const Alignment a : all)
+      if (!(progress.alignments >> int(a) & 1)) return {a};
+    return {all[turn_ % all.size()]};
+  }
+
+  std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
+    const auto offsets = offsets_for(specs_.size(), alignment, turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
     if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
-    trial.watch(is_cuda(*progress.variant) && !on_gpu() && (asked_ || work_ <= kWatchedBelow),
-                asked_ ? 0 : kWatchedSteps);
-    // It takes its time: pointers off alignment are tried with the random inputs and one hard pattern.
-    const bool few = is_cuda(*progress.variant) && !asked_ && &offsets != &offsets_.front();
+    const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
+    if (watched && first_of_them) ++progress.watched;
+    if (beyond_)
+      trial.end_after(kBeyondSteps, uint64_t(2 * kCudaBeyond));
+    else
+      trial.watch(watched, asked_ ? 0 : kWatchedSteps);
+    // All patterns once; at other alignments the random inputs and one hard pattern.
+    const bool few = !asked_ && !first_of_them;
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
     const double before = progress.spent;
     std::vector<std::vector<char>> first;
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
       if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
-      if (auto failure = run(trial, given, progress)) return failure;
+      if (k != 0 && beyond_ && is_cuda(*progress.variant)) continue;
+      if (auto failure = run(trial, given, progress, !first_of_them)) {
+        if (beyond_ && trial.ended_early()) return std::nullopt;
+        return failure;
+      }
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
       trial.watch(false);
+      if (k != 0 || !changed_ || !first_of_them) continue;
+      trial.changed(first, changed_->what);
+      auto failure = run(trial, changed_->given, progress, true);
+      trial.changed({}, "");
+      if (failure) return failure;
+      progress.spent = before + double(trial.host_work());
     }
+    // Large shapes by turns: with results that are there before, and again.
+    const bool large = work(op_.op, shape_) > kTryEverythingBelow && !asked_;
+    if (beyond_ || few || (large && turn_ % 2 == 1)) return std::nullopt;
     trial.find_done(first);
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     progress.spent = before + double(trial.host_work());
@@ -150,14 +253,30 @@ class ShapeCheck {
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
-    if (outcome.failure) return std::move(outcome.failure);
+    if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
-    if (op_.op.forward.empty() || is_hard(given.pattern)) return std::nullopt;
-    return judge_gradients(outcome, given, progress, again);
+    if (given.pattern != Pattern::random) return std::nullopt;
+    if (auto failure = judge_whole(outcome, given, progress, again))
+      return named(std::move(*failure), trial, given);
+    if (!suspects_ || &given != &givens_.front()) return std::nullopt;
+    auto failure = suspects_->judge(trial.outputs(), progress.variant->numerics);
+    if (failure) failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+    return failure;
   }
 
-  std::optional<Failure> judge_gradients(const Trial::Outcome& outcome, const Given& given,
-                                         Progress& progress, bool again) {
+  // With what the error looks like, where it looks like something.
+  Failure named(Failure failure, const Trial& trial, const Given& given) const {
+    const bool value = failure.fault == Fault::wrong_value || failure.fault == Fault::whole_output ||
+                       failure.fault == Fault::gradient;
+    if (value && (given.pattern == Pattern::random || given.pattern == Pattern::wide))
+      failure.note += resemblance(op_.op, shape_, specs_, given, trial.outputs(), failure.tensor);
+    return failure;
+  }
+
+  // Outputs on random inputs as a whole; of backward ops as gradients.
+  std::optional<Failure> judge_whole(const Trial::Outcome& outcome, const Given& given, Progress& progress,
+                                     bool again) {
+    const bool backward = !op_.op.forward.empty();
     const double terms = op_.op.terms(shape_);
     size_t output = 0;
     for (const TensorSpec& spec : specs_) {
@@ -165,9 +284,11 @@ class ShapeCheck {
       const ErrorSums& sums = outcome.outputs[output].sums;
       const Tolerance allowed = tolerance(progress.variant->numerics, terms, false, spec.element);
       if (progress.bias.size() <= output) progress.bias.push_back({.tensor = spec.name});
-      if (!again) progress.bias[output].add(sums, allowed);  // a repetition is no independent case
+      if (!again && backward && !beyond_)
+        progress.bias[output].add(sums, allowed);  // a repetition is no independent case
       ++output;
-      if (auto failure = judge_gradient(spec.name, sums, allowed)) {
+      if (auto failure =
+              backward ? judge_gradient(spec.name, sums, allowed) : judge_output(spec.name, sums, allowed)) {
         failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
         return failure;
       }
@@ -181,42 +302,15 @@ class ShapeCheck {
   double work_;  // of the busiest rung
   size_t turn_;
   double share_;
-  bool asked_;
+  bool asked_, beyond_;
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
-  std::vector<std::vector<int64_t>> offsets_;
+  std::optional<Suspects> suspects_;  // of the first of them
+  std::optional<Changed> changed_;
 };
 
 }  // namespace
-
-const char* name_of(Fault fault) {
-  switch (fault) {
-    case Fault::wrong_value:
-      return "wrong value";
-    case Fault::non_finite:
-      return "not finite";
-    case Fault::out_of_bounds:
-      return "out of bounds";
-    case Fault::input_changed:
-      return "input changed";
-    case Fault::stale:
-      return "stale output";
-    case Fault::nondeterministic:
-      return "not deterministic";
-    case Fault::reference_gradient:
-      return "reference gradient";
-    case Fault::gradient:
-      return "gradient";
-    case Fault::own_forward:
-      return "gradient against own forward";
-    case Fault::threw:
-      return "exception";
-    case Fault::finding:
-      return "CUDA finding";
-  }
-  return "?";
-}
 
 Host this_host() {
   const Gpu* device = gpu();
@@ -236,6 +330,7 @@ Host host_of(const Variant& variant) {
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
@@ -246,24 +341,30 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
   if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
-    std::ranges::stable_partition(shapes,
-                                  [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+    std::stable_partition(shapes.begin(), shapes.end(),
+                          [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
+  const size_t usual = shapes.size();
+  if (options.shape.empty() && options.most_shapes == 0 && !options.quick)
+    for (auto& shape : shapes_beyond(op, options.seed)) shapes.push_back(std::move(shape));
   const auto stop = [&] { return options.stop && options.stop(); };
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
-    const double share = 0.1 + 0.9 * double(turn + 1) / double(shapes.size());
-    ShapeCheck one(op, shapes[turn], options, turn, share, guard);
-    const auto check_one = [&](Progress& p) {
+    const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
+    ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, guard);
+    const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options)) return;
       const auto begin = std::chrono::steady_clock::now();
-      one.check(p);
+      (one.*how)(p);
       p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
     // CPU variants use all threads themselves; the host executor of CUDA uses one.
     for (Progress& p : progress)
       if (!is_cuda(*p.variant) && !stop()) check_one(p);
+    for (Progress& p : progress)
+      if (!is_cuda(*p.variant) && !stop()) check_one(p, &ShapeCheck::check_surrounded);
+    use_threads(omp_get_max_threads());
 #pragma omp parallel for schedule(dynamic) if (!on_gpu())
     for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
       if (is_cuda(*p.variant) && !stop()) check_one(p);
@@ -277,6 +378,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!op.op.forward.empty() && options.gradients)
     results.reference = check_gradients(op, variants, options, guard, results.variants);
+  guard.before().restore(
+      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

@@ -13,10 +13,11 @@ namespace klab {
 /// How far an output may be from the reference: |out - ref| <= unit·factor·magnitude + underflow +
 /// stored·|ref|.
 struct Tolerance {
-  bool exact = false;  // the same bits
-  double unit = 0;     // unit roundoff of the variant's arithmetic
-  double factor = 0;   // growth of `terms` roundings, in units of `unit`
-  double root = 0;     // the same for the root of the mean square: what `factor` is to the worst of many
+  bool exact = false;        // the same bits
+  bool zeros_alike = false;  // where exact: 0 and -0 are the same
+  double unit = 0;           // unit roundoff of the variant's arithmetic
+  double factor = 0;         // growth of `terms` roundings, in units of `unit`
+  double root = 0;  // the same for the root of the mean square: what `factor` is to the worst of many
   double underflow =
       0;  // operations whose result is denormal err by half the smallest denormal, whatever its size
   double stored = 0;  // roundings on the way to memory, relative
@@ -44,6 +45,7 @@ struct ErrorSums {
   double dot = 0;                                               // of got·reference
   double magnitude4 = 0;                                        // of fourth powers
   double error = 0, magnitude = 0;                              // plain
+  double weighted = 0;                                          // of magnitude·|reference|
   int64_t count = 0;
 };
 
@@ -56,9 +58,10 @@ struct Comparison {
 };
 
 /// Compares tensor `spec`, as a variant left it, with the reference and its magnitudes (both in the
-/// reference's view).
+/// reference's view). Where the reference has NaN or an infinity, and `may_be_nan` says that inputs were such that it may,
+/// the variant must have the same; without, such a reference is itself a failure.
 Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
-                   const Buffer& magnitude, const Tolerance& tolerance);
+                   const Buffer& magnitude, const Tolerance& tolerance, bool may_be_nan = false);
 
 /// "[3,17]"
 std::string index_text(int64_t flat, const Dims& dims);

@@ -1,11 +1,17 @@
 #include "harness/check/crash_guard.h"
 
+#include <dlfcn.h>
+#include <omp.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "harness/core/guarded.h"
 #include "harness/simt/fault.h"
 
 namespace klab {
@@ -20,6 +26,29 @@ thread_local char current[512];   // what this thread is doing, newline included
 alignas(16) char stack[1 << 18];  // a stack overflow leaves none to handle it on
 stack_t previous_stack;
 
+thread_local sigjmp_buf way_out;
+thread_local bool has_way_out = false;  // survive() is on this thread's stack
+thread_local int level_there = 0;       // of parallel regions
+
+/// The C library's own code may hold its locks: what crashed there cannot be left behind.
+bool in_c_library(const void* context) {
+#if defined(__x86_64__)
+  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  const uintptr_t at = 0;
+  (void)context;
+#endif
+  Dl_info here{}, there{};
+  if (dladdr(reinterpret_cast<const void*>(at), &here) == 0) return false;  // a jump to nowhere
+  return dladdr(reinterpret_cast<const void*>(&::abort), &there) != 0 && here.dli_fbase == there.dli_fbase;
+}
+
+bool can_be_left(int signal, const void* context) {
+  return has_way_out && signal != SIGABRT && omp_get_level() == level_there && !in_c_library(context);
+}
+
 void say(const char* text) {
   // Nothing can be done about a failed write here.
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
@@ -27,7 +56,12 @@ void say(const char* text) {
 
 // Only calls that are safe in a signal handler, except for a fault in the middle of a kernel's own code.
 void handle(int signal, siginfo_t* info, void* context) {
+  if (mend_memory_fault(signal, info, context)) return;
   simt::kernel_fault(signal, info, context);
+  if (can_be_left(signal, context)) {
+    has_way_out = false;
+    siglongjmp(way_out, signal);
+  }
   const char* name = "a signal";
   for (size_t i = 0; i < kCount; ++i) {
     if (kSignals[i] == signal) name = kNames[i];
@@ -54,11 +88,30 @@ CrashGuard::CrashGuard() {
   action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) sigaction(kSignals[i], &action, &previous[i]);
+  before_ = std::make_unique<ProcessState>();
 }
 
 CrashGuard::~CrashGuard() {
   for (size_t i = 0; i < kCount; ++i) sigaction(kSignals[i], &previous[i], nullptr);
   sigaltstack(&previous_stack, nullptr);
+}
+
+std::optional<std::string> CrashGuard::survive(const std::function<void()>& call) {
+  level_there = omp_get_level();
+  const int signal = sigsetjmp(way_out, 1);  // with the mask of signals: the handler's does not stay
+  if (signal != 0) {
+    std::string name = "a signal";
+    for (size_t i = 0; i < kCount; ++i)
+      if (kSignals[i] == signal) name = kNames[i];
+    if (signal == SIGFPE) name += " (an integer division by zero, or one that overflows)";
+    return name;
+  }
+  has_way_out = true;
+  const struct Done {
+    ~Done() { has_way_out = false; }
+  } done;  // also where it throws
+  call();
+  return std::nullopt;
 }
 
 void CrashGuard::doing(const std::string& what) {

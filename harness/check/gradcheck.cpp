@@ -5,22 +5,10 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/gradcheck_parts.h"
+#include "harness/check/judge_output.h"
 
 namespace klab {
 namespace {
-
-// One rounding is at most u and sqrt(1/3)·u in the root mean square, so errors stay below root·u·magnitude in that
-// mean. Where each of n outputs has roundings of its own, their mean is sharp; where all share one chain (a common
-// divisor, say), or a few outputs outweigh the others, it is as uncertain as that of a few. Twice `root` is 3.5 times
-// the spread of a single error, four times is what one output alone may err.
-double l2_limit(const ErrorSums& s, const Tolerance& t) {
-  const double n = double(s.count);
-  const double outweighing =
-      s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;  // 1/sqrt(n) of equals
-  const double factor = std::min(t.factor, t.root * (2 + 2 * outweighing));
-  return t.unit * factor * std::sqrt(s.magnitude2) + t.underflow * std::sqrt(n) +
-         t.stored * std::sqrt(s.reference2);
-}
 
 // All errors may share one chain of roundings: four times its root mean square.
 double bias_limit(const ErrorSums& s, const Tolerance& t) {
@@ -48,7 +36,7 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOp
     return {options.shape};
   }
   auto all = check_shapes(op, {}, options.seed);
-  std::erase_if(all, [](const auto& shape) { return std::ranges::find(shape, 0) != shape.end(); });
+  std::erase_if(all, [&](const auto& shape) { return is_empty(op, shape); });
   std::ranges::stable_sort(all, {}, cost);
   std::vector<std::vector<int64_t>> picked;
   const auto spread = [&](double from, double to, size_t count) {
@@ -70,9 +58,8 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOp
 
 std::optional<Failure> judge_gradient(const std::string& tensor, const ErrorSums& s, const Tolerance& t) {
   if (t.exact || s.count == 0) return std::nullopt;
-  const double error = std::sqrt(s.error2), norm = std::sqrt(s.reference2), limit = l2_limit(s, t);
-  const double scale = norm > 0 ? norm : 1;
-  if (!(error <= limit)) return failed(tensor, "relative L2 error", 0, error / scale, limit / scale);
+  if (auto failure = judge_output(tensor, s, t, Fault::gradient)) return failure;
+  const double norm = std::sqrt(s.reference2), limit = l2_limit(s, t);
   // |out - ref| <= r·|ref| puts out within the angle asin(r) of ref.
   const double ratio = norm > 0 ? limit / norm : 1;
   if (ratio < 1 && s.got2 > 0) {

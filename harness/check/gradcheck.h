@@ -27,8 +27,8 @@ CheckResult check_gradients(const LabOp& backward, std::span<const Variant* cons
                             const CheckOptions& options, CrashGuard& guard,
                             std::vector<CheckResult>& results);
 
-/// Point 2 for one output of one run on random inputs: relative L2 error, cosine, signed bias, each against a
-/// limit that follows from the tolerance. nullopt: all three hold.
+/// Point 2 for one output of one run on random inputs: gain, relative L2 error, cosine, signed bias, each against a
+/// limit that follows from the tolerance. nullopt: all hold.
 std::optional<Failure> judge_gradient(const std::string& tensor, const ErrorSums& sums,
                                       const Tolerance& tolerance);
 

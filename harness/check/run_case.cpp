@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "harness/check/cases.h"
@@ -20,25 +22,37 @@ Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
   fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
+  if (pattern == Pattern::not_finite)
+    spoil(specs, given.inputs.pointers(), op.nan_in, op.infinity_in, random);
   poison_outputs(specs, given.inputs);
+  answer(op.op, shape, specs, given);
+  return given;
+}
+
+void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given) {
   copy_given(specs, given.inputs, given.reference);
   poison_outputs(specs, given.reference);
   for (size_t k = 0; k < specs.size(); ++k)
     if (const Buffer& b = given.magnitude[k]; b.bytes() > 0) std::memset(b.data(), 0, size_t(b.bytes()));
-  op.op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
-  return given;
+  op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
 }
 
 Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
-             std::vector<int64_t> offsets, CrashGuard& guard)
+             std::vector<int64_t> offsets, CrashGuard& guard, GuardPlacement placement)
     : op_(op),
       variant_(variant),
       shape_(shape),
       specs_(specs),
       offsets_(std::move(offsets)),
       guard_(guard),
-      tensors_(specs, Tensors::View::variant, offsets_),
+      placement_(placement),
+      tensors_(specs, Tensors::View::variant, offsets_, placement),
       call_(variant.bind(shape, given_to(variant, specs, tensors_.pointers()))) {}
+
+Trial::~Trial() {
+  // A thread that the variant has left behind may write to them at any time.
+  if (abandoned_) static_cast<void>(new Tensors(std::move(tensors_)));
+}
 
 namespace {
 
@@ -78,16 +92,24 @@ std::optional<Failure> Trial::execute(const Given& given) {
       return failure;
     watched_ = false;
   }
-  return execute(given, {.traced = watched_, .counts = false, .step_limit = watch_limit_ * kUnwatched});
+  return execute(given, {.traced = watched_,
+                         .counts = false,
+                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched,
+                         .work_limit = work_limit_});
 }
 
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
+  for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
+  for (size_t k = 0; k < specs_.size() && poison_ != char(0xFF); ++k)
+    if (specs_[k].role == Role::output && tensors_[k].bytes() > 0)
+      std::memset(tensors_[k].data(), poison_, size_t(tensors_[k].bytes()));
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
   if (!done_.empty()) nearly_done();
+  if (variant_.backend == "cpu") return call_on_cpu(given);
   options.multiprocessors = multiprocessors_;
   simt::Session session(options);
   ended_early_ = false;
@@ -118,6 +140,10 @@ Trial::Outcome Trial::judge(const Given& given) const {
         {.fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = "written " + where}, given);
     return outcome;
   }
+  if (auto failure = never_written(given)) {
+    outcome.failure = std::move(failure);
+    return outcome;
+  }
   for (size_t k = 0; k < specs_.size(); ++k) {
     const TensorSpec& spec = specs_[k];
     if (spec.role != Role::input || spec.dims.empty() || tensors_[k].bytes() == 0) continue;
@@ -138,9 +164,10 @@ Trial::Outcome Trial::judge(const Given& given) const {
   const double terms = op_.terms(shape_);
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
-    const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
-    outcome.outputs.push_back(
-        compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed));
+    Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    allowed.zeros_alike = op_.zeros_alike;
+    outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
+                                      given.pattern == Pattern::not_finite));
     outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);
     if (!outcome.outputs.back().failure) continue;
     outcome.failure = describe(*outcome.outputs.back().failure, given);
@@ -173,19 +200,55 @@ Trial::Outcome Trial::run(const Given& given) {
 }
 
 void Trial::diagnose(Failure& failure, const Given& given) {
-  if (failure.fault != Fault::wrong_value && failure.fault != Fault::non_finite) return;
+  if (failure.fault != Fault::wrong_value && failure.fault != Fault::non_finite &&
+      failure.fault != Fault::not_written)
+    return;
   const auto first = outputs();
+  if (!before_change_.empty() && first == before_change_) {
+    failure.fault = Fault::stale;
+    failure.note += "; what it wrote is its answer of the call before, though " + change_ + " has changed";
+    return;
+  }
+  if (failure.fault == Fault::not_written) {
+    // NaN plus something is the same NaN: among finite numbers it shows who adds, and who writes now and then.
+    poison_ = 0x41;
+    const bool written = !execute(given) && !never_written(given);
+    const bool right = written && !judge(given).failure;
+    poison_ = char(0xFF);
+    if (right) {
+      failure.note += "; at a second call of the same they are";
+      return;
+    }
+    if (written) {
+      failure.fault = Fault::non_finite;
+      failure.got = "nan";
+      failure.note = "it adds to what the output held before";
+      return;
+    }
+    if (execute(given)) return;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (outputs() != first) {
+    failure.fault = Fault::late;
+    failure.note += "; its outputs change after it has returned";
+    return;
+  }
   if (execute(given)) return;
   if (outputs() != first) {
-    failure.fault = Fault::nondeterministic;
-    failure.note += "; a second run of the same differs";
+    // One that declares that its runs differ is not wrong for that: it is wrong beyond what any order can make.
+    if (variant_.numerics.deterministic) failure.fault = Fault::nondeterministic;
+    failure.note += variant_.numerics.deterministic
+                        ? "; a second run of the same differs"
+                        : "; a second run differs, too, but no order of the same operations is so far off: "
+                          "updates are lost, or made twice";
     return;
   }
   // The old buffers live on, and these begin further in, so no address was seen before; alignment stays.
   std::vector<int64_t> elsewhere = offsets_;
   for (int64_t& offset : elsewhere) offset += 64;
-  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_);
+  Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_, placement_);
   fresh.on_multiprocessors(multiprocessors_);
+  fresh.with_threads(threads_);
   if (fresh.execute(given) || fresh.judge(given).failure) return;
   failure.fault = Fault::stale;
   failure.note += "; right in fresh buffers";
@@ -216,10 +279,9 @@ std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earl
       if (std::memcmp(before.data() + i * width, tensors_[k].as<char>() + i * width, size_t(width)) == 0)
         continue;
       const double was = load(spec.element, before.data(), i), is = load(spec.element, tensors_[k].data(), i);
-      const double bound = variant_.numerics.deterministic
-                               ? 0
-                               : 2 * allowed.bound(load(wide, given.magnitude[k].data(), i),
-                                                   load(wide, given.reference[k].data(), i));
+      const double within =
+          allowed.bound(load(wide, given.magnitude[k].data(), i), load(wide, given.reference[k].data(), i));
+      const double bound = variant_.numerics.deterministic ? 0 : 2 * within;
       if (!variant_.numerics.deterministic && std::abs(is - was) <= bound) continue;
       return describe({.fault = Fault::nondeterministic,
                        .tensor = spec.name,
@@ -227,7 +289,11 @@ std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earl
                        .expected = digits(was),
                        .got = digits(is),
                        .bound = digits(bound),
-                       .note = "two runs on the same inputs differ"},
+                       .note = std::abs(is - was) <= 2 * within
+                                   ? "two runs on the same inputs differ, by what another order of the same "
+                                     "operations can make; the variant declares that they do not"
+                                   : "two runs on the same inputs differ, by more than any order of the same "
+                                     "operations can make: updates are lost, or made twice"},
                       given);
     }
   }
@@ -246,7 +312,11 @@ Failure Trial::describe(Failure failure, const Given& given) const {
   if (multiprocessors_ > 0 && variant_.backend == "cuda")
     failure.inputs += fmt::format(", on a device of {} multiprocessor{}", multiprocessors_,
                                   multiprocessors_ > 1 ? "s" : "");
-  if (!aligned) failure.inputs += ", pointers " + list + " elements off alignment";
+  if (placement_ != GuardPlacement::fenced) failure.inputs += std::string(", ") + name_of(placement_);
+  if (threads_ > 0 && variant_.backend == "cpu")
+    failure.inputs += fmt::format(", {} thread{}", threads_, threads_ > 1 ? "s" : "");
+  if (!aligned && placement_ != GuardPlacement::to_page)
+    failure.inputs += ", pointers " + list + " elements off alignment";
   return failure;
 }
 

@@ -1,6 +1,7 @@
 // One variant, one shape: runs it on given inputs and judges what it left behind.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,12 +28,35 @@ struct Given {
 Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
                  Generator& random);
 
+/// Runs the reference on the inputs.
+void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given);
+
+/// Whether callers may set any element to anything of its range: inputs that the contract arranges are not, nor those that
+/// an optional tensor repeats in another form ("table", "table_half").
+bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs);
+
+/// The same but for one element of one input, another number of the same sign, and the reference's answer to that. Empty
+/// where no element was found that callers may choose freely and that changes the answer visibly.
+struct Changed {
+  Given given;
+  std::string what;  // "x[17]"
+};
+std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
+                                  const Given& given, Generator& random);
+
 /// The buffers of one variant at one shape, kept from run to run so that stale results show.
+///
+/// A CPU variant's process is looked after in every run: its inputs may only be read where they lie in guarded pages,
+/// memory from malloc() and the stack below hold garbage, threads are counted, and what it leaves behind of the process's
+/// state is named and put back.
 class Trial {
  public:
   /// Tensor k begins `offsets[k]` elements off alignment.
   Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
-        std::vector<int64_t> offsets, CrashGuard& guard);
+        std::vector<int64_t> offsets, CrashGuard& guard, GuardPlacement placement = GuardPlacement::fenced);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
   struct Outcome {
     std::optional<Failure> failure;
@@ -52,9 +76,28 @@ class Trial {
     watch_limit_ = most;
   }
 
+  /// Runs, unwatched, of CUDA variants on the host end when a block has taken so many steps, or all blocks so much work
+  /// (simt::Session::work()): a finding, and ended_early().
+  void end_after(uint64_t most, uint64_t most_work) {
+    watched_ = false;
+    step_limit_ = most;
+    work_limit_ = most_work;
+  }
+  bool ended_early() const { return ended_early_; }
+
   /// Kernels on the host are told that the device has so many multiprocessors: grids made to fill few are soon too small
   /// for the data, so that loops over the grid turn more than once. 0: as many as the named GPU has.
   void on_multiprocessors(int count) { multiprocessors_ = count; }
+
+  /// A CPU variant is given so many threads from now on; 0: as many as there are.
+  void with_threads(int count) { threads_ = count; }
+
+  /// The inputs of the next run are those that `earlier` (as outputs() gives it) is the answer to, but for this one
+  /// element.
+  void changed(std::vector<std::vector<char>> earlier, std::string what) {
+    before_change_ = std::move(earlier);
+    change_ = std::move(what);
+  }
 
   /// The next run finds these outputs (of an earlier one, as outputs() gives them) in place of poison, all but one element
   /// of each: a variant that looks whether its work is done already, here and there, takes them for its own.
@@ -76,6 +119,11 @@ class Trial {
   void nearly_done();
   std::optional<Failure> execute(const Given& given);
   std::optional<Failure> execute(const Given& given, simt::Options options);
+  std::optional<Failure> call_on_cpu(const Given& given);
+  std::optional<Failure> touched(const std::vector<MemoryFault>& faults, const Given& given) const;
+  std::optional<Failure> works_on(const std::string& how, const Given& given);
+  std::optional<Failure> left_behind(int threads, const Given& given);
+  std::optional<Failure> never_written(const Given& given) const;
   Outcome judge(const Given& given) const;
   void diagnose(Failure& failure, const Given& given);
   Failure describe(Failure failure, const Given& given) const;
@@ -86,15 +134,21 @@ class Trial {
   const std::vector<TensorSpec>& specs_;
   std::vector<int64_t> offsets_;
   CrashGuard& guard_;
+  GuardPlacement placement_;
   Tensors tensors_;
   std::function<void()> call_;
+  int threads_ = 0;
+  char poison_ = char(0xFF);  // what outputs hold before a run
+  std::vector<std::vector<char>> before_change_;
+  std::string change_;
+  bool abandoned_ = false;  // somebody may still use the tensors
   bool watched_ = false;
   int multiprocessors_ = 0;
   std::vector<std::vector<char>> done_;
   uint64_t missing_ = 0;  // which element of done_ is
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
-  uint64_t watch_limit_ = 0;
+  uint64_t watch_limit_ = 0, step_limit_ = 0, work_limit_ = 0;
   bool ended_early_ = false;  // the last run, at the limit of steps
 };
 

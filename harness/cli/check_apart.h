@@ -2,10 +2,13 @@
 // does nothing more for its process.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/check/check.h"
+#include "harness/core/select.h"
 
 namespace klab {
 
@@ -13,7 +16,15 @@ namespace klab {
 /// its variant, with how it ended. Backward ops' own references are checked with each variant and left out here.
 OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options);
 
-/// What one such process printed, for that variant.
-CheckResult read_check(const std::string& variant, const std::string& printed, int status);
+/// Checks ops in processes of their own, as many at a time as there are cores, since most of a check keeps one core busy. Calls
+/// `done(k, results, seconds)` for each selection[k], in this order; a process that ends without an answer is a failure of
+/// all its variants.
+void check_ops(std::span<const Selected> selection, const CheckOptions& options,
+               const std::function<void(size_t, OpCheck, double)>& done);
+
+/// What one such process printed, for that variant. `said` is what it wrote to standard error: the crash guard's line there
+/// names shape, pattern and alignment.
+CheckResult read_check(const std::string& variant, const std::string& printed, int status,
+                       const std::string& said = {});
 
 }  // namespace klab

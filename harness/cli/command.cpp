@@ -8,8 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <map>
+#include <new>
 
+#include "harness/cli/number_option.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
 #include "harness/timing/machine.h"
@@ -35,11 +38,10 @@ int complain(const std::string& text) {
 
 void add_settings(CLI::App& app) {
   Settings& s = mutable_settings();
-  app.add_option("--threads", s.threads, "threads to use (default: all)")
-      ->check(CLI::Range(1, 4096))
+  add_number(app, "--threads", s.threads, range::threads, "threads to use (default: all)")
       ->group("Everywhere");
-  app.add_option("--seed", s.seed, "seed of every random number (default: 1)")
-      ->check(CLI::NonNegativeNumber)
+  add_number(app, "--seed", s.seed, range::seed, "seed of every random number (default: 1)")
+      ->each([&s](const std::string&) { s.seed_given = true; })
       ->group("Everywhere");
   app.add_option("--isa", s.isa, "instruction set for vectors (default: the best here; doctor lists them)")
       ->group("Everywhere");
@@ -130,8 +132,14 @@ CommandRegistrar::CommandRegistrar(const char* file, Command command) {
 }
 
 int run_command_line(int argc, const char* const* argv) {
+  // Also into a pipe: who reads along sees each line when it is said.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return parse_and_run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return complain("there is not enough memory for this; try it at a smaller size");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(error.path1().string() + ": " + error.code().message());
   } catch (const std::exception& error) {
     return complain(error.what());
   } catch (...) {

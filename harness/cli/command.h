@@ -37,6 +37,7 @@ inline constexpr int exit_usage = 2;   // bad input, an unknown name, or it coul
 struct Settings {
   int threads = 0;  // 0: all; already given to OpenMP when a command runs
   uint64_t seed = 1;
+  bool seed_given = false;
   std::string isa;  // Highway's name of an instruction set; in force when a command runs. Empty: the best
 };
 const Settings& settings();

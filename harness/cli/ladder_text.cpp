@@ -86,7 +86,8 @@ std::string interrupted_text(const Recording& run, const std::string& out) {
 }
 
 bool any_wrong(const std::vector<Row>& rows) {
-  return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.wrong.empty(); });
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const Row& r) { return !r.wrong.empty() || is_refused(r); });
 }
 
 std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
@@ -142,7 +143,10 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
     if (!r.skipped.empty())
       notes += fmt::format("  {}  {}: {}\n", rung, inked("skipped", Ink::yellow), r.skipped);
     if (r.seconds.empty()) continue;
-    if (!r.error.empty()) notes += fmt::format("  {}  {}\n", rung, inked(r.error, Ink::red));
+    const bool refused = is_refused(r);
+    if (!r.error.empty())
+      notes += fmt::format("  {}  {}{}\n", rung, refused ? inked("REFUSED", Ink::red) + ": " : "",
+                           refused ? r.error : inked(r.error, Ink::red));
     const double work = ladder.ceiling_work > 0 ? ladder.ceiling_work : r.bytes;
     const Variant* v = find_variant(r.variant);
     const bool peer = v != nullptr && v->peer, branch = v != nullptr && v->branch();
@@ -154,15 +158,20 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
       elsewhere += fmt::format("{}{} {}x at {}", elsewhere.empty() ? "" : "; ", rung,
                                three_digits(v->expect.over_parent), size_text(op, v->expect.shape));
     std::vector<Cell> cells = {
-        {(branch ? "└ " : "") + rung, peer ? Ink::dim : Ink::plain},
+        {(branch ? "└ " : "") + rung, refused ? Ink::red
+                                      : peer  ? Ink::dim
+                                              : Ink::plain},
         seconds_text(r.time.value),
         {spread_text(r.time), Ink::dim},
         three_digits(work / r.time.value * 1e-9),
         r.of_ceiling && !latency ? fmt::format("{:.0f}%", 100 * r.of_ceiling->value) : "",
         times_text(r.over_naive),
-        Cell::bar(r.over_naive ? r.over_naive->value : 1, peer ? Ink::dim : Ink::cyan)};
+        Cell::bar(refused        ? 0
+                  : r.over_naive ? r.over_naive->value
+                                 : 1,
+                  peer ? Ink::dim : Ink::cyan)};
     if (parents) cells.emplace_back(times_text(r.over_parent));
-    if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer ? "best" : "");
+    if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer && !refused ? "best" : "");
     if (expects)
       cells.push_back(r.verdict.empty() ? Cell("")
                                         : Cell(fmt::format("{}x: {}", three_digits(*r.expected), r.verdict),

@@ -1,4 +1,5 @@
 #include "harness/cli/report_file.h"
+#include "harness/records/input.h"
 
 #include <fmt/core.h>
 
@@ -18,10 +19,12 @@ using nlohmann::json;
 
 /// The object in a file when it is JSON, else null.
 json read_json(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) return nullptr;
-  json j = json::parse(in, nullptr, false);
-  return j.is_object() ? j : json(nullptr);
+  try {
+    json j = read_json_file(file);
+    return j.is_object() ? j : json(nullptr);
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
 }
 
 }  // namespace

@@ -44,10 +44,12 @@ Answer ask_with(const Step& step, const StepCheckOptions& o) {
 }
 
 nlohmann::json as_json(const Step& step, const Answer& a) {
-  nlohmann::json j = {{"step", step.name},   {"outcome", name_of(a.outcome)},   {"passed", a.passed()},
-                      {"text", a.text},      {"compiles", a.compiles()},        {"right", a.right()},
-                      {"safe", a.safe()},    {"speed", name_of(a.speed.speed)}, {"cases", a.cases},
-                      {"seconds", a.seconds}};
+  nlohmann::json j = {{"step", step.name},        {"outcome", name_of(a.outcome)},
+                      {"passed", a.passed()},     {"text", a.text},
+                      {"compiles", a.compiles()}, {"right", a.right()},
+                      {"safe", a.safe()},         {"speed", name_of(a.speed.speed)},
+                      {"cases", a.cases},         {"seconds", a.seconds},
+                      {"worst", a.worst}};
   if (a.speed.over_parent) j["over_parent"] = a.speed.over_parent->value;
   if (a.speed.of_own > 0) j["of_own"] = a.speed.of_own;
   if (!a.compiles()) j["compiler"] = a.compiled.message;
@@ -57,7 +59,7 @@ nlohmann::json as_json(const Step& step, const Answer& a) {
 }
 
 int exit_code(const Answer& a) {
-  return a.passed()                                                       ? exit_ok
+  return a.good()                                                         ? exit_ok
          : a.outcome == Outcome::harness || a.outcome == Outcome::missing ? exit_usage
                                                                           : exit_failed;
 }
@@ -73,8 +75,8 @@ void print(const Step& step, const Answer& a, const StepCheckOptions& o) {
 
 /// The parent as the answer must be refused where something is asked for.
 bool as_it_should(const Answer& a, const StepCheckOptions& o) {
-  if (o.with == "own") return a.passed();
-  if (!o.time) return a.right() && !a.passed();
+  if (o.with == "own") return o.time ? a.passed() : a.good();
+  if (!o.time) return a.right() && !a.good();
   return a.outcome == Outcome::no_faster || a.outcome == Outcome::unchanged;
 }
 
@@ -154,7 +156,10 @@ int watch_step(const Step& step, const StepCheckOptions& o) {
       continue;
     }
     seen = now;
-    fmt::print("{}", paper().terminal ? "\x1b[2J\x1b[H" : "\n");
+    // At once, so that no verdict stands there that is about another text.
+    fmt::print("{}{}\n", paper().terminal ? "\x1b[2J\x1b[3J\x1b[H" : "\n",
+               inked(fmt::format("checking {} ...", step.name), Ink::dim));
+    std::fflush(stdout);
     check_step(step, o);
     fmt::print("{}\n", inked("waiting for the next save; Ctrl-C ends", Ink::dim));
     std::fflush(stdout);

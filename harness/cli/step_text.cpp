@@ -8,7 +8,9 @@
 #include "harness/check/failure_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/report/table.h"
+#include "harness/step/compiler_text.h"
 #include "harness/step/diagnose.h"
+#include "harness/step/learner.h"
 #include "harness/step/lesson.h"
 #include "harness/step/work_file.h"
 
@@ -107,8 +109,20 @@ std::string speed_text(const Step& step, const Answer& a) {
   return text;
 }
 
+/// The next hint that was not read; when all were, klab's own answer.
+std::string stuck_text(const Step& step) {
+  const size_t hints = lesson_of(step).hints.size();
+  const ProgressBook book = read_progress(work_folder());
+  const auto record = book.steps.find(step.own->id);
+  const size_t had = record == book.steps.end() ? 0 : size_t(std::max(0, record->second.hints));
+  if (had < hints) return fmt::format("stuck? klab step {} --hint {} (of {})", step.name, had + 1, hints);
+  return fmt::format("stuck? {}klab's own answer: klab step --solution {}",
+                     hints > 0 ? "all hints are read; " : "", step.name);
+}
+
 std::string next_text(const Step& step, const Answer& a) {
   const std::string again = "klab step --check " + step.name;
+  if (a.outcome == Outcome::untimed) return "have it timed: " + again;
   if (a.passed()) {
     const Step* next = next_step(step);
     const bool more = !diagnose(step, a).empty();
@@ -120,10 +134,7 @@ std::string next_text(const Step& step, const Answer& a) {
            (next != nullptr ? "\nnext: klab step " + next->name
                             : "\nThe last step of this lab: klab step shows the others.");
   }
-  const size_t hints = lesson_of(step).hints.size();
-  std::string text = "change " + work_path(step).string() + " and say " + again;
-  if (hints > 0) text += fmt::format("\nstuck? klab step {} --hint 1 (of {})", step.name, hints);
-  return text;
+  return "change " + work_path(step).string() + " and say " + again + "\n" + stuck_text(step);
 }
 
 }  // namespace
@@ -150,10 +161,9 @@ std::string answer_text(const Step& step, const Answer& a) {
     return inked(std::string(name_of(a.outcome)) + ": " + a.text, Ink::red) + "\n";
   // What the compiler says, and nothing else.
   if (!a.compiles())
-    return line(1, "compiles?", "no", Ink::red) + a.compiled.message +
-           (lesson_of(step).hints.empty() ? "" : fmt::format("stuck? klab step {} --hint 1\n", step.name));
+    return line(1, "compiles?", "no", Ink::red) + first_error(a.compiled.message) + stuck_text(step) + "\n";
   std::string text = line(1, "compiles?", "yes, in " + seconds, Ink::green);
-  if (!a.compiled.message.empty()) text += a.compiled.message;
+  text += warnings_once(a.compiled.message);
   // Loops that stayed scalar matter once it is right, and not yet fast.
   if (a.safe() && !a.passed()) text += loops_text(a.compiled);
   const std::string what = std::string(name_of(a.outcome)) + ": " + a.text;
@@ -162,7 +172,7 @@ std::string answer_text(const Step& step, const Answer& a) {
   const bool wrong = a.outcome == Outcome::wrong || a.outcome == Outcome::no_variant;
   if (a.right())
     text += line(2, "right?",
-                 fmt::format("yes, in {} cases; the worst error is {:.3f} of its bound", a.cases, a.worst),
+                 fmt::format("yes, in {} cases: every value within what rounding can explain", a.cases),
                  Ink::green);
   else if (wrong)
     text += line(2, "right?", what, Ink::red) + (a.failure ? fields_text(*a.failure) : "");
@@ -196,9 +206,7 @@ std::string step_text(const Step& step, int hints) {
   } else {
     const std::string before = fmt::format("from {0}; its lesson: klab explain {0}", step.parent->id);
     text += inked(before, Ink::dim) + "\n\n" + typeset(lesson.text, {.hints = false, .width = paper().width});
-    if (!lesson.hints.empty())
-      text += inked(fmt::format("Hints: klab step {} --hint 1 (of {})\n", step.name, lesson.hints.size()),
-                    Ink::dim);
+    if (!lesson.hints.empty()) text += inked(stuck_text(step) + "\n", Ink::dim);
   }
   for (size_t k = 0; k < count; ++k)
     text += "\n" + inked(fmt::format("Hint {} of {}", k + 1, lesson.hints.size()), Ink::bold) + "\n" +

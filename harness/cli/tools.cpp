@@ -130,6 +130,7 @@ std::vector<Tool> find_libraries() {
                    NLOHMANN_JSON_VERSION_PATCH),
        "", "nlohmann-json3-dev", "JSON", true},
       {"fast-cpp-csv-parser", compiled_or_package("libfccp-dev"), "", "libfccp-dev", "reads rows", true},
+      {"md4c", compiled_or_package("libmd4c-dev"), "", "libmd4c-dev", "reads lessons", true},
       {"libpng", compiled_or_package("libpng-dev"), "", "libpng-dev", "images", true},
       {"libjpeg", compiled_or_package("libjpeg-dev"), "", "libjpeg-dev", "images", true},
       {"oneDNN", none_is_empty(build.onednn), "", "libdnnl-dev", "a peer to race", false},

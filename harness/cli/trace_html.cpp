@@ -11,9 +11,10 @@
 namespace klab {
 namespace {
 
-/// Beyond the style of the report: source keeps its spaces, and stays in sight while its counters scroll.
+/// Beyond the style of the report: source keeps its spaces, and gives way, by breaking its longest lines, so that all
+/// counters are in sight on a page of ordinary width.
 constexpr const char* kStyle = R"(
-td.src { white-space: pre; font: .82rem/1.35 ui-monospace, "DejaVu Sans Mono", monospace; }
+td.src { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 22rem; font: .82rem/1.35 ui-monospace, "DejaVu Sans Mono", monospace; }
 tr.quiet td { color: var(--dim); border-bottom-color: transparent; }
 tr.bad td.n:nth-last-child(n+2) { color: var(--bad); font-weight: 600; }
 tr.open td.n:nth-last-child(n+2) { color: var(--open); }

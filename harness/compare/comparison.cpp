@@ -175,11 +175,9 @@ class Comparer {
     int disturbed = 0;
     auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &disturbed);
     if (list.empty()) {
-      c.reason =
-          disturbed > 0
-              ? fmt::format("other work took the processor in {} {} of the new run", disturbed,
-                            result_.sessions ? "sessions" : "rounds")
-              : "nothing in the same ladder to measure it by: no first rung, library or ceiling in both runs";
+      c.reason = disturbed > 0 ? fmt::format("other work took the processor in {} {} of the new run",
+                                             disturbed, result_.sessions ? "sessions" : "rounds")
+                               : why_no_anchor(any.variant, base, *fresh);
     } else {
       c.anchor = list.front().name == kCeiling ? "ceiling " + ceiling : list.front().name;
       c.base_units = int(list.front().base.values.size());
@@ -188,6 +186,20 @@ class Comparer {
     }
     result_.changes.push_back(std::move(c));
     anchors_.push_back(std::move(list));
+  }
+
+  /// Nothing disturbed, and yet nothing to measure it by.
+  static std::string why_no_anchor(const std::string& variant, const Sessions& base, const Sessions& fresh) {
+    const Variant* const known = find_variant(variant);
+    const Variant* const naive = known != nullptr ? naive_of(*known) : nullptr;
+    if (naive == known && known != nullptr)
+      return "it is the first rung of its ladder, and no library or ceiling is in both runs to measure it by";
+    if (naive != nullptr && row_of(base, naive->id) != nullptr && row_of(fresh, naive->id) != nullptr)
+      return fmt::format(
+          "{} is in both runs, but not in the same rounds as it in each, and no library or ceiling is in "
+          "both",
+          naive->id);
+    return "nothing in the same ladder to measure it by: no first rung, library or ceiling in both runs";
   }
 
   /// Log of the ceiling beside a variant, up to a constant that is the same in every run; 0 where none was kept.

@@ -12,6 +12,7 @@ namespace klab {
 namespace {
 
 constexpr size_t kFewestSizes = 4;
+constexpr int64_t kMostExtent = int64_t(1) << 40;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw std::invalid_argument(fmt::format(
@@ -22,15 +23,15 @@ int64_t number_of(const std::string& part, const std::string& text) {
   const auto whole = [&](const std::string& digits) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || value < 1)
-      refuse(text, fmt::format("'{}' is not a whole number above 0", part));
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMostExtent)
+      refuse(text, fmt::format("'{}' is no whole number from 1 to {}", part, kMostExtent));
     return value;
   };
   const size_t power = part.find('^');
   if (power == std::string::npos) return whole(part);
   const int64_t base = whole(part.substr(0, power)), exponent = whole(part.substr(power + 1));
   const double value = std::pow(double(base), double(exponent));
-  if (!(value < 1e15)) refuse(text, fmt::format("'{}' is too large", part));
+  if (!(value <= double(kMostExtent))) refuse(text, fmt::format("'{}' is too large", part));
   return int64_t(std::llround(value));
 }
 

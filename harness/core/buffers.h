@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/guarded.h"
 #include "harness/core/op.h"
 
 namespace klab {
@@ -20,7 +21,7 @@ class Buffer {
   Buffer() = default;
   /// `bytes` may be 0. `misalign` is in bytes and must keep the element aligned. `kin` tells apart the fences
   /// of tensors that are used together.
-  Buffer(int64_t bytes, int64_t misalign, int kin = 0);
+  Buffer(int64_t bytes, int64_t misalign, int kin = 0, GuardPlacement placement = GuardPlacement::fenced);
 
   void* data() const { return begin_; }
   int64_t bytes() const { return bytes_; }
@@ -34,6 +35,12 @@ class Buffer {
   /// True when both fences are as they were made. Otherwise says where they were written, in bytes from the
   /// beginning (negative) or the end (>= 0) of the data.
   bool intact(std::string* where) const;
+  /// Of a guarded tensor: whether its pages may only be read. Others are left as they are.
+  void read_only(bool yes);
+  /// Where an address lies that is in none of the tensor's bytes but in its pages or the unmapped ones about them:
+  /// "12 bytes beyond its end". Empty for an address elsewhere, and where the tensor is not guarded.
+  std::string place_of(const std::byte* at) const;
+  bool holds(const std::byte* at) const { return at >= begin_ && at < begin_ + bytes_; }
 
  private:
   struct Free {
@@ -42,10 +49,13 @@ class Buffer {
   };
   std::unique_ptr<std::byte, Free> memory_{nullptr, Free{}};
   std::byte mark(const std::byte* at) const;
+  const std::byte* marks(const std::byte* at) const;
 
+  std::unique_ptr<GuardedPages> pages_;  // null in ordinary memory
   std::byte* begin_ = nullptr;
   int64_t bytes_ = 0;
-  uint8_t low_ = 0;  // of the fence's 16-bit pattern
+  int64_t front_ = 0, back_ = 0;  // bytes of the fences
+  uint8_t low_ = 0;               // of the fence's 16-bit pattern
 };
 
 /// The tensors of one op at one shape, as variants see them (float) or as the reference does (double).
@@ -55,7 +65,8 @@ class Tensors {
   /// All tensors `misalign` bytes off alignment (twice that where f32 is widened).
   Tensors(const std::vector<TensorSpec>& specs, View view, int64_t misalign = 0);
   /// Tensor k begins `elements[k]` of its elements off alignment.
-  Tensors(const std::vector<TensorSpec>& specs, View view, std::span<const int64_t> elements);
+  Tensors(const std::vector<TensorSpec>& specs, View view, std::span<const int64_t> elements,
+          GuardPlacement placement = GuardPlacement::fenced);
 
   std::span<void* const> pointers() const { return pointers_; }
   Buffer& operator[](size_t i) { return buffers_[i]; }
@@ -64,7 +75,7 @@ class Tensors {
   int64_t bytes() const;
 
  private:
-  void add(const TensorSpec& spec, View view, int64_t off);
+  void add(const TensorSpec& spec, View view, int64_t off, GuardPlacement placement);
 
   std::vector<Buffer> buffers_;
   std::vector<void*> pointers_;

@@ -1,10 +1,10 @@
 #include "harness/core/element.h"
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "reference/float16.h"
 
 namespace klab {
 namespace {
@@ -31,29 +31,6 @@ void put_integer(void* array, int64_t i, double value) {
   put<T>(array, i, whole <= low ? std::numeric_limits<T>::lowest() : T(whole));
 }
 
-double half_to_double(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = bits & 0x8000 ? -1.0 : 1.0;
-  if (exponent == 31) return mantissa ? std::numeric_limits<double>::quiet_NaN() : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  return sign * std::ldexp(1024 + mantissa, exponent - 25);
-}
-
-uint16_t double_to_half(double value) {
-  const auto sign = uint16_t(std::signbit(value) ? 0x8000 : 0);
-  if (std::isnan(value)) return 0x7E00;
-  const double size = std::abs(value);
-  if (size == 0) return sign;
-  if (size >= 65520.0) return uint16_t(sign | 0x7C00);
-  int exponent = 0;
-  std::frexp(size, &exponent);                                  // size = f·2^exponent, f in [1/2, 1)
-  const int ulp = std::max(exponent - 11, -24);                 // 11 bits, or the denormals' spacing
-  const double steps = std::nearbyint(std::ldexp(size, -ulp));  // ties to even
-  if (ulp == -24) return uint16_t(sign | uint16_t(steps));  // a carry becomes the smallest normal by itself
-  return uint16_t(sign + ((ulp + 24) << 10) +
-                  int(steps));  // steps' leading bit counts the exponent up by one
-}
-
 }  // namespace
 
 double load(Element element, const void* array, int64_t i) {
@@ -63,9 +40,9 @@ double load(Element element, const void* array, int64_t i) {
     case Element::f64:
       return get<double>(array, i);
     case Element::f16:
-      return half_to_double(get<uint16_t>(array, i));
+      return float_from_half(get<uint16_t>(array, i));
     case Element::bf16:
-      return std::bit_cast<float>(uint32_t(get<uint16_t>(array, i)) << 16);
+      return float_from_bfloat16(get<uint16_t>(array, i));
     case Element::i8:
       return get<int8_t>(array, i);
     case Element::u8:
@@ -87,12 +64,9 @@ void store(Element element, void* array, int64_t i, double value) {
     case Element::f64:
       return put(array, i, value);
     case Element::f16:
-      return put(array, i, double_to_half(value));
-    case Element::bf16: {
-      uint32_t bits = std::bit_cast<uint32_t>(float(value));
-      if (!std::isnan(value)) bits += 0x7FFF + (bits >> 16 & 1);
-      return put(array, i, uint16_t(bits >> 16));
-    }
+      return put(array, i, half_from_double(value));
+    case Element::bf16:
+      return put(array, i, bfloat16_from_double(value));
     case Element::i8:
       return put_integer<int8_t>(array, i, value);
     case Element::u8:

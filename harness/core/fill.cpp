@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "harness/core/element.h"
 #include "reference/generator.h"
@@ -15,6 +16,7 @@ struct Place {
   const Dims& dims;
   size_t tensor;
   int64_t index;
+  double scale;  // of Pattern::wide
 
   // (-1)^(sum of indices): a checkerboard alternates along every dimension, so sums cancel whichever one they
   // run over.
@@ -50,6 +52,10 @@ double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
     }
     case Pattern::huge:
       return huge * (2 * uniform(g) - 1);
+    case Pattern::wide:
+      return g() % 16 == 0 ? (g() % 2 ? 0.0 : -0.0) : at.scale * normal(g);
+    case Pattern::not_finite:
+      return normal(g);
   }
   return 0;
 }
@@ -59,6 +65,8 @@ constexpr double kBelowOne = 0x1.fffffep-1;  // the last float before 1
 double draw_unit(Pattern pattern, const Place& at, Generator& g) {
   switch (pattern) {
     case Pattern::random:
+    case Pattern::wide:
+    case Pattern::not_finite:
       return std::min(uniform(g), kBelowOne);
     case Pattern::constant:
       return std::min(0.3 + 0.1 * double(at.tensor), kBelowOne);
@@ -107,6 +115,10 @@ const char* name_of(Pattern pattern) {
       return "denormal";
     case Pattern::huge:
       return "huge";
+    case Pattern::wide:
+      return "wide";
+    case Pattern::not_finite:
+      return "not finite";
   }
   return "?";
 }
@@ -122,15 +134,36 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
       continue;
     }
     const double limit = largest(spec.element);
+    // A power of two from 1/1024 to 1024.
+    const double scale = pattern == Pattern::wide ? std::ldexp(1.0, int(random() % 21) - 10) : 1;
     for (int64_t i = 0; i < n; ++i) {
-      const Place at{spec.dims, k, i};
+      const Place at{spec.dims, k, i, scale};
       const double value = is_integer(spec.element)  ? draw_integer(spec.element, pattern, random)
                            : spec.draw == Draw::unit ? draw_unit(pattern, at, random)
                                                      : draw_real(pattern, huge, at, random);
       store(spec.element, pointers[k], i, std::clamp(value, -limit, limit));
     }
   }
-  if (op.arrange) op.arrange(shape, pointers, random);
+  if (!op.arrange) return;
+  random.widely = pattern == Pattern::wide;
+  op.arrange(shape, pointers, random);
+  random.widely = false;
+}
+
+void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
+           std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random) {
+  for (size_t k = 0; k < specs.size(); ++k) {
+    const bool takes_nan = std::ranges::find(nan, specs[k].name) != nan.end();
+    const bool takes_infinity = std::ranges::find(infinite, specs[k].name) != infinite.end();
+    const int64_t n = volume(specs[k].dims);
+    if (n == 0 || !(takes_nan || takes_infinity)) continue;
+    for (int64_t count = 1 + int64_t(random() % uint64_t(1 + n / 64)); count > 0; --count) {
+      const bool infinity = takes_infinity && (!takes_nan || random() % 2);
+      const double value = infinity ? (random() % 2 ? 1 : -1) * std::numeric_limits<double>::infinity()
+                                    : std::numeric_limits<double>::quiet_NaN();
+      store(specs[k].element, pointers[k], int64_t(random() % uint64_t(n)), value);
+    }
+  }
 }
 
 void copy_given(const std::vector<TensorSpec>& specs, const Tensors& from, Tensors& to) {

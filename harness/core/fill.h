@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/core/buffers.h"
@@ -18,9 +19,12 @@ namespace klab {
 /// cancelling   large, signs alternating along every dimension   cell borders, k/2^j
 /// denormal     about 1e-39, mixed with ordinary values          0, denormals, the first steps above 0
 /// huge         up to the lab's `huge`                           0, 1/2 and the last values below 1
-enum class Pattern { random, constant, cancelling, denormal, huge };
-inline constexpr Pattern kPatterns[] = {Pattern::random, Pattern::constant, Pattern::cancelling,
-                                        Pattern::denormal, Pattern::huge};
+/// wide         another scale a tensor, 0 and -0 among them; uniform; the contract arranges widely (Generator::widely)
+/// not_finite   random, with NaN and infinities in the tensors that the lab's op names
+enum class Pattern { random, constant, cancelling, denormal, huge, wide, not_finite };
+/// Those that every op is tried with.
+inline constexpr Pattern kPatterns[] = {Pattern::random,   Pattern::constant, Pattern::cancelling,
+                                        Pattern::denormal, Pattern::huge,     Pattern::wide};
 const char* name_of(Pattern pattern);
 inline bool is_hard(Pattern pattern) { return pattern != Pattern::random; }
 
@@ -28,6 +32,11 @@ inline bool is_hard(Pattern pattern) { return pattern != Pattern::random; }
 /// are left alone. Equal generators give equal tensors. `huge` bounds Pattern::huge.
 void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
           std::span<void* const> pointers, Pattern pattern, double huge, Generator& random);
+
+/// Replaces about one in 64 elements, one at least, of the tensors in `nan` by NaN, and of those in `infinite` by
+/// infinities of both signs.
+void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
+           std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random);
 
 /// Copies inputs and accumulated tensors between views of one op, f32 to f64 on the way where needed. Outputs
 /// are left alone.

@@ -44,13 +44,24 @@ struct LabOp {
   /// The shape at which the counts of CUDA rungs are recorded (klab counts): small, and with edges that no tile divides.
   /// Empty: shape_for_counting().
   std::vector<int64_t> counted = {};
+  /// The shape at which `klab run` shows the counts of CUDA rungs, where the tour's, halved until a watched run takes well
+  /// under a second, does not show what they are about. Empty: that one.
+  std::vector<int64_t> counted_tour = {};
   double check_flops = 5e7;  // shapes that cost more are left out of the check
   Traffic traffic = Traffic::unknown;
   /// How much larger than 1 "huge" inputs may be without overflow of a correct result.
   double huge = 1e15;
+  /// Shapes past what a kernel may take for granted (65,535 blocks, 2^20 elements, 2^31); empty: shapes_beyond() finds some,
+  /// by the cost formula.
+  std::vector<std::vector<int64_t>> beyond = {};
+  /// Tensors that may hold NaN, and those that may hold infinities: results are then what IEEE arithmetic on the formula
+  /// gives, NaN and infinities at the same elements as in the reference. With others in these the contract says nothing.
+  std::vector<std::string> nan_in = {}, infinity_in = {};
   /// For ops whose rungs do far more than the cost formula calls compulsory: what the busiest one does, in
   /// the same units. The check of CUDA on the host goes by it.
   double (*busiest)(ShapeView shape) = nullptr;
+  /// Dimensions that are no sizes but parameters: a stride, a layout. Only what `check` lists is tried there, no tiles.
+  std::vector<std::string> parameters = {};
 };
 
 /// What somebody says one idea brings. The report puts beside it what two rungs that differ by it show here.

@@ -34,6 +34,7 @@ std::vector<simt::LaunchRecord> together(const std::vector<simt::LaunchRecord>& 
     } else {
       at->times += l.times;
       at->barriers = std::max(at->barriers, l.barriers);
+      at->thread_accesses = std::max(at->thread_accesses, l.thread_accesses);
     }
   }
   return list;
@@ -55,6 +56,20 @@ std::vector<LineCounts> by_line(const simt::Profile& profile) {
   std::vector<LineCounts> list;
   for (auto& [key, line] : lines) list.push_back(std::move(line));
   return list;
+}
+
+void add_launches(const CountedRun& run, std::map<std::string, int64_t>& counts) {
+  int64_t barriers = 0, shared_bytes = 0;
+  for (const simt::LaunchRecord& l : run.launches) {
+    const int64_t blocks = l.times * l.grid[0] * l.grid[1] * l.grid[2];
+    counts["launches"] += l.times;
+    counts["threads"] += blocks * l.block[0] * l.block[1] * l.block[2];
+    counts["thread_accesses"] += l.times * l.thread_accesses;
+    barriers += blocks * l.barriers;
+    shared_bytes = std::max(shared_bytes, int64_t(l.static_shared + l.dynamic_shared));
+  }
+  if (barriers > 0) counts["barriers"] = barriers;
+  if (shared_bytes > 0) counts["shared_bytes_per_block"] = shared_bytes;
 }
 
 }  // namespace
@@ -98,6 +113,10 @@ CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, u
   run.findings = session.findings();
   run.launches = together(session.profile().launches);
   run.lines = by_line(session.profile());
+  const simt::Bus& bus = session.profile().bus;
+  run.copied = bus.bytes();
+  run.staged = variant.pinned ? 0 : bus.bytes();
+  run.bus_path = bus.path();
   for (const LineCounts& l : run.lines) run.moved += 32.0 * double(l.counts.sectors);
   return run;
 }
@@ -121,17 +140,16 @@ std::map<std::string, int64_t> counts_of(const CountedRun& run) {
     counts["shared_wavefronts"] = shared.wavefronts;
     counts["bank_conflicts"] = shared.conflicts();
   }
-  int64_t launches = 0, barriers = 0;
-  for (const simt::LaunchRecord& l : run.launches) {
-    launches += l.times;
-    barriers += l.times * l.barriers * l.grid[0] * l.grid[1] * l.grid[2];
-  }
-  counts["launches"] = launches;
-  if (barriers > 0) counts["barriers"] = barriers;
+  add_launches(run, counts);
+  if (run.copied == 0) return counts;
+  counts["copied_bytes"] = run.copied;
+  counts["staged_bytes"] = run.staged;
+  counts["bus_path_bytes"] = run.bus_path;
   return counts;
 }
 
 std::vector<int64_t> shape_for_counting(const LabOp& op) {
+  if (!op.counted_tour.empty()) return op.counted_tour;
   if (op.bench.empty())
     throw std::invalid_argument(op.op.name + " has no shape to count at; give one with --shape");
   auto first = std::ranges::find_if(op.bench, &BenchShape::tour);

@@ -43,9 +43,12 @@ struct CountedRun {
   std::vector<simt::LaunchRecord> launches;  // equal ones together
   std::vector<LineCounts> lines;             // by file and line
   std::vector<simt::Finding> findings;
-  std::string error;  // the launch that failed; then the rest holds what was seen until then
-  Cost compulsory;    // by the contract
-  double moved = 0;   // bytes of all global sectors: between L1 and L2, if L1 catches nothing
+  std::string error;     // the launch that failed; then the rest holds what was seen until then
+  Cost compulsory;       // by the contract
+  int64_t copied = 0;    // bytes between host and device
+  int64_t staged = 0;    // of those, from or to pageable memory: copied once more by a core of the host
+  int64_t bus_path = 0;  // bytes of one direction of the bus that pass until the last copy ends (simt::Bus)
+  double moved = 0;      // bytes of all global sectors: between L1 and L2, if L1 catches nothing
 };
 
 /// Runs a CUDA variant once on the host, on random inputs, watching every access. Throws std::invalid_argument where it
@@ -64,7 +67,8 @@ simt::Counts sum_of(const CountedRun& run, F wanted) {
 /// Totals by name, as rows carry them. What is zero because the kernel has no such access is left out.
 std::map<std::string, int64_t> counts_of(const CountedRun& run);
 
-/// The lab's first shape, halved until a watched run takes well under a second.
+/// The lab's shape for counts in the tour; where it names none, the tour's, halved until a watched run takes well under a
+/// second.
 std::vector<int64_t> shape_for_counting(const LabOp& op);
 
 /// Rows without times, for CUDA variants where there is no GPU: why, and the counts of one call. Empty for variants of

@@ -42,6 +42,8 @@ std::string shape_text(const Ladder& ladder) {
   return text;
 }
 
+constexpr const char* kRefusedText = "below the time that its work takes:";
+
 std::string verdict_of(const std::optional<Estimate>& over_parent, double expected) {
   if (!over_parent) return "";
   if (over_parent->low >= expected) return "held";
@@ -59,8 +61,33 @@ void add_ceiling(Row& row, const Ladder& ladder) {
     shares[i] = ladder.ceiling_work / row.seconds[i] / ladder.ceiling_per_second[i];
   row.of_ceiling = median_interval(shares);
   row.shares = std::move(shares);
-  if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
+  if (row.of_ceiling->low > kRefused)
+    row.error = fmt::format(
+        "{} {:.3g} times what {} allows: no result. Either it does not do the work that the "
+        "contract states, or ceiling or cost are wrong",
+        kRefusedText, row.of_ceiling->value, row.ceiling);
+  else if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
     row.error = "above its ceiling: measurement error";
+}
+
+/// No speedup is counted for a time that is refused, nor from it.
+void withhold_speedups(std::vector<Row>& rows) {
+  const auto refused = [&](const std::string& variant) {
+    return std::ranges::any_of(rows, [&](const Row& r) { return r.variant == variant && is_refused(r); });
+  };
+  for (Row& row : rows) {
+    const Variant* v = find_variant(row.variant);
+    const bool own = is_refused(row);
+    if (own || (v != nullptr && refused(naive_of(*v)->id))) row.over_naive.reset();
+    if (own || refused(row.peer)) {
+      row.over_peer.reset();
+      row.peer.clear();
+    }
+    if (!own && (v == nullptr || !refused(v->parent))) continue;
+    row.over_parent.reset();
+    row.expected.reset();
+    row.verdict.clear();
+  }
 }
 
 nlohmann::json as_json(const std::optional<Estimate>& e) {
@@ -74,11 +101,13 @@ nlohmann::json text_or_null(const std::string& text) {
 
 }  // namespace
 
+bool is_refused(const Row& row) { return row.error.starts_with(kRefusedText); }
+
 const Row* best_rung(std::span<const Row* const> rows) {
   const Row* best = nullptr;
   for (const Row* r : rows) {
     const Variant* v = find_variant(r->variant);
-    if (r->seconds.empty() || !r->of_ceiling || (v != nullptr && v->peer)) continue;
+    if (r->seconds.empty() || !r->of_ceiling || (v != nullptr && v->peer) || is_refused(*r)) continue;
     if (best == nullptr || r->time.value < best->time.value) best = r;
   }
   return best;
@@ -147,6 +176,7 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
     }
     rows.push_back(std::move(row));
   }
+  withhold_speedups(rows);
   return rows;
 }
 

@@ -40,15 +40,15 @@ struct Row {
   Estimate time;
   double bytes = 0, flops = 0;  // compulsory, a call
   std::optional<Estimate> over_naive, over_parent,
-      over_peer;                          // speedup; empty where there is nothing to compare
-  std::string peer;                       // the best peer, over_peer's denominator
-  std::string ceiling;                    // of the resource that binds: "copy memory", "transcendental f32"
-  double ceiling_per_second = 0;          // in its unit_of(); 0 when there is none
-  std::optional<Estimate> of_ceiling;     // fraction, taken within each round: 0.9 is 90 %
-  std::vector<Resource> resources;        // the one that binds first; empty where one was named by hand
-  std::string error;                      // "above its ceiling: measurement error", or empty
-  std::optional<double> expected;         // the header's prediction over the parent, at its shape only
-  std::string verdict;                    // of the prediction: "held", "not held", "undecided", or empty
+      over_peer;                       // speedup; empty where there is nothing to compare
+  std::string peer;                    // the best peer, over_peer's denominator
+  std::string ceiling;                 // of the resource that binds: "copy memory", "transcendental f32"
+  double ceiling_per_second = 0;       // in its unit_of(); 0 when there is none
+  std::optional<Estimate> of_ceiling;  // fraction, taken within each round: 0.9 is 90 %
+  std::vector<Resource> resources;     // the one that binds first; empty where one was named by hand
+  std::string error;               // "above its ceiling: measurement error", that it is_refused(), or empty
+  std::optional<double> expected;  // the header's prediction over the parent, at its shape only
+  std::string verdict;             // of the prediction: "held", "not held", "undecided", or empty
   std::optional<double> worst_error;      // of the check, over its bound: 1 is all that is allowed
   std::map<std::string, int64_t> counts;  // exact ones of CUDA run on the host, "sectors" -> 4096 a call
   std::map<std::string, int64_t> needs;   // of CUDA kernels, "registers" -> 40: see needs_of
@@ -66,6 +66,12 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
 /// How far above its ceiling a median may lie before it is called an error: two loops that both reach the
 /// ceiling differ by this much.
 inline constexpr double kCeilingMargin = 1.05;
+
+/// From that share of its ceiling on, the lower end of its interval, a time is refused: no correct kernel is so far above
+/// what was measured beside it. Between the two, what a cache keeps of operands a little larger than itself.
+inline constexpr double kRefused = 1.2;
+/// Whether the row's time is no result: it is marked (`error`), and no speedup is counted from it.
+bool is_refused(const Row& row);
 
 /// Share of its ceiling below which no throughput explains the time of a ladder's fastest rung: ten times what the
 /// busiest resource needs is spent on waiting for results, on branches, or on work beside the compulsory.

@@ -20,6 +20,7 @@
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/records/csv_text.h"
+#include "harness/records/input.h"
 #include "harness/records/rows.h"
 #include "harness/records/rows_columns.h"
 
@@ -28,7 +29,7 @@ namespace {
 
 using namespace rows_csv;
 
-constexpr uintmax_t kLargestFile = 64'000'000;  // bytes
+constexpr int64_t kLargestFile = 64'000'000;  // bytes
 
 /// The estimates of a row share rounds and confidence with its time.
 std::optional<Estimate> present(Estimate e, const Row& row) {
@@ -115,11 +116,11 @@ class RunReader {
   explicit RunReader(const std::string& path) : path_(path) {}
 
   Recording read(bool allow_partial) {
-    std::error_code error;
-    if (const auto bytes = std::filesystem::file_size(path_, error); !error && bytes > kLargestFile)
-      fail(fmt::format(
-          "is {:.0f} MB large; the rows of all labs take less than {:.0f} MB, so this is something else",
-          double(bytes) * 1e-6, double(kLargestFile) * 1e-6));
+    try {
+      require_regular_file(path_, kLargestFile);
+    } catch (const std::runtime_error& error) {
+      throw RowsError(error.what());
+    }
     try {
       reader_.emplace(path_);
       names_ = names_in(path_);

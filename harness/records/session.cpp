@@ -1,4 +1,6 @@
 #include "harness/records/session.h"
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -76,7 +78,8 @@ int run_again(std::vector<std::string> arguments, const std::string& words) {
 std::vector<int64_t> shape_from_text(const std::string& text) {
   std::vector<int64_t> shape;
   std::istringstream in(text);
-  for (std::string part; in >> part;) shape.push_back(std::stoll(part.substr(part.find('=') + 1)));
+  for (std::string part; in >> part;)
+    shape.push_back(number_from<int64_t>(part.substr(part.find('=') + 1), range::extent));
   return shape;
 }
 
@@ -118,6 +121,7 @@ Recording run_session(const SessionPlan& plan, int session, const std::function<
                                  .threads = task.threads,
                                  .seed = plan.seed + uint64_t(session) - 1,
                                  .check = plan.check,
+                                 .full_check = plan.check,
                                  .progress = {},
                                  .stop = stop});
     if (!ladder.complete) {
@@ -190,20 +194,31 @@ std::string to_text(const SessionPlan& plan) {
 }
 
 SessionPlan plan_from_text(const std::string& text) {
-  const auto j = nlohmann::json::parse(text);
+  const std::string where = "plan of a session";
+  const auto j = parse_json(text, where);
   SessionPlan plan{.tasks = {},
-                   .rounds = j.at("rounds"),
-                   .sample_seconds = j.at("sample_seconds"),
-                   .call_cap_seconds = j.at("call_cap_seconds"),
-                   .seed = j.at("seed"),
-                   .check = j.at("check")};
-  for (const auto& t : j.at("tasks"))
-    plan.tasks.push_back({.op = t.at("op"),
-                          .shape = {.name = t.at("size"),
-                                    .shape = t.at("shape"),
-                                    .cache = t.at("cold").get<bool>() ? Cache::cold : Cache::hot},
-                          .threads = t.at("threads"),
-                          .variants = t.at("variants")});
+                   .rounds = number_in<int>(j, "rounds", range::rounds, where),
+                   .sample_seconds = number_in<double>(j, "sample_seconds", {1e-9, 1e4}, where),
+                   .call_cap_seconds = number_in<double>(j, "call_cap_seconds", {1e-9, 1e6}, where),
+                   .seed = number_in<uint64_t>(j, "seed", range::seed, where)};
+  try {
+    plan.check = j.at("check");
+    for (const auto& t : j.at("tasks")) {
+      // Member by member: what throws in the middle of one initializer has GCC 12 destroy the members before it twice.
+      SessionTask task;
+      task.op = t.at("op").get<std::string>();
+      task.shape.name = t.at("size").get<std::string>();
+      task.shape.cache = t.at("cold").get<bool>() ? Cache::cold : Cache::hot;
+      for (const auto& extent : t.at("shape"))
+        task.shape.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
+      task.threads =
+          number_in<int>(t, "threads", {0, range::threads.high}, where);  // 0: as many as there are
+      task.variants = t.at("variants").get<std::vector<std::string>>();
+      plan.tasks.push_back(std::move(task));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(fmt::format("{}: is damaged: {}", where, error.what()));
+  }
   return plan;
 }
 

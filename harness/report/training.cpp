@@ -1,4 +1,5 @@
 #include "harness/report/training.h"
+#include "harness/records/input.h"
 
 #include <csv.h>
 #include <fmt/core.h>
@@ -70,11 +71,10 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   run.name = path.filename().string();
   run.loss.name = run.psnr.name = run.name;
   const fs::path result = path / "result.json";
-  std::ifstream in(result);
-  if (!in)
+  if (std::error_code error; !fs::exists(result, error))
     throw std::runtime_error(
         fmt::format("{}: is not there; name the folder of a klab train run that has ended", result.string()));
-  run.result = nlohmann::json::parse(in, nullptr, false);
+  run.result = read_json_file(result);
   if (!run.result.is_object())
     throw std::runtime_error(fmt::format("{}: is no JSON object", result.string()));
   read_metrics(run, path / "metrics.csv");

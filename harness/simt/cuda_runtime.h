@@ -40,9 +40,11 @@ inline void copy_device(void* to, const void* from, size_t bytes) {
 
 /// Between the host's memory and the device's.
 inline void upload(void* device, const void* host, size_t bytes) {
+  ::klab::simt::host_copy(0, true, bytes);
   ::klab::simt::device_upload(device, host, bytes);
 }
 inline void download(void* host, const void* device, size_t bytes) {
+  ::klab::simt::host_copy(0, false, bytes);
   ::klab::simt::device_download(host, device, bytes);
 }
 
@@ -52,10 +54,12 @@ template <int count>
 class Fork {
  public:
   void upload(int which, void* device, const void* host, size_t bytes) {
-    add(which, [=] { ::klab::cuda::upload(device, host, bytes); });
+    ::klab::simt::host_copy(1 + which, true, bytes);
+    add(which, [=] { ::klab::simt::device_upload(device, host, bytes); });
   }
   void download(int which, void* host, const void* device, size_t bytes) {
-    add(which, [=] { ::klab::cuda::download(host, device, bytes); });
+    ::klab::simt::host_copy(1 + which, false, bytes);
+    add(which, [=] { ::klab::simt::device_download(host, device, bytes); });
   }
   template <class... P, class... A>
   void launch(int which, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, A&&... args) {
@@ -72,6 +76,7 @@ class Fork {
       list_[next_[which]].work();
       ++next_[which];
     }
+    ::klab::simt::host_copies_joined();
     list_.clear();
     for (size_t& n : next_) n = 0;
   }

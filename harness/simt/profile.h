@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/simt/bus.h"
+
 namespace klab::simt {
 
 enum class Space : uint8_t { global, shared };
@@ -48,8 +50,9 @@ struct LaunchRecord {
   std::string kernel;
   unsigned grid[3] = {}, block[3] = {};
   size_t dynamic_shared = 0, static_shared = 0;
-  int64_t barriers = 0;  // a block's
-  int64_t times = 1;     // equal launches in a row
+  int64_t barriers = 0;         // a block's
+  int64_t thread_accesses = 0;  // of the thread that makes the most: what no number of others does for it
+  int64_t times = 1;            // equal launches in a row
 };
 
 class Profile {
@@ -60,6 +63,7 @@ class Profile {
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
   std::vector<LaunchRecord> launches;
+  Bus bus;  // for kernels whose operands are on the host
 
  private:
   void grow();

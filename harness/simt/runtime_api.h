@@ -102,6 +102,9 @@ void device_copy(void* to, const void* from, size_t bytes);  // device to device
 void device_upload(void* device, const void* host, size_t bytes);
 /// Memory that nobody has written comes back as it is: whoever compares it will see.
 void device_download(void* host, const void* device, size_t bytes);
+/// Counts a copy between host and device where it is asked for, by stream (Bus); the copies above do not.
+void host_copy(int stream, bool up, size_t bytes);
+void host_copies_joined();
 /// A number below `below`, the next one of a row that the session's seed begins.
 unsigned random_turn(unsigned below);
 /// Memory for one run() of a variant, kept for the next run; its content is undefined.

@@ -93,13 +93,17 @@ void Trace::block_begins() {
   acquired_.clear();
   fenced_ = 0;
   barriers_ = 0;
+  accesses_.assign(executor_->threads(), 0);
 }
 
 void Trace::block_ended() {
   settle();
   interval_ = ++last_interval;
-  if (profile_ != nullptr && !profile_->launches.empty())
-    profile_->launches.back().barriers = std::max(profile_->launches.back().barriers, barriers_);
+  if (profile_ != nullptr && !profile_->launches.empty()) {
+    LaunchRecord& launch = profile_->launches.back();
+    launch.barriers = std::max(launch.barriers, barriers_);
+    launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
+  }
 }
 
 void Trace::barrier_passed(const char*, int) {
@@ -330,6 +334,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     at += n;
   }
   if (counting_) {
+    ++accesses_[lane.thread];
     WarpLog& log = logs_[lane.warp];
     log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
     if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();

@@ -123,6 +123,7 @@ class Trace {
   const char* parameters_ = nullptr;
   size_t parameter_bytes_ = 0;
   int64_t barriers_ = 0;
+  std::vector<int64_t> accesses_;  // of each thread of the block
 };
 
 /// The one of this host thread.

@@ -66,6 +66,12 @@ Outcome outcome_of(const Failure& f) {
       return Outcome::stale_results;
     case Fault::nondeterministic:
       return Outcome::nondeterministic;
+    case Fault::threads:
+    case Fault::late:
+    case Fault::state:
+      return Outcome::unsafe;
+    case Fault::crashed:
+      return Outcome::crashes;
     case Fault::threw:
       return Outcome::throws;
     case Fault::finding:
@@ -129,6 +135,9 @@ class Check {
         compile_work(step_, source, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
                       .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); }});
+    if (answer_.compiled.good && !options_.known_object.empty() &&
+        answer_.compiled.object == options_.known_object)
+      return end(Outcome::unchanged, "the machine code is the same");
     if (answer_.compiled.good) return true;
     return end(Outcome::does_not_compile, first_line(answer_.compiled.message));
   }
@@ -151,7 +160,8 @@ class Check {
                  .seed = options_.seed,
                  .threads = options_.threads,
                  .time = options_.time,
-                 .check_seconds = options_.check_seconds};
+                 .check_seconds = options_.check_seconds,
+                 .variant = options_.variant};
     for (const fs::path& module : answer_.compiled.modules) job.modules.push_back(module.string());
     if (options_.untrusted) job.confined_to = folder_.path().string();
     const fs::path plan = folder_.path() / "job.json";
@@ -234,7 +244,10 @@ class Check {
     if (heard.times) {
       const Json& t = *heard.times;
       if (const std::string wrong = t.value("wrong", ""); !wrong.empty())
-        return void(end(wrong.starts_with("after timing") ? Outcome::stale_results : Outcome::wrong, wrong));
+        return void(end(wrong.starts_with("after timing") || wrong.find("keeps results") != std::string::npos
+                            ? Outcome::stale_results
+                            : Outcome::wrong,
+                        wrong));
       if (const std::string skipped = t.value("skipped", ""); !skipped.empty())
         return void(end(Outcome::no_faster, skipped));
       answer_.times = StepTimes{.size = t.at("size"),
@@ -276,8 +289,12 @@ class Check {
   void conclude() {
     const SpeedVerdict& s = answer_.speed;
     // A learner who has changed nothing is told so where speed would not tell.
-    if (s.speed == Speed::not_asked && is_unchanged(step_, text_))
+    if (s.speed == Speed::not_asked && !options_.variant && is_unchanged(step_, text_))
       return void(end(Outcome::unchanged, "the code is still the parent's"));
+    // Nor can another spelling of the parent be told from the step's change.
+    if (!options_.time)
+      return void(end(Outcome::untimed,
+                      "right and safe; whether it is what the step asks for shows when it is timed"));
     switch (s.speed) {
       case Speed::not_asked:
       case Speed::enough:
@@ -341,6 +358,8 @@ const char* name_of(Outcome outcome) {
       return "not fast enough";
     case Outcome::undecided:
       return "undecided";
+    case Outcome::untimed:
+      return "not timed";
     case Outcome::harness:
       return "could not be judged";
   }
@@ -353,7 +372,7 @@ bool Answer::right() const {
 
 bool Answer::safe() const {
   return right() && (passed() || outcome == Outcome::unchanged || outcome == Outcome::no_faster ||
-                     outcome == Outcome::undecided);
+                     outcome == Outcome::undecided || outcome == Outcome::untimed);
 }
 
 Answer check_work(const Step& step, const fs::path& file, const CheckStepOptions& options) {

@@ -27,7 +27,7 @@ enum class Outcome {
   changes_inputs,    // wrote to what it was given to read
   stale_results,     // keeps results from call to call
   nondeterministic,  // two runs differ
-  unsafe,            // another finding of the CUDA executor
+  unsafe,            // another finding of the CUDA executor; threads or a state of the process left behind
   throws,            // an exception
   prints,            // on standard output or error
   exits,             // ends the process
@@ -36,6 +36,7 @@ enum class Outcome {
   too_much_memory,   // more than it is allowed
   no_faster,         // the step asks for speed
   undecided,         // speed could not be told
+  untimed,           // right and safe; nobody asked whether it is faster
   harness,           // klab itself could not do it
 };
 const char* name_of(Outcome outcome);
@@ -57,6 +58,8 @@ struct Answer {
   double seconds = 0;          // from the file to the answer
 
   bool passed() const { return outcome == Outcome::passed; }
+  /// Nothing is wrong with it, as far as it was looked at.
+  bool good() const { return passed() || outcome == Outcome::untimed; }
   /// How far the four questions were answered.
   bool compiles() const { return compiled.good; }
   bool right() const;
@@ -71,6 +74,8 @@ struct CheckStepOptions {
   double check_seconds = 8;  // see JudgeJob
   int64_t bytes = 0;         // memory, 0: no limit
   bool untrusted = false;    // confined, and held to less
+  bool variant = false;      // the step is step_of() a variant: see mutate.h
+  std::string known_object;  // what compiles to this (Compiled::object) is unchanged, and not judged
   std::function<void(const std::string& doing)> progress;
 };
 

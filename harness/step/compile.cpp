@@ -13,6 +13,7 @@
 
 #include "harness/core/build_info.h"
 #include "harness/core/source.h"
+#include "harness/records/digest.h"
 
 namespace klab {
 namespace {
@@ -52,8 +53,8 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
       ++i;
       continue;
     }
-    if (a == "-Werror" || a == "-Winvalid-pch" || a.starts_with("-DHWY_DISABLED_TARGETS") ||
-        fs::path(a).filename() == "ccache")
+    if (a.starts_with("-Werror") || a == "-pedantic-errors" || a == "-Winvalid-pch" ||
+        a.starts_with("-DHWY_DISABLED_TARGETS") || fs::path(a).filename() == "ccache")
       continue;
     flags.push_back(a);
   }
@@ -97,6 +98,7 @@ class Compilation {
     command.insert(command.end(), {"-o", object.string(), "-c", source_.string()});
     Compiled result = run(command);
     if (!result.good) return result;
+    result.object = sha256(read_text(object));
     if (loops) {
       std::ifstream in(info);
       std::ostringstream text;
@@ -165,7 +167,10 @@ Compiled compile_work(const Step& step, const fs::path& source, const fs::path& 
   const double seconds = std::max(plain.seconds, traced.seconds);
   // Where it does not compile, both say the same.
   Compiled& result = plain.good ? traced : plain;
-  if (plain.good && traced.good) traced.modules.insert(traced.modules.begin(), plain.modules.front());
+  if (plain.good && traced.good) {
+    traced.modules.insert(traced.modules.begin(), plain.modules.front());
+    traced.object = plain.object;  // the traced form holds line numbers
+  }
   result.seconds = seconds;
   return std::move(result);
 }

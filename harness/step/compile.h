@@ -29,6 +29,7 @@ struct Compiled {
   std::vector<LoopNote> loops;                 // CPU, and a compiler that tells
   std::string loops_unknown;                   // why there are none
   Ended::How how = Ended::How::exited;         // of the compiler
+  std::string object;                          // digest of the machine code, debug information apart
 };
 
 struct CompileOptions {

@@ -56,6 +56,12 @@ class Doctor {
       return add("missing barrier",
                  "Two runs on the same data differ: a thread reads what another has not written yet, or two "
                  "write to one place. Put a barrier between the phases, or give each thread its own part.");
+    if (f.fault == Fault::not_written)
+      return add(
+          "elements without an owner",
+          "Outputs hold poison before the call, and some of it is there afterwards: " + note +
+              ". Does the loop, or the grid, reach every element, the last ones of a size that nothing "
+              "divides included?");
     if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
     if (has(f.inputs, "denormal"))
       add("denormals flushed",

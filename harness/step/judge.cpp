@@ -1,6 +1,7 @@
 #include "harness/step/judge.h"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
 #include <omp.h>
 #include <unistd.h>
 
@@ -13,13 +14,16 @@
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
+#include "harness/records/rows.h"
 #include "harness/simt/modules.h"
 #include "harness/step/counts.h"
+#include "harness/step/mutate.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
 #include "harness/step/timing_size.h"
 #include "harness/timing/bench.h"
 #include "harness/timing/machine.h"
+#include "harness/timing/statistics.h"
 
 namespace klab {
 namespace {
@@ -88,8 +92,7 @@ Json as_json(const CheckResult& r) {
 /// A size that costs next to nothing but has something in it.
 std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
   for (const auto& shape : check_shapes(*step.op, step.own->tiles, seed))
-    if (const double w = work(step.op->op, shape);
-        w > 0 && w < 2e4 && std::ranges::find(shape, 0) == shape.end())
+    if (const double w = work(step.op->op, shape); w > 0 && w < 2e4 && !is_empty(*step.op, shape))
       return shape;
   return {};
 }
@@ -133,6 +136,10 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   Json share = Json::array();
   for (size_t i = 0; i < std::min(mine.seconds.size(), ladder.ceiling_per_second.size()); ++i)
     share.push_back(ladder.ceiling_work / mine.seconds[i] / ladder.ceiling_per_second[i]);
+  std::string wrong = mine.wrong;
+  if (const double most = share.empty() ? 0 : median(share.get<std::vector<double>>()); most > kRefused)
+    wrong = fmt::format("after timing: it takes less time than its work does: {:.3g} times what {} allows",
+                        most, ladder.ceiling);
   return {{"size", size.name + ", " + shape_text(step.op->op, size.shape)},
           {"parent", ladder.series[0].seconds},
           {"yours", mine.seconds},
@@ -143,12 +150,18 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
           {"elsewhere", elsewhere},
           {"others", busy},
           {"skipped", mine.skipped},
-          {"wrong", mine.wrong},
+          {"wrong", wrong},
           {"parent_skipped", ladder.series[0].skipped}};
 }
 
+Step variant_step(const std::string& id) {
+  const Variant* v = find_variant(id);
+  if (v == nullptr) throw std::runtime_error("no variant is called " + id);
+  return step_of(*v);
+}
+
 int judge_step(const JudgeJob& job) {
-  const Step& step = find_step(job.step);
+  const Step step = job.variant ? variant_step(job.step) : find_step(job.step);
   if (job.threads > 0) omp_set_num_threads(job.threads);
   if (step.cuda()) simt::load_traced_variants();
   if (!job.confined_to.empty()) forbid_processes();
@@ -203,9 +216,14 @@ int judge_step(const JudgeJob& job) {
 }  // namespace
 
 std::string to_text(const JudgeJob& job) {
-  return Json{{"step", job.step},           {"modules", job.modules}, {"seed", job.seed},
-              {"threads", job.threads},     {"time", job.time},       {"check_seconds", job.check_seconds},
-              {"confined", job.confined_to}}
+  return Json{{"step", job.step},
+              {"modules", job.modules},
+              {"seed", job.seed},
+              {"threads", job.threads},
+              {"time", job.time},
+              {"check_seconds", job.check_seconds},
+              {"confined", job.confined_to},
+              {"variant", job.variant}}
       .dump();
 }
 
@@ -217,7 +235,8 @@ JudgeJob job_from_text(const std::string& text) {
           .threads = j.at("threads"),
           .time = j.at("time"),
           .check_seconds = j.at("check_seconds"),
-          .confined_to = j.at("confined")};
+          .confined_to = j.at("confined"),
+          .variant = j.at("variant")};
 }
 
 int judge(const JudgeJob& job) {

@@ -21,6 +21,7 @@ struct JudgeJob {
   double check_seconds = 8;  // no new shape is begun after that long
   /// Not empty: only this folder may be written to, nothing outside of klab and the system be read.
   std::string confined_to;
+  bool variant = false;  // `step` is the id of a variant whose own file was changed
 };
 
 std::string to_text(const JudgeJob& job);

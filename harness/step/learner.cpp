@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
 
 namespace klab {
 namespace {
@@ -57,14 +58,7 @@ ProgressBook book_from(const Json& j) {
 }
 
 void write(const fs::path& folder, const ProgressBook& book) {
-  const fs::path file = file_in(folder), partial = file.string() + ".partial";
-  std::ofstream out(partial);
-  out << to_json(book).dump(1) << "\n";
-  out.close();
-  if (!out)
-    throw std::runtime_error("cannot write " + partial.string() +
-                             ": is the disk full, or the folder read-only?");
-  fs::rename(partial, file);
+  write_file(file_in(folder), to_json(book).dump(1) + "\n");
 }
 
 /// Only one klab at a time changes the file.
@@ -112,7 +106,7 @@ ProgressBook read_progress(const fs::path& folder) {
   if (!fs::exists(file)) return {};
   std::string why = "damaged";
   try {
-    const Json j = Json::parse(read_text(file));
+    const Json j = read_json_file(file);
     const int version = j.is_object() ? j.value("klab_progress", 0) : 0;
     if (version > kBookVersion) {
       why = "newer";

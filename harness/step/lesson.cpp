@@ -72,16 +72,31 @@ void take_hints(std::string& text, const std::string& op, std::vector<std::strin
   }
 }
 
+/// Takes the code out of a text: who reads it has still to find it. What is left says where it went.
+std::string take_code(std::string& text) {
+  static const std::regex form(R"(```(cpp|cuda|c\+\+)\n[^]*?```\n?)");
+  std::string code;
+  for (std::smatch m; std::regex_search(text, m, form);) {
+    code += (code.empty() ? "" : "\n") + m.str();
+    text =
+        m.prefix().str() + "(Code stands here in the lesson: the last hint shows it.)\n" + m.suffix().str();
+  }
+  return code;
+}
+
 }  // namespace
 
 StepLesson lesson_in(const std::string& page, const Step& step) {
   StepLesson lesson;
+  std::string code;
   for (Section& s : sections_for(page, step)) {
     take_hints(s.body, step.op->op.name, lesson.hints);
+    code += take_code(s.body);
     const size_t colon = s.heading.find(": ");
     if (lesson.title.empty() && colon != std::string::npos) lesson.title = s.heading.substr(colon + 2);
     lesson.text += "## " + s.heading + "\n" + s.body;
   }
+  if (!code.empty()) lesson.hints.push_back("The heart of it as code, as the lesson has it:\n\n" + code);
   return lesson;
 }
 

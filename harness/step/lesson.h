@@ -11,7 +11,7 @@ namespace klab {
 struct StepLesson {
   std::string title;               // "turned in registers"
   std::string text;                // Markdown, without the hints
-  std::vector<std::string> hints;  // in order, Markdown
+  std::vector<std::string> hints;  // in order, Markdown; the code that stands in the text is the last one
 };
 
 /// From a page's text. A section belongs to a step when its heading begins with the rung's name, or with the id; where

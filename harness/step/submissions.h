@@ -20,7 +20,7 @@ struct Submission {
   std::string name;
   std::map<std::string, std::string> files;  // by their place in a work folder, "01_vector_add/02.cpp"
   std::string machine;                       // fingerprint of the learner's; may be empty
-  bool intact = false;                       // there was a digest, and it matches
+  bool changed = false;                      // an export whose digest is missing or does not match
   std::string problem;                       // why nothing of it can be graded; may be empty
 };
 

@@ -16,28 +16,18 @@
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/contents.h"
 #include "harness/timing/core_to_core.h"
+#include "harness/timing/full_check.h"
 #include "harness/timing/gpu_timing.h"
+#include "harness/timing/ladder_ceiling.h"
 #include "harness/timing/statistics.h"
+#include "harness/timing/thread_scope.h"
 
 namespace klab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// OpenMP's number of threads for a while.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() { omp_set_num_threads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int before_;
-};
 
 /// Work in arbitrary units: what time is assumed to be proportional to.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
@@ -52,7 +42,7 @@ struct Runner {
   std::vector<std::function<void()>> calls;  // one a copy of the operands
   size_t last = 0;                           // copy that was used last
   double once = 0;                           // seconds
-  uint64_t hash = 0;                         // of the outputs of one call
+  uint64_t hash[2] = {0, 0};                 // of the outputs of one call, for either content
   Sample sample;
 };
 
@@ -62,7 +52,8 @@ class LadderTimer {
       : op_(op),
         shape_(shape),
         options_(options),
-        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches) {}
+        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches),
+        contents_(op, shape.shape, inputs_, options.seed) {}
 
   Ladder run(std::span<const Variant* const> variants) {
     ladder_ = {op_.op.name, shape_, op_.op.cost(shape_.shape), {}};
@@ -71,15 +62,17 @@ class LadderTimer {
     ladder_.series.reserve(variants.size());
     for (const Variant* v : variants)
       if (!stopped()) enter(*v);
+    if (options_.full_check && !stopped()) check_in_full();
     if (options_.check && !stopped())
       check_all(shrunk(op_, shape_.shape, options_.check_work), options_.seed, "");
     for (auto& r : runners_)
       if (!stopped()) calibrate(*r);
     drop_finished();
     if (stopped()) return std::move(ladder_);
+    if (options_.check) learn_contents();
     if (!runners_.empty()) prepare_ceiling();
     if (!runners_.empty()) rounds();
-    if (!on_gpu_.empty() && ladder_.complete) time_gpu_variants();
+    if (!on_gpu_.empty() && ladder_.complete) check_and_time_on_gpu(op_, shape_, on_gpu_, options_, ladder_);
     if (options_.check) check_after();
     return std::move(ladder_);
   }
@@ -106,6 +99,26 @@ class LadderTimer {
                   [](const auto& r) { return !r->series->skipped.empty() || !r->series->wrong.empty(); });
   }
 
+  /// What one call would take, told from a small shape, where that is more than the cap; empty otherwise.
+  std::string too_slow(const Variant& v) const {
+    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
+    constexpr double kSlow = 2e8;  // work a second that any rung reaches
+    if (work / kSlow <= cap) return "";
+    const auto small = shrunk(op_, shape_.shape, work / 64);
+    if (small == shape_.shape || !v.supported(small, this_host()).empty()) return "";
+    BenchInputs few(op_, small, Cache::hot, options_.seed);
+    const auto call = v.bind(small, few.pointers(0));
+    call();
+    // One call may be held up by other work, most of all one with threads: only slow again and again is slow.
+    const double larger = work / work_of(op_.op.cost(small));
+    double estimate = seconds_of(call) * larger;
+    for (int again = 0; again < 4 && estimate > cap; ++again)
+      estimate = std::min(estimate, seconds_of(call) * larger);
+    if (estimate <= cap) return "";
+    return fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s", estimate,
+                       shape_text(op_.op, small), cap);
+  }
+
   /// Asks whether the variant can run here, and in a reasonable time: what a small shape takes foretells the
   /// rest, so that nobody waits a minute to learn that a rung is too slow.
   void enter(const Variant& v) {
@@ -117,31 +130,47 @@ class LadderTimer {
       series.skipped =
           "no GPU here; how long the host takes to execute CUDA says nothing (klab trace counts)";
     if (!series.skipped.empty()) return;
-    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
-    constexpr double kSlow = 2e8;  // work a second that any rung reaches
-    if (work / kSlow > cap) {
-      const auto small = shrunk(op_, shape_.shape, work / 64);
-      if (small != shape_.shape && v.supported(small, this_host()).empty()) {
-        BenchInputs few(op_, small, Cache::hot, options_.seed);
-        const auto call = v.bind(small, few.pointers(0));
-        call();
-        // One call may be held up by other work, most of all one with threads: only slow again and again is slow.
-        const double larger = work / work_of(op_.op.cost(small));
-        double estimate = seconds_of(call) * larger;
-        for (int again = 0; again < 4 && estimate > cap; ++again)
-          estimate = std::min(estimate, seconds_of(call) * larger);
-        if (estimate > cap) {
-          series.skipped =
-              fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s",
-                          estimate, shape_text(op_.op, small), cap);
-          return;
-        }
-      }
-    }
+    series.skipped = too_slow(v);
+    if (!series.skipped.empty()) return;
     auto r = std::make_unique<Runner>();
     r->variant = &v;
     r->series = &series;
     runners_.push_back(std::move(r));
+  }
+
+  /// All that `klab check` tries decides; what follows looks at this size.
+  void check_in_full() {
+    std::vector<const Variant*> list;
+    for (const auto& r : runners_) list.push_back(r->variant);
+    if (options_.progress) options_.progress("a check of " + op_.op.name, 0, 0);
+    const auto wrong = full_check(op_, list, options_.seed, options_.stop);
+    for (size_t i = 0; i < runners_.size(); ++i)
+      if (!wrong[i].empty()) condemn(*runners_[i], wrong[i]);
+    drop_finished();
+  }
+
+  /// What the first variant that tells the two contents apart makes of them; all others must follow it.
+  void learn_contents() {
+    for (const auto& r : runners_)
+      if (contents_.learn(r->calls[0])) break;
+    if (!contents_.known()) return;
+    for (auto& r : runners_)
+      for (const int content : {1, 0}) {
+        contents_.put(content);
+        inputs_.reset(0);
+        r->calls[0]();
+        r->hash[content] = inputs_.hash_of_outputs(0);
+        if (!contents_.answered(0)) condemn_for_keeping(*r, "");
+      }
+    drop_finished();
+  }
+
+  static void condemn_for_keeping(Runner& r, const std::string& when) {
+    condemn(
+        r,
+        when +
+            "one element of its inputs has changed since it was called before, and its outputs have not: it "
+            "keeps results from call to call");
   }
 
   /// The reference is computed once for all variants.
@@ -186,7 +215,7 @@ class LadderTimer {
     try {
       inputs_.reset(0);
       r.once = seconds_of(r.calls[0]);
-      r.hash = inputs_.hash_of_outputs(0);
+      r.hash[0] = inputs_.hash_of_outputs(0);
       for (int again = 0; again < 2 && r.once > options_.call_cap_seconds && r.once < 1; ++again) {
         inputs_.reset(0);
         r.once = std::min(r.once, seconds_of(r.calls[0]));
@@ -217,89 +246,15 @@ class LadderTimer {
       r.sample.before = [this, &r] { next_call(r); };
   }
 
-  /// They do not share rounds with what runs on the processor, and are checked there where they are timed.
-  void time_gpu_variants() {
-    std::vector<const Variant*> good;
-    const auto entry = [this](const std::string& id) -> Series& {
-      return *std::ranges::find(ladder_.series, id, &Series::variant);
-    };
-    const auto results = check(op_, on_gpu_,
-                               {.seed = options_.seed,
-                                .max_failures = 1,
-                                .shape = shape_.shape,
-                                .quick = true,
-                                .backend = "cuda",
-                                .done = {}});
-    for (size_t i = 0; i < on_gpu_.size(); ++i) {
-      if (!results.variants[i].failures.empty())
-        entry(on_gpu_[i]->id).wrong = failure_text(results.variants[i].failures.front());
-      else
-        good.push_back(on_gpu_[i]);
-    }
-    for (Series& s : time_on_gpu(op_, shape_, good, options_)) entry(s.variant) = std::move(s);
-  }
-
   /// All take turns with the copies: one that the variant before has just used would not be cold.
   void next_call(Runner& r, int64_t times = 1) {
     for (; times > 0; --times) r.calls[r.last = turn_++ % r.calls.size()]();
   }
 
-  /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where
-  /// they are not fit for it.
-  std::vector<MoveOperands> arrays_to_move(CeilingKind kind) {
-    if (shape_.cache != Cache::cold || inputs_.accumulates()) return {};
-    if (kind != CeilingKind::copy && kind != CeilingKind::copy_2_to_1) return {};
-    const auto specs = op_.op.tensors(shape_.shape);
-    const auto floats = [&](size_t k) { return volume(specs[k].dims) * size_of(specs[k].element) / 4; };
-    std::vector<size_t> read, written;
-    for (size_t k = 0; k < specs.size(); ++k) (specs[k].role == Role::input ? read : written).push_back(k);
-    const auto larger = [&](size_t x, size_t y) { return floats(x) > floats(y); };
-    std::ranges::sort(read, larger);
-    std::ranges::sort(written, larger);
-    const size_t wanted = kind == CeilingKind::copy ? 1 : 2;
-    if (read.size() < wanted || written.empty()) return {};
-    const int64_t n = std::min(floats(read[wanted - 1]), floats(written[0]));
-    if (int64_t(wanted + 1) * 4 * n * inputs_.copies() < 2 * last_level_bytes(this_machine())) return {};
-    std::vector<MoveOperands> list;
-    for (int64_t copy = 0; copy < inputs_.copies(); ++copy) {
-      const auto p = inputs_.pointers(copy);
-      list.push_back({static_cast<const float*>(p[read[0]]),
-                      wanted == 2 ? static_cast<const float*>(p[read[1]]) : nullptr,
-                      static_cast<float*>(p[written[0]]), n});
-      for (const void* start : {p[read[0]], p[read[wanted - 1]], p[written[0]]})
-        if (reinterpret_cast<uintptr_t>(start) % 64 != 0) return {};
-    }
-    return list;
-  }
-
-  /// Samples every resource that the op needs, and keeps the one that takes longest for the rounds.
+  /// Measured in the rounds, as one more that takes its turn.
   void prepare_ceiling() {
-    for (const Roof& roof : roofs_of(op_, shape_, ladder_.threads)) {
-      auto arrays = arrays_to_move(roof.ceiling.kind);
-      auto sampler = arrays.empty()
-                         ? std::make_unique<CeilingSampler>(roof.ceiling)
-                         : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
-      std::vector<double> rates;
-      for (int i = 0; i < 3; ++i) rates.push_back(sampler->sample(0.003));
-      const Resource need{name_of(roof.ceiling), roof.work / median(rates)};
-      // A transcendental's polynomial is among the multiply-adds, too: where both come to nearly the same, the name
-      // must not be another one in every run.
-      constexpr double kNearly = 1.25;
-      const bool both = roof.ceiling.kind == CeilingKind::transcendental && !ladder_.resources.empty() &&
-                        ladder_.ceiling == name_of(CeilingKind::fma_f32);
-      const bool binds = ladder_.resources.empty() ||
-                         need.seconds * (both ? kNearly : 1) > ladder_.resources.front().seconds;
-      ladder_.resources.push_back(need);
-      if (!binds) continue;
-      std::swap(ladder_.resources.front(), ladder_.resources.back());
-      sampler_ = std::move(sampler);
-      ladder_.ceiling = need.ceiling;
-      ladder_.ceiling_method = sampler_->method();
-      ladder_.ceiling_work = roof.work;
-    }
+    sampler_ = binding_ceiling(op_, shape_, inputs_, turn_, ladder_);
     if (!sampler_) return;
-    std::sort(ladder_.resources.begin() + 1, ladder_.resources.end(),
-              [](const Resource& a, const Resource& b) { return a.seconds > b.seconds; });
     ceiling_.call = [this] {
       ladder_.ceiling_per_second.push_back(sampler_->sample(options_.sample_seconds));
     };
@@ -313,11 +268,15 @@ class LadderTimer {
     return std::clamp(int(options_.ladder_seconds / round), least, std::max(least, options_.rounds));
   }
 
-  /// Run after the last sample of a variant, when its outputs still lie there: what the timed calls wrote
-  /// must be what the first call wrote. Accumulated outputs have grown and are left to check_after().
-  void compare_timed(Runner& r) {
-    if (!options_.check || inputs_.accumulates() || !r.variant->numerics.deterministic) return;
-    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash)
+  /// Run after a sample of a variant, when its outputs still lie there: they must answer the content that this round
+  /// has, and after the last one be what the first call wrote, bit for bit. Accumulated outputs have grown and are left
+  /// to check_after().
+  void compare_timed(Runner& r, bool all) {
+    if (!options_.check || inputs_.accumulates()) return;
+    if (!contents_.answered(int64_t(r.last)))
+      return condemn_for_keeping(r, "after timing: at a timed call, ");
+    if (!all || !r.variant->numerics.deterministic) return;
+    if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash[contents_.now()])
       condemn(r, "after timing: the timed calls wrote other outputs than the first call");
   }
 
@@ -327,10 +286,11 @@ class LadderTimer {
     const OthersWork others;
     for (int round = 0; round < count; ++round) {
       if (options_.progress) options_.progress(op_.op.name + ", " + shape_.name, round, count);
+      if (options_.check) contents_.put(int(random() % 2));
       std::shuffle(runners_.begin(), runners_.end(), random);
       std::vector<Sample*> order;
       for (auto& r : runners_) {
-        if (round + 1 == count) r->sample.after = [this, &r = *r] { compare_timed(r); };
+        r->sample.after = [this, &one = *r, last = round + 1 == count] { compare_timed(one, last); };
         order.push_back(&r->sample);
       }
       if (sampler_) order.insert(order.begin() + std::ptrdiff_t(random() % (order.size() + 1)), &ceiling_);
@@ -351,6 +311,36 @@ class LadderTimer {
     ladder_.others = others.threads();
   }
 
+  /// Single calls, each into poisoned outputs: on the two contents in an order of chance, and, timed beside one of them,
+  /// on contents that were never there before. Who recognizes what it has seen, by all of it, takes longer for these.
+  void try_contents(Runner& r) {
+    constexpr double kPatience = 0.25;  // seconds a variant
+    constexpr double kSlower = 1.5;     // every one of some, beyond all of as many others
+    constexpr double kTold = 3e-7;      // seconds that the clock tells apart
+    std::mt19937_64 random(options_.seed + 7);
+    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9) / 4), 2, 8);
+    double slowest = 0, quickest = 1e300;
+    for (int k = 0; k < calls; ++k) {
+      contents_.put(int(random() % 2));
+      inputs_.reset(0);
+      slowest = std::max(slowest, seconds_of(r.calls[0]));
+      const bool same =
+          !r.variant->numerics.deterministic || inputs_.hash_of_outputs(0) == r.hash[contents_.now()];
+      if (!contents_.answered(0) || !same) return condemn_for_keeping(r, "after timing: ");
+      contents_.put_new();
+      inputs_.reset(0);
+      quickest = std::min(quickest, seconds_of(r.calls[0]));
+    }
+    contents_.put(0);
+    const double ratio = quickest / std::max(slowest, 1e-12);
+    if (ratio > (calls >= 5 ? kSlower : 2 * kSlower) && quickest - slowest > kTold)
+      condemn(r,
+              fmt::format(
+                  "after timing: {:.3g} times slower, each time, on inputs that it has not seen before than "
+                  "on those that it has: it keeps results from call to call",
+                  ratio));
+  }
+
   /// A variant may have learned to cheat: what it writes now, into poisoned outputs, must be what it wrote at first,
   /// and it must still pass the check on inputs it has not seen.
   void check_after() {
@@ -358,9 +348,12 @@ class LadderTimer {
       const auto copy = int64_t(turn_ % r->calls.size());
       inputs_.reset(copy);
       next_call(*r);
-      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash)
+      if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash[contents_.now()])
         condemn(*r, "after timing: other outputs than at first from the same inputs");
     }
+    drop_finished();
+    if (contents_.known())
+      for (auto& r : runners_) try_contents(*r);
     drop_finished();
     if (!ladder_.complete) return;   // somebody waits for the prompt
     constexpr double kPatience = 2;  // seconds; beyond, a smaller shape serves
@@ -373,6 +366,7 @@ class LadderTimer {
   const BenchShape& shape_;
   const BenchOptions& options_;
   BenchInputs inputs_;
+  Contents contents_;
   size_t turn_ = 0;  // calls so far: which copy is next
   Ladder ladder_;
   std::vector<std::unique_ptr<Runner>> runners_;

@@ -26,6 +26,9 @@ struct BenchOptions {
   int threads = 0;                // 0: all
   uint64_t seed = 1;
   bool check = true;  // values before and after timing; a variant that fails is not timed
+  bool full_check =
+      false;  // before timing, too, all that `klab check` tries: see full_check(). Programs that time
+              // what they have just checked, and tests, do without
   double check_work =
       1e300;  // FLOP and bytes: a larger shape is checked at a smaller one, halved until it is below
   int cold_caches = 4;  // how many last-level caches the other copies of cold operands fill together

@@ -41,5 +41,21 @@ __host__ __device__ inline int64_t mlp_whole_begin(const MlpLayers& s, int64_t l
   return begin;
 }
 
+/// Distance of rows of weights or samples in shared memory: an odd multiple of 16 bytes, so that 8 rows begin in different
+/// banks.
+__host__ __device__ inline int mlp_stride(int64_t channels) { return mlp_whole(channels) + 8; }
+
+/// A block brings layer l to shared memory: [to][from], rounded to bfloat16, zeros up to whole fragments. The barriers before
+/// and after are the caller's.
+__device__ __forceinline__ void mlp_bring_weights(__nv_bfloat16* shared, const MlpLayers& s, int64_t l,
+                                                  const float* __restrict__ weights) {
+  const int from = int(s.from(l)), to = int(s.to(l)), columns = mlp_whole(from);
+  const float* w = weights + s.weight_begin(l);
+  for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += int(blockDim.x)) {
+    const int r = e / columns, c = e % columns;
+    shared[r * mlp_stride(from) + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
+  }
+}
+
 }  // namespace
 }  // namespace klab

@@ -22,9 +22,11 @@ namespace klab {
 inline void openblas_use_harness_threads() {
   static const bool shortened = [] {
     if (openblas_read_env == nullptr || blas_thread_shutdown_ == nullptr) return false;
-    setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);  // log2 of ticks; what the user has set stays
+    const bool set = getenv("OPENBLAS_THREAD_TIMEOUT") != nullptr;  // what the user has set stays
+    setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);                     // log2 of ticks
     openblas_read_env();
     blas_thread_shutdown_();
+    if (!set) unsetenv("OPENBLAS_THREAD_TIMEOUT");  // the environment is everybody's
     return true;
   }();
   (void)shortened;

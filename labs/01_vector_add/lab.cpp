@@ -17,8 +17,11 @@ KLAB_LAB({
                        {.name = "beyond the caches", .shape = {1 << 25}, .cache = Cache::cold, .tour = true}},
              .check = {{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 1000, 4099, 100003}},
              .counted = {4099},
+             .counted_tour = {1 << 19},  // more blocks than a GPU holds at once
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          },
          {
              .op = make_op<HostVectorAdd>(),
@@ -29,6 +32,8 @@ KLAB_LAB({
              .counted = {5003},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"a", "b"},
+             .infinity_in = {"a", "b"},
          }},
 });
 

@@ -25,6 +25,8 @@ KLAB_LAB({
         .counted = {1501, 5},
         .traffic = Traffic::copy,
         .huge = 1e34,
+        .nan_in = {"x"},
+        .infinity_in = {"x"},
         .busiest =
             [](ShapeView s) {
               return double(s[0]) * WindowSum::terms({s[0], s[1]});

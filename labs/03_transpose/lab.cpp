@@ -27,6 +27,8 @@ KLAB_LAB({
              .counted = {99, 134},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"in"},
+             .infinity_in = {"in"},
          },
          {
              .op = make_op<Compact>(),
@@ -39,7 +41,8 @@ KLAB_LAB({
                   {.name = "transposed",
                    .shape = {16, 512, 512, 262144, 1, 512, 0},
                    .cache = Cache::cold,
-                   .tour = true},
+                   .tour =
+                       true},
                   {.name = "channels last to first",
                    .shape = {64, 512, 512, 1, 32768, 64, 0},
                    .cache = Cache::cold},
@@ -54,6 +57,8 @@ KLAB_LAB({
                        {0, 1, 5}},
              .traffic = Traffic::copy,
              .huge = 1e37,
+             .nan_in = {"base"},
+             .infinity_in = {"base"},
          }},
 });
 

@@ -22,6 +22,8 @@ KLAB_LAB({
                 .check = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 509}},
                 .counted = {131, 70, 37},
                 .traffic = Traffic::copy,
+                .nan_in = {"a", "b"},
+                .infinity_in = {"a", "b"},
             },
             {
                 .op = make_op<MatmulBwd>(),
@@ -32,6 +34,8 @@ KLAB_LAB({
                 .check = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 509}},
                 .counted = {131, 70, 37},
                 .traffic = Traffic::copy,
+                .nan_in = {"a", "b", "d_c"},
+                .infinity_in = {"a", "b", "d_c"},
             }},
 });
 

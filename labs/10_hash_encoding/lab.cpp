@@ -1,4 +1,6 @@
 // Lab 10: sizes at which the hash encoding is checked and timed.
+#include <cmath>
+
 #include "harness/core/lab.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
@@ -29,6 +31,12 @@ const std::vector<BenchShape> kBench = {
     {.name = "8x4, T 19, 2^18 random", .shape = {1 << 18, 3, 8, 4, 19, 16, 2048, 0}},
 };
 
+// More points than 2^20 and 2^16; a table of more entries than 2^16; the finest grid there is, whose points no int counts.
+const std::vector<std::vector<int64_t>> kBeyond = {{(1 << 20) + 1, 2, 1, 1, 4, 2, 16, 0},
+                                                   {(1 << 16) + 1, 3, 1, 2, 10, 16, 16, 1},
+                                                   {1000, 3, 1, 2, 19, 100, 100, 0},
+                                                   {500, 3, 2, 1, 7, 1, 1 << 20, 0}};
+
 KLAB_LAB({
     .title = "Hash encoding: random access, and hiding it",
     .question = "How fast can a program read, and add to, memory at random?",
@@ -39,6 +47,7 @@ KLAB_LAB({
                 .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
                 .huge = 6e4,  // representable in half precision
+                .beyond = kBeyond,
             },
             {
                 .op = make_op<HashgridBwd>(),
@@ -46,6 +55,14 @@ KLAB_LAB({
                 .check = kCheck,
                 .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
+                .beyond = kBeyond,
+                // The rung that sorts visits all entries of each level several times, whichever are touched.
+                .busiest =
+                    [](ShapeView s) {
+                      const auto g = shape_of<HashgridBwd>(s);
+                      return 30.0 * double(g.levels) * std::ldexp(1.0, int(g.log2_table)) +
+                             8.0 * double(g.n) * double(g.levels);
+                    },
             }},
 });
 

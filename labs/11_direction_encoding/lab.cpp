@@ -35,7 +35,8 @@ KLAB_LAB({
              .check = kSizes,
              .counted = {1001, 4},
              .traffic = Traffic::copy,
-             .huge = 1e11},
+             .huge = 1e11,
+             .nan_in = {"directions"}},
             {.op = make_op<ShBwd>(),
              .bench = kBench,
              .check = kSizes,
@@ -51,7 +52,8 @@ KLAB_LAB({
              .bench = kFrequencyBench,
              .check = kFrequencySizes,
              .counted = {333, 3, 4},
-             .traffic = Traffic::read}},
+             .traffic = Traffic::read,
+             .nan_in = {"d_features"}}},
 });
 
 }  // namespace

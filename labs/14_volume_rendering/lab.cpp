@@ -23,6 +23,9 @@ const std::vector<BenchShape> kRayBench = {
     {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
 
+// Fewer rays of the tour's length: halving only the samples would leave rays too short for a warp.
+const std::vector<int64_t> kCountedRays = {512, 1 << 14};
+
 // A ray's loss with it: Huber, as the trainer has it.
 const std::vector<std::vector<int64_t>> kLossSizes = {kRaySizes[0], kRaySizes[1], {0, 1, 2}};
 const std::vector<BenchShape> kLossBench = {
@@ -48,6 +51,15 @@ const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 
 const std::vector<BenchShape> kEntropyBench = {
     {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
 
+// Many rays, long ones, and so many of a few hundred samples that what is wrong with all of them shows.
+const std::vector<std::vector<int64_t>> kRayBeyond = {
+    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 1 << 17}, {64, 20000}, {3, (1 << 20) + 1}};
+const std::vector<std::vector<int64_t>> kLossBeyond = {
+    {(1 << 20) + 1, 5000, 0}, {(1 << 16) + 1, 1 << 17, 1}, {64, 20000, 2}, {3, (1 << 20) + 1, 0}};
+// The reference takes all pairs of a ray: no ray is long.
+const std::vector<std::vector<int64_t>> kPairsBeyond = {
+    {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 5000}, {2, 3000}};
+
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
     .question = "How fast can light be summed along a ray when each sample's share depends on all before it?",
@@ -55,42 +67,54 @@ KLAB_LAB({
              .bench = kRayBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::read},
+             .counted_tour = kCountedRays,
+             .traffic = Traffic::read,
+             .beyond = kRayBeyond},
             {.op = make_op<CompositeBwd>(),
              .bench = kRayBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::copy},
+             .counted_tour = kCountedRays,
+             .traffic = Traffic::copy,
+             .beyond = kRayBeyond},
             {.op = make_op<PixelLossFwd>(),
              .bench = kPixelBench,
              .check = kPixelSizes,
              .counted = {1001, 1},
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .nan_in = {"prediction", "target"}},
             {.op = make_op<PixelLossBwd>(),
              .bench = kPixelBench,
              .check = kPixelSizes,
              .counted = {1001, 1},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .nan_in = {"d_loss"}},
             {.op = make_op<CompositeLossFwd>(),
              .bench = kLossBench,
              .check = kLossSizes,
              .counted = {67, 1501, 1},
-             .traffic = Traffic::read},
+             .counted_tour = {512, 1 << 14, 1},
+             .traffic = Traffic::read,
+             .beyond = kLossBeyond},
             {.op = make_op<CompositeLossBwd>(),
              .bench = kLossBench,
              .check = kLossSizes,
              .counted = {67, 1501, 1},
-             .traffic = Traffic::copy},
+             .counted_tour = {512, 1 << 14, 1},
+             .traffic = Traffic::copy,
+             .beyond = kLossBeyond},
             {.op = make_op<DistortionFwd>(),
              .bench = kPairsBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::read},
+             .traffic = Traffic::read,
+             .beyond = kPairsBeyond},
             {.op = make_op<DistortionBwd>(),
              .bench = kPairsBench,
              .check = kRaySizes,
              .counted = {67, 1501},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .beyond = kPairsBeyond},
             {.op = make_op<OpacityEntropyFwd>(),
              .bench = kEntropyBench,
              .check = {{0, 1, 2, 17, 1000}},
@@ -100,7 +124,9 @@ KLAB_LAB({
              .bench = kEntropyBench,
              .check = {{0, 1, 2, 17, 1000}},
              .counted = {1001},
-             .traffic = Traffic::copy}},
+             .traffic = Traffic::copy,
+             .nan_in = {"d_loss"},
+             .infinity_in = {"d_loss"}}},
     .claims = {{.text = "fast exponentials, sums in log space",
                 .by = "found in the wild, of GPU versions: fast math",
                 .low = 1.2,

@@ -6,8 +6,48 @@
 #include "reference/generator.h"
 
 namespace klab {
+namespace {
+
+using Args = Adam::Args<float>;
+using Uniform = std::uniform_real_distribution<double>;
+
+/// 10^(from .. to), evenly in the exponent.
+float power_of_ten(double from, double to, Generator& random) {
+  return float(std::pow(10.0, Uniform(from, to)(random)));
+}
+
+void draw_hyperparameters(float* hyper, Generator& random) {
+  constexpr float first[] = {0.5F, 0.9F, 0.95F, 0.99F, 0.9999F},
+                  second[] = {0.5F, 0.95F, 0.99F, 0.999F, 0.9999F};
+  hyper[Adam::rate] = power_of_ten(-5, 0, random);
+  hyper[Adam::beta1] = first[random() % 5];
+  hyper[Adam::beta2] = second[random() % 5];
+  hyper[Adam::epsilon] = random() % 2 ? power_of_ten(-3, 0, random) : power_of_ten(-15, -3, random);
+  hyper[Adam::l2] = random() % 4 == 0 ? 0.0F : power_of_ten(-7, -1, random);
+}
+
+// Step counts to a million; groups of zeros whatever zero_percent says, zeros of either sign; groups with one gradient
+// that is not zero, at any place in them.
+void draw_widely(const Args& x, Generator& random) {
+  draw_hyperparameters(const_cast<float*>(x.hyper), random);
+  auto* gradient = const_cast<float*>(x.gradient);
+  Uniform unit(0, 1);
+  const double zeros = unit(random), lonely = 0.2;
+  for (int64_t j = 0; j < Adam::groups(x.shape); ++j) {
+    x.steps[j] = random() % 4 == 0 ? int32_t(random() % 3) : int32_t(power_of_ten(0, 6, random));
+    const double what = unit(random);
+    if (what >= zeros + lonely) continue;
+    const int64_t begin = j * x.shape.group, end = std::min(x.shape.n, begin + x.shape.group);
+    const int64_t kept = begin + int64_t(random() % uint64_t(end - begin));
+    for (int64_t i = begin; i < end; ++i)
+      if (what < zeros || i != kept) gradient[i] = random() % 2 ? 0.0F : -0.0F;
+  }
+}
+
+}  // namespace
 
 void Adam::arrange(const Args<float>& x, Generator& random) {
+  if (random.widely) return draw_widely(x, random);
   auto* hyper = const_cast<float*>(x.hyper);
   hyper[rate] = 1e-2F;
   hyper[beta1] = 0.9F;
@@ -32,7 +72,7 @@ void Adam::arrange(const Args<float>& x, Generator& random) {
 //          3.5u·V/v of sqrt(v), and of the denominator as much of it as the root is; an underflow a gives at
 //          most sqrt(a) under the root, whatever v is.
 //          m and rate·m may be denormal: 4 and 1 of the smallest, over corrections and epsilon, are `lost`.
-//   param  its own rounding: u of what it was and of D.
+//   param  its own rounding: u of what it was, an eighth of 16u at most, and of D.
 void Adam::reference(const Args<double>& x, const Args<double>& magnitude) {
   const double* h = x.hyper;
   for (int64_t j = 0; j < groups(x.shape); ++j) {
@@ -54,7 +94,8 @@ void Adam::reference(const Args<double>& x, const Args<double>& magnitude) {
       const double lost = (4 * h[rate] + 1) * 0x1p-149 / correct1 / denominator / (terms(x.shape) * 0x1p-24);
       magnitude.m[i] = M;
       magnitude.v[i] = V;
-      magnitude.param[i] = std::abs(x.param[i]) + D * (1 + through_root + std::min(underflow, 1.0)) + lost;
+      magnitude.param[i] =
+          std::abs(x.param[i]) / 8 + D * (1 + through_root + std::min(underflow, 1.0)) + lost;
       x.param[i] -= h[rate] * (x.m[i] / correct1) / denominator;
     }
   }

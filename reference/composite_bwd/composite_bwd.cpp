@@ -13,6 +13,8 @@ void CompositeBwd::arrange(const Args<float>& x, Generator& random) {
   forward.shape = x.shape;
   forward.ray_begin = x.ray_begin;
   forward.density_raw = x.density_raw;
+  forward.rgb = x.rgb;
+  forward.background = x.background;
   forward.delta = x.delta;
   forward.t = x.t;
   CompositeFwd::arrange(forward, random);
@@ -25,17 +27,18 @@ void CompositeBwd::arrange(const Args<float>& x, Generator& random) {
 // where the n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the difference's
 // rounding add 7u of the terms, which RayBound's entries exceed: 24u.
 // Left-out samples, T < stop: their own gradient is at most exp'·delta·T·(P + max P), and in all others the suffix
-// lacks up to T·max P and may have T·Q of background in its place, of either sign. Where products are denormal, each of five a sample loses up to 2^-149 before the slope.
+// lacks up to T·max P and may have T·Q of background in its place, of either sign. Where products are denormal, each of
+// five a sample loses up to 2^-149 before the slope.
 void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
-  const auto [rays, samples] = x.shape;
+  const int64_t rays = x.shape.rays, samples = x.shape.samples;
   const double unit = terms(x.shape) * 0x1p-24;
   for (int64_t r = 0; r < rays; ++r) {
     const int64_t first = x.ray_begin[r], n = x.ray_begin[r + 1] - first;
     const TracedRay ray = trace(x.density_raw + first, x.delta + first, n);
     const RayBound b = bound(ray, CompositeFwd::stop);
-    const auto payload = [&, s = samples](int64_t i, auto&& f) {
+    const auto payload = [&](int64_t i, auto&& f) {
       double p = f(x.d_depth[r] * x.t[first + i]);
-      for (int64_t c = 0; c < 3; ++c) p += f(x.d_color[c * rays + r] * x.rgb[c * s + first + i]);
+      for (int64_t c = 0; c < 3; ++c) p += f(x.d_color[c * rays + r] * x.rgb[c * samples + first + i]);
       return p;
     };
     const auto same = [](double v) { return v; };

@@ -7,8 +7,46 @@
 #include "reference/generator.h"
 
 namespace klab {
+namespace {
+
+using Uniform = std::uniform_real_distribution<double>;
+
+/// Exact zeros and ones among colors.
+void strew_borders(const float* colors, int64_t count, Generator& random) {
+  if (colors == nullptr) return;
+  for (int64_t i = 0; i < count; ++i)
+    if (random() % 8 == 0) const_cast<float*>(colors)[i] = random() % 2 ? 1.0F : 0.0F;
+}
+
+// Which ray owns a sample is anybody's choice: one has all, or each has a few, or they have them in runs. Densities to
+// either side of where exp' is clamped; steps over seven powers of ten, some of length zero; distances that are large.
+void draw_widely(const CompositeFwd::Args<float>& x, Generator& random) {
+  const auto [rays, samples] = x.shape;
+  auto* begin = const_cast<int32_t*>(x.ray_begin);
+  const int64_t owner = rays > 0 ? int64_t(random() % uint64_t(rays)) : 0;
+  const bool one_has_all = random() % 2;
+  for (int64_t r = 0; r <= rays; ++r)
+    begin[r] = int32_t(one_has_all ? (r > owner ? samples : 0) : rays > 0 ? samples * r / rays : 0);
+  auto *raw = const_cast<float*>(x.density_raw), *delta = const_cast<float*>(x.delta),
+       *t = const_cast<float*>(x.t);
+  double at = random() % 2 ? 0 : 1000;
+  for (int64_t i = 0; i < samples; ++i) {
+    raw[i] = float(Uniform(-40, 40)(random));
+    if (random() % 4 == 0) raw[i] = random() % 2 ? 15.0F : -15.0F;
+    // Most samples are thin: behind a wall nothing is seen.
+    const double depth = std::pow(10.0, Uniform(-6, random() % 64 == 0 ? 2 : -1)(random));
+    delta[i] = random() % 16 == 0 ? 0.0F : float(std::min(depth / std::exp(double(raw[i])), 100.0));
+    t[i] = float(at + 0.5 * delta[i]);
+    at += delta[i];
+  }
+  strew_borders(x.rgb, 3 * samples, random);
+  strew_borders(x.background, 3 * rays, random);
+}
+
+}  // namespace
 
 void CompositeFwd::arrange(const Args<float>& x, Generator& random) {
+  if (random.widely) return draw_widely(x, random);
   const auto [rays, samples] = x.shape;
   std::uniform_real_distribution<double> unit(0, 1);
   std::vector<double> share(size_t(rays) + 1);  // running sum of random lengths, exponentially distributed

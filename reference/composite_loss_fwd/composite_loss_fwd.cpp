@@ -13,6 +13,8 @@ void CompositeLossFwd::arrange(const Args<float>& x, Generator& random) {
   forward.shape = {x.shape.rays, x.shape.samples};
   forward.ray_begin = x.ray_begin;
   forward.density_raw = x.density_raw;
+  forward.rgb = x.rgb;
+  forward.background = x.background;
   forward.delta = x.delta;
   forward.t = t.data();
   CompositeFwd::arrange(forward, random);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "reference/generator.h"
+#include "reference/hashgrid_fwd/positions.h"
 
 namespace klab {
 namespace {
@@ -94,7 +95,7 @@ void scatter(const HashgridLevel& level, const HashgridShape& s, const Axis* axe
 }  // namespace
 
 void HashgridBwd::arrange(const Args<float>& x, Generator& random) {
-  if (x.shape.coherent == 1) hashgrid_march(x.shape, const_cast<float*>(x.positions), random);
+  hashgrid_positions(x.shape, const_cast<float*>(x.positions), random);
 }
 
 void HashgridBwd::reference(const Args<double>& x, const Args<double>& magnitude) {

@@ -27,8 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include "reference/float16.h"
 #include "reference/generator.h"
-#include "reference/hashgrid_fwd/half.h"
+#include "reference/hashgrid_fwd/positions.h"
 
 namespace klab {
 namespace {
@@ -168,17 +169,30 @@ void hashgrid_march(const HashgridShape& s, float* positions, Generator& random)
   }
 }
 
+void hashgrid_positions(const HashgridShape& s, float* positions, Generator& random) {
+  if (!random.widely) {
+    if (s.coherent == 1) hashgrid_march(s, positions, random);
+    return;
+  }
+  // In any order, whatever `coherent` says; on the borders of the cube, which belong to it; all in one place.
+  if (random() % 2) hashgrid_march(s, positions, random);
+  const bool one_place = random() % 8 == 0;
+  for (int64_t k = 0; k < s.dim * s.n; ++k) {
+    if (one_place && k % s.n > 0) positions[k] = positions[k - k % s.n];
+    if (!one_place && random() % 8 == 0) positions[k] = random() % 2 ? 1.0F : 0.0F;
+  }
+}
+
 void HashgridFwd::arrange(const Args<float>& x, Generator& random) {
-  auto* positions = const_cast<float*>(x.positions);
   auto* table = const_cast<float*>(x.table);
   auto* half = const_cast<uint16_t*>(x.table_half);
-  if (x.shape.coherent == 1) hashgrid_march(x.shape, positions, random);
+  hashgrid_positions(x.shape, const_cast<float*>(x.positions), random);
   const int64_t values = hashgrid_entries(hashgrid_levels(x.shape)) * x.shape.features;
   for (int64_t i = 0; i < values; ++i) {
     const float t = std::clamp(table[i], -65504.F, 65504.F);
-    half[i] = half_bits(t);
+    half[i] = half_from_float(t);
     if (t != 0 && (half[i] & 0x7FFFU) == 0) half[i] |= 1U;
-    table[i] = half_value(half[i]);
+    table[i] = float_from_half(half[i]);
   }
 }
 

@@ -52,8 +52,12 @@ void MlpFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   }
 }
 
-void MlpFwd::arrange(const Args<float>& x, Generator&) {
+void MlpFwd::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
+  // Samples that are all zero, and so is every unit then.
+  for (int64_t i = 0; random.widely && i < s.n; ++i)
+    for (int64_t c = 0, zero = random() % 8 == 0; zero && c < s.in; ++c)
+      const_cast<float*>(x.x)[c * s.n + i] = 0;
   float* weights = const_cast<float*>(x.weights);  // arrange() owns the inputs
   for (int64_t layer = 0; layer < s.layers(); ++layer) {
     const int half_bits = int(std::lround(0.5 * std::log2(double(s.from(layer)))));

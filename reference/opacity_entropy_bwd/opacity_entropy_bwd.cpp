@@ -2,7 +2,13 @@
 
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
+
+void OpacityEntropyBwd::arrange(const Args<float>& x, Generator& random) {
+  OpacityEntropyFwd::arrange({x.shape, x.opacity, nullptr}, random);
+}
 
 void OpacityEntropyBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {

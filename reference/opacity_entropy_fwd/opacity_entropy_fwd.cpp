@@ -2,7 +2,14 @@
 
 #include <cmath>
 
+#include "reference/generator.h"
+
 namespace klab {
+
+void OpacityEntropyFwd::arrange(const Args<float>& x, Generator& random) {
+  for (int64_t r = 0; random.widely && r < x.shape.rays; ++r)
+    if (random() % 4 == 0) const_cast<float*>(x.opacity)[r] = random() % 2 ? 1.0F : 0.0F;
+}
 
 void OpacityEntropyFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {

@@ -39,6 +39,8 @@ struct OpacityEntropyFwd {
   /// o errs by u, which moves o·ln o by u·o·(|ln o| + 1); the logarithm by 2u of itself, the product by u.
   static double terms(const Shape&) { return 4; }
 
+  /// Drawn widely: rays that are quite empty or quite opaque.
+  static void arrange(const Args<float>& x, Generator& random);
   /// magnitude = o·(|ln o| + 1).
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -55,6 +55,48 @@ void place_balls(const RayMarch::Args<float>& x, Generator& random) {
   }
 }
 
+// Cells in runs of any length, from none to all.
+void strew_bits(const RayMarch::Args<float>& x, Generator& random) {
+  const RayMarch::Shape& s = x.shape;
+  auto* bits = const_cast<uint8_t*>(x.occupancy);
+  const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;
+  const uint64_t solid = random() % 11;  // tenths
+  for (int64_t b = 0; b < bytes; ++b)
+    bits[b] = random() % 10 < solid ? uint8_t(random() | random()) : uint8_t(0);
+}
+
+// Steps of any length that a diagonal holds few or many of, fixed or growing, from far in front of the box to far inside;
+// rays that begin on borders of cells, along axes in either direction, with zeros of either sign; any grid.
+void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
+  const RayMarch::Shape& s = x.shape;
+  std::uniform_real_distribution<float> unit(0, 1);
+  const float side = float(1 << (s.cascades - 1));
+  auto *origins = const_cast<float*>(x.origins), *directions = const_cast<float*>(x.directions);
+  for (int64_t r = 0; r < s.rays; ++r) {
+    const bool axis_only = random() % 4 == 0;
+    const uint64_t along = random() % 3;
+    float norm = 0;
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      float& o = origins[axis * s.rays + r];
+      float& d = directions[axis * s.rays + r];
+      o = 0.5F + side * 1.5F * (unit(random) - 0.5F);
+      if (random() % 4 == 0) o = std::floor(o * float(s.grid)) / float(s.grid);
+      d = axis_only ? float(uint64_t(axis) == along) : unit(random) - 0.5F;
+      if (random() % 2) d = -d;
+      norm += d * d;
+    }
+    for (int64_t axis = 0; axis < 3; ++axis) directions[axis * s.rays + r] /= std::sqrt(norm);
+    if (random() % 8 == 0) const_cast<float*>(x.jitter)[r] = 0;
+  }
+  auto* steps = const_cast<float*>(x.steps);
+  constexpr float cones[] = {0, 0, 1.0F / 256, 1.0F / 64, 1.0F / 16, 0.3F};
+  steps[0] = random() % 4 == 0 ? 0.0F : unit(random) * (random() % 2 ? 0.1F : side);
+  steps[1] = side * 1.7320508F / (16 + unit(random) * 1000);
+  steps[2] = steps[1] * (random() % 4 == 0 ? 1.0F : 1 + 30 * unit(random));
+  steps[3] = cones[random() % 6];
+  strew_bits(x, random);
+}
+
 }  // namespace
 
 void RayMarch::reference(const Args<double>& x, const Args<double>&) {
@@ -97,6 +139,7 @@ void RayMarch::reference(const Args<double>& x, const Args<double>&) {
 }
 
 void RayMarch::arrange(const Args<float>& x, Generator& random) {
+  if (random.widely) return draw_widely(x, random);
   const Shape& s = x.shape;
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> unit(0, 1);

@@ -7,8 +7,33 @@
 #include "reference/softmax_xent_fwd/row.h"
 
 namespace klab {
+namespace {
+
+// Labels at either end of a row as often as between; one logit above the others by 16 to 87, where their exponentials
+// fade away, or by more, where they are none; rows that all lie far from zero.
+void draw_widely(const SoftmaxXentFwd::Args<float>& x, Generator& random) {
+  using Uniform = std::uniform_real_distribution<double>;
+  auto* labels = const_cast<int32_t*>(x.labels);
+  const int64_t c = x.shape.c;
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    float* row = const_cast<float*>(x.logits) + i * c;
+    const auto somewhere = [&] {
+      const uint64_t where = random() % 4;
+      return where == 0 ? 0 : where == 1 ? c - 1 : int64_t(random() % uint64_t(c));
+    };
+    labels[i] = int32_t(somewhere());
+    const uint64_t kind = random() % 8;
+    const double gap = kind < 3 ? Uniform(16, 88)(random) : kind == 3 ? Uniform(88, 2000)(random) : 0;
+    const double far = random() % 4 == 0 ? Uniform(-300, 300)(random) : 0;
+    for (int64_t j = 0; j < c; ++j) row[j] = float(far + std::remainder(row[j], 8.0));
+    row[somewhere()] += float(gap);
+  }
+}
+
+}  // namespace
 
 void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
+  if (random.widely) return draw_widely(x, random);
   auto* labels = const_cast<int32_t*>(x.labels);  // arrange() owns the inputs
   auto* logits = const_cast<float*>(x.logits);
   const int64_t c = x.shape.c;
@@ -18,8 +43,11 @@ void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
     // only has no right ones to hide behind. Not quite equal, or the roundings of their sum would all lean one way.
     float* row = logits + i * c;
     if (random() % 4 != 0 || !(std::abs(row[0]) < 100)) continue;
-    const float below = row[0] - float(random() % 4096) / 1024;
-    for (int64_t j = 1; j < c; ++j) row[j] = below - float(random() % 1024) * 1e-5F;
+    // The longer the row, the farther apart: so many roundings of one kind would still lean, and the smaller each may be to
+    // count together.
+    const float apart = c > 4096 ? 1e-3F : 1e-5F;
+    const float below = row[0] - float(random() % (c > 4096 ? 24576 : 4096)) / 1024;
+    for (int64_t j = 1; j < c; ++j) row[j] = below - float(random() % 1024) * apart;
     std::swap(row[0], row[random() % uint64_t(c)]);
   }
 }

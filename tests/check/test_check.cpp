@@ -29,7 +29,7 @@ TEST(Buffers, FencesSeeOneByteOnEitherSide) {
       b.as<char>()[bytes] ^= 1;
       b.as<char>()[-1] ^= 1;
       EXPECT_FALSE(b.intact(&where));
-      EXPECT_EQ(where, "1 bytes before its beginning");
+      EXPECT_EQ(where, "1 byte before its beginning");
     }
 }
 
@@ -298,9 +298,9 @@ TEST(Results, AFailureCarriesIndexValuesBoundAndInputs) {
   const Failure& f = result.failures[0];
   EXPECT_EQ(f.tensor, "c");
   EXPECT_EQ(f.index, "[0,24]");
-  EXPECT_NE(f.got.find("nan"), std::string::npos);
+  EXPECT_EQ(f.fault, Fault::not_written);
   EXPECT_EQ(f.inputs, "m=3 n=25 k=7, random inputs");
-  EXPECT_EQ(f.note, "3 of 75 elements are wrong: the last column");
+  EXPECT_EQ(f.note, "3 of 75 elements were never written: the last column");
   EXPECT_TRUE(check(*find_op("probe_matmul"), {&v, 1}, {.shape = {3, 24, 7}}).variants[0].passed());
 }
 

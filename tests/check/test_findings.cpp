@@ -4,6 +4,7 @@
 // What must be found stands in the kernel's source, in a comment on its line: "FINDING race on shared memory", "ERROR
 // cudaErrorInvalidValue" for a launch that fails, or "WRONG" where only the result tells. A finding on a line that has no
 // such comment is a false alarm.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +60,10 @@ const std::vector<Specimen>& specimens() {
     simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
     std::vector<Specimen> list;
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(KLAB_SOURCE_DIR) / "tests/mutants"))
-      if (entry.path().extension() == ".cu") list.push_back(read_specimen(entry.path()));
+      // Those with a class are test_mutants.cpp's: in a run at one shape nothing of them is seen.
+      if (entry.path().extension() == ".cu" &&
+          read_text(entry.path()).find("// Class: ") == std::string::npos)
+        list.push_back(read_specimen(entry.path()));
     std::ranges::sort(list, {}, &Specimen::id);
     return list;
   }();
@@ -74,6 +78,7 @@ std::string test_name(const std::string& id) {
 
 /// A shape with edges: several blocks, none of them full.
 std::vector<int64_t> shape_of_op(const std::string& op) {
+  if (op == "conv2d_fwd") return {1, 1, 2, 3, 4, 37, 3, 3, 1, 1, 1, 1, 1, 1, 0};
   return op == "transpose" ? std::vector<int64_t>{45, 70} : std::vector<int64_t>{1000};
 }
 
@@ -135,11 +140,13 @@ TEST_P(EverySpecimen, FailsTheCheckOrPasses) {
       check(*find_op(variant->op), {&variant, 1}, {.max_failures = 1, .quick = true, .done = {}})
           .variants.front();
   const bool right = s.findings.empty() && s.error.empty() && !s.wrong;
-  ASSERT_EQ(result.failures.empty(), right) << (right ? result.failures.front().note : "it passed");
+  ASSERT_EQ(result.failures.empty(), right)
+      << (right ? result.failures.front().note : fmt::format("it passed all {} cases", result.cases));
   if (right) return;
   if (s.wrong) {
     const Fault fault = result.failures.front().fault;
-    EXPECT_TRUE(fault == Fault::wrong_value || fault == Fault::non_finite || fault == Fault::nondeterministic)
+    EXPECT_TRUE(fault == Fault::wrong_value || fault == Fault::non_finite || fault == Fault::not_written ||
+                fault == Fault::nondeterministic)
         << name_of(fault);
     return;
   }

@@ -132,6 +132,7 @@ ErrorSums sums_of(const std::vector<double>& errors, double value) {
     s.magnitude4 += 1;
     s.error += e;
     s.magnitude += 1;
+    s.weighted += std::abs(value);
     ++s.count;
   }
   return s;
@@ -153,7 +154,7 @@ TEST(GradientLimits, RelativeL2IsTighterThanTheElementwiseBound) {
 TEST(GradientLimits, CosineIsJudged) {
   // Sums that no vectors have, so that the cosine alone is wrong.
   ErrorSums s = sums_of(std::vector<double>(100, 0.0), 1);
-  s.dot = 0.9 * s.reference2;
+  s.got2 = 1.1 * s.reference2;
   const auto failure = judge_gradient("d", s, tolerance({}, 4, false, Element::f32));
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->note, "cosine");

@@ -179,6 +179,13 @@ TEST(CheckApart, AProcessThatDiesIsAFailureOfItsVariant) {
   ASSERT_EQ(dead.failures.size(), 1U);
   EXPECT_NE(dead.failures.front().note.find("Segmentation fault"), std::string::npos)
       << dead.failures.front().note;
+  const CheckResult named = read_check(
+      "a.cpu.01_x", "", 8,
+      "noise\nklab: SIGFPE while checking a.cpu.01_x at n=17, huge inputs, pointers 1,3 elements off "
+      "alignment\n");
+  ASSERT_EQ(named.failures.size(), 1U);
+  EXPECT_EQ(named.failures.front().fault, Fault::crashed);
+  EXPECT_EQ(named.failures.front().inputs, "n=17, huge inputs, pointers 1,3 elements off alignment");
   const CheckResult other = read_check("a.cuda.01_x", "{\"variants\":[]}", 2 << 8);
   ASSERT_EQ(other.failures.size(), 1U);
   EXPECT_NE(other.failures.front().note.find("exit code 2"), std::string::npos);

@@ -12,9 +12,9 @@
 
 #include "harness/check/check.h"
 #include "harness/core/registry.h"
+#include "reference/float16.h"
 #include "reference/generator.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
-#include "reference/hashgrid_fwd/half.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {
@@ -95,24 +95,6 @@ TEST(HashgridUse, NobodySharesInADenseLevelAndEverybodyInACrowdedOne) {
   EXPECT_NEAR(double(half.entries), expected, 0.05 * expected);
 }
 
-TEST(Half, EveryFiniteHalfComesBack) {
-  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    if ((bits & 0x7C00U) == 0x7C00U) continue;
-    EXPECT_EQ(half_bits(half_value(uint16_t(bits))), bits);
-  }
-}
-
-TEST(Half, RoundsToNearestEven) {
-  EXPECT_EQ(half_value(half_bits(1 + 0x1p-11F)), 1);              // a tie, down to even
-  EXPECT_EQ(half_value(half_bits(1 + 0x1.8p-10F)), 1 + 0x1p-9F);  // a tie, up to even
-  EXPECT_EQ(half_value(half_bits(1 + 0x1.1p-11F)), 1 + 0x1p-10F);
-  EXPECT_EQ(half_value(half_bits(65519.F)), 65504);
-  EXPECT_TRUE(std::isinf(half_value(half_bits(65520.F))));
-  EXPECT_EQ(half_value(half_bits(-0x1p-25F)), 0);  // a tie among denormals, to even
-  EXPECT_EQ(half_value(half_bits(0x1.8p-25F)), 0x1p-24F);
-  EXPECT_TRUE(std::isnan(float(half_value(half_bits(std::nanf(""))))));
-}
-
 /// All tensors of one shape for float variants, the table given by `value`.
 struct Case {
   HashgridShape shape;
@@ -126,7 +108,7 @@ struct Case {
     std::uniform_real_distribution<float> unit(0, 1);
     for (float& p : positions) p = std::min(unit(g), 0x1.fffffep-1F);
     table.assign(values, value);
-    half.assign(values, half_bits(value));
+    half.assign(values, half_from_float(value));
     features.assign(size_t(s.n * s.levels * s.features), std::nanf(""));
   }
   std::vector<int64_t> dims() const {
@@ -158,7 +140,7 @@ TEST_P(HashgridForward, GridPointsGiveTheirEntries) {
   }
   for (size_t e = 0; e < c.table.size(); ++e) {
     c.table[e] = float(e);
-    c.half[e] = half_bits(float(e));
+    c.half[e] = half_from_float(float(e));
   }
   void* const pointers[] = {c.positions.data(), c.table.data(), c.half.data(), c.features.data()};
   GetParam()->bind(c.dims(), pointers)();

@@ -12,6 +12,7 @@
 #include "harness/check/check.h"
 #include "harness/records/rows.h"
 #include "harness/timing/machine.h"
+#include "labs/radiance/field/plan_ops.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 #include "tests/radiance/small_training.h"

@@ -1,4 +1,4 @@
-// Scenes: what is read, what is left out with a word, and what is refused with which words.
+// Scenes: what is read, and what is left out with a word. What is refused is in test_scene_refused.cpp.
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>
@@ -6,63 +6,16 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <nlohmann/json.hpp>
 
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/train/trainer.h"
+#include "tests/radiance/scene_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
-
-// A folder with a small scene of four 16x12 pictures; a test changes what it wants and loads it.
-class Folder : public ::testing::Test {
- protected:
-  void SetUp() override {
-    path = fs::temp_directory_path() / ("klab_scene_" + std::to_string(::getpid()) + "_" +
-                                        ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(path);
-    fs::create_directories(path);
-    document = {{"camera_angle_x", 0.7}, {"frames", json::array()}};
-    for (int i = 0; i < 4; ++i) {
-      const std::string name = "view_" + std::to_string(i);
-      picture(name + ".png", 16, 12, 4);
-      document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", pose(float(i))}});
-    }
-  }
-  void TearDown() override { fs::remove_all(path); }
-
-  static json pose(float angle) {
-    const float c = std::cos(angle), s = std::sin(angle);
-    // Looks along -z, which points away from the camera's place: towards the origin.
-    return json::array({{c, 0, s, 4 * s}, {0, 1, 0, 0}, {-s, 0, c, 4 * c}, {0, 0, 0, 1}});
-  }
-  void picture(const std::string& name, int w, int h, int channels) const {
-    std::vector<uint8_t> pixels(size_t(w * h * channels));
-    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = uint8_t(i * 37);
-    save_png(path / name, w, h, channels, pixels);
-  }
-  void write(const std::string& name = "transforms_train.json") const {
-    std::ofstream(path / name) << document.dump();
-  }
-  Scene load() const { return load_scene(path.string(), {}); }
-  // The message of the error that loading ends with, or "" when it does not.
-  std::string error() const {
-    try {
-      load();
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    return "";
-  }
-
-  fs::path path;
-  json document;
-};
+using Folder = SceneFolder;
 
 TEST_F(Folder, ReadsTrainAndTestApart) {
   write();
@@ -249,84 +202,23 @@ TEST_F(Folder, CamerasInsideTheBoxAreNoted) {
   EXPECT_NE(scene.notes.back().find("4 cameras stand inside"), std::string::npos) << scene.notes.back();
 }
 
-TEST_F(Folder, TruncatedPictureIsNamed) {
+TEST_F(Folder, PixelsThatALensDoesNotReachAreLeftOutAndCounted) {
+  for (const auto& [key, value] :
+       {std::pair{"w", 4032.0}, {"h", 3024.0}, {"fl_x", 1500.0}, {"k1", 0.0578}, {"k2", -0.0805}})
+    document[key] = value;
   write();
-  fs::resize_file(path / "view_3.png", fs::file_size(path / "view_3.png") / 2);
-  EXPECT_NE(error().find("view_3.png"), std::string::npos) << error();
+  const Scene scene = load_scene(path.string(), {.holdout = 0});
+  ASSERT_FALSE(scene.notes.empty());
+  EXPECT_NE(scene.notes[0].find("have no ray"), std::string::npos) << scene.notes[0];
+  ASSERT_NE(scene.train[0].with_ray, nullptr);
+  EXPECT_EQ(scene.train[0].with_ray, scene.train[3].with_ray) << "one lens, one list";
+  Config config;
+  config.log2_table = 8;
+  config.grid = 16;
+  config.batch_samples = 1024;
+  Trainer trainer(scene, config, small_plan(), 1);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(std::isfinite(trainer.step(0).loss));
 }
-
-TEST_F(Folder, NoImageAtAllIsNamed) {
-  write();
-  std::ofstream(path / "view_0.png") << "this is text";
-  EXPECT_NE(error().find("neither PNG nor JPEG"), std::string::npos) << error();
-  std::ofstream(path / "view_0.png", std::ios::trunc).flush();
-  EXPECT_NE(error().find("is empty"), std::string::npos) << error();
-}
-
-TEST_F(Folder, TruncatedJsonIsAnErrorAtEveryLength) {
-  const std::string whole = document.dump();
-  for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 60) {
-    std::ofstream(path / "transforms_train.json") << whole.substr(0, length);
-    EXPECT_NE(error().find("transforms_train.json"), std::string::npos) << "cut at " << length;
-  }
-}
-
-struct Wrong {
-  const char* name;
-  std::function<void(json&)> change;
-  const char* says;
-};
-void PrintTo(const Wrong& w, std::ostream* out) { *out << w.says; }
-
-class WrongField : public Folder, public ::testing::WithParamInterface<Wrong> {};
-
-TEST_P(WrongField, IsNamed) {
-  GetParam().change(document);
-  write();
-  const std::string message = error();
-  EXPECT_NE(message.find(GetParam().says), std::string::npos) << message;
-  EXPECT_NE(message.find("transforms_train.json"), std::string::npos) << message;
-}
-
-json& matrix(json& d) { return d["frames"][1]["transform_matrix"]; }
-
-INSTANTIATE_TEST_SUITE_P(
-    Scenes, WrongField,
-    ::testing::Values(
-        Wrong{"rows", [](json& d) { matrix(d).erase(3); }, "does not have 4 rows"},
-        Wrong{"columns", [](json& d) { matrix(d)[1].erase(0); }, "row 1 does not have 4 numbers"},
-        Wrong{"text", [](json& d) { matrix(d)[0][0] = "one"; }, "[0][0] is not a number"},
-        Wrong{"null_is_nan", [](json& d) { matrix(d)[0][0] = std::nan(""); }, "[0][0] is not a number"},
-        Wrong{"huge", [](json& d) { matrix(d)[0][3] = 1e300; }, "[0][3] is not finite"},
-        Wrong{"scaled", [](json& d) { matrix(d)[0][0] = 5.0; }, "not rigid"},
-        Wrong{"mirrored",
-              [](json& d) {
-                for (auto& row : matrix(d)) row[1] = -row[1].get<double>();
-              },
-              "mirrors"},
-        Wrong{"last_row", [](json& d) { matrix(d)[3][0] = 1.0; }, "last row"},
-        Wrong{"no_matrix", [](json& d) { d["frames"][1].erase("transform_matrix"); }, "transform_matrix"},
-        Wrong{"no_frames", [](json& d) { d.erase("frames"); }, "\"frames\""},
-        Wrong{"frames_text", [](json& d) { d["frames"] = "all"; }, "\"frames\""},
-        Wrong{"frames_empty", [](json& d) { d["frames"] = json::array(); }, "empty"},
-        Wrong{"frame_number", [](json& d) { d["frames"][0] = 7; }, "file_path"},
-        Wrong{"zero_angle", [](json& d) { d["camera_angle_x"] = 0; }, "camera_angle_x"},
-        Wrong{"wide_angle", [](json& d) { d["camera_angle_x"] = 3.2; }, "below pi"},
-        Wrong{"angle_text", [](json& d) { d["camera_angle_x"] = "wide"; }, "camera_angle_x"},
-        Wrong{"negative_focal", [](json& d) { d["fl_x"] = -3; }, "fl_x"},
-        Wrong{"no_focal", [](json& d) { d.erase("camera_angle_x"); }, "no focal length"},
-        Wrong{"zero_width", [](json& d) { d["w"] = 0; }, "\"w\""},
-        Wrong{"fisheye_model", [](json& d) { d["camera_model"] = "OPENCV_FISHEYE"; }, "OPENCV_FISHEYE"},
-        Wrong{"fisheye", [](json& d) { d["is_fisheye"] = true; }, "is_fisheye"},
-        Wrong{"fisheye_frame", [](json& d) { d["frames"][2]["is_fisheye"] = true; }, "undistort"},
-        Wrong{"third_radial", [](json& d) { d["k3"] = 0.01; }, "k3"},
-        Wrong{"aabb_scale", [](json& d) { d["aabb_scale"] = 3; }, "power of two"},
-        Wrong{"offset",
-              [](json& d) {
-                d["offset"] = json::array({1, 2});
-              },
-              "offset"}),
-    [](const auto& wrong) { return wrong.param.name; });
 
 TEST(Scene, MissingOrEmptyFolder) {
   EXPECT_THROW(load_scene("no/such/folder", {}), std::runtime_error);

@@ -75,6 +75,59 @@ for file in orbit/frame_0001.png orbit/frame_0000_depth.png view/view_0001.png; 
   [[ -s $file ]] || fail "render did not write $file"
 done
 
+# What contradicts a resumed run is refused by its name; what agrees may be said. The run keeps its seed.
+"${train[@]}" --seed 7 --steps 20 --out seven >/dev/null 2>&1
+contradicts() {
+  code=0
+  "$klab" train --resume seven --steps 30 "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] && grep -q -e "$1.*contradicts" out.txt || { cat out.txt; fail "--resume with $*: exit code $code"; }
+}
+contradicts --seed 8
+contradicts --downscale 6
+contradicts --holdout 4
+code=0; "$klab" train other --resume seven >out.txt 2>&1 || code=$?
+[[ $code == 2 ]] && grep -q 'other contradicts' out.txt || { cat out.txt; fail "--resume of another scene"; }
+"$klab" train built-in --resume seven --steps 30 --seed 7 --downscale 12 --threads 2 >out.txt 2>&1 || { cat out.txt; fail "what agrees is refused"; }
+grep -q '"seed": 7' seven/result.json || fail "the resumed run is recorded with another seed"
+# Two processes in one folder: the second is refused, and names the first.
+"${train[@]}" --seconds 60 --no-eval --out shared >/dev/null 2>&1 & pid=$!
+for _ in $(seq 200); do [[ -s shared/metrics.csv ]] && break; sleep 0.1; done
+cp first/checkpoint.safetensors shared/
+code=0; "$klab" train --resume shared >out.txt 2>&1 || code=$?
+[[ $code == 2 ]] && grep -q "process $pid" out.txt || { cat out.txt; fail "a second process in the folder of a run"; }
+# Asked by SIGTERM it ends in order.
+kill -TERM $pid; code=0; wait $pid || code=$?
+[[ $code == 130 ]] || fail "SIGTERM gave exit code $code"
+
+# Any name of a folder, and whatever moves: a scene, then the run with it.
+odd=$(printf 'odd\xff\xfename')
+mkdir -p "place/$odd"
+cp -r stopped/test_0.png "place/$odd/v0.png"
+cp -r stopped/test_1.png "place/$odd/v1.png"
+cat >"place/$odd/transforms.json" <<'J'
+{"camera_angle_x": 0.7, "frames": [
+ {"file_path": "v0.png", "transform_matrix": [[1,0,0,0],[0,1,0,0],[0,0,1,4],[0,0,0,1]]},
+ {"file_path": "v1.png", "transform_matrix": [[1,0,0,0.1],[0,1,0,0],[0,0,1,4],[0,0,0,1]]}]}
+J
+"$klab" train "place/$odd" --holdout 0 --config small.json --plan naive --threads 2 --steps 5 --out place/run >out.txt 2>&1 ||
+  { cat out.txt; fail "a scene whose name is no UTF-8"; }
+mv "place/$odd" place/elsewhere
+code=0; "$klab" train --resume place/run --steps 8 >out.txt 2>&1 || code=$?
+[[ $code == 2 ]] && grep -q -- '--scene DIR' out.txt || { cat out.txt; fail "a scene that is gone"; }
+"$klab" train --resume place/run --scene place/elsewhere --steps 8 --threads 2 >out.txt 2>&1 || { cat out.txt; fail "--scene"; }
+mv place moved
+"$klab" train --resume moved/run --steps 10 --threads 2 >out.txt 2>&1 || { cat out.txt; fail "run and scene moved together"; }
+code=0; "$klab" train --resume moved/run --scene built-in --steps 12 >out.txt 2>&1 || code=$?
+[[ $code == 2 ]] && grep -q 'not the scene' out.txt || { cat out.txt; fail "--scene of another scene"; }
+
+# A view of the scene has a camera of its own.
+for more in '--orbit 3' '--fov 30' '--size 64'; do
+  code=0
+  # shellcheck disable=SC2086
+  "$klab" render stopped --scene built-in --view 0 $more --out no5 >out.txt 2>&1 || code=$?
+  [[ $code == 2 && ! -e no5 ]] || { cat out.txt; fail "--view with $more: exit code $code"; }
+done
+
 # Refusals: exit code 2, the reason, and nothing written.
 refused() {  # text args...
   local text=$1 code=0; shift

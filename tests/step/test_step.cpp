@@ -11,6 +11,7 @@
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/step/compile.h"
+#include "harness/step/compiler_text.h"
 #include "harness/step/counts.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/imports.h"
@@ -210,11 +211,75 @@ TEST(StepLessons, HintsAreTakenOutAndSorted) {
   EXPECT_EQ(lesson.text.find("Third."), std::string::npos);
 }
 
+TEST(StepLessons, CodeIsTheLastHint) {
+  const std::string page =
+      "## 02_blocked: squares\nIt stores:\n```cpp\nout[i] = a[i];\n```\nMore.\n```\na picture\n```\n"
+      "<details><summary>Hint 1</summary>first</details>\n";
+  const StepLesson lesson = lesson_in(page, some_step());
+  EXPECT_EQ(lesson.text.find("out[i]"), std::string::npos) << lesson.text;
+  EXPECT_NE(lesson.text.find("a picture"), std::string::npos);
+  ASSERT_EQ(lesson.hints.size(), 2U);
+  EXPECT_EQ(lesson.hints[0], "first");
+  EXPECT_NE(lesson.hints[1].find("out[i] = a[i];"), std::string::npos);
+}
+
+// What klab's rung adds to its parent is not read before a hint was asked for.
+TEST(StepLessons, NoTextGivesTheAnswer) {
+  const auto without_spaces = [](std::string line) {
+    std::erase_if(line, [](char c) { return c == ' '; });
+    return line;
+  };
+  for (const Step& s : steps()) {
+    const std::string text = without_spaces(lesson_of(s).text);
+    std::istringstream diff(unified_diff(work_text(s, *s.parent), work_text(s, *s.own), "a", "b", 0));
+    for (std::string line; std::getline(diff, line);) {
+      if (!line.starts_with('+') || line.starts_with("+++") || line.starts_with("+//")) continue;
+      const std::string added = without_spaces(line.substr(1));
+      if (added.size() < 20 || added.find(';') == std::string::npos) continue;
+      EXPECT_EQ(text.find(added), std::string::npos) << s.own->id << ": " << line;
+    }
+  }
+}
+
 TEST(StepDiff, ShowsWhatChanged) {
   EXPECT_EQ(unified_diff("a\nb\nc\n", "a\nb\nc\n", "x", "y"), "");
   EXPECT_EQ(unified_diff("a\nb\nc\n", "a\nB\nc\nd\n", "x", "y", 1),
             "--- x\n+++ y\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n");
   EXPECT_EQ(unified_diff("", "a\n", "x", "y"), "--- x\n+++ y\n@@ -0,0 +1,1 @@\n+a\n");
+}
+
+TEST(StepCompiler, TheFirstErrorIsShownOnceAndShort) {
+  std::string message;
+  for (int target = 0; target < 3; ++target)  // the file is compiled once for each
+    message +=
+        "In file included from /usr/include/hwy/foreach_target.h:80,\n                 from 02.cpp:12:\n"
+        "02.cpp: In function 'void part(const Args<float>&)':\n"
+        "02.cpp:40:11: error: no matching function for call to 'StoreU(hn::Vec<float>, float*)'\n"
+        "   40 |     StoreU(sum, x.c + i);\n      |     ~~~~~~^~~~~~~~~~~~~~\n"
+        "/usr/include/hwy/ops/x86_256-inl.h:900:13: note: candidate: 'template<class T> void StoreU(...)'\n"
+        "  900 | HWY_API void StoreU(...)\n"
+        "02.cpp:44:3: error: 'y' was not declared in this scope\n   44 |   y = 1;\n";
+  EXPECT_EQ(first_error(message),
+            "02.cpp:40:11: error: no matching function for call to 'StoreU(hn::Vec<float>, float*)'\n"
+            "   40 |     StoreU(sum, x.c + i);\n      |     ~~~~~~^~~~~~~~~~~~~~\nand 1 more error; this one "
+            "first\n");
+  // In a header, the line of one's own that led there comes with it.
+  const std::string inside =
+      "/usr/include/hwy/ops/x.h: In instantiation of 'V Add(V, V) [with V = int]':\n"
+      "02.cpp:41:9:   required from here\n   41 |   Add(1, 2);\n"
+      "/usr/include/hwy/ops/x.h:10:3: error: static assertion failed\n   10 |   static_assert(false);\n";
+  const std::string text = first_error(inside);
+  EXPECT_NE(text.find("static assertion failed"), std::string::npos);
+  EXPECT_NE(text.find("from 02.cpp:41:9"), std::string::npos) << text;
+  EXPECT_EQ(first_error("collect2: ld returned 1 exit status\n"), "collect2: ld returned 1 exit status\n");
+}
+
+TEST(StepCompiler, AWarningIsShownOnceAndIsNoError) {
+  const std::string one =
+      "02.cpp:9:15: warning: 'kTile' defined but not used [-Wunused-const-variable=]\n    9 | const int "
+      "kTile;\n";
+  EXPECT_EQ(warnings_once(one + one), one);
+  EXPECT_EQ(warnings_once("02.cpp: note: x\n"), "");
 }
 
 TEST(StepCompiler, CommandsAreTakenApart) {

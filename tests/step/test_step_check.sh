@@ -55,6 +55,36 @@ for (int64_t i = 0; i < x.shape.n; ++i) kept[i] = x.c[i]; }"
 }
 all_bad & others=$!
 
+# Another spelling of the parent is right, and not done: whether it is the step's change shows in its time.
+mkdir -p "$tmp/cosmetic/01_vector_add"
+sed 's/\bi\b/index/g' "$work" >"$tmp/cosmetic/01_vector_add/02.cpp"
+KLAB_WORK=$tmp/cosmetic "$klab" step --check 01.02 --no-time >"$tmp/cosmetic/out" || { cat "$tmp/cosmetic/out"; fail "a right file, not timed"; }
+grep -q "^5 next *done" "$tmp/cosmetic/out" && fail "a cosmetic edit is called done"
+grep -q '"done": true' "$tmp/cosmetic/progress.json" && fail "a cosmetic edit is recorded as done"
+grep -qE "bound|1\.000" "$tmp/cosmetic/out" && fail "an error within its bound alarms"
+
+# An unused constant is a warning; a wrong vector call is one error, shown once, with few lines.
+mkdir -p "$tmp/unused/01_vector_add" "$tmp/vector/01_vector_add"
+sed 's|^namespace klab {|&\nnamespace { constexpr int kUnused = 4; }|' "$tmp/cosmetic/01_vector_add/02.cpp" >"$tmp/unused/01_vector_add/02.cpp"
+KLAB_WORK=$tmp/unused "$klab" step --check 01.02 --no-time >"$tmp/unused/out" || { cat "$tmp/unused/out"; fail "an unused constant"; }
+sed "s|kernels/vector_add/cpu/02_simd.cpp|x|; s|\"x\"|KLAB_STEP_FILE|; s|StoreU(\([^;]*\), d, \([^;]*\));|StoreU(\1, \2);|" \
+  "$root/kernels/vector_add/cpu/02_simd.cpp" >"$tmp/vector/01_vector_add/02.cpp"
+KLAB_WORK=$tmp/vector "$klab" step --check 01.02 --no-time >"$tmp/vector/out" && fail "a wrong vector call compiles"
+lines=$(wc -l <"$tmp/vector/out")
+((lines <= 10)) || { cat "$tmp/vector/out"; fail "a wrong vector call gives $lines lines"; }
+grep -q "StoreU" "$tmp/vector/out" || { cat "$tmp/vector/out"; fail "a wrong vector call is not shown"; }
+
+# Hints that were read are not offered again.
+grep -q -- "--hint 3 (of" "$tmp/vector/out" && fail "the hints of another work folder count"
+"$klab" step 01.02 --hint 9 >/dev/null
+"$klab" step --check 01.02 --no-time >"$tmp/hinted"
+grep -q "all hints are read" "$tmp/hinted" || { cat "$tmp/hinted"; fail "hints are offered after all were read"; }
+
+# A full disk leaves no part of an export.
+mkdir "$tmp/full"
+(trap '' XFSZ; ulimit -f 1; KLAB_WORK=$tmp/cosmetic exec "$klab" step --export "$tmp/full/me.json") >/dev/null 2>&1 && fail "--export on a full disk"
+[[ -z $(ls -A "$tmp/full") ]] || { ls -A "$tmp/full"; fail "a full disk leaves a part of an export"; }
+
 # No variant in the file, and two: beside the others.
 mkdir -p "$tmp/none/01_vector_add"
 sed '/^KLAB_VARIANT/d' "$work" | sed 's/^KLAB_SCALAR_FUNCTION void run/[[maybe_unused]] &/' >"$tmp/none/01_vector_add/02.cpp"
@@ -80,6 +110,10 @@ sed -i '0,/__syncthreads();/s///' "$KLAB_WORK/03_transpose/03.cu"
 "$klab" step --check 03.cuda.03 --json >"$tmp/race" && fail "a missing barrier passes"
 grep -qE "missing barrier|read before written" "$tmp/race" || { cat "$tmp/race"; fail "a missing barrier is not named"; }
 
+# The trace of one's own file: its lines, by its own numbers.
+"$klab" trace 03.cuda.03 --json >"$tmp/trace"
+grep -q "03_yours" "$tmp/trace" || { head -c 2000 "$tmp/trace"; fail "no trace of one's own file"; }
+
 # Progress and hand-in.
 grep -q '"transpose.cuda.03_padded"' "$KLAB_WORK/progress.json" || fail "no progress"
 "$klab" step >"$tmp/path" || fail "klab step"
@@ -97,7 +131,7 @@ if "$klab" step --confine "$tmp/plan" 2>/dev/null; then
   { echo "#include \"$tmp/class/zoe/01_vector_add/02.cpp\""; cat "$work"; } >"$tmp/class/eve/01_vector_add/02.cpp"
   KLAB_WORK=$tmp/bad/edge "$klab" step --export "$tmp/class/bob.json" --name Bob >/dev/null || fail "--export"
   "$klab" step --grade "$tmp/class" --steps 01.02 --no-time --out "$tmp/grades.csv" >"$tmp/grades"
-  grep -q "^zoe,01.02,1,passed" "$tmp/grades.csv" || { cat "$tmp/grades" "$tmp/grades.csv"; fail "the good submission"; }
+  grep -q "^zoe,01.02,1,not timed" "$tmp/grades.csv" || { cat "$tmp/grades" "$tmp/grades.csv"; fail "the good submission"; }
   grep -q "^eve,01.02,0,does not compile" "$tmp/grades.csv" || { cat "$tmp/grades.csv"; fail "another's file was read"; }
   grep -q "^bob,01.02,0,out of bounds" "$tmp/grades.csv" || { cat "$tmp/grades.csv"; fail "the exported submission"; }
 fi

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "harness/core/source.h"
-#include "harness/step/digest.h"
+#include "harness/records/digest.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
 #include "harness/step/sandbox.h"
@@ -146,16 +146,35 @@ TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
   fs::create_symlink(handed.path() / "d", handed.path() / "f");
   const auto list = submissions_in(handed.path());
   ASSERT_EQ(list.size(), 5U);
-  EXPECT_TRUE(list[0].intact);
+  EXPECT_FALSE(list[0].changed);
   EXPECT_EQ(list[0].files.at(step.work), "int x;\n");
   EXPECT_FALSE(list[0].machine.empty());
-  EXPECT_FALSE(list[1].intact);
-  EXPECT_EQ(list[2].problem, "no export of klab step");
+  EXPECT_TRUE(list[1].changed);
+  EXPECT_TRUE(list[2].problem.starts_with("no export of klab step")) << list[2].problem;
   EXPECT_EQ(list[3].files.at(step.work), "int z;\n");
   EXPECT_TRUE(list[4].files.empty());
   EXPECT_NE(list[4].problem.find("link"), std::string::npos);
   EXPECT_THROW(export_text(handed.path(), "nobody"), std::runtime_error);
   EXPECT_THROW(submissions_in(handed.path() / "nowhere"), std::runtime_error);
+}
+
+// What an export says of its machine has no say in whether it was changed.
+TEST(StepSubmissions, AChangedExportWithoutAMachineIsSeen) {
+  const ScratchFolder work, handed;
+  const Step& step = steps().front();
+  write(work.path() / step.work, "int x;\n");
+  const auto whole = nlohmann::json::parse(export_text(work.path(), "Ada"));
+  const std::vector<std::pair<std::string, nlohmann::json>> machines = {
+      {"empty", nlohmann::json::object()}, {"null", nullptr}, {"other", {{"fingerprint", 7}}}};
+  for (const auto& [name, machine] : machines) {
+    auto changed = whole;
+    changed["machine"] = machine;
+    changed["files"][step.work] = "int y;\n";
+    write(handed.path() / (name + ".json"), changed.dump());
+    changed.erase("digest");
+    write(handed.path() / (name + "_2.json"), changed.dump());
+  }
+  for (const Submission& s : submissions_in(handed.path())) EXPECT_TRUE(s.changed) << s.name;
 }
 
 TEST(StepProcess, SaysHowAProgramEnded) {

@@ -4,14 +4,20 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 
 #include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "harness/cli/counts_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "harness/records/counts.h"
 #include "harness/records/rows.h"
 
 namespace klab {
@@ -95,6 +101,68 @@ TEST(Ladders, RecordedTrunksClimb) {
     }
   }
   EXPECT_GT(compared, 20);
+}
+
+/// A CUDA rung is better than its parent by what the tour prints of it, since there may be no GPU to time it on.
+TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
+  if (this_host().gpu) GTEST_SKIP() << "there is a GPU: CUDA rungs are timed";
+  int compared = 0;
+  for (const Lab& lab : labs())
+    for (const LabOp& op : lab.ops) {
+      const std::vector<const Variant*> ladder = variants_of(op.op.name, "cuda");
+      const std::vector<Row> rows = counted_rows(op, ladder);
+      const auto counted = [&](const std::string& id) -> const Row* {
+        const auto at = std::ranges::find(rows, id, &Row::variant);
+        return at == rows.end() || at->counts.empty() ? nullptr : &*at;
+      };
+      for (const Variant* v : ladder) {
+        const Row *row = counted(v->id), *parent = counted(v->parent);
+        if (!v->trunk() || row == nullptr || parent == nullptr) continue;
+        ++compared;
+        EXPECT_TRUE(fewer_than(*row, *parent))
+            << v->id << ": no count that the tour prints is lower than that of " << v->parent << " at "
+            << row->shape << ": another shape (LabOp::counted_tour), a branch (.when), or no rung";
+      }
+    }
+  EXPECT_GT(compared, 30);
+}
+
+/// The lines of a kernel file that say something of it: no comments, no blank lines, and not the frame that every file of
+/// its kind has, includes, namespaces, Highway's targets, closing brackets.
+std::multiset<std::string> own_lines(const fs::path& file) {
+  static const std::regex frame(
+      R"(#include.*|#undef HWY_TARGET_INCLUDE|#define HWY_TARGET_INCLUDE.*|HWY_(BEFORE|AFTER)_NAMESPACE\(\);|)"
+      R"(namespace.*|#if HWY_ONCE|#endif|HWY_EXPORT\(.*\);|[{}();\]]+)");
+  std::multiset<std::string> lines;
+  std::istringstream in(read_text(file));
+  for (std::string line; std::getline(in, line);) {
+    line = line.substr(0, line.find("//"));
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    line = line.substr(begin, line.find_last_not_of(' ') - begin + 1);
+    if (!std::regex_match(line, frame)) lines.insert(line);
+  }
+  return lines;
+}
+
+/// One rung is one idea: what is new in its file against the parent's fits a page. Lines that were moved are not new. What
+/// the host cannot run is no step, so it may be longer; so may a branch, which nobody climbs over.
+TEST(Ladders, ARungHasAtMostAHundredNewLines) {
+  int measured = 0;
+  for (const Variant& v : variants()) {
+    const LabOp* op = find_op(v.op);
+    const Variant* parent = find_variant(v.parent);
+    if (op == nullptr || parent == nullptr || v.peer) continue;
+    if (v.backend == "cuda" && !v.supported(op->bench.front().shape, host_of(v)).empty()) continue;
+    const auto own = own_lines(root / source_path(v)), before = own_lines(root / source_path(*parent));
+    std::vector<std::string> fresh;
+    std::ranges::set_difference(own, before, std::back_inserter(fresh));
+    ++measured;
+    const size_t most = v.branch() ? 140 : 100;
+    EXPECT_LE(fresh.size(), most) << v.id << " has more new lines against " << v.parent
+                                  << " than a lesson has: a rung in between, or shorter code";
+  }
+  EXPECT_GT(measured, 100);
 }
 
 TEST(Ladders, FormerNamesLeadToOneVariant) {

@@ -190,6 +190,25 @@ ln -s "$root/klab" "$tmp/link"
 out=$(cd / && env -i PATH="$tmp/bin" FAKE_DIR="$tmp" "$tmp/link" linked 2>/dev/null)
 expect "through a link" "$out" "<linked>"
 
+# A build tree that came along with a copy of the checkout: it would build the original's sources.
+fresh
+call -- list
+{ echo "CMAKE_HOME_DIRECTORY:INTERNAL=$root"; echo "CMAKE_CACHEFILE_DIR:INTERNAL=$root/build/release"; } >"$root/build/release/CMakeCache.txt"
+: >"$log"
+call -- list
+expect_not "a tree of its own is kept" "$(cat "$log")" "cmake "
+{ echo "CMAKE_HOME_DIRECTORY:INTERNAL=$tmp/original"; echo "CMAKE_CACHEFILE_DIR:INTERNAL=$tmp/original/build/release"; } >"$root/build/release/CMakeCache.txt"
+call -- list
+expect_code "copied checkout" 0
+expect "says that the tree is another's" "$err" "was configured for $tmp/original"
+expect "configures anew" "$(cat "$log")" "cmake $root/build/release"
+# A folder of somebody else's is refused, not emptied.
+mkdir -p "$tmp/theirs/release"
+{ echo "CMAKE_HOME_DIRECTORY:INTERNAL=$tmp/original"; echo "CMAKE_CACHEFILE_DIR:INTERNAL=$tmp/theirs/release"; } >"$tmp/theirs/release/CMakeCache.txt"
+call KLAB_BUILD_DIR="$tmp/theirs" -- list
+expect_code "another's build folder" 2
+[[ -f $tmp/theirs/release/CMakeCache.txt ]] || fail "another's build folder was emptied"
+
 if [[ $(basename "$build_dir") == release ]]; then  # for real
   export KLAB_BUILD_DIR=${build_dir%/release}
   (cd / && "$source_dir/klab" list >/dev/null 2>&1) || fail "klab list"

@@ -10,6 +10,8 @@
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
 #include "harness/cli/ladder_text.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/shape_option.h"
 #include "harness/compare/sweep.h"
 #include "harness/core/select.h"
 #include "harness/records/counts.h"
@@ -64,16 +66,8 @@ std::vector<Task> tasks_of(const std::vector<Selected>& selection, const Options
   std::vector<Task> tasks;
   std::vector<std::string> sizes;
   for (const Selected& s : selection) {
-    const Op& op = s.op->op;
     if (!o.shape.empty()) {
-      if (o.shape.size() != op.dims.size()) {
-        std::string dims;
-        for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
-        throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", o.shape.size(),
-                                                op.name, op.dims.size(), dims));
-      }
-      if (!op.valid(o.shape))
-        throw std::invalid_argument(fmt::format("--shape is not legal for {}", op.name));
+      require_shape(*s.op, o.shape);
       tasks.push_back({s, {.name = "as asked", .shape = o.shape, .cache = Cache::hot}});
       continue;
     }
@@ -102,9 +96,11 @@ BenchOptions bench_options(const Options& o, Progress& progress) {
   }
   b.threads = settings().threads;
   b.seed = settings().seed;
+  b.full_check = true;
   b.stop = interrupted;
   b.progress = [&progress](const std::string& what, int round, int rounds) {
-    progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
+    progress.show(rounds == 0 ? what + ", all patterns, once for this build"
+                              : fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
   };
   return b;
 }
@@ -224,25 +220,26 @@ KLAB_COMMAND(
          "WHAT is a lab, an op, a variant or a glob. Beside a variant its first rung, its parent and the\n"
          "peers are timed, since its speedups are counted from them. Every figure is a median; ± is the\n"
          "farther end of its 95 % interval. Exit code 0: timed; 1: a variant failed its check and was not\n"
-         "timed; 2: bad input; 130: interrupted, what was complete is written.",
+         "timed, or its time is below what this machine can do; 2: bad input; 130: interrupted, what was "
+         "complete is written.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        app.add_option("--out", o->out, "write rows to this file, .csv or .json");
-       app.add_option("--rounds", o->rounds, "rounds (default: 15, quick: 5)")->check(CLI::Range(1, 100000));
+       add_number(app, "--rounds", o->rounds, range::rounds, "rounds (default: 15, quick: 5)");
        app.add_flag("--quick", o->quick, "fewer and shorter samples");
-       app.add_option("--shape", o->shape, "this shape, e.g. 1024,1024,1024")->delimiter(',');
+       add_shape(app, o->shape, "this shape, e.g. 1024,1024,1024");
        app.add_option("--size", o->size, "only sizes whose name contains this");
        app.add_flag("--json", o->json, "for programs");
        app.add_option("--sweep", o->sweep,
                       "many sizes or threads: n=2^10..2^24, size=64..1024, threads=1..8");
        app.add_option("--baseline", o->baseline, "keep as a baseline of this name, for klab regress");
-       app.add_option("--sessions", o->sessions, "processes that measure a baseline (default: 16)")
-           ->check(CLI::Range(4, 1000));
+       add_number(app, "--sessions", o->sessions, range::baseline_sessions,
+                  "processes that measure a baseline (default: 16)");
        app.add_option("--plan", o->plan)->group("");
-       app.add_option("--session", o->session)->group("");
+       add_number(app, "--session", o->session, range::session_number, "")->group("");
        return [o] { return run(*o); };
      }});
 

@@ -10,6 +10,9 @@
 #include "harness/check/failure_text.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
+#include "harness/cli/mutation_run.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/shape_option.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
 
@@ -26,14 +29,17 @@ struct Options {
   bool json = false;
   bool quick = false;
   bool apart = false;
+  std::vector<std::string> mutants;
+  int most = 0;
 };
 
 /// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
 Json as_json(const CheckResult& r) {
   Json j = {
-      {"variant", r.variant}, {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
-      {"cases", r.cases},     {"skipped_cases", r.skipped_cases},
-      {"worst", r.worst},     {"failures", Json::array()}};
+      {"variant", r.variant},     {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
+      {"cases", r.cases},         {"skipped_cases", r.skipped_cases},
+      {"worst", r.worst},         {"seconds", r.seconds},
+      {"failures", Json::array()}};
   if (!r.note.empty()) j["note"] = r.note;
   if (!r.skipped.empty()) j["skipped"] = r.skipped;
   for (const Failure& f : r.failures) j["failures"].emplace_back(to_json(f));
@@ -64,18 +70,16 @@ void print_result(const CheckResult& r, int width) {
 }
 
 int run(const Options& o) {
+  if (!o.mutants.empty()) {
+    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart)
+      throw std::invalid_argument(
+          "--mutants takes what is to be mutated, and only --backend, --most, --json beside it");
+    return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
+  }
+  if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
   const auto selection = select(o.what, o.backend);
   if (!o.shape.empty())
-    for (const Selected& s : selection) {
-      const Op& op = s.op->op;
-      std::string dims;
-      for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
-      if (o.shape.size() != op.dims.size())
-        throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", o.shape.size(),
-                                                op.name, op.dims.size(), dims));
-      if (!op.valid(o.shape))
-        throw std::invalid_argument(fmt::format("--shape is not legal for {} ({})", op.name, dims));
-    }
+    for (const Selected& s : selection) require_shape(*s.op, o.shape);
   int width = 0;
   for (const Selected& s : selection)
     for (const Variant* v : s.variants) width = std::max(width, int(v->id.size()));
@@ -84,17 +88,22 @@ int run(const Options& o) {
   Json all = Json::array();
   Progress progress;
   const auto begin = Clock::now();
-  for (const Selected& s : selection) {
-    const auto start = Clock::now();
-    progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
-    const CheckOptions options{
-        .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
-    const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+  const CheckOptions options{
+      .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+  const auto show = [&](size_t k) {
+    if (k < selection.size())
+      progress.show(fmt::format("checking {} variants of {} ({} of {})", selection[k].variants.size(),
+                                selection[k].op->op.name, k + 1, selection.size()));
+  };
+  const auto say = [&](size_t k, const OpCheck& results, double seconds) {
+    const Selected& s = selection[k];
     progress.clear();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
     if (!o.json)
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
-                 inked(fmt::format("{}, {}", s.lab->id, seconds_text(seconds)), Ink::dim));
+                 inked(fmt::format("{}, {}{}", s.lab->id, seconds_text(seconds),
+                                   undefined ? "; NaN and infinities are undefined inputs, not tried" : ""),
+                       Ink::dim));
     std::vector<CheckResult> lines = results.variants;
     if (results.reference) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
@@ -105,7 +114,20 @@ int run(const Options& o) {
       else
         print_result(r, width);
     }
+    show(k + 1);
+  };
+  show(0);
+  if (selection.size() > 1 && !o.apart && o.backend != "cuda") {
+    check_ops(selection, options, say);
+  } else {
+    for (size_t k = 0; k < selection.size(); ++k) {
+      const auto start = Clock::now();
+      const Selected& s = selection[k];
+      const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+      say(k, results, std::chrono::duration<double>(Clock::now() - start).count());
+    }
   }
+  progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (o.json) {
     const Json out = {
@@ -124,15 +146,21 @@ KLAB_COMMAND(
      .summary = "Check variants against the double-precision reference",
      .details =
          "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
-         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that.",
+         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that. With --mutants: 0.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
-       app.add_option("--shape", o->shape, "only this shape, e.g. 17,33,1")->delimiter(',');
+       add_shape(app, o->shape, "only this shape, e.g. 17,33,1");
        app.add_flag("--quick", o->quick, "random inputs only");
        app.add_flag("--apart", o->apart, "each variant in a process of its own");
+       app.add_option("--mutants", o->mutants,
+                      "small changes to the source of these ops or variants, each compiled and checked "
+                      "apart: what survives?")
+           ->option_text("WHAT ...");
+       add_number(app, "--most", o->most, range::examples,
+                  "with --mutants: so many a variant, drawn by --seed");
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
      }});

@@ -74,7 +74,9 @@ int run(const Options& o) {
   }
   std::string page = read_text(file);
   if (!rung.empty()) {
-    std::string section = section_of(page, rung);
+    // Where several ops of a lab have a rung of one name, its own section is headed by its id.
+    std::string section = variant != nullptr && o.rung.empty() ? section_of(page, variant->id) : "";
+    if (section.empty()) section = section_of(page, rung);
     if (variant != nullptr && section.empty()) section = section_of(page, variant->id);
     if (section.empty()) no_section(lab, rung, page);
     page = section;

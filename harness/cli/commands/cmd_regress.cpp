@@ -8,6 +8,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/recorded.h"
 #include "harness/core/select.h"
 #include "harness/records/counts.h"
@@ -200,11 +201,10 @@ KLAB_COMMAND({.name = "regress",
                 app.add_option("what", o->what, "lab, op, variant or glob")->option_text("[WHAT ...]");
                 app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
                 app.add_option("--against", o->against, "baseline, by name or file (default: baseline)");
-                app.add_option("--sessions", o->sessions,
-                               "measure at most so many (default: as the baseline)")
-                    ->check(CLI::Range(1, 1000));
-                app.add_option("--minutes", o->minutes, "begin no session that would end later (default: 3)")
-                    ->check(CLI::PositiveNumber);
+                add_number(app, "--sessions", o->sessions, range::sessions,
+                           "measure at most so many (default: as the baseline)");
+                add_number(app, "--minutes", o->minutes, range::minutes,
+                           "begin no session that would end later (default: 3)");
                 app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
                 add_judge_options(app, o->judge);
                 return [o] { return run(*o); };

@@ -132,9 +132,11 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
   }
   options.threads = settings().threads;
   options.seed = settings().seed;
+  options.full_check = true;
   options.stop = interrupted;
   options.progress = [&progress](const std::string& what, int round, int rounds) {
-    progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
+    progress.show(rounds == 0 ? what + ", all patterns, once for this build"
+                              : fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
   };
   for (const auto& [shape, list] : parts_of(op, tour, all, good)) {
     if (interrupted()) return;

@@ -2,13 +2,13 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <fstream>
-
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/step_actions.h"
 #include "harness/cli/step_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
+#include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/step/judge.h"
 #include "harness/step/learner.h"
@@ -33,19 +33,11 @@ struct Options {
   std::string out;
 };
 
-void write_whole(const std::string& file, const std::string& text) {
-  const std::string partial = file + ".partial";
-  std::ofstream out(partial);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + partial);
-  std::filesystem::rename(partial, file);
-}
-
 int export_work(const Options& o) {
+  require_writable_file(o.export_to);
   const char* user = std::getenv("USER");
   const std::string name = !o.name.empty() ? o.name : user != nullptr ? user : "somebody";
-  write_whole(o.export_to, export_text(work_folder(), name));
+  write_file(o.export_to, export_text(work_folder(), name));
   std::string held;
   for (const Step& step : steps())
     if (std::filesystem::is_regular_file(work_path(step))) held += (held.empty() ? "" : ", ") + step.name;
@@ -54,6 +46,7 @@ int export_work(const Options& o) {
 }
 
 int grade_folder(const Options& o) {
+  if (!o.out.empty()) require_writable_file(o.out);
   if (o.graded.empty()) throw std::invalid_argument("say which steps to grade: --steps 01.02,03.cuda.02");
   GradeOptions g{.threshold = o.threshold,
                  .seconds = o.how.seconds,
@@ -76,7 +69,7 @@ int grade_folder(const Options& o) {
                Cell(r.answer.text + (r.remark.empty() ? "" : " (" + r.remark + ")"), Ink::dim)});
   }
   fmt::print("{}{} graded, {} not passed\n", table.text(), grades.size(), failed);
-  if (!o.out.empty()) write_whole(o.out, grades_csv(grades));
+  if (!o.out.empty()) write_file(o.out, grades_csv(grades));
   return failed > 0 ? exit_failed : exit_ok;
 }
 
@@ -101,7 +94,6 @@ bool is_lab(const std::string& name) {
 int run(Options& o) {
   if (!o.confine.empty()) become_confined(o.confine);
   if (!o.judge.empty()) return judge(job_from_text(read_text(o.judge)));
-  if (o.how.seconds <= 0) throw std::invalid_argument("--seconds must be positive");
   o.how.time = !o.no_time;
   if (!o.grade.empty()) return grade_folder(o);
   if (!o.export_to.empty()) return export_work(o);
@@ -127,19 +119,22 @@ void add_options(CLI::App& app, Options& o) {
       ->option_text("[STEP]");
   app.add_flag("--check", o.check, "compile, check and time your file (STEP: the last one, if left out)");
   app.add_flag("--watch", o.watch, "the same, again on every save");
-  app.add_option("--hint", o.hint, "with the hints up to this one")->check(CLI::Range(1, 9));
+  add_number(app, "--hint", o.hint, range::hints, "with the hints up to this one");
   app.add_flag("--solution", o.solution, "the way from the parent to klab's rung");
   app.add_flag("--restart", o.restart, "move your file aside and begin again");
   app.add_flag("--no-time", o.no_time, "--check without timing");
   app.add_flag("--json", o.how.json, "--check for programs");
-  app.add_option("--seconds", o.how.seconds, "longest that one stage of a check may take (default: 60)");
+  add_number(app, "--seconds", o.how.seconds, range::stage_seconds,
+             "longest that one stage of a check may take (default: 60)");
   app.add_option("--export", o.export_to, "write your work into this file, to hand in")->group("Courses");
   app.add_option("--name", o.name, "--export: who you are (default: $USER)")->group("Courses");
   app.add_option("--grade", o.grade, "grade a folder of exports, or of work folders")->group("Courses");
   app.add_option("--steps", o.graded, "--grade: these steps")->delimiter(',')->group("Courses");
-  app.add_option("--threshold", o.threshold, "--grade: speedup over the parent that passes")
+  add_number(app, "--threshold", o.threshold, range::threshold,
+             "--grade: speedup over the parent that passes")
       ->group("Courses");
-  app.add_option("--memory", o.megabytes, "--grade: MB a submission may take (default: 2048)")
+  add_number(app, "--memory", o.megabytes, range::megabytes,
+             "--grade: MB a submission may take (default: 2048)")
       ->group("Courses");
   app.add_option("--out", o.out, "--grade: the table as CSV")->group("Courses");
   app.add_option("--with", o.how.with, "--check klab's own file instead: own or parent")
@@ -156,7 +151,7 @@ KLAB_COMMAND({.name = "step",
                          "klab step 03.02            start that step: its text, and a file to work in\n"
                          "klab step --check 03.02    does it compile, is it right, is it safe, is it faster\n"
                          "klab step 03.02 --hint 1   stuck?\n"
-                         "Exit codes: 0 passed, 1 not yet, 2 bad input.",
+                         "Exit codes: 0 passed, or right and not timed (--no-time); 1 not yet; 2 bad input.",
               .setup = [](CLI::App& app) -> std::function<int()> {
                 auto o = std::make_shared<Options>();
                 add_options(app, *o);

@@ -10,6 +10,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/cli/gpu_counters.h"
+#include "harness/cli/shape_option.h"
 #include "harness/cli/trace_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
@@ -17,6 +18,12 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/simt/gpus.h"
+#include "harness/simt/modules.h"
+#include "harness/step/compile.h"
+#include "harness/step/compiler_text.h"
+#include "harness/step/process.h"
+#include "harness/step/step.h"
+#include "harness/step/work_file.h"
 #include "harness/timing/bench_inputs.h"
 
 namespace klab::trace_command {
@@ -53,14 +60,31 @@ const Variant& variant_named(const std::string& name) {
   throw NotFound(not_found_text("CUDA variant", name, names));
 }
 
-void require_shape(const Op& op, const std::vector<int64_t>& shape) {
-  std::string dims;
-  for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
-  if (shape.size() != op.dims.size())
-    throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", shape.size(),
-                                            op.name, op.dims.size(), dims));
-  if (!op.valid(shape))
-    throw std::invalid_argument(fmt::format("--shape is not legal for {} ({})", op.name, dims));
+/// The step of a learner's own file, by its name ("03.cuda.03") or by the file. Null for what is neither.
+const Step* step_called(const std::string& name) {
+  std::error_code error;
+  for (const Step& s : steps())
+    if (s.cuda() && (s.name == name || std::filesystem::equivalent(work_path(s), name, error))) return &s;
+  return nullptr;
+}
+
+/// The variant in a work file, compiled into `folder`, which must outlive it, and loaded.
+const Variant& variant_in_work(const Step& step, const std::filesystem::path& folder) {
+  const std::filesystem::path file = work_path(step);
+  if (!std::filesystem::exists(file))
+    throw std::invalid_argument(fmt::format("there is no {}: klab step {} begins it; {} is klab's own",
+                                            file.string(), step.name, step.own->id));
+  const Compiled compiled = compile_work(step, file, folder);
+  if (!compiled.good)
+    throw std::runtime_error(file.string() + " does not compile:\n" + first_error(compiled.message));
+  simt::load_traced_variants();
+  for (size_t k = 0; k < compiled.modules.size(); ++k)
+    simt::load_module(compiled.modules[k].string(), k == 1);
+  const Variant* const v = find_variant(work_id(step));
+  if (v == nullptr || v->op != step.op->op.name)
+    throw std::runtime_error(file.string() + " registers no variant of " + step.op->op.name +
+                             ": it must end with KLAB_VARIANT(...), as its parent does");
+  return *v;
 }
 
 void choose_gpu(const std::string& name) {
@@ -105,10 +129,14 @@ int compare(const Options& o, const CountedRun& counted) {
 
 int run(const Options& o) {
   choose_gpu(o.gpu);
-  const Variant& variant = variant_named(o.variant);
+  const ScratchFolder folder;
+  const Step* const step = find_variant(o.variant) == nullptr ? step_called(o.variant) : nullptr;
+  if (step != nullptr && o.on_gpu)
+    throw std::invalid_argument("--on-gpu takes variants that are built in, not " + o.variant);
+  const Variant& variant = step != nullptr ? variant_in_work(*step, folder.path()) : variant_named(o.variant);
   const LabOp& op = *find_op(variant.op);
   const std::vector<int64_t> shape = o.shape.empty() ? shape_for_counting(op) : o.shape;
-  require_shape(op.op, shape);
+  require_shape(op, shape);
   if (o.on_gpu) {
     call_on_gpu(op, variant, shape);
     return exit_ok;
@@ -138,6 +166,7 @@ KLAB_COMMAND(
      .summary = "Count what a CUDA variant moves, line by line, without a GPU",
      .details =
          "klab trace transpose.cuda.01_naive               at a shape of the lab, made small\n"
+         "klab trace 03.cuda.03                            your own file of that step\n"
          "klab trace transpose.cuda.01_naive --shape 1024,512 --html trace.html\n"
          "ncu --csv --metrics $(klab trace VARIANT --metrics) klab trace VARIANT --on-gpu > FILE\n"
          "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
@@ -148,10 +177,11 @@ KLAB_COMMAND(
          "input.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
-       app.add_option("variant", o->variant, "a CUDA variant, e.g. transpose.cuda.02_shared_tile")
+       app.add_option("variant", o->variant,
+                      "a CUDA variant, e.g. transpose.cuda.02_shared_tile, or a step: your file of it")
            ->required()
            ->option_text("VARIANT");
-       app.add_option("--shape", o->shape, "this shape, e.g. 256,256")->delimiter(',');
+       add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
        app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
        auto* metrics = app.add_flag("--metrics", o->metrics,

@@ -10,12 +10,13 @@
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/adam/adam.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const Adam::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const Adam::Args<float>& x) {
   const float* h = x.hyper;
   const int64_t n = x.shape.n, group = x.shape.group;
   for (int64_t j = 0; j < Adam::groups(x.shape); ++j) {
@@ -24,6 +25,7 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const Adam::Args<float>&
     ++x.steps[j];
     const float correct1 = float(1 - std::pow(double(h[Adam::beta1]), x.steps[j]));
     const float correct2 = float(1 - std::pow(double(h[Adam::beta2]), x.steps[j]));
+    KLAB_SCALAR_LOOP
     for (int64_t i = begin; i < end; ++i) {
       const float g = x.gradient[i] + h[Adam::l2] * x.param[i];
       x.m[i] = h[Adam::beta1] * x.m[i] + (1 - h[Adam::beta1]) * g;

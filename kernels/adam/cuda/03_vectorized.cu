@@ -7,8 +7,8 @@
 // EXPECT    a quarter of the requests, no sector touched twice, and the double arithmetic gone, which on most GPUs
 //           takes longer than the memory: near copy bandwidth, at least 1.3 times faster than the parent.
 // NUMERICS  the corrections within 3u; the rest as the parent.
-// NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32 entries; the
-//           others go one entry at a time.
+// NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32 entries; each of
+//           the others has a warp to itself.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
@@ -118,23 +118,6 @@ __global__ void __launch_bounds__(kThreads)
   if (mine && count > 0) update_four(hyper, state, i, true, count, g, correct1, correct2);
 }
 
-/// Groups of other sizes up to 32: one thread per group, an entry at a time.
-__global__ void __launch_bounds__(kThreads)
-    update_odd_groups(int64_t n, int64_t group, int64_t groups, const float* __restrict__ hyper,
-                      const float* __restrict__ gradient, State state, int32_t* __restrict__ steps) {
-  const Decay decay = decay_of(hyper);
-  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (j >= groups) return;
-  const int64_t begin = j * group, end = min(n, begin + group);
-  bool live = false;
-  for (int64_t i = begin; i < end; ++i) live = live || gradient[i] != 0;
-  if (!live) return;
-  const int count = ++steps[j];
-  const float correct1 = decay.correct1(count), correct2 = decay.correct2(count);
-  for (int64_t i = begin; i < end; ++i)
-    step(hyper, correct1, correct2, gradient[i], state.param[i], state.m[i], state.v[i]);
-}
-
 /// Entries [begin, end) of the group that a block has part of.
 struct Part {
   int64_t group, begin, end;
@@ -186,30 +169,15 @@ void run(const Adam::Args<float>& x) {
   if (n == 0) return;
   const State state{x.param, x.m, x.v};
   const bool whole = aligned(x.gradient) && aligned(x.param) && aligned(x.m) && aligned(x.v);
-  const dim3 threads(kThreads);
-  if (group <= kSmall) {
-    const auto by_four = [&](auto kernel) {
-      cuda::launch(kernel, dim3(blocks_of((n + 3) / 4)), threads, 0, n, x.hyper, x.gradient, state, x.steps);
-    };
-    switch (whole ? group : 0) {
-      case 1:
-        return by_four(update_groups<1>);
-      case 2:
-        return by_four(update_groups<2>);
-      case 4:
-        return by_four(update_groups<4>);
-      case 8:
-        return by_four(update_groups<8>);
-      case 16:
-        return by_four(update_groups<16>);
-      case 32:
-        return by_four(update_groups<32>);
-      default:
-        cuda::launch(update_odd_groups, dim3(blocks_of(groups)), threads, 0, n, group, groups, x.hyper,
-                     x.gradient, state, x.steps);
-        return;
-    }
+  if (whole && group <= kSmall && (group & (group - 1)) == 0) {
+    constexpr decltype(&update_groups<1>) of_size[] = {update_groups<1>,  update_groups<2>,
+                                                       update_groups<4>,  update_groups<8>,
+                                                       update_groups<16>, update_groups<32>};
+    cuda::launch(of_size[__builtin_ctzll(uint64_t(group))], dim3(blocks_of((n + 3) / 4)), dim3(kThreads), 0,
+                 n, x.hyper, x.gradient, state, x.steps);
+    return;
   }
+  const dim3 threads(group <= kSmall ? 32 : kThreads);
   const int64_t parts = (min(n, group) + kPart - 1) / kPart;
   const dim3 by_part(unsigned(groups * parts));
   const bool by_four =
@@ -220,7 +188,7 @@ void run(const Adam::Args<float>& x) {
   cuda::launch(find_live, by_part, threads, 0, n, group, parts, by_four, x.gradient, live);
   cuda::launch(update_parts, by_part, threads, 0, n, group, parts, by_four, live, x.hyper, x.gradient, state,
                x.steps);
-  cuda::launch(count_steps, dim3(blocks_of(groups)), threads, 0, groups, live, x.steps);
+  cuda::launch(count_steps, dim3(blocks_of(groups)), dim3(kThreads), 0, groups, live, x.steps);
 }
 
 KLAB_VARIANT(Adam, {.run = run,

@@ -79,7 +79,7 @@ struct Heads {
 
 /// What is carried from vector to vector.
 struct Carry {
-  V depth_in_front, transmittance, red, green, blue, distance;
+  V depth_in_front, transmittance, sums[4];  // red, green, blue, distance
 };
 
 /// The results at every sample of a piece; `behind` holds optical depths before it holds transmittances.
@@ -107,28 +107,23 @@ HWY_INLINE void walk(const CompositeFwd::Args<float>& x, int64_t begin, int64_t 
   carry.depth_in_front = depth;
   for (int64_t k = 0; k < size; k += lanes)
     hn::Store(exp_minus(d, hn::Load(d, piece.behind + k)), d, piece.behind + k);
-  V in_front = carry.transmittance, red = carry.red, green = carry.green, blue = carry.blue;
-  V distance = carry.distance;
+  const float* payload[4] = {x.rgb + begin, x.rgb + samples + begin, x.rgb + 2 * samples + begin,
+                             x.t + begin};
+  V in_front = carry.transmittance;
+  V sums[4] = {carry.sums[0], carry.sums[1], carry.sums[2], carry.sums[3]};
   for (int64_t k = 0; k < size; k += lanes) {
     const Borders borders(heads.at(k));
     const V after = hn::Load(d, piece.behind + k);
     const V before = hn::IfThenElse(borders.head, hn::Set(d, 1.0F), shift_in(d, after, in_front));
     const V weight = hn::Sub(before, after);
-    red = scan(borders, hn::Mul(weight, load(x.rgb + begin, k)), red);
-    green = scan(borders, hn::Mul(weight, load(x.rgb + samples + begin, k)), green);
-    blue = scan(borders, hn::Mul(weight, load(x.rgb + 2 * samples + begin, k)), blue);
-    distance = scan(borders, hn::Mul(weight, load(x.t + begin, k)), distance);
-    hn::Store(red, d, piece.sums[0] + k);
-    hn::Store(green, d, piece.sums[1] + k);
-    hn::Store(blue, d, piece.sums[2] + k);
-    hn::Store(distance, d, piece.sums[3] + k);
+    for (int c = 0; c < 4; ++c) {
+      const V sum = scan(borders, hn::Mul(weight, load(payload[c], k)), sums[c]);
+      hn::Store(sum, d, piece.sums[c] + k);
+      sums[c] = last_lane(d, sum);
+    }
     in_front = last_lane(d, after);
-    red = last_lane(d, red);
-    green = last_lane(d, green);
-    blue = last_lane(d, blue);
-    distance = last_lane(d, distance);
   }
-  carry = {depth, in_front, red, green, blue, distance};
+  carry = {depth, in_front, {sums[0], sums[1], sums[2], sums[3]}};
 }
 
 /// Rays [first, last). Vectors begin at multiples of their length in the stream, so lanes of the first may belong to
@@ -140,7 +135,7 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
   const int64_t end = x.ray_begin[last];
   Piece piece;
   const V zero = hn::Zero(d);
-  Carry carry{zero, hn::Set(d, 1.0F), zero, zero, zero, zero};
+  Carry carry{zero, hn::Set(d, 1.0F), {zero, zero, zero, zero}};
   int64_t begins = first, ends = first;  // rays whose begin, whose end was not yet met
   for (int64_t from = x.ray_begin[first] / lanes * lanes;; from += kPiece) {
     const int64_t to = std::min(from + kPiece, end);

@@ -71,7 +71,8 @@ KLAB_VARIANT(CompositeLossFwd, {.run = run,
                                 .parent = "03_threads",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16, 512},
-                                .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 2}});
+                                .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 2},
+                                .when = {{10752, 1 << 15, 1}, "short rays leave lanes empty"}});
 
 }  // namespace
 }  // namespace klab

@@ -28,14 +28,19 @@ struct Contribution {
   float weight;
 };
 
-template <int kDim>
+/// Without `kPlace` places[e] counts the contributions of entry e. With it they are sorted from places[e] on, which is the
+/// end of e's segment after, and so the beginning of the next one's.
+template <int kDim, bool kPlace>
 __global__ void __launch_bounds__(kThreads)
-    count_corners(HashgridLevel level, int64_t n, const float* __restrict__ positions,
-                  unsigned* __restrict__ counts) {
+    take_corners(HashgridLevel level, int64_t n, const float* __restrict__ positions,
+                 unsigned* __restrict__ places, Contribution* __restrict__ sorted) {
   const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) return;
   const auto cell = hashgrid_cell<kDim>(positions, n, i, level.scale);
-  for (int c = 0; c < 1 << kDim; ++c) atomicAdd(counts + hashgrid_entry(level, cell, c), 1U);
+  for (int c = 0; c < 1 << kDim; ++c) {
+    const unsigned place = atomicAdd(places + hashgrid_entry(level, cell, c), 1U);
+    if (kPlace) sorted[place] = {uint32_t(i), hashgrid_weight(cell, c)};
+  }
 }
 
 /// Sum of `value` over the threads before this one; `total` becomes that over the block. All threads call it.
@@ -89,20 +94,6 @@ __global__ void __launch_bounds__(kThreads)
   if (e < entries) counts[e] = totals[blockIdx.x] + before;
 }
 
-/// After it places[e] is the end of e's segment, and so the beginning of the next one's.
-template <int kDim>
-__global__ void __launch_bounds__(kThreads)
-    sort(HashgridLevel level, int64_t n, const float* __restrict__ positions, unsigned* __restrict__ places,
-         Contribution* __restrict__ sorted) {
-  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (i >= n) return;
-  const auto cell = hashgrid_cell<kDim>(positions, n, i, level.scale);
-  for (int c = 0; c < 1 << kDim; ++c) {
-    const unsigned place = atomicAdd(places + hashgrid_entry(level, cell, c), 1U);
-    sorted[place] = {uint32_t(i), hashgrid_weight(cell, c)};
-  }
-}
-
 /// kLanes neighboring threads, 1 or 32, share an entry's segment. d_features, d_table: this level's.
 template <int kFeatures, int kLanes>
 __global__ void __launch_bounds__(kThreads)
@@ -133,20 +124,17 @@ void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Arg
   const int64_t n = x.shape.n;
   const dim3 threads(kThreads), points(blocks_of(n)), entries(blocks_of(level.entries));
   cuda::fill_zero(counts, size_t(level.entries) * sizeof(unsigned));
-  cuda::launch(count_corners<kDim>, points, threads, 0, level, n, x.positions, counts);
+  cuda::launch(take_corners<kDim, false>, points, threads, 0, level, n, x.positions, counts, sorted);
   cuda::launch(sum_blocks, entries, threads, 0, level.entries, counts, totals);
   cuda::launch(scan_totals, dim3(1), threads, 0, int64_t(entries.x), totals);
   cuda::launch(find_places, entries, threads, 0, level.entries, totals, counts);
-  cuda::launch(sort<kDim>, points, threads, 0, level, n, x.positions, counts, sorted);
+  cuda::launch(take_corners<kDim, true>, points, threads, 0, level, n, x.positions, counts, sorted);
   const float* d_features = x.d_features + l * kFeatures * n;
   float* d_table = x.d_table + level.offset * kFeatures;
-  if ((n << kDim) / level.entries >= 32) {
-    cuda::launch(sum_segments<kFeatures, 32>, dim3(blocks_of(32 * level.entries)), threads, 0, level.entries,
-                 n, counts, sorted, d_features, d_table);
-  } else {
-    cuda::launch(sum_segments<kFeatures, 1>, entries, threads, 0, level.entries, n, counts, sorted,
-                 d_features, d_table);
-  }
+  const bool long_ones = (n << kDim) / level.entries >= 32;
+  cuda::launch(long_ones ? sum_segments<kFeatures, 32> : sum_segments<kFeatures, 1>,
+               dim3(blocks_of((long_ones ? 32 : 1) * level.entries)), threads, 0, level.entries, n, counts,
+               sorted, d_features, d_table);
 }
 
 void run(const HashgridBwd::Args<float>& x) {

@@ -133,11 +133,8 @@ template <int kDim, int kFeatures>
 void encode(const HashgridFwd::Args<float>& x) {
   float* out = x.features;
   for (const HashgridLevel& level : hashgrid_levels(x.shape)) {
-    if (level.dense) {
-      level_of<kDim, kFeatures, true>(level, x, out);
-    } else {
-      level_of<kDim, kFeatures, false>(level, x, out);
-    }
+    const auto one = level.dense ? level_of<kDim, kFeatures, true> : level_of<kDim, kFeatures, false>;
+    one(level, x, out);
     out += kFeatures * x.shape.n;
   }
 }

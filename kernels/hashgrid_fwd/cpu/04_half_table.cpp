@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "reference/hashgrid_fwd/half.h"
+#include "reference/float16.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -51,7 +51,7 @@ HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, co
     for (int c = 0; c < 1 << kDim; ++c) {
       hn::Store(entry[c], du, index);
       for (size_t i = 0; i < hn::Lanes(d); ++i)
-        value[i] = half_value(table[int64_t(index[i]) * kFeatures + f]);
+        value[i] = float_from_half(table[int64_t(index[i]) * kFeatures + f]);
       v[c] = hn::Load(d, value);
     }
     interpolate<kDim>(v, fraction);

@@ -110,7 +110,7 @@ int choose_threads(const Matmul::Shape& s) {
 }
 
 void multiply(const Matmul::Args<float>& x) {
-  const auto [m, n, k] = x.shape;
+  const int64_t m = x.shape.m, n = x.shape.n, k = x.shape.k;
   if (k == 0) std::fill_n(x.c, m * n, 0.0F);
 #pragma omp parallel num_threads(choose_threads(x.shape))
   {

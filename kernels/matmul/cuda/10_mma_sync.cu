@@ -14,6 +14,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mma.h"
+#include "kernels/common/round_matrix.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {
@@ -22,18 +23,6 @@ namespace {
 constexpr int kTile = 128, kDepth = 32, kStages = 3;
 constexpr int kThreads = 256, kWarpRows = 64, kWarpColumns = 32;
 constexpr int kDown = kWarpRows / 16, kAcross = kWarpColumns / 8;  // products of a warp
-
-/// Rounds [height, width] into [.., stride], zeros beyond the edges.
-__global__ void __launch_bounds__(kThreads)
-    round_to_bfloat16(const float* __restrict__ from, int64_t height, int64_t width, int64_t stride,
-                      int64_t total, __nv_bfloat16* __restrict__ to) {
-  const int64_t at = (int64_t(blockIdx.x) * kThreads + threadIdx.x) * 2;
-  if (at >= total) return;
-  const int64_t i = at / stride, j = at % stride;
-  const float* p = from + i * width + j;
-  const float low = i < height && j < width ? p[0] : 0, high = i < height && j + 1 < width ? p[1] : 0;
-  *reinterpret_cast<__nv_bfloat162*>(to + at) = __floats2bfloat162_rn(low, high);
-}
 
 // Where a tile keeps the 8 elements (16 bytes, one "chunk") with number `chunk` of a row. ldmatrix reads 8
 // rows at one chunk; each must be in other banks.
@@ -126,16 +115,6 @@ __global__ void __launch_bounds__(kThreads)
           if (j + 1 < n) c[i * n + j + 1] = high;
         }
       }
-}
-
-int64_t padded(int64_t size, int64_t to) { return (size + to - 1) / to * to; }
-
-void round_matrix(const float* from, int64_t height, int64_t width, int64_t rows, int64_t stride,
-                  __nv_bfloat16* to) {
-  const int64_t total = rows * stride, blocks = (total / 2 + kThreads - 1) / kThreads;
-  if (total == 0) return;
-  cuda::launch(round_to_bfloat16, dim3(unsigned(blocks)), dim3(kThreads), 0, from, height, width, stride,
-               total, to);
 }
 
 /// Begins on `bytes` bytes.

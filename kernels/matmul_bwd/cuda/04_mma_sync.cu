@@ -13,6 +13,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mma.h"
+#include "kernels/common/round_matrix.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {
@@ -21,18 +22,6 @@ namespace {
 constexpr int kTile = 128, kDepth = 32, kStages = 3;
 constexpr int kThreads = 256, kWarpRows = 64, kWarpColumns = 32;
 constexpr int kDown = kWarpRows / 16, kAcross = kWarpColumns / 8;  // products of a warp
-
-/// Rounds [height, width] into [.., stride], zeros beyond the edges.
-__global__ void __launch_bounds__(kThreads)
-    round_to_bfloat16(const float* __restrict__ from, int64_t height, int64_t width, int64_t stride,
-                      int64_t total, __nv_bfloat16* __restrict__ to) {
-  const int64_t at = (int64_t(blockIdx.x) * kThreads + threadIdx.x) * 2;
-  if (at >= total) return;
-  const int64_t i = at / stride, j = at % stride;
-  const float* p = from + i * width + j;
-  const float low = i < height && j < width ? p[0] : 0, high = i < height && j + 1 < width ? p[1] : 0;
-  *reinterpret_cast<__nv_bfloat162*>(to + at) = __floats2bfloat162_rn(low, high);
-}
 
 // A tile is either [128][32], `along` the sum, or [32][128]. Columns of 8 elements (16 bytes, "chunks") are
 // exchanged within a row, so that 8 rows at one chunk are in different banks.
@@ -141,30 +130,21 @@ __global__ void __launch_bounds__(kThreads)
       }
 }
 
-int64_t padded(int64_t size) { return (size + kTile - 1) / kTile * kTile; }
-
-void round_matrix(const float* from, int64_t height, int64_t width, __nv_bfloat16* to) {
-  const int64_t total = padded(height) * padded(width), blocks = (total / 2 + kThreads - 1) / kThreads;
-  if (total == 0) return;
-  cuda::launch(round_to_bfloat16, dim3(unsigned(blocks)), dim3(kThreads), 0, from, height, width,
-               padded(width), total, to);
-}
-
 /// Begins on `bytes` bytes.
 bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-  const int64_t rows = padded(m), columns = padded(n), depth = padded(k);
+  const int64_t rows = padded(m, kTile), columns = padded(n, kTile), depth = padded(k, kTile);
   cuda::Scratch scratch_a(size_t(rows * depth) * sizeof(__nv_bfloat16));
   cuda::Scratch scratch_b(size_t(depth * columns) * sizeof(__nv_bfloat16));
   cuda::Scratch scratch_c(size_t(rows * columns) * sizeof(__nv_bfloat16));
   auto* a = scratch_a.as<__nv_bfloat16>();
   auto* b = scratch_b.as<__nv_bfloat16>();
   auto* d_c = scratch_c.as<__nv_bfloat16>();
-  round_matrix(x.a, m, k, a);
-  round_matrix(x.b, k, n, b);
-  round_matrix(x.d_c, m, n, d_c);
+  round_matrix(x.a, m, k, rows, depth, a);
+  round_matrix(x.b, k, n, depth, columns, b);
+  round_matrix(x.d_c, m, n, rows, columns, d_c);
   constexpr size_t bytes = kStages * sizeof(Tiles);
   const dim3 block(kThreads);
   // d_a = d_c · Bᵀ: the sum over j runs along the rows of both.

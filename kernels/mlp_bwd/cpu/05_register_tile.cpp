@@ -86,27 +86,12 @@ void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_R
 template <End end>
 void product(const float* w, int64_t rows, int64_t terms, const float* h, const float* gate, float* out,
              int64_t out_stride) {
+  constexpr decltype(&product_rows<end, 1>) kProducts[] = {product_rows<end, 1>, product_rows<end, 2>,
+                                                           product_rows<end, 3>, product_rows<end, 4>,
+                                                           product_rows<end, 5>, product_rows<end, 6>};
   for (int64_t r = 0; r < rows; r += kRows, w += kRows * terms, out += kRows * out_stride) {
     const float* g = end == End::gate ? gate + r * kTile : nullptr;
-    switch (std::min(kRows, rows - r)) {
-      case 1:
-        product_rows<end, 1>(w, terms, h, g, out, out_stride);
-        break;
-      case 2:
-        product_rows<end, 2>(w, terms, h, g, out, out_stride);
-        break;
-      case 3:
-        product_rows<end, 3>(w, terms, h, g, out, out_stride);
-        break;
-      case 4:
-        product_rows<end, 4>(w, terms, h, g, out, out_stride);
-        break;
-      case 5:
-        product_rows<end, 5>(w, terms, h, g, out, out_stride);
-        break;
-      default:
-        product_rows<end, 6>(w, terms, h, g, out, out_stride);
-    }
+    kProducts[std::min(kRows, rows - r) - 1](w, terms, h, g, out, out_stride);
   }
 }
 

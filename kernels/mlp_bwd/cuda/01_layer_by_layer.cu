@@ -9,6 +9,7 @@
 // NEEDS     device memory for the activations of all hidden layers and two layers of gradients.
 // TRIED     -
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "harness/core/registrar.h"
@@ -19,6 +20,7 @@ namespace klab {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int64_t kMostUnits = 65535;  // blocks along y
 
 /// h[r,i] = relu(sum over c of w[r,c]·before[c,i]) for unit r = blockIdx.y.
 __global__ void __launch_bounds__(kThreads)
@@ -103,7 +105,13 @@ void run(const MlpBwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(MlpBwd, {.run = run, .forward = "01_layer_by_layer", .tiles = {kThreads}});
+std::string supported(const MlpBwd::Shape& s, const Host&) {
+  if (std::max({s.in, s.width, s.out}) <= kMostUnits) return "";
+  return "a layer of more than " + std::to_string(kMostUnits) + " units, one for each row of the grid";
+}
+
+KLAB_VARIANT(MlpBwd,
+             {.run = run, .forward = "01_layer_by_layer", .tiles = {kThreads}, .supported = supported});
 
 }  // namespace
 }  // namespace klab

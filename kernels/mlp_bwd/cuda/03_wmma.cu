@@ -12,48 +12,23 @@
 //           gradients and the largest layer's weights.
 // TRIED     -
 #include <algorithm>
-#include <type_traits>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
+#include "kernels/common/mlp_wmma.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {
 namespace {
-namespace wmma = nvcuda::wmma;
 
-constexpr int kWarps = 8, kThreads = 32 * kWarps, kSide = 16, kSamples = 64, kStride = kSamples + 8;
+constexpr int kWarps = 8, kThreads = 32 * kWarps, kSamples = 64, kStride = kSamples + 8;
 constexpr size_t kShared = 160 << 10;
 
-using Sums = wmma::fragment<wmma::accumulator, kSide, kSide, kSide, float>;
-template <class Layout>
-using Left = wmma::fragment<wmma::matrix_a, kSide, kSide, kSide, __nv_bfloat16, Layout>;
-template <class Layout>
-using Right = wmma::fragment<wmma::matrix_b, kSide, kSide, kSide, __nv_bfloat16, Layout>;
-
 size_t shared_bytes(const MlpLayers& s) {
-  const size_t channels =
-      size_t(mlp_whole(s.in) + int(s.hidden) * mlp_whole(s.width) + 2 * mlp_whole(s.widest()));
-  return (channels * kStride + size_t(mlp_whole(s.widest())) * size_t(mlp_whole(s.widest()) + 8)) *
-         sizeof(__nv_bfloat16);
-}
-
-/// Sums of the square at (r, c) of left · right over `depth`. Strides are distances of rows as they lie.
-template <class LeftLayout, class RightLayout>
-__device__ __forceinline__ void multiply(Sums& sums, const __nv_bfloat16* left, int left_stride, int r,
-                                         const __nv_bfloat16* right, int right_stride, int c, int depth) {
-  constexpr bool left_rows = std::is_same_v<LeftLayout, wmma::row_major>;
-  constexpr bool right_rows = std::is_same_v<RightLayout, wmma::row_major>;
-  for (int k = 0; k < depth; k += kSide) {
-    Left<LeftLayout> a;
-    Right<RightLayout> b;
-    wmma::load_matrix_sync(a, left + (left_rows ? r * left_stride + k : k * left_stride + r),
-                           unsigned(left_stride));
-    wmma::load_matrix_sync(b, right + (right_rows ? k * right_stride + c : c * right_stride + k),
-                           unsigned(right_stride));
-    wmma::mma_sync(sums, a, b, sums);
-  }
+  const int channels = mlp_whole(s.in) + int(s.hidden) * mlp_whole(s.width) + 2 * mlp_whole(s.widest());
+  const int weights = mlp_whole(s.widest()) * mlp_stride(s.widest());
+  return size_t(channels * kStride + weights) * sizeof(__nv_bfloat16);
 }
 
 struct Block {
@@ -65,23 +40,9 @@ struct Block {
   int64_t i0;        // first sample
 };
 
-/// Calls use(row, column, sum) for the elements of a warp's square, a lane eight of them.
-template <class Use>
-__device__ __forceinline__ void unfold(const Block& b, const Sums& sums, const Use& use) {
-  wmma::store_matrix_sync(b.square, sums, kSide, wmma::mem_row_major);
-  __syncwarp();
-  for (int e = int(threadIdx.x) % 32; e < kSide * kSide; e += 32) use(e / kSide, e % kSide, b.square[e]);
-  __syncwarp();
-}
-
 __device__ __forceinline__ void bring_weights(const Block& b, int64_t l) {
-  const int from = int(b.s.from(l)), to = int(b.s.to(l)), columns = mlp_whole(from);
-  const float* w = b.weights + b.s.weight_begin(l);
   __syncthreads();
-  for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += kThreads) {
-    const int r = e / columns, c = e % columns;
-    b.w[r * (columns + 8) + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
-  }
+  mlp_bring_weights(b.w, b.s, l, b.weights);
   __syncthreads();
 }
 
@@ -90,52 +51,46 @@ __device__ __forceinline__ void forward_layer(const Block& b, int64_t l, const _
                                               __nv_bfloat16* next) {
   const int from = mlp_whole(b.s.from(l)), to = mlp_whole(b.s.to(l));
   const bool last = l == b.s.hidden;
-  for (int t = int(threadIdx.x) / 32; t < to / kSide * (kSamples / kSide); t += kWarps) {
-    const int r = t / (kSamples / kSide) * kSide, c = t % (kSamples / kSide) * kSide;
+  each_square(kWarps, to, kSamples, [&](int r, int c) {
     Sums sums;
     wmma::fill_fragment(sums, 0.0F);
     if (!last || b.s.logistic)
       multiply<wmma::row_major, wmma::row_major>(sums, b.w, from + 8, r, h, kStride, c, from);
-    unfold(b, sums, [&](int i, int j, float z) {
-      if (last) {
-        const int64_t unit = r + i, sample = b.i0 + c + j;
-        float d = unit < b.s.out && sample < b.s.n ? b.d_y[unit * b.s.n + sample] : 0;
-        if (b.s.logistic) d *= (1 / (1 + expf(-z))) * (1 / (1 + expf(z)));
-        next[(r + i) * kStride + c + j] = __float2bfloat16(d);
-      } else {
-        next[(r + i) * kStride + c + j] = __float2bfloat16(fmaxf(z, 0));
-      }
+    unfold(b.square, sums, [&](int i, int j, float z) {
+      const int64_t unit = r + i, sample = b.i0 + c + j;
+      float value = fmaxf(z, 0);
+      if (last) value = unit < b.s.out && sample < b.s.n ? b.d_y[unit * b.s.n + sample] : 0;
+      if (last && b.s.logistic) value *= (1 / (1 + expf(-z))) * (1 / (1 + expf(z)));
+      next[(r + i) * kStride + c + j] = __float2bfloat16(value);
     });
-  }
+  });
 }
 
 /// copy = (first) or += D h^T.
 __device__ __forceinline__ void weight_gradient(const Block& b, int64_t l, const __nv_bfloat16* d,
                                                 const __nv_bfloat16* h, bool first) {
   const int from = mlp_whole(b.s.from(l)), to = mlp_whole(b.s.to(l));
-  float* copy = b.copy + mlp_whole_begin(b.s, l);
-  for (int t = int(threadIdx.x) / 32; t < to / kSide * (from / kSide); t += kWarps) {
-    const int r = t / (from / kSide) * kSide, c = t % (from / kSide) * kSide;
+  each_square(kWarps, to, from, [&](int r, int c) {
+    float* copy = b.copy + mlp_whole_begin(b.s, l) + r * from + c;
     Sums sums;
     if (first)
       wmma::fill_fragment(sums, 0.0F);
     else
-      wmma::load_matrix_sync(sums, copy + r * from + c, unsigned(from), wmma::mem_row_major);
+      wmma::load_matrix_sync(sums, copy, unsigned(from), wmma::mem_row_major);
     multiply<wmma::row_major, wmma::col_major>(sums, d, kStride, r, h, kStride, c, kSamples);
-    wmma::store_matrix_sync(copy + r * from + c, sums, unsigned(from), wmma::mem_row_major);
-  }
+    wmma::store_matrix_sync(copy, sums, unsigned(from), wmma::mem_row_major);
+  });
 }
 
 /// before = W^T D where h > 0, or for the first layer d_x = W^T D.
 __device__ __forceinline__ void input_gradient(const Block& b, int64_t l, const __nv_bfloat16* d,
                                                const __nv_bfloat16* h, __nv_bfloat16* before) {
   const int from = mlp_whole(b.s.from(l)), to = mlp_whole(b.s.to(l));
-  for (int t = int(threadIdx.x) / 32; t < from / kSide * (kSamples / kSide); t += kWarps) {
-    const int r = t / (kSamples / kSide) * kSide, c = t % (kSamples / kSide) * kSide;
+  each_square(kWarps, from, kSamples, [&](int r, int c) {
     Sums sums;
     wmma::fill_fragment(sums, 0.0F);
     multiply<wmma::col_major, wmma::row_major>(sums, b.w, from + 8, r, d, kStride, c, to);
-    unfold(b, sums, [&](int i, int j, float sum) {
+    unfold(b.square, sums, [&](int i, int j, float sum) {
       const int at = (r + i) * kStride + c + j;
       const int64_t channel = r + i, sample = b.i0 + c + j;
       if (l > 0)
@@ -143,7 +98,7 @@ __device__ __forceinline__ void input_gradient(const Block& b, int64_t l, const 
       else if (channel < b.s.in && sample < b.s.n)
         b.d_x[channel * b.s.n + sample] = sum;
     });
-  }
+  });
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -156,10 +111,9 @@ __global__ void __launch_bounds__(kThreads)
           d_x,     copies + blockIdx.x * mlp_whole_begin(s, s.count()),
           shared,  squares[threadIdx.x / 32],
           0};
-  __nv_bfloat16* const inputs = shared + mlp_whole(s.widest()) * (mlp_whole(s.widest()) + 8);
   for (b.i0 = int64_t(blockIdx.x) * kSamples; b.i0 < s.n; b.i0 += int64_t(gridDim.x) * kSamples) {
     const bool first = b.i0 == int64_t(blockIdx.x) * kSamples;
-    __nv_bfloat16* h = inputs;
+    __nv_bfloat16* h = shared + mlp_whole(s.widest()) * mlp_stride(s.widest());
     __syncthreads();  // the tile before is done with
     for (int e = int(threadIdx.x); e < mlp_whole(s.in) * kSamples; e += kThreads) {
       const int64_t c = e / kSamples, i = b.i0 + e % kSamples;

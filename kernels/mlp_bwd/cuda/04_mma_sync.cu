@@ -17,42 +17,20 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
-#include "kernels/common/mma.h"
+#include "kernels/common/mlp_rows.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {
 namespace {
 
-constexpr int kSide = 16, kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
+constexpr int kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 
-/// Distance of rows in shared memory: an odd multiple of 16 bytes, so that 8 rows begin in different banks.
-__host__ __device__ inline int stride_of(int64_t channels) { return mlp_whole(channels) + 8; }
-/// Elements of shared memory: weights, gradients, inputs of all layers.
-__host__ __device__ inline int weights_room(const MlpLayers& s) {
-  return mlp_whole(s.widest()) * stride_of(s.widest());
-}
-__host__ __device__ inline int gradients_room(const MlpLayers& s) { return kSamples * stride_of(s.widest()); }
+/// Of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
-  const int inputs = kSamples * (stride_of(s.in) + int(s.hidden) * stride_of(s.width));
-  return size_t(weights_room(s) + gradients_room(s) + inputs) * sizeof(__nv_bfloat16);
-}
-
-__device__ __forceinline__ uint32_t pack(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return uint32_t(__bfloat16_as_ushort(pair.y)) << 16 | __bfloat16_as_ushort(pair.x);
-}
-
-/// 16 samples of a warp as left factors of mma.sync: block b has channels 16b to 16b + 15. Element r of a
-/// block is a pair of channels from column(r) on, of the sample row(r).
-template <int kBlocks>
-using Rows = uint32_t[kBlocks][4];
-__device__ __forceinline__ int row(int r) { return int(threadIdx.x) % 32 / 4 + r % 2 * 8; }
-__device__ __forceinline__ int column(int r) { return int(threadIdx.x) % 4 * 2 + r / 2 * 8; }
-/// Of two results of 8 columns, the pair that becomes element r.
-__device__ __forceinline__ const float* pair_of(const float (&sum)[2][4], int r) {
-  return sum[r / 2] + r % 2 * 2;
+  const int inputs = kSamples * (mlp_stride(s.in) + int(s.hidden) * mlp_stride(s.width));
+  return size_t((mlp_whole(s.widest()) + kSamples) * mlp_stride(s.widest()) + inputs) * sizeof(__nv_bfloat16);
 }
 
 /// Copies rows to shared memory: [sample][channel].
@@ -65,74 +43,16 @@ __device__ __forceinline__ void keep(__nv_bfloat16* shared, const Rows<kBlocks>&
 #pragma unroll
     for (int r = 0; r < 4; ++r)
       *reinterpret_cast<uint32_t*>(
-          &shared[(warp * kSide + row(r)) * stride_of(channels) + b * kSide + column(r)]) = h[b][r];
+          &shared[(warp * kSide + row(r)) * mlp_stride(channels) + b * kSide + column(r)]) = h[b][r];
   }
 }
 
-/// Channel-major values of a warp's samples from i on, zeros beyond the edges.
-template <int kBlocks>
-__device__ __forceinline__ void load_rows(Rows<kBlocks>& h, const float* __restrict__ from, int64_t n,
-                                          int64_t channels, int64_t i) {
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int64_t sample = i + row(r), c = b * kSide + column(r);
-      const bool there = sample < n;
-      h[b][r] = pack(there && c < channels ? from[c * n + sample] : 0,
-                     there && c + 1 < channels ? from[(c + 1) * n + sample] : 0);
-    }
-}
-
-/// Brings layer l, [to][from] rounded, zeros up to whole fragments. A barrier before and one after.
+/// Brings layer l, with a barrier before and one after.
 __device__ __forceinline__ void bring_weights(__nv_bfloat16* shared, const MlpLayers& s, int64_t l,
                                               const float* __restrict__ weights) {
-  const int from = int(s.from(l)), to = int(s.to(l)), columns = mlp_whole(from);
-  const float* w = weights + s.weight_begin(l);
   __syncthreads();
-  for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += kThreads) {
-    const int r = e / columns, c = e % columns;
-    shared[r * stride_of(from) + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
-  }
+  mlp_bring_weights(shared, s, l, weights);
   __syncthreads();
-}
-
-/// Sums of 16 units from u0 on: rows · W^T (turned = false: W is [units][channels]), or of 16 channels: rows
-/// · W.
-template <bool turned, int kBlocks>
-__device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>& rows,
-                                         const __nv_bfloat16* w, int stride, int channels, int u0) {
-  const int lane = int(threadIdx.x) % 32;
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
-    if (b * kSide >= channels) break;
-    uint32_t of_w[4];  // columns 0-7 at steps 0-7 and 8-15 of the sum, then columns 8-15
-    if constexpr (turned)
-      cuda::ldmatrix_x4_trans(of_w, w + (b * kSide + lane % 16) * stride + u0 + lane / 16 * 8);
-    else
-      cuda::ldmatrix_x4(of_w, w + (u0 + lane % 8 + lane / 16 * 8) * stride + b * kSide + lane / 8 % 2 * 8);
-    const uint32_t low[2] = {of_w[0], of_w[1]}, high[2] = {of_w[2], of_w[3]};
-    cuda::mma_m16n8k16_bf16(sum[0], rows[b], low, sum[0]);
-    cuda::mma_m16n8k16_bf16(sum[1], rows[b], high, sum[1]);
-  }
-}
-
-/// rows = relu(W rows).
-template <int kBlocks>
-__device__ __forceinline__ void hidden_layer(Rows<kBlocks>& rows, const __nv_bfloat16* w, int from, int to) {
-  Rows<kBlocks> next = {};
-#pragma unroll
-  for (int u = 0; u < kBlocks; ++u) {
-    if (u * kSide >= to) break;
-    float sum[2][4] = {};
-    multiply<false>(sum, rows, w, stride_of(from), from, u * kSide);
-#pragma unroll
-    for (int r = 0; r < 4; ++r) next[u][r] = pack(fmaxf(pair_of(sum, r)[0], 0), fmaxf(pair_of(sum, r)[1], 0));
-  }
-#pragma unroll
-  for (int u = 0; u < kBlocks; ++u)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) rows[u][r] = next[u][r];
 }
 
 /// rows = d_y times the logistic's derivative at W rows.
@@ -140,29 +60,16 @@ template <int kBlocks>
 __device__ __forceinline__ void through_logistic(Rows<kBlocks>& rows, const __nv_bfloat16* w, int from,
                                                  int to, const float* __restrict__ d_y, int64_t n,
                                                  int64_t i) {
-  Rows<kBlocks> next = {};
+  layer<false>(rows, w, mlp_stride(from), from, to, [&](const float* z, int r, int u) {
+    float d[2];
 #pragma unroll
-  for (int u = 0; u < kBlocks; ++u) {
-    if (u * kSide >= to) break;
-    float sum[2][4] = {};
-    multiply<false>(sum, rows, w, stride_of(from), from, u * kSide);
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      float d[2];
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int64_t unit = u * kSide + column(r) + e, sample = i + row(r);
-        const float z = pair_of(sum, r)[e];
-        const float given = unit < to && sample < n ? d_y[unit * n + sample] : 0;
-        d[e] = given * (1 / (1 + expf(-z))) * (1 / (1 + expf(z)));
-      }
-      next[u][r] = pack(d[0], d[1]);
+    for (int e = 0; e < 2; ++e) {
+      const int64_t unit = u * kSide + column(r) + e, sample = i + row(r);
+      const float given = unit < to && sample < n ? d_y[unit * n + sample] : 0;
+      d[e] = given * (1 / (1 + expf(-z[e]))) * (1 / (1 + expf(z[e])));
     }
-  }
-#pragma unroll
-  for (int u = 0; u < kBlocks; ++u)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) rows[u][r] = next[u][r];
+    return pack(d[0], d[1]);
+  });
 }
 
 /// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps.
@@ -176,8 +83,8 @@ __device__ __forceinline__ void weight_gradient(float* copy, const __nv_bfloat16
     for (int i = 0; i < kSamples; i += kSide) {
       uint32_t of_d[4], of_h[4];
       cuda::ldmatrix_x4_trans(of_d,
-                              d + (i + lane % 8 + lane / 16 * 8) * stride_of(to) + u0 + lane / 8 % 2 * 8);
-      cuda::ldmatrix_x4_trans(of_h, h + (i + lane % 16) * stride_of(from) + c0 + lane / 16 * 8);
+                              d + (i + lane % 8 + lane / 16 * 8) * mlp_stride(to) + u0 + lane / 8 % 2 * 8);
+      cuda::ldmatrix_x4_trans(of_h, h + (i + lane % 16) * mlp_stride(from) + c0 + lane / 16 * 8);
       const uint32_t low[2] = {of_h[0], of_h[1]}, high[2] = {of_h[2], of_h[3]};
       cuda::mma_m16n8k16_bf16(sum[0], of_d, low, sum[0]);
       cuda::mma_m16n8k16_bf16(sum[1], of_d, high, sum[1]);
@@ -200,32 +107,18 @@ template <int kBlocks>
 __device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, const __nv_bfloat16* w,
                                                const __nv_bfloat16* h, int from, int to, float* d_x,
                                                int64_t n, int64_t i) {
-  const int warp = int(threadIdx.x) / 32;
-  Rows<kBlocks> next = {};
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
-    if (b * kSide >= from) break;
-    float sum[2][4] = {};
-    multiply<true>(sum, rows, w, stride_of(from), to, b * kSide);
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const float low = pair_of(sum, r)[0], high = pair_of(sum, r)[1];
-      const int c = b * kSide + column(r);
-      if (d_x == nullptr) {
-        const auto of_h =
-            *reinterpret_cast<const uint32_t*>(&h[(warp * kSide + row(r)) * stride_of(from) + c]);
-        // Clipped at zero, so that what is not zero is positive.
-        next[b][r] = pack(of_h & 0xFFFFU ? low : 0, of_h >> 16 ? high : 0);
-      } else if (i + row(r) < n) {
-        if (c < from) d_x[c * n + i + row(r)] = low;
-        if (c + 1 < from) d_x[(c + 1) * n + i + row(r)] = high;
-      }
+  layer<true>(rows, w, mlp_stride(from), to, from, [&](const float* two, int r, int b) {
+    const int c = b * kSide + column(r);
+    if (d_x == nullptr) {
+      const auto of_h =
+          *reinterpret_cast<const uint32_t*>(&h[(threadIdx.x / 32 * kSide + row(r)) * mlp_stride(from) + c]);
+      // Clipped at zero, so that what is not zero is positive.
+      return pack(of_h & 0xFFFFU ? two[0] : 0, of_h >> 16 ? two[1] : 0);
     }
-  }
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) rows[b][r] = next[b][r];
+    for (int e = 0; e < 2; ++e)
+      if (c + e < from && i + row(r) < n) d_x[(c + e) * n + i + row(r)] = two[e];
+    return 0U;
+  });
 }
 
 template <int kBlocks>
@@ -233,8 +126,8 @@ __global__ void __launch_bounds__(kThreads)
     gradients(MlpLayers s, const float* __restrict__ x, const float* __restrict__ weights,
               const float* __restrict__ d_y, float* __restrict__ d_x, float* __restrict__ copies) {
   KLAB_DYNAMIC_SHARED(__nv_bfloat16, w);
-  __nv_bfloat16* const d = w + weights_room(s);
-  __nv_bfloat16* const inputs = d + gradients_room(s);
+  __nv_bfloat16* const d = w + mlp_whole(s.widest()) * mlp_stride(s.widest());
+  __nv_bfloat16* const inputs = d + kSamples * mlp_stride(s.widest());
   float* const copy = copies + blockIdx.x * mlp_whole_begin(s, s.count());
   for (int64_t i0 = int64_t(blockIdx.x) * kSamples; i0 < s.n; i0 += int64_t(gridDim.x) * kSamples) {
     const bool first = i0 == int64_t(blockIdx.x) * kSamples;
@@ -247,7 +140,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int64_t l = 0; l < s.hidden; ++l) {
       bring_weights(w, s, l, weights);
       hidden_layer(rows, w, int(s.from(l)), int(s.width));
-      h += kSamples * stride_of(s.from(l));
+      h += kSamples * mlp_stride(s.from(l));
       keep(h, rows, int(s.width));
     }
     bring_weights(w, s, s.hidden, weights);
@@ -262,7 +155,7 @@ __global__ void __launch_bounds__(kThreads)
       __syncthreads();  // everybody's D and h are there
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, from, to, first);
       input_gradient(rows, w, h, from, to, l == 0 ? d_x : nullptr, s.n, i);
-      if (l > 0) h -= kSamples * stride_of(s.from(l - 1));
+      if (l > 0) h -= kSamples * mlp_stride(s.from(l - 1));
     }
   }
 }

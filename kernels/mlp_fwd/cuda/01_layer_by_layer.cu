@@ -9,6 +9,7 @@
 // NUMERICS  float; one chain of additions a unit.
 // NEEDS     device memory for two layers of activations.
 // TRIED     -
+#include <string>
 #include <utility>
 
 #include "harness/core/registrar.h"
@@ -19,6 +20,7 @@ namespace klab {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int64_t kMostUnits = 65535;  // blocks along y
 
 enum class After { nothing, relu, logistic };
 
@@ -51,7 +53,12 @@ void run(const MlpFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(MlpFwd, {.run = run, .tiles = {kThreads}});
+std::string supported(const MlpFwd::Shape& s, const Host&) {
+  if (s.width <= kMostUnits && s.out <= kMostUnits) return "";
+  return "a layer of more than " + std::to_string(kMostUnits) + " units, one for each row of the grid";
+}
+
+KLAB_VARIANT(MlpFwd, {.run = run, .tiles = {kThreads}, .supported = supported});
 
 }  // namespace
 }  // namespace klab

@@ -15,37 +15,23 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
+#include "kernels/common/mlp_wmma.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
 namespace {
-namespace wmma = nvcuda::wmma;
 
-constexpr int kWarps = 8, kThreads = 32 * kWarps, kSide = 16, kSamples = kSide * kWarps;
+constexpr int kWarps = 8, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int kStride =
     kSamples + 8;  // of a row of activations: 16 bytes more, so that rows begin in other banks
 constexpr int64_t kMost = 128;
-
-using Weights = wmma::fragment<wmma::matrix_a, kSide, kSide, kSide, __nv_bfloat16, wmma::row_major>;
-using Inputs = wmma::fragment<wmma::matrix_b, kSide, kSide, kSide, __nv_bfloat16, wmma::row_major>;
-using Sums = wmma::fragment<wmma::accumulator, kSide, kSide, kSide, float>;
-
-/// [to][from] rounded, rows of `stride`, zeros up to whole fragments.
-__device__ __forceinline__ void bring_weights(__nv_bfloat16* to_shared, const float* __restrict__ w, int from,
-                                              int to, int stride) {
-  const int columns = int(mlp_whole(from));
-  for (int e = int(threadIdx.x); e < int(mlp_whole(to)) * columns; e += kThreads) {
-    const int r = e / columns, c = e % columns;
-    to_shared[r * stride + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
-  }
-}
 
 __global__ void __launch_bounds__(kThreads)
     network(MlpLayers s, const float* __restrict__ x, const float* __restrict__ weights,
             float* __restrict__ y) {
   KLAB_DYNAMIC_SHARED(__nv_bfloat16, buffers);
   __shared__ __align__(128) float sums_of_warp[kWarps][kSide * kSide];
-  const int channels = int(mlp_whole(s.widest())), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int channels = int(mlp_whole(s.widest())), warp = threadIdx.x / 32;
   __nv_bfloat16* w = buffers;  // [channels][channels + 8]
   __nv_bfloat16* h = w + channels * (channels + 8);
   __nv_bfloat16* next = h + channels * kStride;
@@ -57,31 +43,21 @@ __global__ void __launch_bounds__(kThreads)
     h[c * kStride + e % kSamples] = __float2bfloat16(c < s.in && i < s.n ? x[c * s.n + i] : 0);
   }
   for (int64_t l = 0; l < s.count(); ++l) {
-    const int from = int(s.from(l)), to = int(s.to(l)), stride = int(mlp_whole(from)) + 8;
+    const int from = int(s.from(l)), to = int(s.to(l)), stride = mlp_stride(from);
     __syncthreads();  // the inputs are there; the weights before are done with
-    bring_weights(w, weights + s.weight_begin(l), from, to, stride);
+    mlp_bring_weights(w, s, l, weights);
     __syncthreads();
     for (int u0 = 0; u0 < to; u0 += kSide) {
       Sums sums;
       wmma::fill_fragment(sums, 0.0F);
-      for (int c0 = 0; c0 < from; c0 += kSide) {
-        Weights of_w;
-        Inputs of_h;
-        wmma::load_matrix_sync(of_w, w + u0 * stride + c0, unsigned(stride));
-        wmma::load_matrix_sync(of_h, h + c0 * kStride + column, kStride);
-        wmma::mma_sync(sums, of_w, of_h, sums);
-      }
-      wmma::store_matrix_sync(sums_of_warp[warp], sums, kSide, wmma::mem_row_major);
-      __syncwarp();
-      for (int e = lane; e < kSide * kSide; e += 32) {
-        const int unit = u0 + e / kSide, sample = column + e % kSide;
-        const float sum = sums_of_warp[warp][e];
+      multiply<wmma::row_major, wmma::row_major>(sums, w, stride, u0, h, kStride, column, from);
+      unfold(sums_of_warp[warp], sums, [&](int r, int c, float sum) {
+        const int unit = u0 + r, sample = column + c;
         if (l < s.hidden)
           next[unit * kStride + sample] = __float2bfloat16(fmaxf(sum, 0));
         else if (unit < to && i0 + sample < s.n)
           y[unit * s.n + i0 + sample] = s.logistic ? 1 / (1 + expf(-sum)) : sum;
-      }
-      __syncwarp();
+      });
     }
     __nv_bfloat16* other = h;
     h = next;

@@ -14,90 +14,19 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mlp_device.h"
-#include "kernels/common/mma.h"
+#include "kernels/common/mlp_rows.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
 namespace {
 
-constexpr int kWarps = 8, kThreads = 32 * kWarps, kSide = 16, kSamples = kSide * kWarps;
+constexpr int kWarps = 8, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int64_t kMost = 128;
 constexpr size_t kResident = 96 << 10;  // bytes of weights that stay in shared memory
 
-/// Elements of layer l in shared memory: whole fragments, rows 16 bytes longer so that they begin in other
-/// banks.
+/// Elements of layer l in shared memory: whole fragments.
 __host__ __device__ inline int elements(const MlpLayers& s, int64_t l) {
-  return mlp_whole(s.to(l)) * (mlp_whole(s.from(l)) + 8);
-}
-
-/// Brings layer l, rounded, zeros up to whole fragments.
-__device__ __forceinline__ void bring_weights(__nv_bfloat16* shared, const MlpLayers& s, int64_t l,
-                                              const float* __restrict__ weights) {
-  const int from = int(s.from(l)), to = int(s.to(l)), columns = mlp_whole(from);
-  const float* w = weights + s.weight_begin(l);
-  for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += kThreads) {
-    const int r = e / columns, c = e % columns;
-    shared[r * (columns + 8) + c] = __float2bfloat16(r < to && c < from ? w[r * from + c] : 0);
-  }
-}
-
-__device__ __forceinline__ uint32_t pack(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return uint32_t(__bfloat16_as_ushort(pair.y)) << 16 | __bfloat16_as_ushort(pair.x);
-}
-
-/// x of 16 samples from i on, as left factors: block b has channels 16b to 16b + 15.
-template <int kBlocks>
-__device__ __forceinline__ void load_inputs(uint32_t (&h)[kBlocks][4], const float* __restrict__ x, int64_t n,
-                                            int64_t in, int64_t i) {
-  const int lane = threadIdx.x % 32, group = lane / 4, pair = lane % 4 * 2;
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int64_t sample = i + group + r % 2 * 8, c = b * kSide + pair + r / 2 * 8;
-      const bool there = sample < n;
-      h[b][r] =
-          pack(there && c < in ? x[c * n + sample] : 0, there && c + 1 < in ? x[(c + 1) * n + sample] : 0);
-    }
-}
-
-/// Sums of 16 units from u0 on, as two results of 8 columns.
-template <int kBlocks>
-__device__ __forceinline__ void multiply(float (&sum)[2][4], const uint32_t (&h)[kBlocks][4],
-                                         const __nv_bfloat16* w, int from, int u0) {
-  const int lane = threadIdx.x % 32, stride = mlp_whole(from) + 8;
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
-    if (b * kSide >= from) break;
-    uint32_t of_w[4];  // units 0-7 at channels 0-7 and 8-15, then units 8-15
-    cuda::ldmatrix_x4(of_w, w + (u0 + lane % 8 + lane / 16 * 8) * stride + b * kSide + lane / 8 % 2 * 8);
-    const uint32_t low[2] = {of_w[0], of_w[1]}, high[2] = {of_w[2], of_w[3]};
-    cuda::mma_m16n8k16_bf16(sum[0], h[b], low, sum[0]);
-    cuda::mma_m16n8k16_bf16(sum[1], h[b], high, sum[1]);
-  }
-}
-
-/// A hidden layer: h becomes relu(W h).
-template <int kBlocks>
-__device__ __forceinline__ void hidden_layer(uint32_t (&h)[kBlocks][4], const __nv_bfloat16* w, int from,
-                                             int to) {
-  uint32_t next[kBlocks][4] = {};
-#pragma unroll
-  for (int u = 0; u < kBlocks; ++u) {
-    if (u * kSide >= to) break;
-    float sum[2][4] = {};
-    multiply(sum, h, w, from, u * kSide);
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const float* two = sum[r / 2] + r % 2 * 2;
-      next[u][r] = pack(fmaxf(two[0], 0), fmaxf(two[1], 0));
-    }
-  }
-#pragma unroll
-  for (int u = 0; u < kBlocks; ++u)
-#pragma unroll
-    for (int r = 0; r < 4; ++r) h[u][r] = next[u][r];
+  return mlp_whole(s.to(l)) * mlp_stride(s.from(l));
 }
 
 template <int kBlocks>
@@ -109,18 +38,18 @@ __global__ void __launch_bounds__(kThreads)
   if (resident) {
     int begin = 0;
     for (int64_t l = 0; l < s.count(); ++l, begin += elements(s, l - 1))
-      bring_weights(shared + begin, s, l, weights);
+      mlp_bring_weights(shared + begin, s, l, weights);
     __syncthreads();
   }
   for (int64_t i0 = int64_t(blockIdx.x) * kSamples; i0 < s.n; i0 += int64_t(gridDim.x) * kSamples) {
     const int64_t i = i0 + warp * kSide;
-    uint32_t h[kBlocks][4];
-    load_inputs(h, x, s.n, s.in, i);
+    Rows<kBlocks> h;
+    load_rows(h, x, s.n, s.in, i);
     const __nv_bfloat16* w = shared;
     for (int64_t l = 0; l < s.count(); ++l) {
       if (!resident) {
         __syncthreads();
-        bring_weights(shared, s, l, weights);
+        mlp_bring_weights(shared, s, l, weights);
         __syncthreads();
       }
       const int from = int(s.from(l)), to = int(s.to(l));
@@ -131,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
       }
       for (int u0 = 0; u0 < to; u0 += kSide) {
         float sum[2][4] = {};
-        multiply(sum, h, w, from, u0);
+        multiply<false>(sum, h, w, mlp_stride(from), from, u0);
 #pragma unroll
         for (int r = 0; r < 8; ++r) {
           const int64_t unit = u0 + r / 4 * 8 + pair + r % 2, sample = i + group + r / 2 % 2 * 8;

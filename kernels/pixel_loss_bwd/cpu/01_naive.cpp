@@ -6,20 +6,23 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const PixelLossBwd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const PixelLossBwd::Args<float>& x) {
   const auto [n, kind] = x.shape;
   const float d = PixelLossFwd::turn(kind);
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    KLAB_SCALAR_LOOP
     for (int64_t c = 0; c < 3; ++c) {
       const float e = x.prediction[c * n + i] - x.target[c * n + i];
       const float slope = kind == 0 ? 2 * e : e > d ? d : e < -d ? -d : e;
       x.d_prediction[c * n + i] = x.d_loss[i] * slope / 3;
     }
+  }
 }
 
 KLAB_VARIANT(PixelLossBwd, {.run = run});

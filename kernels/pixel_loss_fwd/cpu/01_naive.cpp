@@ -8,16 +8,18 @@
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const PixelLossFwd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const PixelLossFwd::Args<float>& x) {
   const auto [n, kind] = x.shape;
   const float d = PixelLossFwd::turn(kind);
   for (int64_t i = 0; i < n; ++i) {
     float sum = 0;
+    KLAB_SCALAR_LOOP
     for (int64_t c = 0; c < 3; ++c) {
       const float e = std::abs(x.prediction[c * n + i] - x.target[c * n + i]);
       if (kind == 0)

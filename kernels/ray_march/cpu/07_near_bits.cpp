@@ -51,10 +51,7 @@ struct Marks {
     while (part > kLeast && !(reach() < float(cube))) part /= 2;
     while (cube < grid && !(reach() < float(cube))) cube *= 2;
     if (grid < 8 || 2 * cube > grid) return;
-    for (int32_t i = 0; i < int32_t(kLanes); ++i) {
-      of_lane[i] = i / part;
-      in_part[i] = i % part;
-    }
+    for (int32_t i = 0; i < int32_t(kLanes); ++i) of_lane[i] = i / part, in_part[i] = i % part;
     edge = grid / cube;
     rows.assign(size_t(edge * edge), 0);
     for (int64_t block = 0; block < grid * grid * grid / 64; ++block) {
@@ -129,9 +126,7 @@ HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, c
   const D d;
   const DI di;
   const float step = x.steps[1];
-  const int64_t most = x.shape.max_samples;
-  const int32_t part = marks.part;
-  const V to_middle = hn::Set(d, 0.5F * float(part - 1) * step);
+  const V to_middle = hn::Set(d, 0.5F * float(marks.part - 1) * step);
   const auto of_lane = hn::IndicesFromVec(di, hn::Load(di, marks.of_lane));
   const auto offset = hn::Load(di, marks.in_part);
   HWY_ALIGN int32_t listed[kListed + 2 * kLanes];  // first candidates of parts
@@ -139,8 +134,8 @@ HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, c
   bool more = true;
   do {
     int64_t n = 0;
-    for (; more && n < kListed; k += kLanes * part) {
-      const auto index = lattice_index(k, part);
+    for (; more && n < kListed; k += kLanes * marks.part) {
+      const auto index = lattice_index(k, marks.part);
       const V t = on_lattice(path.first, step, index);
       const auto before_the_end = hn::Lt(t, hn::Set(d, path.span.leave));
       const auto worth = hn::And(before_the_end, marked(marks, path, hn::Add(t, to_middle)));
@@ -149,12 +144,12 @@ HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, c
       more = hn::AllTrue(d, before_the_end);
     }
     hn::StoreU(hn::Set(di, 1 << 30), di, listed + n);  // far behind any end, where a vector has lanes left
-    for (int64_t i = 0; i < n && count < most; i += kLanes / part) {
+    for (int64_t i = 0; i < n && count < x.shape.max_samples; i += kLanes / marks.part) {
       const auto index = hn::Add(hn::TableLookupLanes(hn::LoadU(di, listed + i), of_lane), offset);
       is_occupied(x, grid, path, on_lattice(path.first, step, index), t_out, count);
     }
-  } while (more && count < most);
-  return std::min(count, most);
+  } while (more && count < x.shape.max_samples);
+  return std::min(count, x.shape.max_samples);
 }
 
 void march_all(const March::Args<float>& x, const int32_t* words) {

@@ -6,6 +6,7 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
 namespace klab {
@@ -53,10 +54,12 @@ Slope slope(int64_t k, float x, float y, float z) {
   }
 }
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const ShBwd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const ShBwd::Args<float>& x) {
   const auto [n, degree] = x.shape;
+  KLAB_SCALAR_LOOP
   for (int64_t i = 0; i < 3 * n; ++i) x.d_directions[i] = 0;
-  for (int64_t k = 0; k < degree * degree; ++k)
+  for (int64_t k = 0; k < degree * degree; ++k) {
+    KLAB_SCALAR_LOOP
     for (int64_t i = 0; i < n; ++i) {
       const Slope s = slope(k, x.directions[i], x.directions[n + i], x.directions[2 * n + i]);
       const float g = x.d_basis[k * n + i];
@@ -64,6 +67,7 @@ __attribute__((optimize("no-tree-vectorize"))) void run(const ShBwd::Args<float>
       x.d_directions[n + i] += g * s.y;
       x.d_directions[2 * n + i] += g * s.z;
     }
+  }
 }
 
 KLAB_VARIANT(ShBwd, {.run = run});

@@ -7,13 +7,15 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const ShBwd::Args<float>& args) {
+KLAB_SCALAR_FUNCTION void run(const ShBwd::Args<float>& args) {
   const auto [n, degree] = args.shape;
+  KLAB_SCALAR_LOOP
   for (int64_t i = 0; i < n; ++i) {
     const float x = args.directions[i], y = args.directions[n + i], z = args.directions[2 * n + i];
     const auto g = [d_basis = args.d_basis + i, step = n](int64_t k) { return d_basis[k * step]; };

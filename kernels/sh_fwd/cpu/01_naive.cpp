@@ -6,6 +6,7 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
@@ -48,11 +49,13 @@ float basis(int64_t k, float x, float y, float z) {
   }
 }
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const ShFwd::Args<float>& x) {
+KLAB_SCALAR_FUNCTION void run(const ShFwd::Args<float>& x) {
   const auto [n, degree] = x.shape;
-  for (int64_t k = 0; k < degree * degree; ++k)
+  for (int64_t k = 0; k < degree * degree; ++k) {
+    KLAB_SCALAR_LOOP
     for (int64_t i = 0; i < n; ++i)
       x.basis[k * n + i] = basis(k, x.directions[i], x.directions[n + i], x.directions[2 * n + i]);
+  }
 }
 
 KLAB_VARIANT(ShFwd, {.run = run});

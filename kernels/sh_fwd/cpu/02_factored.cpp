@@ -6,13 +6,15 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
 namespace {
 
-__attribute__((optimize("no-tree-vectorize"))) void run(const ShFwd::Args<float>& args) {
+KLAB_SCALAR_FUNCTION void run(const ShFwd::Args<float>& args) {
   const auto [n, degree] = args.shape;
+  KLAB_SCALAR_LOOP
   for (int64_t i = 0; i < n; ++i) {
     const float x = args.directions[i], y = args.directions[n + i], z = args.directions[2 * n + i];
     float* out = args.basis + i;

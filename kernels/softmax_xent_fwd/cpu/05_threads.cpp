@@ -1,9 +1,9 @@
 // softmax_xent_fwd.cpu.05_threads: rows shared out among the cores.
 //
-// CHANGE    each thread takes a run of rows.
+// CHANGE    each thread takes a run of rows, and reads each row once, as 04_online has it.
 // EXPECT    about the number of cores: what is left of the arithmetic after 03_simd is still more than one
 //           core's share of the memory's bandwidth.
-// NUMERICS  as the parent, bit for bit.
+// NUMERICS  as 04_online, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread; so does a single row, however long.
 // TRIED     -
 #include <omp.h>
@@ -107,7 +107,7 @@ void run(const SoftmaxXentFwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
-                              .parent = "04_online",
+                              .parent = "03_simd",
                               .tiles = {16, 64},
                               .expect = {.shape = {4096, 1000}, .over_parent = 1.5}});
 

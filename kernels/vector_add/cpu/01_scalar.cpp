@@ -7,15 +7,8 @@
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
 #include "reference/vector_add/vector_add.h"
-
-#if defined(__clang__)
-#define KLAB_SCALAR_FUNCTION
-#define KLAB_SCALAR_LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
-#else
-#define KLAB_SCALAR_FUNCTION __attribute__((optimize("no-tree-vectorize")))
-#define KLAB_SCALAR_LOOP
-#endif
 
 namespace klab {
 namespace {

@@ -3,8 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -19,8 +20,8 @@ std::function<int()> setup_eval(CLI::App& app) {
   app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, naive, or a JSON file");
-  app.add_option("--downscale", v->reading.downscale, "as in training")->check(CLI::Range(1, 64));
-  app.add_option("--holdout", v->reading.holdout, "as in training");
+  add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
+  add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   app.add_flag("--json", v->json, "print as JSON");
   return [v] {
     const Model model = Model::load(model_file(v->model));

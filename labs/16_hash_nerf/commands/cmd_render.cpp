@@ -6,8 +6,10 @@
 #include <cstdlib>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
+#include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -56,9 +58,8 @@ int render(const RenderValues& v) {
   CallTimes times = times_here();
   Renderer renderer(model, Plan::named(v.plan, calls, times));
   const fs::path folder = v.out;
-  fs::create_directories(folder);
+  make_folder(folder);
   if (v.view >= 0) {
-    if (v.scene.empty()) throw std::invalid_argument("--view needs --scene: which views are meant");
     const Scene scene = load_scene(v.scene, v.reading);
     if (v.view >= int(scene.test.size()))
       throw std::invalid_argument(
@@ -93,18 +94,22 @@ std::function<int()> setup_render(CLI::App& app) {
   auto v = std::make_shared<RenderValues>();
   app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
   app.add_option("--out", v->out, "folder for the pictures");
-  app.add_option("--orbit", v->orbit,
-                 "pictures on a circle around the scene (mp4 too where ffmpeg is installed)")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--view", v->view, "this test view of --scene")->check(CLI::NonNegativeNumber);
-  app.add_option("--scene", v->scene, "the scene whose views are meant");
-  app.add_option("--downscale", v->reading.downscale, "of the scene's pictures")->check(CLI::Range(1, 64));
-  app.add_option("--size", v->size, "pixels of a side")->check(CLI::Range(8, 8192));
-  app.add_option("--height", v->height, "of the camera: sine of its elevation")
-      ->check(CLI::Range(-0.99, 0.99));
-  app.add_option("--distance", v->distance, "from the center, in sides of the unit cube")
-      ->check(CLI::Range(0.05, 100.0));
-  app.add_option("--fov", v->fov, "horizontal field of view, degrees")->check(CLI::Range(1.0, 170.0));
+  auto* orbit = add_number(app, "--orbit", v->orbit, range::frames,
+                           "pictures on a circle around the scene (mp4 too where ffmpeg is installed)");
+  auto* view = add_number(app, "--view", v->view, range::view, "this test view of --scene");
+  auto* scene = app.add_option("--scene", v->scene, "the scene whose views are meant");
+  auto* downscale =
+      add_number(app, "--downscale", v->reading.downscale, range::downscale, "of the scene's pictures");
+  auto* holdout = add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
+  // A view of the scene has a camera of its own.
+  view->needs(scene)->excludes(orbit);
+  for (CLI::Option* of_scene : {scene, downscale, holdout}) of_scene->needs(view);
+  view->excludes(add_number(app, "--size", v->size, range::side_pixels, "pixels of a side"));
+  view->excludes(
+      add_number(app, "--height", v->height, range::elevation, "of the camera: sine of its elevation"));
+  view->excludes(add_number(app, "--distance", v->distance, range::distance,
+                            "from the center, in sides of the unit cube"));
+  view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
   app.add_option("--plan", v->plan, "best, naive, or a JSON file");
   app.add_flag("--depth", v->depth, "write depth maps too");
   return [v] { return render(*v); };

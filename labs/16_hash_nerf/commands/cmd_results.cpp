@@ -3,26 +3,16 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "harness/cli/command.h"
+#include "harness/records/input.h"
 
 namespace klab {
 namespace {
 
 using nlohmann::json;
-
-json read(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(file + ": cannot be read");
-  try {
-    return json::parse(in);
-  } catch (const json::parse_error& e) {
-    throw std::runtime_error(fmt::format("{}: not valid JSON near byte {}", file, e.byte));
-  }
-}
 
 // One line of the table. A result of fit-image has an image and no views.
 std::string line_of(const json& r) {
@@ -45,7 +35,7 @@ int results(const std::vector<std::string>& files) {
       "|\n|---|---|---|---|---|---|---|---|\n";
   std::vector<std::string> protocols;
   for (const std::string& file : files) {
-    const json r = read(file);
+    const json r = read_json_file(file);
     try {
       text += line_of(r);
       if (r.contains("score"))

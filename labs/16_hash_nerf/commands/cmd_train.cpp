@@ -3,55 +3,78 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
 #include "labs/radiance/run/run.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
 
+struct Values {
+  RunOptions run;
+  double seconds = 0;
+  int64_t steps = 0;
+  int downscale = 1, holdout = 8;
+  std::string scene, moved_to, config, out, resume, plan;
+  bool no_eval = false;
+};
+
+/// What was given, apart from what has a default.
+RunOptions options_of(const CLI::App& app, const Values& v) {
+  const auto given = [&](const char* option) { return app.count(option) > 0; };
+  RunOptions run = v.run;
+  if (given("scene")) run.scene = v.scene;
+  if (given("--scene")) run.moved_to = v.moved_to;
+  if (given("--seconds")) run.seconds = v.seconds;
+  if (given("--steps")) run.steps = v.steps;
+  if (given("--downscale")) run.downscale = v.downscale;
+  if (given("--holdout")) run.holdout = v.holdout;
+  if (given("--plan")) run.plan = v.plan;
+  if (settings().seed_given) run.seed = settings().seed;
+  if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
+  if (v.resume.empty() && run.moved_to)
+    throw std::invalid_argument(
+        "--scene says where the scene of a --resume'd run has moved; name a new run's without it: "
+        "klab train " +
+        v.moved_to);
+  if (!v.resume.empty() && given("--config"))
+    throw std::invalid_argument("--resume goes on with the run's own config; leave out --config");
+  if (!v.resume.empty() && given("--out"))
+    throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
+  for (const auto& [option, value] :
+       {std::pair{"--out", v.out}, {"--resume", v.resume}, {"--config", v.config}})
+    if (given(option) && value.empty()) throw std::invalid_argument(std::string(option) + " names nothing");
+  if (!v.config.empty()) run.config = read_config(v.config);
+  run.out = v.out;
+  run.resume = v.resume;
+  run.evaluate = !v.no_eval;
+  return run;
+}
+
 std::function<int()> setup_train(CLI::App& app) {
-  struct Values {
-    RunOptions run;
-    double seconds = 0;
-    int64_t steps = 0;
-    std::string config, out, resume, plan;
-    bool no_eval = false;
-  };
   auto v = std::make_shared<Values>();
-  app.add_option("scene", v->run.scene, "folder with transforms JSON, or \"built-in\" (default)");
-  app.add_option("--seconds", v->seconds, "train for this long (default 60)")->check(CLI::PositiveNumber);
-  app.add_option("--steps", v->steps, "train this many steps")->check(CLI::PositiveNumber);
+  app.add_option("scene", v->scene, "folder with transforms JSON, or \"built-in\" (default)");
+  add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
+  add_number(app, "--steps", v->steps, range::steps, "train this many steps");
   app.add_option(
       "--plan", v->plan,
       "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs");
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
-  app.add_option("--checkpoint", v->run.checkpoint_every, "seconds between checkpoints (default 30)")
-      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");
+  add_number(app, "--checkpoint", v->run.checkpoint_every, range::checkpoint_seconds,
+             "seconds between checkpoints (default 30)");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
-  app.add_option("--downscale", v->run.reading.downscale, "shrink the pictures by this factor")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--holdout", v->run.reading.holdout,
-                 "without a test set: every so many-th view is for testing (0: none)");
+  add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
+  add_number(app, "--holdout", v->holdout, range::holdout,
+             "without a test set: every so many-th view is for testing (0: none)");
   app.add_flag("--json", v->run.json, "print the result as JSON");
-  return [v] {
-    if (v->seconds > 0) v->run.seconds = v->seconds;
-    if (v->steps > 0) v->run.steps = v->steps;
-    if (v->run.seconds && v->run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
-    if (!v->resume.empty() && !v->config.empty())
-      throw std::invalid_argument("--resume goes on with the run's own config; leave out --config");
-    if (!v->resume.empty() && !v->out.empty())
-      throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
-    if (!v->config.empty()) v->run.config = read_config(v->config);
-    v->run.out = v->out;
-    v->run.evaluate = !v->no_eval;
-    v->run.resume = v->resume;
-    v->run.seed = settings().seed;
-    if (!v->plan.empty()) v->run.plan = v->plan;
+  return [v, &app] {
+    const RunOptions options = options_of(app, *v);
     CallTimes times = times_here();
-    return train(v->run, times);
+    return train(options, times);
   };
 }
 

@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
-#include "labs/radiance/run/times_here.h"
 
 namespace klab {
 namespace {
@@ -24,6 +27,7 @@ struct Values {
 };
 
 int fit_image(Values& v) {
+  if (!v.out.empty()) require_writable_file(v.out);
   // Before the picture is read, by calls for one of the smallest size.
   const auto calls_for = [&](int width, int height) {
     return fit_calls(completed(v.fit, width, height), width, height);
@@ -62,7 +66,7 @@ int fit_image(Values& v) {
   const double score = image_psnr(image, pixels_out);
   if (!v.out.empty()) save_png(v.out, image.width, image.height, 3, pixels_out);
   if (v.json) {
-    fmt::print("{}\n", nlohmann::json{{"image", std::filesystem::path(v.file).filename().string()},
+    fmt::print("{}\n", nlohmann::json{{"image", as_utf8(std::filesystem::path(v.file).filename().string())},
                                       {"psnr", score},
                                       {"steps", fit.steps_done()},
                                       {"seconds", seconds},
@@ -77,26 +81,23 @@ int fit_image(Values& v) {
   return exit_ok;
 }
 
-KLAB_COMMAND(
-    {.name = "fit-image",
-     .summary = "Learn one photograph with the two-dimensional hash encoding",
-     .setup = [](CLI::App& app) -> std::function<int()> {
-       auto v = std::make_shared<Values>();
-       app.add_option("image", v->file, "a PNG or JPEG")->required();
-       app.add_option("--seconds", v->seconds, "train for this long (default 30)")
-           ->check(CLI::PositiveNumber);
-       app.add_option("--steps", v->steps, "train this many steps instead")->check(CLI::PositiveNumber);
-       app.add_option("--out", v->out, "write what was learned as a PNG");
-       app.add_option("--downscale", v->downscale, "shrink the picture first")->check(CLI::Range(1, 64));
-       app.add_option("--log2-table", v->fit.log2_table,
-                      "largest table of a level, as a power of two (default: parameters "
-                      "at most a quarter of the pixels)")
-           ->check(CLI::Range(4, 26));
-       app.add_option("--batch", v->fit.batch, "pixels a step")->check(CLI::Range(256, 1 << 22));
-       app.add_option("--plan", v->plan, "best, naive, or a JSON file");
-       app.add_flag("--json", v->json, "print as JSON");
-       return [v] { return fit_image(*v); };
-     }});
+KLAB_COMMAND({.name = "fit-image",
+              .summary = "Learn one photograph with the two-dimensional hash encoding",
+              .setup = [](CLI::App& app) -> std::function<int()> {
+                auto v = std::make_shared<Values>();
+                app.add_option("image", v->file, "a PNG or JPEG")->required();
+                add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 30)");
+                add_number(app, "--steps", v->steps, range::steps, "train this many steps instead");
+                app.add_option("--out", v->out, "write what was learned as a PNG");
+                add_number(app, "--downscale", v->downscale, range::downscale, "shrink the picture first");
+                add_number(app, "--log2-table", v->fit.log2_table, range::log2_table,
+                           "largest table of a level, as a power of two (default: parameters "
+                           "at most a quarter of the pixels)");
+                add_number(app, "--batch", v->fit.batch, range::batch, "pixels a step");
+                app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+                app.add_flag("--json", v->json, "print as JSON");
+                return [v] { return fit_image(*v); };
+              }});
 
 }  // namespace
 }  // namespace klab

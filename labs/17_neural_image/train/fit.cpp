@@ -6,8 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/program/random.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/field/random.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"

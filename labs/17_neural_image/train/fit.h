@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "labs/radiance/field/memory.h"
+#include "harness/program/memory.h"
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/field/plan.h"
-#include "labs/radiance/field/profile.h"
 #include "labs/radiance/scene/image.h"
 
 namespace klab {

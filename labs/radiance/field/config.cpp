@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-#include <type_traits>
 #include <vector>
 
 #include "harness/core/select.h"
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
 
 namespace klab {
 namespace {
@@ -46,20 +46,14 @@ struct Reader {
     const auto at = document.find(name);
     if (at == document.end()) return;
     if (!at->is_string() || !is_word_of(at->get<std::string>(), allowed))
-      fail(name, fmt::format("must be one of: {}; found {}", allowed, at->dump()));
+      fail(name, fmt::format("must be one of: {}; found {}", allowed, excerpt(at->dump())));
     value = at->get<std::string>();
   }
   template <class Number>
   void operator()(const char* name, Number& value, double low, double high) const {
     const auto at = document.find(name);
     if (at == document.end()) return;
-    const bool whole = std::is_integral_v<Number>;
-    if (!at->is_number() || (whole && !at->is_number_integer()))
-      fail(name, fmt::format("must be a {}number, found {}", whole ? "whole " : "", at->dump()));
-    const double number = at->get<double>();
-    if (!(number >= low && number <= high))
-      fail(name, fmt::format("must be from {} to {}, found {}", low, high, number));
-    value = at->get<Number>();
+    value = number_of<Number>(*at, name, {low, high}, where);
   }
 };
 
@@ -78,12 +72,7 @@ void Config::validate() const {
 }
 
 Config config_from_json(const std::string& text, const std::string& where) {
-  json document;
-  try {
-    document = json::parse(text);
-  } catch (const json::parse_error& e) {
-    throw std::runtime_error(fmt::format("{}: not valid JSON near byte {}: {}", where, e.byte, e.what()));
-  }
+  const json document = parse_json(text, where);
   if (!document.is_object()) throw std::runtime_error(where + ": must be a JSON object of settings");
   Config config;
   for (const auto& item : document.items()) {
@@ -92,7 +81,7 @@ Config config_from_json(const std::string& text, const std::string& where) {
     Config::fields(config, [&](const char* name, auto&, auto&&...) { known |= key == name; });
     if (!known)
       throw std::runtime_error(
-          fmt::format("{}: unknown key \"{}\"; did you mean \"{}\"?", where, key, nearest_key(key)));
+          fmt::format("{}: unknown key \"{}\"; did you mean \"{}\"?", where, excerpt(key), nearest_key(key)));
   }
   Config::fields(config, Reader{document, where});
   config.validate();
@@ -100,11 +89,7 @@ Config config_from_json(const std::string& text, const std::string& where) {
 }
 
 Config read_config(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(file.string() + ": cannot be read (check that it exists)");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return config_from_json(text.str(), file.string());
+  return config_from_json(read_input(file), file.string());
 }
 
 std::string config_to_json(const Config& config) {

@@ -4,9 +4,9 @@
 // begins at c*n. They are owned here because the backward pass reads what the forward pass left.
 #pragma once
 
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
 #include "labs/radiance/field/model.h"
-#include "labs/radiance/field/plan.h"
-#include "labs/radiance/field/profile.h"
 
 namespace klab {
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/program/random.h"
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/field/random.h"
 
 namespace klab {
 namespace {
@@ -110,25 +112,41 @@ void read_model(const TensorFile& file, Model& model) {
   for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
 }
 
+namespace {
+
+Placement placement_from(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its placement";
+  const nlohmann::json place = parse_json(file.metadata("placement"), where);
+  Placement p;
+  p.cascades = number_in<int>(place, "cascades", range::cascades, where);
+  p.scale = float(number_in<double>(place, "scale", range::scale, where));
+  p.near = float(number_in<double>(place, "near", range::near, where));
+  const auto offset = place.find("offset");
+  if (offset == place.end() || !offset->is_array() || offset->size() != 3)
+    throw std::runtime_error(where + ": \"offset\" must be three numbers");
+  const auto element = [&](size_t i) {
+    return float(number_of<double>((*offset)[i], "offset", range::offset, where));
+  };
+  p.offset = {element(0), element(1), element(2)};
+  const auto black = place.find("black");
+  if (black == place.end() || !black->is_boolean())
+    throw std::runtime_error(where + ": \"black\" must be true or false");
+  p.black = black->get<bool>();
+  return p;
+}
+
+}  // namespace
+
 Model Model::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != "hash-nerf 1")
     throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
                              "\", not a hash-nerf model of version 1");
   const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
-  Placement placement;
-  try {
-    const auto place = nlohmann::json::parse(file.metadata("placement"));
-    placement.cascades = place.at("cascades");
-    placement.scale = place.at("scale");
-    placement.offset = {place.at("offset").at(0), place.at("offset").at(1), place.at("offset").at(2)};
-    placement.near = place.at("near");
-    placement.black = place.at("black");
-  } catch (const nlohmann::json::exception& e) {
-    throw std::runtime_error(path.string() + ": damaged placement: " + e.what());
-  }
-  if (placement.cascades < 1 || placement.cascades > 8 || !(placement.scale > 0))
-    throw std::runtime_error(path.string() + ": damaged placement: cascades or scale out of range");
+  const Placement placement = placement_from(file);
+  // Before memory is taken for it.
+  if (size_t(bytes_of(config, placement.cascades)) > file.data_bytes())
+    throw std::runtime_error(path.string() + ": holds less than its config says: damaged");
   Model model(config, placement);
   read_model(file, model);
   return model;

@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "harness/program/memory.h"
+#include "harness/records/tensor_file.h"
 #include "labs/radiance/field/config.h"
-#include "labs/radiance/field/memory.h"
-#include "labs/radiance/field/tensor_file.h"
 #include "labs/radiance/scene/scene.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
 
 namespace klab {
 namespace {

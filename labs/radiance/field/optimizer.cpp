@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
 #include "reference/adam/adam.h"
 
 namespace klab {
@@ -24,6 +25,12 @@ int64_t stretch_of(int64_t parameters, int64_t group) {
 
 OptimizerState::OptimizerState(int64_t count, int64_t group)
     : gradient(count), m(count), v(count), steps((count + group - 1) / group) {}
+
+void OptimizerState::require_plausible(int64_t steps_done, const std::string& where) const {
+  if (!std::all_of(steps.begin(), steps.end(), [&](int32_t s) { return s >= 0 && s <= steps_done; }) ||
+      !std::all_of(v.begin(), v.end(), [](float second) { return second >= 0; }))
+    throw std::runtime_error(where + ": is damaged: counts of steps or second moments that no training has");
+}
 
 void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<float>& parameters,
                OptimizerState& state) {

@@ -1,8 +1,8 @@
 // What an array of parameters needs to be trained, and the step that trains it.
 #pragma once
 
-#include "labs/radiance/field/memory.h"
-#include "labs/radiance/field/plan.h"
+#include "harness/program/memory.h"
+#include "harness/program/plan.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
@@ -11,6 +11,9 @@ namespace klab {
 struct OptimizerState {
   OptimizerState() = default;
   OptimizerState(int64_t count, int64_t group);
+
+  /// Throws std::runtime_error, "<where>: ...", for counts and second moments that no training of so many steps has.
+  void require_plausible(int64_t steps_done, const std::string& where) const;
 
   Array<float> gradient, m, v;
   Array<int32_t> steps;  // [count/group]

@@ -8,9 +8,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "harness/program/times_here.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
-#include "labs/radiance/run/times_here.h"
+#include "labs/radiance/field/plan_ops.h"
 
 namespace klab {
 namespace {
@@ -78,30 +79,6 @@ std::string largest_stages(const Profile& profile, size_t count) {
 }  // namespace
 
 double loss_bound(size_t step) { return step == 0 ? 1e-4 : 0.02 * double(step); }
-
-std::vector<PlanRung> plan_rungs(const Plan& naive, const Plan& best,
-                                 const std::map<std::string, double>& share) {
-  std::vector<std::pair<double, std::string>> order;
-  for (const auto& [op, seconds] : share) order.emplace_back(seconds, op);
-  std::sort(order.rbegin(), order.rend());
-  std::vector<PlanRung> rungs = {{"naive", naive, {}, {}, {}}};
-  for (const auto& [seconds, op] : order) {
-    if (!naive.contains(op)) continue;
-    const Plan::Choice& choice = best.at(op);
-    if (choice.variant == naive.variant(op)) continue;
-    Plan plan = rungs.back().plan;
-    plan.choose(op, choice);
-    rungs.push_back({"+ " + choice.variant->id, std::move(plan), {}, {}, {}});
-  }
-  // At last what takes the place of several ops of the naive plan.
-  for (const auto& [op, choice] : best.choices()) {
-    if (rungs.back().plan.contains(op)) continue;
-    Plan plan = rungs.back().plan;
-    plan.choose(op, choice);
-    rungs.push_back({"+ " + choice.variant->id, std::move(plan), {}, {}, {}});
-  }
-  return rungs;
-}
 
 std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive_plan,
                                     const Plan& best, const PlanLadderOptions& options, const LabRun& run) {

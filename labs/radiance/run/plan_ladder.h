@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "harness/core/lab.h"
+#include "harness/program/plan_rungs.h"
 #include "labs/radiance/train/trainer.h"
 
 namespace klab {
-
-struct PlanRung {
-  std::string name;  // "naive", "+ mlp_bwd", ...
-  Plan plan;
-  std::vector<double> seconds;  // of a step, one a round
-  std::vector<double> losses;   // of the steps, the first one's first
-  Profile profile;              // stages of the timed steps
-};
 
 struct PlanLadderOptions {
   int warm_steps =
@@ -30,10 +23,6 @@ struct PlanLadderOptions {
 /// only the rounding of single precision differs, over sums of some thousand terms; after it, Adam has turned the sign
 /// of gradients that are zero but for rounding into whole steps.
 double loss_bound(size_t step);
-
-/// The ladder's plans, naive first. `share` is the time of each op in the naive plan: the largest is replaced first.
-std::vector<PlanRung> plan_rungs(const Plan& naive, const Plan& best,
-                                 const std::map<std::string, double>& share);
 
 /// Trains and times all plans from `naive` to `best`, interleaved by rounds, from one checkpoint. Stops early, with whole rounds only, when
 /// `run.stop` says so.

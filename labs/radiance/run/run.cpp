@@ -2,180 +2,35 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/records/memory_left.h"
 #include "harness/report/table.h"
-#include "labs/radiance/run/stage_ceilings.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/stages.h"
+#include "labs/radiance/run/state.h"
+#include "labs/radiance/run/stop.h"
 
 namespace klab {
-
-std::atomic<bool> stop_requested{false};
-
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr double kReportEvery = 1;   // seconds, on a terminal; a tenth as often elsewhere
-constexpr int kCeilingSamples = 20;  // over a run
+constexpr double kReportEvery = 1;      // seconds, on a terminal; a tenth as often elsewhere
+constexpr int kCeilingSamples = 20;     // over a run
+constexpr double kLargeGrid = 1 << 24;  // cells, from which on looking at all of them takes seconds
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// SIGINT and SIGTERM ask for an orderly end; a second one ends at once.
-void on_signal(int signal) {
-  if (stop_requested.exchange(true)) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-}
-
-void require_unused(const fs::path& out) {
-  if (fs::exists(out) && !fs::is_directory(out))
-    throw std::runtime_error(fmt::format("--out {}: is a file; name a folder", out.string()));
-  if (fs::exists(out) && !fs::is_empty(out))
-    throw std::runtime_error(fmt::format(
-        "--out {}: exists and is not empty; nothing was touched. Name another folder, or go on with "
-        "what is there by --resume {}",
-        out.string(), out.string()));
-}
-
-fs::path choose_folder(const RunOptions& o, const std::string& scene) {
-  if (!o.resume.empty()) return o.resume;
-  if (!o.out.empty()) return o.out;
-  for (int i = 1;; ++i) {
-    fs::path candidate = fs::path("runs") / (i == 1 ? scene : fmt::format("{}-{}", scene, i));
-    if (!fs::exists(candidate)) return candidate;
-  }
-}
-
-// Says before the work begins that its result could not be kept.
-void require_writable(const fs::path& folder, int64_t bytes) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw std::runtime_error(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
-  const fs::path probe = folder / ".probe.partial";
-  if (!std::ofstream(probe).put('x').flush())
-    throw std::runtime_error(
-        fmt::format("{}: cannot be written to; choose another folder with --out", folder.string()));
-  fs::remove(probe, error);
-  struct statvfs disk {};
-  if (statvfs(folder.c_str(), &disk) == 0 && int64_t(disk.f_bavail) * int64_t(disk.f_frsize) < bytes)
-    throw std::runtime_error(
-        fmt::format("{}: {:.0f} MB are needed for checkpoint and model, {:.0f} MB are free", folder.string(),
-                    double(bytes) * 1e-6, double(disk.f_bavail) * double(disk.f_frsize) * 1e-6));
-}
-
-void require_memory(int64_t bytes) {
-  const int64_t available = available_memory();
-  if (available > 0 && bytes > available)
-    throw std::runtime_error(fmt::format(
-        "the run needs about {:.1f} GB of memory and {:.1f} GB are available: lower \"log2_table\" or "
-        "\"batch_samples\" in the config, or use --downscale",
-        double(bytes) * 1e-9, double(available) * 1e-9));
-}
-
-// What a checkpoint must know to go on as if nothing had happened, beside the trainer's own state.
-std::map<std::string, std::string> run_state(const RunOptions& o, const Plan& plan, double seconds,
-                                             double samples) {
-  const json state = {{"scene", o.scene == "built-in" ? o.scene : fs::absolute(o.scene).string()},
-                      {"downscale", o.reading.downscale},
-                      {"holdout", o.reading.holdout},
-                      {"plan", plan.ids()},
-                      {"seconds", seconds},
-                      {"samples", samples},
-                      {"budget_seconds", o.seconds.value_or(0)},
-                      {"budget_steps", o.steps.value_or(0)}};
-  return {{"run", state.dump()}};
-}
-
-struct Resumed {
-  double seconds = 0, samples = 0;
-  VariantIds plan;
-};
-
-// Fills options from the checkpoint; what the command line gave anew (budget, plan) stays.
-Resumed take_over(RunOptions& o, const TensorFile& file) {
-  o.config = config_from_json(file.metadata("config"), "the checkpoint's config");
-  try {
-    const json state = json::parse(file.metadata("run"));
-    o.scene = state.at("scene");
-    o.reading.downscale = state.at("downscale");
-    o.reading.holdout = state.at("holdout");
-    if (!o.seconds && !o.steps) {
-      if (const double s = state.at("budget_seconds"); s > 0) o.seconds = s;
-      if (const int64_t s = state.at("budget_steps"); s > 0) o.steps = s;
-    }
-    // Checkpoints were written without a plan once.
-    return {state.at("seconds"), state.at("samples"), state.value("plan", VariantIds())};
-  } catch (const json::exception& e) {
-    throw std::runtime_error(fmt::format("checkpoint: damaged run state: {}", e.what()));
-  }
-}
-
-std::string duration_text(double s) {
-  const auto whole = int64_t(std::lround(s));
-  return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{}:{:02} min", whole / 60, whole % 60);
-}
-
-class Metrics {
- public:
-  Metrics(const fs::path& file, bool append) : out_(file, append ? std::ios::app : std::ios::trunc) {
-    if (!append) out_ << "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied\n";
-  }
-  void line(const StepReport& r, double psnr, double seconds, double rate, double occupied) {
-    out_ << fmt::format("{},{:.3f},{:.6g},{:.3f},{},{},{},{:.0f},{:.5f}\n", r.step, seconds, r.loss, psnr,
-                        r.rays, r.samples, r.marched, rate, occupied)
-         << std::flush;
-  }
-
- private:
-  std::ofstream out_;
-};
-
-using Shares = std::map<std::string, StageCeiling>;
-
-json stages_json(const Profile& profile, const Shares& ceilings) {
-  json stages = json::object();
-  const double total = profile.total();
-  for (const auto& [stage, s] : profile.seconds()) stages[stage] = {{"seconds", s}, {"share", s / total}};
-  for (const auto& [stage, c] : ceilings) {
-    stages[stage]["ceiling"] = c.name;
-    stages[stage]["of_ceiling"] = c.share;
-  }
-  return stages;
-}
-
-void print_stages(const Profile& profile, const Shares& ceilings, int64_t steps) {
-  std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [stage, s] : profile.seconds()) sorted.emplace_back(s, stage);
-  std::sort(sorted.rbegin(), sorted.rend());
-  Table table({{"stage"},
-               {"ms a step", Column::Kind::right},
-               {"share", Column::Kind::right},
-               {"of ceiling", Column::Kind::right},
-               {"", Column::Kind::bar}});
-  for (const auto& [s, stage] : sorted) {
-    const auto at = ceilings.find(stage);
-    table.add(
-        {stage, fmt::format("{:.2f}", 1e3 * s / double(std::max<int64_t>(1, steps))),
-         fmt::format("{:.1f} %", 100 * s / profile.total()),
-         at == ceilings.end() ? "" : fmt::format("{:.0f} % of {}", 100 * at->second.share, at->second.name),
-         Cell::bar(s)});
-  }
-  fmt::print("{}", table.text());
-}
 
 void save_comparison(const fs::path& file, const View& view, const Picture& picture, bool black) {
   // Left the model, right the truth.
@@ -206,6 +61,272 @@ std::vector<PlannedCall> run_calls(const Config& config, int cascades) {
   return calls;
 }
 
+/// Asked for by a signal during the evaluation.
+struct EvaluationStopped {};
+
+/// One run, from the options to the files.
+class Run {
+ public:
+  Run(RunOptions options, CallTimes& times)
+      : o_(std::move(options)), times_(times), words_(o_.json ? stderr : stdout) {}
+
+  int go() {
+    require_unused(o_.out);
+    if (!o_.resume.empty()) take_over();
+    if (!o_.seconds && !o_.steps) o_.seconds = 60;
+    choose_plan();
+    read_scene();
+    open_folder();
+    // From here on an interruption is an orderly end, while rungs are timed too.
+    const StopSignals signals;
+    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_);
+    fmt::print(words_, "{}", plan.text());
+    state_.plan = plan.ids();
+    write_file(folder_->file("plan.json"), to_json_text(plan));
+    announce_grid();
+    Trainer trainer(scene_, o_.config, plan, state_.seed);
+    if (checkpoint_) {
+      trainer.restore(*checkpoint_);
+      checkpoint_.reset();
+      fmt::print(words_, "resumed   at step {}, {}\n", trainer.steps_done(), duration_text(state_.seconds));
+    }
+    std::fflush(words_);
+    fit(trainer);
+    save(trainer);
+    const Model model = trainer.averaged();
+    model.save(folder_->file("model.safetensors"));
+    report(trainer);
+    evaluate_on_tests(model, plan);
+    result_["peak_memory"] = peak_memory();
+    fmt::print(words_, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
+               folder_->file("model.safetensors").string());
+    write_file(folder_->file("result.json"), result_.dump(2) + "\n");
+    if (o_.json) fmt::print("{}\n", result_.dump(2));
+    return stop_requested ? 130 : 0;
+  }
+
+ private:
+  /// What the checkpoint says; what the command line gives anew (budget, plan) stays.
+  void take_over() {
+    folder_.emplace(RunFolder::reopen(o_.resume));
+    checkpoint_.emplace(folder_->file("checkpoint.safetensors"));
+    o_.config = config_from_json(checkpoint_->metadata("config"), "the checkpoint's config");
+    state_ = run_state_in(*checkpoint_);
+    scene_name_ = resumed_scene(o_, state_);
+    if (o_.seconds || o_.steps) return;
+    if (state_.budget_seconds > 0) o_.seconds = state_.budget_seconds;
+    if (state_.budget_steps > 0) o_.steps = state_.budget_steps;
+  }
+
+  /// As the resumed run had it, unless another plan is asked for. Before the scene is read, which may be large; how many
+  /// cascades it has is known later, and asked again then.
+  void choose_plan() {
+    const bool as_before = !o_.plan && !state_.plan.empty();
+    where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
+    wanted_ = as_before ? state_.plan : plan_ids(where_, run_calls(o_.config, 1));
+    Plan::require(wanted_, where_, run_calls(o_.config, 1));
+  }
+
+  void read_scene() {
+    if (o_.resume.empty()) {
+      scene_name_ = o_.scene.value_or("built-in");
+      state_.downscale = o_.downscale.value_or(1);
+      state_.holdout = o_.holdout.value_or(8);
+      state_.seed = o_.seed.value_or(1);
+    }
+    const auto say = [&](const std::string& text) {
+      fmt::print(words_, "{}\n", text);
+      std::fflush(words_);
+    };
+    scene_ = load_scene(
+        scene_name_,
+        {.downscale = state_.downscale, .holdout = state_.holdout, .seed = state_.seed, .say = say});
+    for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
+    if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
+    state_.views = views_of(scene_);
+    calls_ = run_calls(o_.config, scene_.cascades);
+    Plan::require(wanted_, where_, calls_);
+    const int64_t bytes = Trainer::bytes_of(scene_, o_.config);
+    fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
+               o_.config.batch_samples);
+    require_memory(bytes, "the run",
+                   "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale");
+  }
+
+  void open_folder() {
+    if (!folder_) folder_.emplace(RunFolder::create(o_.out, scene_.name));
+    const int64_t model = Model::bytes_of(o_.config, scene_.cascades);
+    folder_->require_writable(5 * model, 4 * model);
+    fmt::print(words_, "output    {}\n", folder_->path().string());
+    std::fflush(words_);
+    state_.scene = scene_name_;
+    if (scene_name_ != "built-in") {
+      std::error_code error;
+      state_.scene = fs::absolute(scene_name_);
+      state_.scene_from_run = fs::relative(state_.scene, folder_->path(), error);
+    }
+    to_metadata(state_);  // would throw now what it throws at the first checkpoint
+  }
+
+  void announce_grid() const {
+    const double cells = double(scene_.cascades) * double(o_.config.grid * o_.config.grid * o_.config.grid);
+    if (cells < kLargeGrid) return;
+    fmt::print(words_,
+               "grid      {:.0f} M cells: that and the first updates, which look at all of them, take a "
+               "while before the first "
+               "step (\"grid\" in the config makes it {})\n",
+               cells * 1e-6, o_.config.grid);
+    std::fflush(words_);
+  }
+
+  double elapsed() const { return state_before_ + since(begin_) - aside_; }
+
+  void sample_ceilings(Trainer& trainer) {
+    const auto start = Clock::now();
+    ceilings_.sample(trainer.profile());
+    aside_ += since(start);
+  }
+
+  void save(Trainer& trainer) {
+    RunState now = state_;
+    now.seconds = seconds_ > 0 ? seconds_ : elapsed();
+    now.budget_seconds = o_.seconds.value_or(0);
+    now.budget_steps = o_.steps.value_or(0);
+    trainer.save(folder_->file("checkpoint.safetensors"), to_metadata(now));
+  }
+
+  void fit(Trainer& trainer) {
+    first_step_ = trainer.steps_done();
+    Metrics metrics(folder_->file("metrics.csv"), first_step_);
+    Progress progress;
+    state_before_ = state_.seconds;
+    begin_ = Clock::now();
+    double last_report = elapsed(), last_checkpoint = elapsed(), samples_then = state_.samples;
+    std::optional<double> first_done;  // share of the run that was done when this process began
+    while (!stop_requested) {
+      const double now = elapsed();
+      if (o_.steps && trainer.steps_done() >= *o_.steps) break;
+      if (o_.seconds && now >= *o_.seconds) break;
+      const double done = o_.steps ? double(trainer.steps_done()) / double(*o_.steps) : now / *o_.seconds;
+      if (!first_done) first_done = done;
+      if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
+        sample_ceilings(trainer);
+      const auto step_began = Clock::now();
+      const StepReport report = trainer.step(done);
+      step_took(since(step_began));
+      state_.samples += double(report.samples);
+      const double after = elapsed();
+      if (after - last_report >= kReportEvery || report.step == 1) {
+        const double rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
+        const double psnr = trainer.batch_psnr();
+        metrics.line(report, psnr, after, rate, trainer.occupied_share());
+        show(report, psnr, rate, after, last_report, progress);
+        last_report = after;
+        samples_then = state_.samples;
+      }
+      if (after - last_checkpoint >= o_.checkpoint_every) {
+        save(trainer);
+        last_checkpoint = elapsed();
+      }
+    }
+    stop_heeded();
+    const bool trained = trainer.steps_done() > first_step_;
+    for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
+    seconds_ = elapsed();
+    progress.clear();
+  }
+
+  void show(const StepReport& r, double psnr, double rate, double after, double last_report,
+            Progress& progress) const {
+    const double left =
+        o_.steps ? double(*o_.steps - r.step) * (since(begin_) - aside_) / double(r.step - first_step_)
+                 : *o_.seconds - after;
+    const std::string line = fmt::format(
+        "step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}", r.step,
+        duration_text(after), r.loss, psnr, rate * 1e-6, r.rays, duration_text(std::max(0.0, left)));
+    if (terminal_)
+      progress.show(line);
+    else if (int(after / 10) != int(last_report / 10) || r.step == 1)
+      fmt::print(stderr, "{}\n", line);
+  }
+
+  void report(Trainer& trainer) {
+    const Shares shares = ceilings_.shares(trainer.profile());
+    const double rate = state_.samples / std::max(seconds_, 1e-9);
+    result_ = {{"scene", as_utf8(scene_.name)},
+               {"format", scene_.format},
+               {"steps", trainer.steps_done()},
+               {"seconds_training", seconds_},
+               {"samples", state_.samples},
+               {"samples_per_second", rate},
+               {"seed", state_.seed},
+               {"interrupted", bool(stop_requested)},
+               {"stages", stages_json(trainer.profile(), shares)},
+               {"config", json::parse(config_to_json(o_.config))},
+               {"plan", state_.plan}};
+    fmt::print(words_,
+               "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
+               trainer.steps_done(), seconds_, rate * 1e-6);
+    if (!o_.json && seconds_ > state_before_)
+      print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
+    std::fflush(words_);
+  }
+
+  void evaluate_on_tests(const Model& model, const Plan& plan) {
+    if (!o_.evaluate) {
+      fmt::print(words_, "not evaluated (--no-eval)\n");
+      return;
+    }
+    if (scene_.test.empty()) {
+      fmt::print(words_, "no test views: nothing to measure the model against\n");
+      return;
+    }
+    const auto evaluation = Clock::now();
+    const bool asked_before = stop_requested;
+    int index = 0;
+    const auto each = [&](const View& view, const Picture& picture, const ViewScore&) {
+      if (stop_requested && !asked_before) throw EvaluationStopped();
+      if (index < 8)
+        save_comparison(folder_->file(fmt::format("test_{}.png", index)), view, picture,
+                        model.placement.black);
+      ++index;
+    };
+    try {
+      const Score score = evaluate(model, plan, scene_.test, each);
+      result_["score"] = json::parse(score_json(score));
+      result_["seconds_evaluation"] = since(evaluation);
+      fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
+                 score.ssim, score.seconds, score.protocol);
+      fmt::print(words_,
+                 "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
+                 seconds_, since(evaluation));
+    } catch (const EvaluationStopped&) {
+      stop_heeded();
+      result_["interrupted"] = true;
+      fmt::print(words_, "interrupted during the evaluation: no score; klab eval {} takes it\n",
+                 folder_->path().string());
+    }
+  }
+
+  RunOptions o_;
+  CallTimes& times_;
+  FILE* words_;
+  const bool terminal_ = isatty(fileno(stderr)) != 0;
+  std::optional<RunFolder> folder_;
+  std::optional<TensorFile> checkpoint_;
+  RunState state_;
+  std::string scene_name_, where_;
+  VariantIds wanted_;
+  Scene scene_;
+  std::vector<PlannedCall> calls_;
+  StageCeilings ceilings_{omp_get_max_threads()};
+  Clock::time_point begin_ = Clock::now();
+  double state_before_ = 0;         // seconds of training before this process
+  double aside_ = 0, seconds_ = 0;  // not spent on training; spent on it, when it has ended
+  int64_t first_step_ = 0;
+  json result_;
+};
+
 }  // namespace
 
 fs::path model_file(const fs::path& given) {
@@ -224,153 +345,6 @@ std::string score_json(const Score& score) {
       .dump(2);
 }
 
-int train(RunOptions o, CallTimes& times) {
-  require_unused(o.out);
-  std::optional<TensorFile> checkpoint;
-  Resumed before;
-  if (!o.resume.empty()) {
-    checkpoint.emplace(o.resume / "checkpoint.safetensors");
-    before = take_over(o, *checkpoint);
-  }
-  if (!o.seconds && !o.steps) o.seconds = 60;
-  // As the resumed run had it, unless another plan is asked for.
-  const bool as_before = !o.plan && !before.plan.empty();
-  const std::string where =
-      as_before ? "of the checkpoint (--plan best chooses anew)" : o.plan.value_or("best");
-  const VariantIds wanted = as_before ? before.plan : plan_ids(where, run_calls(o.config, 1));
-  // Before the scene is read: it may be large. How many cascades it has is known later, and asked again then.
-  Plan::require(wanted, where, run_calls(o.config, 1));
-  FILE* words = o.json ? stderr : stdout;
-  o.reading.say = [&](const std::string& text) { fmt::print(words, "{}\n", text); };
-  o.reading.seed = o.seed;
-  const Scene scene = load_scene(o.scene, o.reading);
-  for (const std::string& note : scene.notes) fmt::print(words, "note      {}\n", note);
-  const std::vector<PlannedCall> calls = run_calls(o.config, scene.cascades);
-  Plan::require(wanted, where, calls);
-  const int64_t bytes = Trainer::bytes_of(scene, o.config);
-  fmt::print(words, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
-             o.config.batch_samples);
-  require_memory(bytes);
-  const fs::path folder = choose_folder(o, scene.name);
-  require_writable(folder, 5 * Model::bytes_of(o.config, scene.cascades));
-  fmt::print(words, "output    {}\n", folder.string());
-  // From here on an interruption is an orderly end, while rungs are timed too.
-  stop_requested = false;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  const Plan plan = Plan::fixed(wanted, where, calls, times);
-  fmt::print(words, "{}", plan.text());
-  write_file(folder / "plan.json", to_json_text(plan));
-
-  Trainer trainer(scene, o.config, plan, o.seed);
-  if (checkpoint) {
-    trainer.restore(*checkpoint);
-    checkpoint.reset();
-    fmt::print(words, "resumed   at step {}, {}\n", trainer.steps_done(), duration_text(before.seconds));
-  }
-  Metrics metrics(folder / "metrics.csv", !o.resume.empty() && fs::exists(folder / "metrics.csv"));
-  Progress progress;
-  const bool terminal = isatty(fileno(stderr));
-  const auto begin = Clock::now();
-  double aside = 0;  // seconds that were not spent on training
-  const auto elapsed = [&] { return before.seconds + since(begin) - aside; };
-  StageCeilings ceilings(omp_get_max_threads());
-  const auto sample_ceilings = [&] {
-    const auto start = Clock::now();
-    ceilings.sample(trainer.profile());
-    aside += since(start);
-  };
-  double samples = before.samples, last_report = elapsed(), last_checkpoint = elapsed(),
-         samples_then = samples;
-  const int64_t first_step = trainer.steps_done();
-  std::optional<double> first_done;  // share of the run that was done when this process began
-  const auto save = [&] {
-    trainer.save(folder / "checkpoint.safetensors", run_state(o, plan, elapsed(), samples));
-  };
-  while (!stop_requested) {
-    const double now = elapsed();
-    if (o.steps && trainer.steps_done() >= *o.steps) break;
-    if (o.seconds && now >= *o.seconds) break;
-    const double done = o.steps ? double(trainer.steps_done()) / double(*o.steps) : now / *o.seconds;
-    if (!first_done) first_done = done;
-    if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings.samples() + 0.5)
-      sample_ceilings();
-    const StepReport report = trainer.step(done);
-    samples += double(report.samples);
-    const double after = elapsed();
-    if (after - last_report >= kReportEvery || report.step == 1) {
-      const double rate = (samples - samples_then) / std::max(after - last_report, 1e-9);
-      const double psnr = trainer.batch_psnr();
-      metrics.line(report, psnr, after, rate, trainer.occupied_share());
-      const double left =
-          o.steps ? double(*o.steps - report.step) * (since(begin) - aside) / double(report.step - first_step)
-                  : *o.seconds - after;
-      const std::string line = fmt::format(
-          "step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}",
-          report.step, duration_text(after), report.loss, psnr, rate * 1e-6, report.rays,
-          duration_text(std::max(0.0, left)));
-      if (terminal)
-        progress.show(line);
-      else if (int(after / 10) != int(last_report / 10) || report.step == 1)
-        fmt::print(stderr, "{}\n", line);
-      last_report = after;
-      samples_then = samples;
-    }
-    if (after - last_checkpoint >= o.checkpoint_every) {
-      save();
-      last_checkpoint = elapsed();
-    }
-  }
-  const bool trained = trainer.steps_done() > first_step;
-  for (int last = 1; trained && (last > 0 || ceilings.samples() < 5); --last) sample_ceilings();
-  const double seconds = elapsed();
-  progress.clear();
-  save();
-  const Model model = trainer.averaged();
-  model.save(folder / "model.safetensors");
-  const double run_seconds = seconds - before.seconds;
-  const Shares shares = ceilings.shares(trainer.profile());
-  json result = {{"scene", scene.name},
-                 {"format", scene.format},
-                 {"steps", trainer.steps_done()},
-                 {"seconds_training", seconds},
-                 {"samples", samples},
-                 {"samples_per_second", samples / std::max(seconds, 1e-9)},
-                 {"seed", o.seed},
-                 {"interrupted", bool(stop_requested)},
-                 {"stages", stages_json(trainer.profile(), shares)},
-                 {"config", json::parse(config_to_json(o.config))}};
-  result["plan"] = plan.ids();
-  fmt::print(words, "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
-             trainer.steps_done(), seconds, samples / std::max(seconds, 1e-9) * 1e-6);
-  if (!o.json && run_seconds > 0) print_stages(trainer.profile(), shares, trainer.steps_done() - first_step);
-  if (!o.evaluate) {
-    fmt::print(words, "not evaluated (--no-eval)\n");
-  } else if (!scene.test.empty()) {
-    const auto evaluation = Clock::now();
-    int index = 0;
-    const Score score =
-        evaluate(model, plan, scene.test, [&](const View& view, const Picture& picture, const ViewScore&) {
-          if (index < 8)
-            save_comparison(folder / fmt::format("test_{}.png", index), view, picture, model.placement.black);
-          ++index;
-        });
-    result["score"] = json::parse(score_json(score));
-    result["seconds_evaluation"] = since(evaluation);
-    fmt::print(words, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
-               score.ssim, score.seconds, score.protocol);
-    fmt::print(words,
-               "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
-               seconds, since(evaluation));
-  } else {
-    fmt::print(words, "no test views: nothing to measure the model against\n");
-  }
-  result["peak_memory"] = peak_memory();
-  fmt::print(words, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
-             (folder / "model.safetensors").string());
-  write_file(folder / "result.json", result.dump(2) + "\n");
-  if (o.json) fmt::print("{}\n", result.dump(2));
-  return stop_requested ? 130 : 0;
-}
+int train(RunOptions options, CallTimes& times) { return Run(std::move(options), times).go(); }
 
 }  // namespace klab

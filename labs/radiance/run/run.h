@@ -8,7 +8,6 @@
 //   DIR/test_<i>.png             what the model makes of the test views, beside the truth
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -19,26 +18,25 @@
 namespace klab {
 
 struct RunOptions {
-  std::string scene = "built-in";
-  SceneOptions reading;
-  std::optional<double> seconds;  // of training; evaluation is not counted
+  // Not given: built-in, 1, 8 and 1; or as the resumed run has them, which may not be contradicted.
+  std::optional<std::string> scene;
+  std::optional<int> downscale, holdout;
+  std::optional<uint64_t> seed;
+  std::optional<std::string> moved_to;  // where the resumed run's scene is now
+  std::optional<double> seconds;        // of training; evaluation is not counted
   std::optional<int64_t> steps;
   std::optional<std::string>
       plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
   Config config;
   std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
   std::filesystem::path resume;  // a run's folder to go on with
-  uint64_t seed = 1;
   double checkpoint_every = 30;  // seconds
   bool evaluate = true;          // on the test views, at the end
   bool json = false;             // print result.json instead of words
 };
 
-/// Set by a signal: finish the step, save, evaluate.
-extern std::atomic<bool> stop_requested;
-
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused
-/// before the scene is read.
+/// before the scene is read, a folder that cannot be written to before the training.
 int train(RunOptions options, CallTimes& times);
 
 /// The model meant by a path: the file itself, or the one in the folder of a run.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "labs/radiance/field/profile.h"
+#include "harness/program/profile.h"
 
 namespace klab {
 

@@ -1,46 +1,85 @@
 #include "labs/radiance/scene/camera.h"
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+
 namespace klab {
 namespace {
 
 struct Point {
-  float x, y;
+  double x, y;
 };
 
 // OpenCV's model: distorted = radial(r²)·p + tangential.
 Point distort(const Camera& c, Point p) {
-  const float r2 = p.x * p.x + p.y * p.y;
-  const float radial = 1.F + r2 * (c.k1 + r2 * c.k2);
+  const double r2 = p.x * p.x + p.y * p.y;
+  const double radial = 1 + r2 * (c.k1 + r2 * c.k2);
   return {p.x * radial + 2 * c.p1 * p.x * p.y + c.p2 * (r2 + 2 * p.x * p.x),
           p.y * radial + 2 * c.p2 * p.x * p.y + c.p1 * (r2 + 2 * p.y * p.y)};
 }
 
-// Newton's method on distort(p) = q with a numerical Jacobian; lenses of photographs converge in a few steps.
-Point undistort(const Camera& c, Point q) {
-  if (c.k1 == 0 && c.k2 == 0 && c.p1 == 0 && c.p2 == 0) return q;
+// r² of the fold: where the derivative of r·(1 + k1·r² + k2·r⁴) is zero first. Infinite where it never is.
+double fold_of(const Camera& c) {
+  const double a = 5.0 * c.k2, b = 3.0 * c.k1;
+  const double none = std::numeric_limits<double>::infinity();
+  const double d = b * b - 4 * a;
+  if (d < 0 || (a == 0 && b >= 0)) return none;
+  // The roots of a·s² + b·s + 1 = 0, without a difference of like numbers.
+  const double q = -0.5 * (b + std::copysign(std::sqrt(d), b));
+  const double roots[] = {q != 0 ? 1 / q : -1, a != 0 ? q / a : -1};
+  double least = none;
+  for (const double s : roots)
+    if (s > 0) least = std::min(least, s);
+  return least;
+}
+
+double squared(Point p) { return p.x * p.x + p.y * p.y; }
+
+// Newton's method on distort(p) = q inside of the fold; lenses of photographs converge in a few steps.
+std::optional<Point> undistort(const Camera& c, Point q) {
+  if (!c.distorts()) return q;
+  const double fold = fold_of(c), bound = 1e-10 * (1 + std::sqrt(squared(q)));
+  const auto inside = [&](Point p) { return squared(p) < fold; };
   Point p = q;
-  for (int i = 0; i < 20; ++i) {
-    const float h = 1e-3F;
-    const Point d = distort(c, p);
-    const Point ex = {d.x - q.x, d.y - q.y};
-    if (std::abs(ex.x) + std::abs(ex.y) <= 1e-7F) break;
-    const Point px = distort(c, {p.x + h, p.y}), mx = distort(c, {p.x - h, p.y});
-    const Point py = distort(c, {p.x, p.y + h}), my = distort(c, {p.x, p.y - h});
-    const float a = (px.x - mx.x) / (2 * h), b = (py.x - my.x) / (2 * h);
-    const float e = (px.y - mx.y) / (2 * h), f = (py.y - my.y) / (2 * h);
-    const float det = a * f - b * e;
-    if (!(std::abs(det) > 1e-6F)) break;
-    p.x -= (f * ex.x - b * ex.y) / det;
-    p.y -= (a * ex.y - e * ex.x) / det;
+  if (!inside(p)) {
+    const double shorter = 0.9 * std::sqrt(fold / squared(q));
+    p = {q.x * shorter, q.y * shorter};
   }
-  return p;
+  for (int i = 0; i < 60; ++i) {
+    const Point d = distort(c, p);
+    const Point error = {d.x - q.x, d.y - q.y};
+    if (std::abs(error.x) + std::abs(error.y) <= bound) return p;
+    const double r2 = squared(p), radial = 1 + r2 * (c.k1 + r2 * c.k2), slope = 2 * (c.k1 + 2 * r2 * c.k2);
+    const double xx = radial + p.x * p.x * slope + 2 * c.p1 * p.y + 6 * c.p2 * p.x;
+    const double yy = radial + p.y * p.y * slope + 2 * c.p2 * p.x + 6 * c.p1 * p.y;
+    const double xy = p.x * p.y * slope + 2 * c.p1 * p.x + 2 * c.p2 * p.y;
+    const double det = xx * yy - xy * xy;
+    if (!(std::abs(det) > 1e-12)) return std::nullopt;
+    Point step = {(yy * error.x - xy * error.y) / det, (xx * error.y - xy * error.x) / det};
+    Point next = {p.x - step.x, p.y - step.y};
+    for (int halved = 0; halved < 30 && !inside(next); ++halved) {
+      step = {0.5 * step.x, 0.5 * step.y};
+      next = {p.x - step.x, p.y - step.y};
+    }
+    if (!inside(next)) return std::nullopt;
+    p = next;
+  }
+  return std::nullopt;
+}
+
+std::optional<Point> in_front_of_lens(const Camera& c, float u, float v) {
+  return undistort(c, {(double(u) - c.cx) / c.fx, (double(v) - c.cy) / c.fy});
 }
 
 }  // namespace
 
+bool Camera::sees(float u, float v) const { return in_front_of_lens(*this, u, v).has_value(); }
+
 Ray Camera::ray(float u, float v) const {
-  const Point p = undistort(*this, {(u - cx) / fx, (v - cy) / fy});
-  const Vec3 d = p.x * axis(0) - p.y * axis(1) - axis(2);
+  const auto p = in_front_of_lens(*this, u, v);
+  if (!p) return {{1e4F, 1e4F, 1e4F}, normalized({1, 1, 1})};
+  const Vec3 d = float(p->x) * axis(0) - float(p->y) * axis(1) - axis(2);
   return {position(), normalized(d)};
 }
 
@@ -48,8 +87,32 @@ Vec3 Camera::project(Vec3 world) const {
   const Vec3 d = world - position();
   const float depth = -dot(d, axis(2));
   if (depth <= 0) return {0, 0, depth};
-  const Point p = distort(*this, {dot(d, axis(0)) / depth, -dot(d, axis(1)) / depth});
-  return {fx * p.x + cx, fy * p.y + cy, depth};
+  Point p = {dot(d, axis(0)) / depth, -dot(d, axis(1)) / depth};
+  if (distorts())
+    if (const double fold = fold_of(*this); squared(p) > fold) {
+      const double shorter = std::sqrt(fold / squared(p));
+      p = {p.x * shorter, p.y * shorter};
+    }
+  p = distort(*this, p);
+  return {float(fx * p.x + cx), float(fy * p.y + cy), depth};
+}
+
+std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& c) {
+  if (!c.distorts()) return nullptr;
+  const auto seen = [&](int x, int y) { return c.sees(float(x) + 0.5F, float(y) + 0.5F); };
+  // What has a ray lies around the lens's axis without holes or bays: if the border has one, all within has.
+  bool all = true;
+  for (int x = 0; x < c.width && all; ++x) all = seen(x, 0) && seen(x, c.height - 1);
+  for (int y = 0; y < c.height && all; ++y) all = seen(0, y) && seen(c.width - 1, y);
+  if (all) return nullptr;
+  std::vector<std::vector<int32_t>> rows(size_t(c.height));
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int y = 0; y < c.height; ++y)
+    for (int x = 0; x < c.width; ++x)
+      if (seen(x, y)) rows[size_t(y)].push_back(y * c.width + x);
+  auto pixels = std::make_shared<std::vector<int32_t>>();
+  for (const auto& row : rows) pixels->insert(pixels->end(), row.begin(), row.end());
+  return pixels;
 }
 
 Camera Camera::downscaled(int factor) const {

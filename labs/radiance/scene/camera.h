@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace klab {
 
@@ -40,16 +43,26 @@ struct Camera {
     return {pose[c], pose[4 + c], pose[8 + c]};
   }
 
-  /// The ray through a point of the image, in world coordinates.
+  /// Whether a ray of the world ends at this point of the image. OpenCV's polynomial rises with the angle to the axis only up
+  /// to its fold, where its derivative is zero; what lies further out in the picture comes from nowhere.
+  bool sees(float u, float v) const;
+
+  /// The ray through a point of the image, in world coordinates. Finite always: where sees() is false it begins far outside of
+  /// every scene and leads away.
   Ray ray(float u, float v) const;
 
   /// Where a world point is seen: {u, v, distance along the viewing axis}; distance <= 0 is behind the
-  /// camera.
+  /// camera. Of points beyond the lens's fold, the place on the fold that is nearest.
   Vec3 project(Vec3 world) const;
+
+  bool distorts() const { return k1 != 0 || k2 != 0 || p1 != 0 || p2 != 0; }
 
   /// The same camera with an image smaller by `factor` in each direction.
   Camera downscaled(int factor) const;
 };
+
+/// The pixels, counted row by row, whose centers have a ray; null where all have one.
+std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& camera);
 
 /// A camera at `eye` looking at `target`, +z up, with a horizontal field of view in radians.
 Camera look_at(Vec3 eye, Vec3 target, int width, int height, float horizontal_fov);

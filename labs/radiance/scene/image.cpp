@@ -5,7 +5,6 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -13,6 +12,9 @@
 #include <jpeglib.h>
 
 #include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/records/memory_left.h"
+#include "harness/records/numbers.h"
 
 namespace klab {
 namespace {
@@ -24,17 +26,22 @@ using Bytes = std::vector<uint8_t>;
   throw std::runtime_error("image " + file.string() + ": " + what);
 }
 
+constexpr int64_t kMostBytes = 2'000'000'000;  // of a file
+
 Bytes read_whole(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) fail(file, fs::exists(file) ? "cannot be read (check its permissions)" : "no such file");
-  if (fs::is_directory(file)) fail(file, "is a folder");
-  const std::streamoff size = in.tellg();
-  if (size <= 0) fail(file, "is empty");
-  Bytes bytes(static_cast<size_t>(size));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), size);
-  if (!in) fail(file, "cannot be read to its end");
-  return bytes;
+  try {
+    Bytes bytes = read_bytes(file, kMostBytes);
+    if (bytes.empty()) throw std::runtime_error(file.string() + ": is empty");
+    return bytes;
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(std::string("image ") + e.what());
+  }
+}
+
+void require_size(const fs::path& file, uint32_t width, uint32_t height) {
+  if (!within(width, range::picture_side) || !within(height, range::picture_side))
+    fail(file, "says that it is " + std::to_string(width) + "x" + std::to_string(height) +
+                   "; a side must be " + text_of(range::picture_side));
 }
 
 bool is_png(const Bytes& b) { return b.size() >= 8 && std::memcmp(b.data(), "\x89PNG\r\n\x1a\n", 8) == 0; }
@@ -46,11 +53,15 @@ Image decode_png(const fs::path& file, const Bytes& bytes, bool header_only) {
   const std::unique_ptr<png_image, decltype(&png_image_free)> guard(&png, png_image_free);
   if (!png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()))
     fail(file, std::string("not a readable PNG: ") + png.message);
+  require_size(file, png.width, png.height);
   Image image;
   image.width = int(png.width);
   image.height = int(png.height);
   image.has_alpha = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0;
   if (header_only) return image;
+  // Deflate makes 1032 bytes of one at most, and a row has a bit a pixel at least.
+  if (int64_t(png.width) * png.height / 8 > 1032 * int64_t(bytes.size()))
+    fail(file, "damaged or truncated PNG: too short for the size it says it has");
   png.format = PNG_FORMAT_RGBA;
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit files hold sRGB values too, not linear light
   image.rgba.resize(PNG_IMAGE_SIZE(png));
@@ -117,6 +128,7 @@ Image decode_jpeg(const fs::path& file, const Bytes& bytes, bool header_only) {
   Bytes row;
   if (!decode_jpeg_into(bytes, header_only, image, row, jpeg, errors))
     fail(file, std::string("damaged or truncated JPEG: ") + errors.message);
+  require_size(file, uint32_t(image.width), uint32_t(image.height));
   return image;
 }
 
@@ -134,7 +146,12 @@ ImageSize image_size(const fs::path& file) {
   return {image.width, image.height};
 }
 
-Image load_image(const fs::path& file) { return decode(file, false); }
+Image load_image(const fs::path& file) {
+  const ImageSize size = image_size(file);
+  require_memory(6 * int64_t(size.width) * size.height, "reading " + file.string(),
+                 "make the picture smaller first");
+  return decode(file, false);
+}
 
 Image downscale(const Image& image, int factor) {
   if (factor == 1) return image;

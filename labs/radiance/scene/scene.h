@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct View {
   std::string name;  // file name, for messages and reports
   Camera camera;     // position in grid space; directions as in the world
   Image image;
+  /// Pixels that have a ray, where the lens leaves some without; see Camera::sees. Null: all have.
+  std::shared_ptr<const std::vector<int32_t>> with_ray{};
+  int64_t places_with_ray() const {
+    return with_ray ? int64_t(with_ray->size()) : int64_t(image.width) * image.height;
+  }
+  int64_t place_with_ray(int64_t i) const { return with_ray ? (*with_ray)[size_t(i)] : i; }  // of the picture
   std::vector<float> depth;  // [height, width] distance along the ray in grid space; 0 where nothing was hit;
                              // empty when unknown
 };

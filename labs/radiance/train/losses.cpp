@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"

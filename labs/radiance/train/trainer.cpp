@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "labs/radiance/field/random.h"
+#include "harness/program/random.h"
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
@@ -34,12 +37,13 @@ const Scene& with_views(const Scene& scene) {
 }
 
 // The first element that is not finite, or -1. Runs over a whole batch in every step, so all are first taken
-// together: 0 x is zero if x is finite and NaN otherwise.
+// together, in integers, which either compiler makes vectors of: infinities and NaN have all bits of the exponent set.
 int64_t first_not_finite(const float* p, int64_t n) {
-  float zero = 0;
-#pragma omp parallel for simd schedule(static) reduction(+ : zero)
-  for (int64_t i = 0; i < n; ++i) zero += 0 * p[i];
-  if (zero == 0) return -1;
+  constexpr uint32_t kExponent = 0x7F800000;
+  uint32_t found = 0;
+#pragma omp parallel for schedule(static) reduction(| : found)
+  for (int64_t i = 0; i < n; ++i) found |= uint32_t((std::bit_cast<uint32_t>(p[i]) & kExponent) == kExponent);
+  if (found == 0) return -1;
   return std::find_if(p, p + n, [](float x) { return !std::isfinite(x); }) - p;
 }
 
@@ -139,7 +143,7 @@ void Trainer::draw_rays() {
   };
   const auto draw = [&](int64_t r) {
     const View& view = scene_.train[size_t(pixels.below(uint64_t(r) * 2, views))];
-    return Drawn{view, pixels.below(uint64_t(r) * 2 + 1, int64_t(view.image.width) * view.image.height)};
+    return Drawn{view, view.place_with_ray(pixels.below(uint64_t(r) * 2 + 1, view.places_with_ray()))};
   };
   // A pixel anywhere in all the pictures is a miss in every cache; the draws of later rays are known already.
   constexpr int64_t kAhead = 16;
@@ -378,20 +382,18 @@ void Trainer::save(const std::filesystem::path& file, const std::map<std::string
 }
 
 void Trainer::restore(const TensorFile& file) {
-  nlohmann::json saved;
-  try {
-    saved = nlohmann::json::parse(file.metadata("trainer"));
-    const int64_t step = saved.at("step"), rays = saved.at("rays");
-    if (step < 0 || rays < 1 || rays > batch_.max_rays)
-      throw std::runtime_error("checkpoint: step or rays out of range");
-    seed_ = saved.at("seed");
-    averaged_weight_ = saved.at("averaged");
-    for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
-    step_ = step;
-    rays_next_ = rays;
-  } catch (const nlohmann::json::exception& e) {
-    throw std::runtime_error(std::string("checkpoint: damaged trainer state: ") + e.what());
-  }
+  const std::string where = file.path().string() + ", its trainer state";
+  const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
+  const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
+  const auto rays = number_in<int64_t>(saved, "rays", {1, double(batch_.max_rays)}, where);
+  const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
+  const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
+  for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  for (const OptimizerState& m : moments_) m.require_plausible(step, where);
+  seed_ = seed;
+  averaged_weight_ = averaged;
+  step_ = step;
+  rays_next_ = rays;
 }
 
 }  // namespace klab

@@ -1,5 +1,5 @@
 // matmul.cpu.70_tile_edge: tiles of 16 columns; a last tile that is not whole begins one column late.
-// Must be caught as Fault::non_finite: the column it skips is never written.
+// Must be caught as Fault::not_written: the column it skips is never written.
 #include "reference/matmul/matmul.h"
 
 #include "tests/mutants/mutant.h"
@@ -18,7 +18,7 @@ void run(const Matmul::Args<float>& x) {
       }
 }
 
-KLAB_MUTANT(Matmul, Fault::non_finite, {.run = run, .tiles = {16}});
+KLAB_MUTANT(Matmul, Fault::not_written, {.run = run, .tiles = {16}});
 
 }  // namespace
 }  // namespace klab

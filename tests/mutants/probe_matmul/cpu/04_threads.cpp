@@ -1,4 +1,4 @@
-// probe_matmul.cpu.04_threads: right: rows on two threads.
+// probe_matmul.cpu.04_threads: right: rows on several threads.
 #include "harness/core/registrar.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 void run(const ProbeMatmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-#pragma omp parallel for num_threads(2)
+#pragma omp parallel for
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       float sum = 0;

@@ -1,5 +1,5 @@
 // probe_matmul.cpu.12_tile_edge: forgets the last column where one is left over behind whole tiles of 24.
-// Must be caught as Fault::non_finite.
+// Must be caught as Fault::not_written.
 #include "tests/mutants/mutant.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 
@@ -16,7 +16,7 @@ void run(const ProbeMatmul::Args<float>& x) {
     }
 }
 
-KLAB_MUTANT(ProbeMatmul, Fault::non_finite, {.run = run, .tiles = {24}});
+KLAB_MUTANT(ProbeMatmul, Fault::not_written, {.run = run, .tiles = {24}});
 
 }  // namespace
 }  // namespace klab

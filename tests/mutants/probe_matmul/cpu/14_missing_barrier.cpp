@@ -27,7 +27,7 @@ void multiply(const ProbeMatmul::Args<float>& x) {
 void run(const ProbeMatmul::Args<float>& x) {
   const int64_t size = x.shape.k * x.shape.n;
   pack.resize(size_t(size));
-#pragma omp parallel sections num_threads(2)
+#pragma omp parallel sections
   {
 #pragma omp section
     multiply(x);

@@ -1,5 +1,5 @@
 // transpose.cpu.70_edge: blocks of 32 whose right border is taken from the number of rows; right for square matrices.
-// Must be caught as Fault::non_finite: what lies beyond is never written.
+// Must be caught as Fault::not_written: what lies beyond is never written.
 #include <algorithm>
 
 #include "reference/transpose/transpose.h"
@@ -16,7 +16,7 @@ void run(const Transpose::Args<float>& x) {
         x.out[j * m + i] = x.in[i * n + j];
 }
 
-KLAB_MUTANT(Transpose, Fault::non_finite, {.run = run, .tiles = {32}});
+KLAB_MUTANT(Transpose, Fault::not_written, {.run = run, .tiles = {32}});
 
 }  // namespace
 }  // namespace klab

@@ -1,0 +1,241 @@
+#include "harness/check/process_state.h"
+
+#include <fenv.h>
+#include <fmt/core.h>
+#include <locale.h>
+#include <omp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+extern char** environ;
+
+namespace klab {
+namespace {
+
+/// The registers that say how floating-point operations round, flush and trap.
+struct Arithmetic {
+  uint64_t control = 0;  // MXCSR, FPCR
+  uint16_t x87 = 0;
+  friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
+};
+
+#if defined(__x86_64__)
+constexpr uint64_t kFlags = 0x3F;  // sticky: every inexact result sets them
+constexpr uint64_t kFlush = 0x8000, kDenormalsAreZero = 0x40, kRounding = 0x6000, kTraps = 0x1F80;
+Arithmetic arithmetic() {
+  uint16_t x87 = 0;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return {__builtin_ia32_stmxcsr() & ~kFlags, x87};
+}
+void set(const Arithmetic& a) {
+  __builtin_ia32_ldmxcsr(unsigned(a.control));
+  __asm__ volatile("fldcw %0" : : "m"(a.x87));
+}
+#elif defined(__aarch64__)
+constexpr uint64_t kFlush = 1 << 24, kDenormalsAreZero = 1 << 19, kRounding = 3 << 22, kTraps = 0x9F00;
+Arithmetic arithmetic() {
+  uint64_t control = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return {control, 0};
+}
+void set(const Arithmetic& a) { __asm__ volatile("msr fpcr, %0" : : "r"(a.control)); }
+#else
+constexpr uint64_t kFlush = 0, kDenormalsAreZero = 0, kRounding = ~uint64_t(0), kTraps = 0;
+Arithmetic arithmetic() { return {uint64_t(fegetround()), 0}; }
+void set(const Arithmetic& a) { fesetround(int(a.control)); }
+#endif
+
+std::string rounding_name() {
+  switch (fegetround()) {
+    case FE_TONEAREST:
+      return "to nearest";
+    case FE_UPWARD:
+      return "upward";
+    case FE_DOWNWARD:
+      return "downward";
+    case FE_TOWARDZERO:
+      return "toward zero";
+  }
+  return "unknown";
+}
+
+/// What of it differs, in words.
+std::vector<std::string> differences(const Arithmetic& was, const Arithmetic& is) {
+  std::vector<std::string> list;
+  const uint64_t changed = was.control ^ is.control;
+  const auto on = [&](uint64_t bit) { return is.control & bit ? "on" : "off"; };
+  if (changed & kRounding) {
+    const Arithmetic now = arithmetic();
+    set(is);
+    list.push_back("the rounding mode, now " + rounding_name());
+    set(now);
+  }
+  if (changed & kFlush) list.push_back(fmt::format("flush-to-zero, now {}", on(kFlush)));
+  if (changed & kDenormalsAreZero)
+    list.push_back(fmt::format("denormals-are-zero, now {}", on(kDenormalsAreZero)));
+  if (changed & kTraps) list.emplace_back("which floating-point exceptions trap");
+  if (changed & ~(kRounding | kFlush | kDenormalsAreZero | kTraps))
+    list.emplace_back("another bit of the floating-point control register");
+  if (was.x87 != is.x87) list.emplace_back("the control word of the x87 unit (its rounding or precision)");
+  return list;
+}
+
+std::string working_folder() {
+  std::array<char, 4096> text{};
+  return getcwd(text.data(), text.size()) == nullptr ? "" : text.data();
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> list;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) list.emplace_back(*e);
+  return list;
+}
+
+bool environment_is(const std::vector<std::string>& list) {
+  size_t k = 0;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e, ++k)
+    if (k >= list.size() || list[k] != *e) return false;
+  return k == list.size();
+}
+
+std::map<std::string, std::string> by_name(const std::vector<std::string>& list) {
+  std::map<std::string, std::string> map;
+  for (const std::string& entry : list) {
+    const size_t at = entry.find('=');
+    map[entry.substr(0, at)] = at == std::string::npos ? "" : entry.substr(at + 1);
+  }
+  return map;
+}
+
+constexpr int kSignals = 64;
+
+std::string name_of_signal(int s) {
+  const char* name = sigabbrev_np(s);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", s);
+}
+
+// The C library sets this flag, which its headers do not name, whenever it sets a handler.
+constexpr int kRestorer = 0x04000000;
+
+bool same(const struct sigaction& a, const struct sigaction& b) {
+  return a.sa_handler == b.sa_handler && (a.sa_flags & ~kRestorer) == (b.sa_flags & ~kRestorer);
+}
+
+}  // namespace
+
+struct ProcessState::Parts {
+  Arithmetic registers = arithmetic();
+  sigset_t mask{};
+  std::array<struct sigaction, kSignals + 1> handlers{};
+  std::string locale = setlocale(LC_ALL, nullptr);
+  locale_t thread_locale = uselocale(nullptr);
+  int dynamic = omp_get_dynamic(), levels = omp_get_max_active_levels();
+  omp_sched_t schedule{};
+  int chunk = 0;
+  std::string folder = working_folder();
+  std::vector<std::string> variables = environment();
+  itimerval timer{};
+  cpu_set_t cores{};
+};
+
+ProcessState::ProcessState() : parts_(std::make_unique<Parts>()) {
+  Parts& p = *parts_;
+  pthread_sigmask(SIG_SETMASK, nullptr, &p.mask);
+  for (int s = 1; s <= kSignals; ++s) sigaction(s, nullptr, &p.handlers[size_t(s)]);
+  omp_get_schedule(&p.schedule, &p.chunk);
+  getitimer(ITIMER_REAL, &p.timer);
+  sched_getaffinity(0, sizeof p.cores, &p.cores);
+}
+
+ProcessState::~ProcessState() = default;
+
+std::vector<std::string> ProcessState::changes(int threads, bool all) const {
+  const Parts& p = *parts_;
+  std::vector<std::string> list = differences(p.registers, arithmetic());
+  sigset_t mask{};
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  for (int s = 1; s <= kSignals; ++s) {
+    struct sigaction now {};
+    if (all && sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
+      list.push_back("the handler of " + name_of_signal(s));
+    if (sigismember(&mask, s) != sigismember(&p.mask, s))
+      list.push_back("whether " + name_of_signal(s) + " is blocked");
+  }
+  if (const char* now = setlocale(LC_ALL, nullptr); p.locale != now || uselocale(nullptr) != p.thread_locale)
+    list.push_back(fmt::format("the locale, now \"{}\"", now));
+  if (omp_get_max_threads() != threads)
+    list.push_back(fmt::format("OpenMP's number of threads ({}, now {})", threads, omp_get_max_threads()));
+  if (omp_get_dynamic() != p.dynamic) list.emplace_back("whether OpenMP adjusts its number of threads");
+  if (omp_get_max_active_levels() != p.levels) list.emplace_back("how deep OpenMP nests");
+  omp_sched_t schedule{};
+  int chunk = 0;
+  omp_get_schedule(&schedule, &chunk);
+  if (schedule != p.schedule || chunk != p.chunk) list.emplace_back("OpenMP's default schedule");
+  if (const std::string now = working_folder(); now != p.folder)
+    list.push_back(fmt::format("the working directory, now {}", now));
+  if (!environment_is(p.variables)) {
+    const auto was = by_name(p.variables), is = by_name(environment());
+    for (const auto& [name, value] : is)
+      if (!was.contains(name) || was.at(name) != value) list.push_back("the environment variable " + name);
+    for (const auto& [name, value] : was)
+      if (!is.contains(name)) list.push_back("the environment variable " + name + ", now unset");
+  }
+  itimerval timer{};
+  getitimer(ITIMER_REAL, &timer);
+  if ((timer.it_value.tv_sec | timer.it_value.tv_usec) != 0 && p.timer.it_value.tv_sec == 0 &&
+      p.timer.it_value.tv_usec == 0)
+    list.emplace_back("an alarm that is set");
+  cpu_set_t cores{};
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && !CPU_EQUAL(&cores, &p.cores))
+    list.emplace_back("on which cores the calling thread may run");
+  return list;
+}
+
+void ProcessState::restore(int threads) const {
+  const Parts& p = *parts_;
+  set(p.registers);
+  setitimer(ITIMER_REAL, &p.timer, nullptr);
+  for (int s = 1; s <= kSignals; ++s) {
+    struct sigaction now {};
+    if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
+      sigaction(s, &p.handlers[size_t(s)], nullptr);
+  }
+  pthread_sigmask(SIG_SETMASK, &p.mask, nullptr);
+  setlocale(LC_ALL, p.locale.c_str());
+  uselocale(p.thread_locale);
+  omp_set_num_threads(threads);
+  omp_set_dynamic(p.dynamic);
+  omp_set_max_active_levels(p.levels);
+  omp_set_schedule(p.schedule, p.chunk);
+  if (!p.folder.empty() && working_folder() != p.folder && chdir(p.folder.c_str()) != 0)
+    fmt::print(stderr, "klab: cannot go back to {}: {}\n", p.folder, std::strerror(errno));
+  if (!environment_is(p.variables)) {
+    for (const auto& [name, value] : by_name(environment())) unsetenv(name.c_str());
+    for (const auto& [name, value] : by_name(p.variables)) setenv(name.c_str(), value.c_str(), 1);
+  }
+  sched_setaffinity(0, sizeof p.cores, &p.cores);
+}
+
+std::string mend_arithmetic_of_workers(int threads) {
+  if (threads < 2) return "";
+  const Arithmetic mine = arithmetic();
+  Arithmetic other = mine;
+#pragma omp parallel num_threads(threads)
+  if (const Arithmetic its = arithmetic(); its != mine) {
+#pragma omp critical(klab_arithmetic_of_workers)
+    other = its;
+    set(mine);
+  }
+  const auto list = differences(mine, other);
+  return list.empty() ? "" : "of a worker thread " + list.front();
+}
+
+}  // namespace klab

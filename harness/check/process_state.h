@@ -1,0 +1,34 @@
+// What a kernel may leave behind in its process without writing a byte of its outputs: rounding mode, signal handlers, the
+// working directory. Taken before a call, compared after it, and put back.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace klab {
+
+class ProcessState {
+ public:
+  /// As it is now, of the process and of this thread.
+  ProcessState();
+  ~ProcessState();
+  ProcessState(const ProcessState&) = delete;
+  ProcessState& operator=(const ProcessState&) = delete;
+
+  /// What is another one now, in words: "the rounding mode, now upward". OpenMP is to have so many threads. The handlers
+  /// of signals are a hundred questions to the system, and are left out without `all`.
+  std::vector<std::string> changes(int threads, bool all = true) const;
+  /// Makes it what it was; OpenMP has so many threads then.
+  void restore(int threads) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The arithmetic of OpenMP's threads against this thread's, put right where it differs: "a worker thread's
+/// flush-to-zero". Empty where all is the same. Starts a parallel region of so many threads.
+std::string mend_arithmetic_of_workers(int threads);
+
+}  // namespace klab

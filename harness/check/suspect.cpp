@@ -1,0 +1,163 @@
+#include "harness/check/suspect.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "harness/core/element.h"
+
+namespace klab {
+namespace {
+
+// Of an input with fewer, the roundings of all elements together are a direction that an honest error may have by chance: a sum
+// that leans changes the outputs just as another epsilon does.
+constexpr int64_t kElements = 64;
+constexpr Element kShort[] = {Element::bf16, Element::f16};
+
+const char* name_of(Element element) { return element == Element::bf16 ? "bfloat16" : "half-precision"; }
+
+/// The values of a tensor rounded to `element`; false when one leaves its range or none changes.
+bool round_to(Element element, double* values, int64_t count) {
+  bool changed = false;
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t bits = 0;
+    store(element, &bits, 0, values[i]);
+    const double rounded = load(element, &bits, 0);
+    if (!std::isfinite(rounded)) return false;
+    changed = changed || rounded != values[i];
+    values[i] = rounded;
+  }
+  return changed;
+}
+
+/// What goes with the comparison of an error e with a change d.
+struct Match {
+  double ed = 0, dd = 0, ee = 0, eedd = 0, dddd = 0;
+
+  void add(double e, double d) {
+    ed += e * d;
+    dd += d * d;
+    ee += e * e;
+    eedd += e * e * d * d;
+    dddd += d * d * d * d;
+  }
+  double share() const { return dd > 0 ? ed / dd : 0; }
+  double spread() const { return dd > 0 ? std::sqrt(eedd) / dd : 0; }
+  double explained() const { return dd > 0 && ee > 0 ? ed / dd * ed / ee : 0; }
+
+  /// Whether they go together beyond chance where few elements outweigh the others, so that spread(), which takes all of e for
+  /// chance, is as large as the share itself: Student's t of the correlation, over as many elements as there would be if all
+  /// weighed the same. Over 14 degrees of freedom that t comes once in half a million cases.
+  bool together() const {
+    constexpr double kWeighty = 16, kT2 = 60;
+    const double elements = dddd > 0 ? dd * dd / dddd : 0;
+    return elements >= kWeighty && explained() * (elements - 2) > kT2 * (1 - explained());
+  }
+};
+
+/// Visits position among the outputs, position among the tensors, for each output of floats.
+template <class Visit>
+void each_output(const std::vector<TensorSpec>& specs, Visit visit) {
+  size_t output = 0;
+  for (size_t k = 0; k < specs.size(); ++k) {
+    if (specs[k].role == Role::input) continue;
+    if (specs[k].element == Element::f32) visit(output, k);
+    ++output;
+  }
+}
+
+Match match(const std::vector<char>& bytes, const Buffer& reference, const std::vector<double>& moved) {
+  Match m;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const double got = load(Element::f32, bytes.data(), int64_t(i)), want = reference.as<double>()[i];
+    if (std::isfinite(got) && std::isfinite(want) && std::isfinite(moved[i])) m.add(got - want, moved[i]);
+  }
+  return m;
+}
+
+/// How outputs differ from the reference as a whole.
+std::string in_the_large(const std::vector<char>& bytes, const Buffer& reference) {
+  double dot = 0, got2 = 0, want2 = 0, error2 = 0;
+  const auto count = int64_t(bytes.size() / 4);
+  for (int64_t i = 0; i < count; ++i) {
+    const double got = load(Element::f32, bytes.data(), i), want = reference.as<double>()[i];
+    if (!std::isfinite(got) || !std::isfinite(want)) return "";
+    dot += got * want;
+    got2 += got * got;
+    want2 += want * want;
+    error2 += (got - want) * (got - want);
+  }
+  if (count < 2 || !(want2 > 0)) return "";
+  const double gain = dot / want2, left2 = std::max(got2 - gain * dot, 0.0);
+  if (left2 <= 1e-2 * error2 && gain != 1)
+    return fmt::format("; all values are {:.6g} times what they should be", gain);
+  const double relative = std::sqrt(error2 / want2);
+  if (relative > 0x1p-11 && relative < 0x1p-7)
+    return "; errs as bfloat16 does: looks like bfloat16 rounding inside";
+  if (relative > 0x1p-14 && relative <= 0x1p-11)
+    return "; errs as half precision does: looks like half-precision rounding inside";
+  return "";
+}
+
+}  // namespace
+
+Suspects::Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, const Given& given)
+    : specs_(specs), given_(given) {
+  for (size_t input = 0; input < specs.size(); ++input) {
+    if (specs[input].role == Role::output || specs[input].element != Element::f32) continue;
+    if (volume(specs[input].dims) < kElements) continue;
+    for (const Element element : kShort) {
+      Tensors x(specs, Tensors::View::reference), magnitude(specs, Tensors::View::reference);
+      copy_given(specs, given.inputs, x);
+      poison_outputs(specs, x);
+      if (!round_to(element, x[input].as<double>(), volume(specs[input].dims))) continue;
+      for (size_t k = 0; k < specs.size(); ++k)
+        std::fill_n(magnitude[k].as<char>(), magnitude[k].bytes(), char(0));
+      op.reference(shape, x.pointers(), magnitude.pointers());
+      Change change{fmt::format("{} rounding of {}", name_of(element), specs[input].name), {}};
+      each_output(specs, [&](size_t output, size_t k) {
+        change.moved.resize(output + 1);
+        const double* from = given.reference[k].as<double>();
+        const double* to = x[k].as<double>();
+        for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i)
+          change.moved[output].push_back(to[i] - from[i]);
+      });
+      changes_.push_back(std::move(change));
+    }
+  }
+}
+
+std::optional<Failure> Suspects::judge(const OutputBytes& outputs, const Numerics& numerics) const {
+  if (numerics.unit == Unit::bf16 || numerics.unit == Unit::f16) return std::nullopt;
+  std::optional<Failure> failure;
+  for (const Change& change : changes_)
+    each_output(specs_, [&](size_t output, size_t k) {
+      if (failure || output >= change.moved.size()) return;
+      const Match m = match(outputs[output], given_.reference[k], change.moved[output]);
+      const double share = m.share(), most = 0.25 + (m.together() ? 0 : 4 * m.spread());
+      // Where the change is far smaller or larger than the error, they are of different making.
+      if (!(std::abs(share) > most) || std::abs(share) > 4 || m.explained() < 1.0 / 16) return;
+      failure = Failure{.fault = Fault::whole_output,
+                        .tensor = specs_[k].name,
+                        .expected = "0",
+                        .got = fmt::format("{:.3g}", share),
+                        .bound = fmt::format("{:.3g}", most),
+                        .note = "looks like " + change.what +
+                                ": so much of the change that it makes is in the output, over all elements"};
+    });
+  return failure;
+}
+
+std::string resemblance(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
+                        const Given& given, const OutputBytes& outputs, const std::string& tensor) {
+  std::string text;
+  each_output(specs, [&](size_t output, size_t k) {
+    if (specs[k].name == tensor) text = in_the_large(outputs[output], given.reference[k]);
+  });
+  if (text.empty() || text.find("times") != std::string::npos) return text;
+  if (const auto named = Suspects(op, shape, specs, given).judge(outputs, {}))
+    return "; " + named->note.substr(0, named->note.find(':'));
+  return text;
+}
+
+}  // namespace klab

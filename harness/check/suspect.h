@@ -1,0 +1,48 @@
+// What an error looks like: values all scaled by one factor, or arithmetic that is coarser somewhere than was declared.
+//
+// Where the bound of an element is wide, a factor that was rounded to 16 bits on its way hides in it. But it is known what
+// such a rounding does: the reference, at inputs rounded so, tells. An error that has a share of just that change in it, in
+// element after element, comes from there, however small it is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/check/run_case.h"
+
+namespace klab {
+
+/// Outputs of one run, byte for byte, one a tensor that is not an input (Trial::outputs()).
+using OutputBytes = std::vector<std::vector<char>>;
+
+/// What rounding one input to 16 bits would do to the reference's outputs, for each f32 input and both formats.
+class Suspects {
+ public:
+  Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, const Given& given);
+
+  /// A failure that names input and format when these outputs were computed from an input rounded to 16 bits. nullopt:
+  /// no sign of it, or the variant declares 16-bit arithmetic.
+  ///
+  /// With e the error and d the change by the rounding, sum(e·d)/sum(d²) is 1 where the error is that change and 0 where
+  /// the two have nothing to do with each other, give or take sqrt(sum(e²·d²))/sum(d²). Refused is what is farther from
+  /// 0 than a quarter and four times that; than a quarter alone where the correlation of the two leaves no doubt.
+  std::optional<Failure> judge(const OutputBytes& outputs, const Numerics& numerics) const;
+
+ private:
+  struct Change {
+    std::string what;                        // "bfloat16 rounding of rgb"
+    std::vector<std::vector<double>> moved;  // one an output, empty for those that are not f32
+  };
+
+  const std::vector<TensorSpec>& specs_;
+  const Given& given_;
+  std::vector<Change> changes_;
+};
+
+/// What wrong outputs look like, as the end of a note: "; all values are 1.001 times what they should be", "; looks like
+/// bfloat16 rounding of rgb", "; errs as half precision does"; empty when they look like nothing known.
+std::string resemblance(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
+                        const Given& given, const OutputBytes& outputs, const std::string& tensor);
+
+}  // namespace klab

@@ -1,0 +1,66 @@
+// The sections of a lesson page, as they stand in its source.
+#include <algorithm>
+#include <sstream>
+
+#include "harness/cli/markdown.h"
+
+namespace klab {
+namespace {
+
+bool starts_with_fence(const std::string& line) {
+  const size_t at = line.find_first_not_of(' ');
+  return at != std::string::npos && (line.compare(at, 3, "```") == 0 || line.compare(at, 3, "~~~") == 0);
+}
+
+std::string trimmed(const std::string& s) {
+  const size_t begin = s.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return "";
+  return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
+}
+
+/// Calls f(line, name) for each line, where name is the section it stands in ("" before the first).
+template <class F>
+void each_line(const std::string& markdown, F f) {
+  std::istringstream in(markdown);
+  std::string name;
+  bool code = false;
+  for (std::string line; std::getline(in, line);) {
+    if (starts_with_fence(line)) code = !code;
+    const bool heading = !code && line.starts_with("## ");
+    if (heading) {
+      name = trimmed(line.substr(3));
+      name.erase(std::remove(name.begin(), name.end(), '`'), name.end());
+      const size_t word = name.find_first_of(":, ");
+      // A rung, cuda.01_naive, is known by its name alone; other headings are their own names.
+      name = name.substr(0, name.substr(0, word).find('_') != std::string::npos ? word : name.find(": "));
+    } else if (!code && line.starts_with("# ")) {
+      name.clear();
+    }
+    f(line, name, heading);
+  }
+}
+
+}  // namespace
+
+std::string section_of(const std::string& markdown, const std::string& name) {
+  std::string found;
+  // "4", "04", "cuda.04"
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const bool number = digits < name.size();
+  const bool one = name.size() - digits == 1;
+  const std::string prefix = name.substr(0, digits) + (one ? "0" : "") + name.substr(digits) + "_";
+  each_line(markdown, [&](const std::string& line, const std::string& section, bool) {
+    if (section == name || (number && section.starts_with(prefix))) found += line + "\n";
+  });
+  return found;
+}
+
+std::vector<std::string> section_names(const std::string& markdown) {
+  std::vector<std::string> names;
+  each_line(markdown, [&](const std::string&, const std::string& section, bool heading) {
+    if (heading) names.push_back(section);
+  });
+  return names;
+}
+
+}  // namespace klab

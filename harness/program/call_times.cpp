@@ -1,0 +1,233 @@
+#include "harness/program/call_times.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "harness/check/cases.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/records/rows.h"
+#include "harness/timing/bench.h"
+#include "harness/timing/machine.h"
+#include "harness/timing/statistics.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kBusy = 0.25;  // hardware threads
+constexpr double kTooSlow = std::numeric_limits<double>::infinity();
+
+// Of this program: times of other builds say nothing about its kernels.
+std::string build_identity() {
+  struct stat file {};
+  if (::stat("/proc/self/exe", &file) != 0) return "";
+  return fmt::format("{}-{}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+}
+
+std::optional<double> time_in(const std::vector<CallTime>& times, const std::string& variant,
+                              const std::vector<int64_t>& shape, int threads) {
+  for (const CallTime& t : times)
+    if (t.variant == variant && t.shape == shape && t.threads == threads) return t.seconds;
+  return std::nullopt;
+}
+
+// Calls that decide: those that are made in every step; where an op has none, all of its calls alike.
+std::vector<PlannedCall> deciding(std::span<const PlannedCall> calls) {
+  std::vector<PlannedCall> list(calls.begin(), calls.end());
+  std::erase_if(list, [](const PlannedCall& c) { return !(c.times > 0); });
+  if (!list.empty()) return list;
+  list.assign(calls.begin(), calls.end());
+  for (PlannedCall& c : list) c.times = 1;
+  return list;
+}
+
+std::string sizes_of(std::span<const PlannedCall> calls) {
+  std::vector<std::string> sizes;
+  for (const PlannedCall& c : calls)
+    if (std::ranges::find(sizes, c.size) == sizes.end()) sizes.push_back(c.size);
+  return fmt::format("{}", fmt::join(sizes, " and "));
+}
+
+}  // namespace
+
+CallTimes::CallTimes(Sources sources) : sources_(std::move(sources)) {
+  if (!sources_.measure) sources_.measure = measure_calls;
+  read_recorded();
+  read_cache();
+}
+
+CallTimes::CallTimes(std::vector<CallTime> recorded, Measure measure) {
+  sources_.measure = measure ? std::move(measure) : measure_calls;
+  recorded_.times = std::move(recorded);
+}
+
+void CallTimes::note(const std::string& text) const {
+  if (sources_.note) sources_.note(text);
+}
+
+void CallTimes::progress(const std::string& text) const {
+  if (sources_.progress) sources_.progress(text);
+}
+
+void CallTimes::read_recorded() {
+  if (sources_.recorded.empty() || !fs::exists(sources_.recorded)) return;
+  try {
+    const std::string here = fingerprint(this_machine());
+    for (const Row& row : read_csv(sources_.recorded.string()).rows) {
+      const LabOp* op = find_op(row.op);
+      if (op == nullptr || row.fingerprint != here || row.seconds.empty() || !row.cache.starts_with("hot"))
+        continue;
+      // "n=1024 k=3" in the order of the contract's dims.
+      std::vector<int64_t> shape;
+      for (size_t at = row.shape.find('='); at != std::string::npos; at = row.shape.find('=', at + 1))
+        shape.push_back(std::strtoll(row.shape.c_str() + at + 1, nullptr, 10));
+      if (shape.size() != op->op.dims.size() || shape_text(op->op, shape) != row.shape) continue;
+      recorded_.times.push_back({current_id(row.variant), shape, row.threads, median(row.seconds)});
+    }
+  } catch (const std::exception& e) {
+    recorded_.times.clear();
+    note(fmt::format("recorded times are left out: {}", e.what()));
+  }
+}
+
+void CallTimes::read_cache() {
+  if (std::error_code error; sources_.cache.empty() || !fs::exists(sources_.cache, error)) return;
+  try {
+    const json file = read_json_file(sources_.cache);
+    if (file.at("build") != build_identity()) return;
+    for (const json& t : file.at("times"))
+      before_.times.push_back({t.at("variant"), t.at("shape"), t.at("threads"),
+                               t.at("seconds").is_null() ? kTooSlow : t.at("seconds").get<double>()});
+  } catch (const std::exception& e) {
+    before_.times.clear();
+    note(fmt::format("{} is damaged and will be written anew: {}", sources_.cache.string(), e.what()));
+  }
+}
+
+void CallTimes::write_cache() {
+  if (sources_.cache.empty() || !keep_) return;
+  json times = json::array();
+  for (const auto* source : {&before_, &now_})
+    for (const CallTime& t : source->times)
+      times.push_back({{"variant", t.variant},
+                       {"shape", t.shape},
+                       {"threads", t.threads},
+                       {"seconds", std::isfinite(t.seconds) ? json(t.seconds) : json()}});
+  try {
+    fs::create_directories(sources_.cache.parent_path());
+    write_file(sources_.cache, json{{"build", build_identity()}, {"times", times}}.dump() + "\n");
+  } catch (const std::exception& e) {
+    // The next run measures again.
+    note(fmt::format("what was measured is not kept: {}", e.what()));
+    sources_.cache.clear();
+  }
+}
+
+CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
+                                      std::span<const Variant* const> variants) {
+  const std::vector<PlannedCall> calls = deciding(all);
+  const int threads = omp_get_max_threads();
+  const auto choose = [&](const Source& source) -> std::optional<Fastest> {
+    Fastest best;
+    for (const Variant* v : variants) {
+      double sum = 0;
+      for (const PlannedCall& c : calls) {
+        const auto seconds = time_in(source.times, v->id, c.shape, threads);
+        if (!seconds) return std::nullopt;
+        sum += c.times * *seconds;
+      }
+      if (best.variant == nullptr || sum < best.seconds) best = {v, sum, ""};
+    }
+    best.why = variants.size() == 1
+                   ? fmt::format("the only one for {}", sizes_of(calls))
+                   : fmt::format("fastest of {} at {} ({})", variants.size(), sizes_of(calls), source.words);
+    return best;
+  };
+  if (auto best = choose(recorded_)) return *best;
+  if (auto best = choose(before_)) return *best;
+  for (const PlannedCall& c : calls) {
+    progress(fmt::format("measuring {} at {}", c.op, c.size));
+    if (time_in(now_.times, variants.front()->id, c.shape, threads)) continue;
+    const Measured measured = sources_.measure(c.op, c.shape, variants);
+    for (size_t i = 0; i < variants.size(); ++i)
+      now_.times.push_back({variants[i]->id, c.shape, threads, measured.seconds[i]});
+    // A rung with threads waits for those that other programs keep busy; what is true beside them is not kept.
+    if (measured.others < kBusy || !std::exchange(keep_, false)) continue;
+    progress("");
+    note(
+        fmt::format("other programs keep {:.1f} hardware threads busy: rungs are chosen by times taken "
+                    "beside them, which are not kept",
+                    measured.others));
+  }
+  progress("");
+  write_cache();
+  auto best = choose(now_);
+  if (!best || !std::isfinite(best->seconds))
+    throw std::runtime_error(
+        fmt::format("{} at {}: no variant could be timed", calls.front().op, sizes_of(calls)));
+  return *best;
+}
+
+CallTimes::Measured measure_calls(const std::string& name, const std::vector<int64_t>& shape,
+                                  std::span<const Variant* const> variants) {
+  LabOp op = *find_op(name);
+  op.traffic = Traffic::unknown;  // nothing is compared with a ceiling here
+  std::vector<double> seconds(variants.size(), kTooSlow);
+  double others = 0;
+  const auto least = [&] { return *std::ranges::min_element(seconds); };
+  const auto time = [&](const std::vector<const Variant*>& list, const BenchOptions& options) {
+    const Ladder ladder = bench(op, {.name = name, .shape = shape, .cache = Cache::hot}, list, options);
+    others = std::max(others, ladder.others);
+    for (const Series& s : ladder.series) {
+      const auto at = std::ranges::find(variants, s.variant, [](const Variant* v) { return v->id; });
+      if (at == variants.end() || s.seconds.empty()) continue;
+      double& fastest = seconds[size_t(at - variants.begin())];
+      fastest = std::min(fastest, *std::ranges::min_element(s.seconds));
+    }
+  };
+  // One round of all, to see which come into question: first rungs take a hundred times as long as the last. The cap is
+  // generous, since a call with threads is now and then held up for as long as a time slice of the system.
+  BenchOptions once;
+  once.rounds = once.fewest_rounds = 1;
+  once.sample_seconds = 0.002;
+  once.check = false;
+  for (once.call_cap_seconds = 0.25; once.call_cap_seconds < 1e4; once.call_cap_seconds *= 8) {
+    time({variants.begin(), variants.end()}, once);
+    if (least() < once.call_cap_seconds / 2) break;
+  }
+  std::vector<const Variant*> close;
+  for (size_t i = 0; i < variants.size(); ++i)
+    if (seconds[i] <= 4 * least()) close.push_back(variants[i]);
+  BenchOptions often = once;
+  often.rounds = 9;
+  often.fewest_rounds = 3;
+  often.sample_seconds = 0.005;
+  often.ladder_seconds = 0.6;
+  time(close, often);
+  return {seconds, others};
+}
+
+fs::path call_times_cache() {
+  fs::path folder;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
+    folder = cache;
+  else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
+    folder = fs::path(home) / ".cache";
+  else
+    return {};
+  return folder / "klab" / ("call_times_" + fingerprint(this_machine()) + ".json");
+}
+
+}  // namespace klab

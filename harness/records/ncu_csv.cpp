@@ -1,0 +1,79 @@
+#include "harness/records/ncu_csv.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+// The parser cuts long file names on purpose, and ends them itself.
+#pragma GCC diagnostic ignored "-Wstringop-truncation"
+#endif
+#include <csv.h>
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/records/input.h"
+
+namespace klab {
+namespace {
+
+[[noreturn]] void refuse_line(const std::string& file, int line, const std::string& what) {
+  throw std::invalid_argument(fmt::format("{}:{}: {}", file, line, what));
+}
+
+/// "1,024" is how it writes a thousand.
+double metric_value(std::string text, const std::string& file, int line) {
+  std::erase(text, ',');
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value >= 0) ||
+      !std::isfinite(value))
+    refuse_line(file, line, fmt::format("'{}' in column Metric Value is no count", excerpt(text)));
+  return value;
+}
+
+}  // namespace
+
+std::map<std::string, double> read_ncu(const std::string& text, const std::string& file) {
+  // Of the lines, its table: every cell stands in quotation marks, and what the program printed has none. The numbers
+  // are those of the lines in the file.
+  std::string table;
+  std::vector<int> numbers = {0};
+  std::istringstream in(text);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const bool head = table.empty() && line.find("\"Metric Name\"") != std::string::npos;
+    if (!head && (table.empty() || !line.starts_with('"'))) continue;
+    table += line + "\n";
+    numbers.push_back(number);
+  }
+  if (table.empty())
+    throw std::invalid_argument(
+        file +
+        ": no line names the columns Metric Name and Metric Value; record it with ncu "
+        "--csv --metrics, as klab trace VARIANT --metrics says");
+  io::CSVReader<2, io::trim_chars<' ', '\r'>, io::double_quote_escape<',', '"'>> reader(
+      file, table.data(), table.data() + table.size());
+  const auto line = [&] { return numbers.at(std::min<size_t>(reader.get_file_line(), numbers.size() - 1)); };
+  std::map<std::string, double> sums;
+  try {
+    reader.read_header(io::ignore_extra_column, "Metric Name", "Metric Value");
+    std::string metric, value;
+    while (reader.read_row(metric, value)) sums[metric] += metric_value(value, file, line());
+  } catch (const io::error::missing_column_in_header& error) {
+    refuse_line(file, line(), std::string("there is no column ") + error.column_name);
+  } catch (const io::error::too_few_columns&) {
+    refuse_line(file, line(), "fewer cells than columns: cut?");
+  } catch (const io::error::too_many_columns&) {
+    refuse_line(file, line(), "more cells than columns");
+  } catch (const io::error::escaped_string_not_closed&) {
+    refuse_line(file, line(), "a quotation mark is not closed: cut?");
+  } catch (const io::error::base& error) {
+    refuse_line(file, line(), error.what());
+  }
+  return sums;
+}
+
+}  // namespace klab

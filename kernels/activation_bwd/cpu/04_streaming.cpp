@@ -1,0 +1,111 @@
+// activation_bwd.cpu.04_streaming: outputs leave by the line, and are not read first.
+//
+// CHANGE    beyond the caches whole lines of the output leave by streaming stores.
+// EXPECT    a plain store reads its line before it changes it: 16 bytes a number move where 12 are compulsory. Up to 1.33
+//           times beyond the caches; within them plain stores stay.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/activation_bwd/activation_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activation_bwd/cpu/04_streaming.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/activation-inl.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// The derivative, in vectors.
+template <int64_t kind>
+HWY_INLINE V slope(V x) {
+  const Tag d;
+  const V one = hn::Set(d, 1.0F);
+  if constexpr (kind == activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
+  if constexpr (kind == activation::tanh) {
+    const V t = tanh_of(d, x);
+    return hn::NegMulAdd(t, t, one);
+  }
+  if constexpr (kind == activation::gelu) {
+    const V e = normal_exp(d, x);
+    return hn::MulAdd(hn::Mul(x, e), hn::Set(d, 0.39894228F), normal_cdf(d, x, e));
+  }
+  const V s = logistic(d, x);
+  if constexpr (kind == activation::sigmoid) return hn::NegMulAdd(s, s, s);
+  if constexpr (kind == activation::swish) return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
+  return s;
+}
+
+template <int64_t kind>
+void apply_one(const ActivationBwd::Args<float>& x, int64_t i, int64_t end, bool stream) {
+  const float *in = x.x + i, *d_y = x.d_y + i;
+  write_run(Tag(), x.d_x + i, end - i, stream,
+            [in, d_y](const auto& load) HWY_ATTR { return hn::Mul(load(d_y), slope<kind>(load(in))); });
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+/// Elements [i, end).
+void apply(const ActivationBwd::Args<float>& x, int64_t i, int64_t end, bool stream) {
+  switch (x.shape.kind) {
+    case activation::relu:
+      return apply_one<activation::relu>(x, i, end, stream);
+    case activation::sigmoid:
+      return apply_one<activation::sigmoid>(x, i, end, stream);
+    case activation::tanh:
+      return apply_one<activation::tanh>(x, i, end, stream);
+    case activation::gelu:
+      return apply_one<activation::gelu>(x, i, end, stream);
+    case activation::swish:
+      return apply_one<activation::swish>(x, i, end, stream);
+    default:
+      return apply_one<activation::softplus>(x, i, end, stream);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(apply);
+
+void run(const ActivationBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.n;
+  const bool stream = worth_streaming(all, all);
+  const auto part = HWY_DYNAMIC_DISPATCH(apply);
+  if (all < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all / 16 * k / parts * 16, k + 1 == parts ? all : all / 16 * (k + 1) / parts * 16, stream);
+  }
+}
+
+KLAB_VARIANT(ActivationBwd, {.run = run,
+                             .parent = "03_threads",
+                             .forward = "01_naive",
+                             .tiles = {16, 64},
+                             .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 1.1}});
+
+}  // namespace
+}  // namespace klab
+#endif

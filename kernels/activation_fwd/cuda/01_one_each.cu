@@ -1,0 +1,47 @@
+// activation_fwd.cuda.01_one_each: a thread for each element.
+//
+// CHANGE    the naive form; which function is asked at run time, the same for all threads.
+// EXPECT    4 bytes a lane and request; the functions' instructions, 20 to 60, beside 8 bytes.
+// NUMERICS  expf, tanhf, erff, log1pf: within 2 ulp each.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/activation_fwd/activation_fwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ __forceinline__ float value(int64_t kind, float x) {
+  switch (kind) {
+    case activation::relu:
+      return x > 0 ? x : 0;
+    case activation::sigmoid:
+      return 1 / (1 + expf(-x));
+    case activation::tanh:
+      return tanhf(x);
+    case activation::gelu:
+      return 0.5F * x * (1 + erff(x * 0.70710678F));
+    case activation::swish:
+      return x / (1 + expf(-x));
+    default:
+      return fmaxf(x, 0) + log1pf(expf(-fabsf(x)));
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) apply(ActivationFwd::Args<float> a) {
+  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < a.shape.n) a.y[i] = value(a.shape.kind, a.x[i]);
+}
+
+void run(const ActivationFwd::Args<float>& x) {
+  if (x.shape.n == 0) return;
+  cuda::launch(apply, unsigned((x.shape.n + kThreads - 1) / kThreads), kThreads, 0, x);
+}
+
+KLAB_VARIANT(ActivationFwd, {.run = run, .tiles = {32}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,221 @@
+// adam.cpu.07_paired_corrections: both corrections of a group from one exponential, one division in place of two.
+//
+// CHANGE    lanes of a group hold the same step count, so an even lane computes the correction of m and an odd one that of v;
+//           their reciprocals, by an estimate of 14 bits and a step of Newton's where there is one, are spread over the group
+//           after.
+// EXPECT    two exponentials, two divisions and a root are most of a vector's instructions, and one of each goes: 1.1 times
+//           where the arrays are near. Less from memory, which does not become faster.
+// NUMERICS  a reciprocal and a product for a division: two more roundings.
+// NEEDS     groups of two and more; an entry alone has no second lane.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "harness/core/registrar.h"
+#include "reference/adam/adam.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/adam/cpu/07_paired_corrections.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kAhead = 1024;  // entries: 4 KB of each array
+
+/// 1/x, with an error of 1.1u or less.
+template <class D, class V>
+HWY_INLINE V reciprocal(D d, V x) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const V guess = hn::ApproximateReciprocal(x);  // 14 bits, which a step of Newton's doubles
+  return hn::MulAdd(guess, hn::NegMulAdd(x, guess, hn::Set(d, 1.0F)), guess);
+#else
+  return hn::Div(hn::Set(d, 1.0F), x);  // estimates of 12 bits and less would need a second step
+#endif
+}
+
+/// 1/(1 - beta^step) for both betas.
+template <class V>
+struct Corrections {
+  V m, v;
+};
+
+/// Corrections at the steps of lanes, which are the same for groups of 2^shift lanes. rate1, rate2: -log(beta).
+template <int shift, class D, class V>
+HWY_INLINE Corrections<V> corrections(D d, V steps, V rate1, V rate2) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (shift > 0) {
+    const V rates = hn::OddEven(rate2, rate1);  // of beta1 in even lanes, of beta2 in odd ones
+    const V both = reciprocal(d, one_minus_exp_minus(d, hn::Mul(steps, rates)));
+    return {hn::DupEven(both), hn::DupOdd(both)};
+  }
+#endif
+  return {reciprocal(d, one_minus_exp_minus(d, hn::Mul(steps, rate1))),
+          reciprocal(d, one_minus_exp_minus(d, hn::Mul(steps, rate2)))};
+}
+
+/// One step of `count` entries from i on, of those lanes where `live` holds.
+template <class D, class V, class M>
+HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V gradient, M live,
+                     Corrections<V> correct) {
+  const float* h = x.hyper;
+  const V param = load_first(d, x.param + i, count);
+  const V m = load_first(d, x.m + i, count), v = load_first(d, x.v + i, count);
+  const V g = hn::MulAdd(hn::Set(d, h[Adam::l2]), param, gradient);
+  const V new_m = hn::MulAdd(hn::Set(d, h[Adam::beta1]), m, hn::Mul(hn::Set(d, 1 - h[Adam::beta1]), g));
+  const V new_v =
+      hn::MulAdd(hn::Set(d, h[Adam::beta2]), v, hn::Mul(hn::Mul(hn::Set(d, 1 - h[Adam::beta2]), g), g));
+  const V denominator = hn::Add(hn::Sqrt(hn::Mul(new_v, correct.v)), hn::Set(d, h[Adam::epsilon]));
+  // The correction first: it only makes larger what the rate may make denormal.
+  const V change = hn::Div(hn::Mul(hn::Set(d, h[Adam::rate]), hn::Mul(correct.m, new_m)), denominator);
+  store_first(hn::IfThenElse(live, hn::Sub(param, change), param), d, x.param + i, count);
+  store_first(hn::IfThenElse(live, new_m, m), d, x.m + i, count);
+  store_first(hn::IfThenElse(live, new_v, v), d, x.v + i, count);
+}
+
+/// Entries [begin, end) of groups of 2^shift, of which several whole ones fill a vector; begin is a multiple of the lanes.
+template <int shift>
+HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  constexpr int64_t group = int64_t(1) << shift, most = int64_t(hn::MaxLanes(d)) >> shift;
+  const auto lane = hn::Iota(di, 0);
+  const auto group_of_lane = hn::IndicesFromVec(d, hn::ShiftRightSame(lane, shift));
+  const auto lane_of_group =
+      hn::IndicesFromVec(d, hn::And(hn::ShiftLeftSame(lane, shift), hn::Set(di, int32_t(lanes) - 1)));
+  const auto rate1 = hn::Set(d, float(-std::log(double(x.hyper[Adam::beta1]))));
+  const auto rate2 = hn::Set(d, float(-std::log(double(x.hyper[Adam::beta2]))));
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    if (const int64_t far = i + kAhead; far + lanes <= end) {
+      if (!hn::AllTrue(d, hn::Eq(hn::LoadU(d, x.gradient + far), hn::Zero(d)))) {
+        __builtin_prefetch(x.param + far, 1);  // for writing
+        __builtin_prefetch(x.m + far, 1);
+        __builtin_prefetch(x.v + far, 1);
+        __builtin_prefetch(x.steps + (far >> shift), 1);
+      }
+    }
+    const auto gradient = load_first(d, x.gradient + i, count);
+    if (hn::AllTrue(d, hn::Eq(gradient, hn::Zero(d)))) continue;
+    // A lane is live when any gradient of its group has a bit other than the sign.
+    auto bits = hn::And(hn::BitCast(di, gradient), hn::Set(di, 0x7fffffff));
+#if HWY_TARGET != HWY_SCALAR
+    if (group >= 2) bits = hn::Or(bits, hn::Reverse2(di, bits));
+    if (group >= 4) bits = hn::Or(bits, hn::Reverse4(di, bits));
+    if (group >= 8) bits = hn::Or(bits, hn::Reverse8(di, bits));
+    if (group >= 16) bits = hn::Or(bits, hn::Reverse(di, bits));
+#endif
+    const auto live = hn::Ne(bits, hn::Zero(di));
+    int32_t* counts = x.steps + (i >> shift);
+    const size_t groups = (count + size_t(group) - 1) >> shift;
+    const auto before = hn::TableLookupLanes(hn::BitCast(d, load_first(di, counts, groups)), group_of_lane);
+    const auto steps = hn::Sub(hn::BitCast(di, before), hn::VecFromMask(di, live));  // a true lane is -1
+    HWY_ALIGN int32_t packed[16];
+    hn::Store(hn::BitCast(di, hn::TableLookupLanes(hn::BitCast(d, steps), lane_of_group)), di, packed);
+    if (int64_t(groups) == most) {
+      std::memcpy(counts, packed, size_t(most) * sizeof(int32_t));
+    } else {
+      std::copy_n(packed, groups, counts);
+    }
+    // Lanes that are skipped may have step 0, whose correction is infinite: what comes of it is not used.
+    step(d, x, i, count, gradient, hn::RebindMask(d, live),
+         corrections<shift>(d, hn::ConvertTo(d, steps), rate1, rate2));
+  }
+}
+
+void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
+  switch (x.shape.group) {
+    case 1:
+      return groups_of<0>(x, begin, end);
+    case 2:
+      return groups_of<1>(x, begin, end);
+    case 4:
+      return groups_of<2>(x, begin, end);
+    case 8:
+      return groups_of<3>(x, begin, end);
+    case 16:
+      return groups_of<4>(x, begin, end);
+  }
+}
+
+/// Entries [begin, end) of one group, whose count is `steps` by now.
+void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t steps) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto correction = [&](float beta)
+                              HWY_ATTR { return hn::Set(d, float(1 / (1 - std::pow(double(beta), steps)))); };
+  const Corrections<hn::Vec<decltype(d)>> correct = {correction(x.hyper[Adam::beta1]),
+                                                     correction(x.hyper[Adam::beta2])};
+  const auto all = hn::FirstN(d, size_t(lanes));
+  for (int64_t i = begin; i < end; i += lanes) {
+    const size_t count = size_t(std::min(lanes, end - i));
+    step(d, x, i, count, load_first(d, x.gradient + i, count), all, correct);
+  }
+}
+
+int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(small_groups);
+HWY_EXPORT(one_group);
+HWY_EXPORT(lanes);
+
+/// Part k of `parts` of [0, n), cut at multiples of a cache line.
+int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }
+
+void run(const Adam::Args<float>& x) {
+  const auto small_groups_of = HWY_DYNAMIC_DISPATCH(small_groups);
+  const auto one_group_of = HWY_DYNAMIC_DISPATCH(one_group);
+  const int64_t n = x.shape.n, group = x.shape.group;
+  const bool several_a_vector = HWY_DYNAMIC_DISPATCH(lanes)() % group == 0;
+  constexpr int64_t kWorthThreads = 1 << 14;  // entries; below, waking a thread takes longer than the work
+#pragma omp parallel if (n >= kWorthThreads)
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    if (several_a_vector) small_groups_of(x, cut(n, k, parts), cut(n, k + 1, parts));
+    for (int64_t j = 0; !several_a_vector && j < Adam::groups(x.shape); ++j) {
+      const int64_t begin = j * group, size = std::min(n, begin + group) - begin;
+      // Small groups go to one thread each, in turn; large ones are cut. A large group that lives is found out
+      // at its first gradient mostly, so every thread may look.
+      const bool mine = size < kWorthThreads;
+      if (mine && j % parts != k) continue;
+      const bool live =
+          std::any_of(x.gradient + begin, x.gradient + begin + size, [](float g) { return g != 0; });
+      const int32_t steps = x.steps[j] + 1;
+      if (live && mine) one_group_of(x, begin, begin + size, steps);
+      if (live && !mine) one_group_of(x, begin + cut(size, k, parts), begin + cut(size, k + 1, parts), steps);
+      if (!mine) {
+#pragma omp barrier  // all have read the count; the same groups are large in every thread, so all come here
+      }
+      if (live && (mine || k == 0)) x.steps[j] = steps;
+    }
+  }
+}
+
+KLAB_VARIANT(Adam, {.run = run,
+                    .parent = "06_prefetch",
+                    .tiles = {16},
+                    .expect = {.shape = {1 << 20, 2, 0}, .over_parent = 1.1},
+                    .when = {{1 << 20, 2, 0}, "memory is near, so that arithmetic is what takes time"}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,103 @@
+// batchnorm_bwd.cpu.03_threads: channels shared out among the cores.
+//
+// CHANGE    each thread takes a run of channels.
+// EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_bwd/batchnorm_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_bwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// d_x = scale·d_y - shift - (x - mean)·slope, from the sums of d_y and d_y·xhat over a channel.
+struct Line {
+  float scale, shift, slope;
+};
+
+Line finish(const BatchnormBwd::Args<float>& x, int64_t j, float sum, float product) {
+  const float N = float(BatchnormFwd::count(x.shape)), scale = x.gamma[j] * x.rstd[j];
+  x.d_beta[j] = sum;
+  x.d_gamma[j] = product;
+  return {scale, scale * (sum / N), scale * (x.rstd[j] * (product / N))};
+}
+
+/// A channel in runs of hw numbers, of which it has one in each example.
+void by_runs(const BatchnormBwd::Args<float>& x, int64_t j) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
+  const V m = hn::Set(d, x.mean[j]), r = hn::Set(d, x.rstd[j]);
+  float sum = 0, product = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    const TwoSums sums = two_sums_run(d, hw, [=](const auto& load, V& plain, V& scaled) HWY_ATTR {
+      const V g = load(d_y);
+      plain = hn::Add(plain, g);
+      scaled = hn::MulAdd(g, hn::Mul(hn::Sub(load(in), m), r), scaled);
+    });
+    sum += sums.first;
+    product += sums.second;
+  }
+  const Line line = finish(x, j, sum, product);
+  const V scale = hn::Set(d, line.scale), shift = hn::Set(d, line.shift), slope = hn::Set(d, line.slope);
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    write_run(d, x.d_x + j * hw + i * step, hw, false, [=](const auto& load) HWY_ATTR {
+      return hn::NegMulAdd(hn::Sub(load(in), m), slope, hn::MulSub(load(d_y), scale, shift));
+    });
+  }
+}
+
+/// Channels [j, end).
+void gradients(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end) {
+  for (; j < end; ++j) by_runs(x, j);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+
+void run(const BatchnormBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.c;
+  const auto part = HWY_DYNAMIC_DISPATCH(gradients);
+  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(BatchnormBwd, {.run = run,
+                            .parent = "02_simd",
+                            .forward = "01_naive",
+                            .tiles = {16, 64},
+                            .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,109 @@
+// batchnorm_bwd.cpu.04_streaming: outputs leave by the line, and are not read first.
+//
+// CHANGE    beyond the caches whole lines of the output leave by streaming stores.
+// EXPECT    a plain store reads its line before it changes it: 16 bytes a number move where 12 are compulsory. Up to 1.33
+//           times beyond the caches; within them plain stores stay, and where runs are so short that they share many of their
+//           lines.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_bwd/batchnorm_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_bwd/cpu/04_streaming.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// d_x = scale·d_y - shift - (x - mean)·slope, from the sums of d_y and d_y·xhat over a channel.
+struct Line {
+  float scale, shift, slope;
+};
+
+Line finish(const BatchnormBwd::Args<float>& x, int64_t j, float sum, float product) {
+  const float N = float(BatchnormFwd::count(x.shape)), scale = x.gamma[j] * x.rstd[j];
+  x.d_beta[j] = sum;
+  x.d_gamma[j] = product;
+  return {scale, scale * (sum / N), scale * (x.rstd[j] * (product / N))};
+}
+
+/// A channel in runs of hw numbers, of which it has one in each example.
+void by_runs(const BatchnormBwd::Args<float>& x, int64_t j, bool stream) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
+  const V m = hn::Set(d, x.mean[j]), r = hn::Set(d, x.rstd[j]);
+  float sum = 0, product = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    const TwoSums sums = two_sums_run(d, hw, [=](const auto& load, V& plain, V& scaled) HWY_ATTR {
+      const V g = load(d_y);
+      plain = hn::Add(plain, g);
+      scaled = hn::MulAdd(g, hn::Mul(hn::Sub(load(in), m), r), scaled);
+    });
+    sum += sums.first;
+    product += sums.second;
+  }
+  const Line line = finish(x, j, sum, product);
+  const V scale = hn::Set(d, line.scale), shift = hn::Set(d, line.shift), slope = hn::Set(d, line.slope);
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    write_run(d, x.d_x + j * hw + i * step, hw, stream, [=](const auto& load) HWY_ATTR {
+      return hn::NegMulAdd(hn::Sub(load(in), m), slope, hn::MulSub(load(d_y), scale, shift));
+    });
+  }
+}
+
+/// Channels [j, end).
+void gradients(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end, bool stream) {
+  for (; j < end; ++j) by_runs(x, j, stream);
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+
+void run(const BatchnormBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.c;
+  const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape), x.shape.hw);
+  const auto part = HWY_DYNAMIC_DISPATCH(gradients);
+  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts, stream);
+  }
+}
+
+KLAB_VARIANT(BatchnormBwd, {.run = run,
+                            .parent = "03_threads",
+                            .forward = "01_naive",
+                            .tiles = {16, 64},
+                            .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.1}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,154 @@
+// batchnorm_bwd.cpu.05_columns: channels without positions go side by side.
+//
+// CHANGE    channels of fewer than 16 positions are columns of a matrix, and all columns go at once, along the rows.
+// EXPECT    behind a linear layer the parent reads a line for each number, sixteen times the bytes; here every line is read
+//           for all of its 16 numbers. Five times at least, without positions.
+// NUMERICS  one sum down a column, four rows at a time.
+// NEEDS     nothing. Channels of more positions go the parent's way.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_bwd/batchnorm_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_bwd/cpu/05_columns.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/columns-inl.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// d_x = scale·d_y - shift - (x - mean)·slope, from the sums of d_y and d_y·xhat over a channel.
+struct Line {
+  float scale, shift, slope;
+};
+
+Line finish(const BatchnormBwd::Args<float>& x, int64_t j, float sum, float product) {
+  const float N = float(BatchnormFwd::count(x.shape)), scale = x.gamma[j] * x.rstd[j];
+  x.d_beta[j] = sum;
+  x.d_gamma[j] = product;
+  return {scale, scale * (sum / N), scale * (x.rstd[j] * (product / N))};
+}
+
+/// A channel in runs of hw numbers, of which it has one in each example.
+void by_runs(const BatchnormBwd::Args<float>& x, int64_t j, bool stream) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
+  const V m = hn::Set(d, x.mean[j]), r = hn::Set(d, x.rstd[j]);
+  float sum = 0, product = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    const TwoSums sums = two_sums_run(d, hw, [=](const auto& load, V& plain, V& scaled) HWY_ATTR {
+      const V g = load(d_y);
+      plain = hn::Add(plain, g);
+      scaled = hn::MulAdd(g, hn::Mul(hn::Sub(load(in), m), r), scaled);
+    });
+    sum += sums.first;
+    product += sums.second;
+  }
+  const Line line = finish(x, j, sum, product);
+  const V scale = hn::Set(d, line.scale), shift = hn::Set(d, line.shift), slope = hn::Set(d, line.slope);
+  for (int64_t i = 0; i < n; ++i) {
+    const float *in = x.x + j * hw + i * step, *d_y = x.d_y + j * hw + i * step;
+    write_run(d, x.d_x + j * hw + i * step, hw, stream, [=](const auto& load) HWY_ATTR {
+      return hn::NegMulAdd(hn::Sub(load(in), m), slope, hn::MulSub(load(d_y), scale, shift));
+    });
+  }
+}
+
+/// Channels [j, end) of few positions: each position is a column of a matrix of n rows.
+void by_columns(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end, bool stream) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw, width = (end - j) * hw,
+                room = padded(width);
+  static thread_local Scratch memory;
+  float *mean = memory.floats(5 * room), *rstd = mean + room, *scale = rstd + room;
+  float *shift = scale + room, *slope = shift + room;
+  for (int64_t k = 0; k < room; ++k) {
+    mean[k] = k < width ? x.mean[j + k / hw] : 0;
+    rstd[k] = k < width ? x.rstd[j + k / hw] : 0;
+  }
+  const float *in = x.x + j * hw, *d_y = x.d_y + j * hw;
+  column_sums(d, d_y, n, step, width, shift);
+  std::fill_n(slope, room, 0.0F);
+  add_rows(d, n, width, slope, [=](int64_t i, int64_t k, size_t count) HWY_ATTR {
+    const V deviation = hn::Sub(load_first(d, in + i * step + k, count), hn::LoadU(d, mean + k));
+    return hn::Mul(load_first(d, d_y + i * step + k, count), hn::Mul(deviation, hn::LoadU(d, rstd + k)));
+  });
+  for (int64_t k = 0; k < width; k += hw) {
+    float sum = 0, product = 0;
+    for (int64_t e = k; e < k + hw; ++e) sum += shift[e], product += slope[e];
+    const Line line = finish(x, j + k / hw, sum, product);
+    std::fill_n(scale + k, hw, line.scale);
+    std::fill_n(shift + k, hw, line.shift);
+    std::fill_n(slope + k, hw, line.slope);
+  }
+  for (int64_t i = 0; i < n; ++i)
+    write_run(d, x.d_x + j * hw + i * step, width, stream, [=](const auto& load) HWY_ATTR {
+      const V deviation = hn::Sub(load(in + i * step), load(mean));
+      return hn::NegMulAdd(deviation, load(slope),
+                           hn::MulSub(load(d_y + i * step), load(scale), load(shift)));
+    });
+}
+
+constexpr int64_t kFew = 16;  // positions: less than a vector
+
+/// Channels [j, end).
+void gradients(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end, bool stream) {
+  if (x.shape.hw < kFew && j < end)
+    by_columns(x, j, end, stream);
+  else
+    for (; j < end; ++j) by_runs(x, j, stream);
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+
+void run(const BatchnormBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.c;
+  const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape),
+                                      x.shape.hw < HWY_STATIC_DISPATCH(kFew) ? x.shape.c : x.shape.hw);
+  const auto part = HWY_DYNAMIC_DISPATCH(gradients);
+  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts, stream);
+  }
+}
+
+KLAB_VARIANT(BatchnormBwd, {.run = run,
+                            .parent = "04_streaming",
+                            .forward = "01_naive",
+                            .tiles = {16, 64},
+                            .expect = {.shape = {8192, 1024, 1}, .over_parent = 3},
+                            .when = {{8192, 1024, 1}, "channels without positions"}});
+
+}  // namespace
+}  // namespace klab
+#endif

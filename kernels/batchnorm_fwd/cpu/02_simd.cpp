@@ -1,0 +1,85 @@
+// batchnorm_fwd.cpu.02_simd: vectors along the positions of a channel.
+//
+// CHANGE    a channel's runs of positions in vectors, one for each example; its second and third reading come from L2.
+// EXPECT    the chains of additions are cut into 64: four times at least.
+// NUMERICS  64 partial sums with 16 lanes for each run; two passes over a channel.
+// NEEDS     nothing.
+// TRIED     -
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_fwd/batchnorm_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_fwd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Everything of channel j that follows from its mean and the sum of squares about it.
+float finish(const BatchnormFwd::Args<float>& x, int64_t j, float mean, float squares) {
+  const int64_t N = BatchnormFwd::count(x.shape);
+  const float variance = squares / float(N), rstd = 1 / std::sqrt(variance + *x.epsilon);
+  const float unbiased = N > 1 ? squares / float(N - 1) : 0;
+  x.mean[j] = mean;
+  x.rstd[j] = rstd;
+  x.running_mean[j] += *x.momentum * (mean - x.running_mean[j]);
+  x.running_var[j] += *x.momentum * (unbiased - x.running_var[j]);
+  return rstd;
+}
+
+/// A channel in runs of hw numbers, of which it has one in each example.
+void by_runs(const BatchnormFwd::Args<float>& x, int64_t j) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
+  float sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) sum += sum_of(d, x.x + j * hw + i * step, hw);
+  const float mean = sum / float(n * hw);
+  for (int64_t i = 0; i < n; ++i) squares += squares_about(d, x.x + j * hw + i * step, hw, mean);
+  const float rstd = finish(x, j, mean, squares);
+  const V m = hn::Set(d, mean), scale = hn::Set(d, x.gamma[j] * rstd), shift = hn::Set(d, x.beta[j]);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* run = x.x + j * hw + i * step;
+    write_run(d, x.y + j * hw + i * step, hw, false, [run, m, scale, shift](const auto& load) HWY_ATTR {
+      return hn::MulAdd(hn::Sub(load(run), m), scale, shift);
+    });
+  }
+}
+
+/// Channels [j, end).
+void normalize(const BatchnormFwd::Args<float>& x, int64_t j, int64_t end) {
+  for (; j < end; ++j) by_runs(x, j);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const BatchnormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.c); }
+
+KLAB_VARIANT(BatchnormFwd, {.run = run,
+                            .parent = "01_naive",
+                            .numerics = {.growth = Growth::linear},
+                            .tiles = {16, 64},
+                            .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 3}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,140 @@
+// batchnorm_fwd.cpu.05_columns: channels without positions go side by side.
+//
+// CHANGE    channels of fewer than 16 positions are columns of a matrix, and all columns go at once, along the rows, in
+//           blocks of rows whose means and squares are merged (Chan, Golub and LeVeque 1983).
+// EXPECT    behind a linear layer the parent reads a line for each number, sixteen times the bytes; here every line is read
+//           for all of its 16 numbers. Five times at least, without positions.
+// NUMERICS  two passes over a block of rows; the merge adds positive numbers only.
+// NEEDS     nothing. Channels of more positions go the parent's way.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/batchnorm_fwd/batchnorm_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/batchnorm_fwd/cpu/05_columns.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/columns-inl.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Everything of channel j that follows from its mean and the sum of squares about it.
+float finish(const BatchnormFwd::Args<float>& x, int64_t j, float mean, float squares) {
+  const int64_t N = BatchnormFwd::count(x.shape);
+  const float variance = squares / float(N), rstd = 1 / std::sqrt(variance + *x.epsilon);
+  const float unbiased = N > 1 ? squares / float(N - 1) : 0;
+  x.mean[j] = mean;
+  x.rstd[j] = rstd;
+  x.running_mean[j] += *x.momentum * (mean - x.running_mean[j]);
+  x.running_var[j] += *x.momentum * (unbiased - x.running_var[j]);
+  return rstd;
+}
+
+/// A channel in runs of hw numbers, of which it has one in each example.
+void by_runs(const BatchnormFwd::Args<float>& x, int64_t j, bool stream) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
+  float sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) sum += sum_of(d, x.x + j * hw + i * step, hw);
+  const float mean = sum / float(n * hw);
+  for (int64_t i = 0; i < n; ++i) squares += squares_about(d, x.x + j * hw + i * step, hw, mean);
+  const float rstd = finish(x, j, mean, squares);
+  const V m = hn::Set(d, mean), scale = hn::Set(d, x.gamma[j] * rstd), shift = hn::Set(d, x.beta[j]);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* run = x.x + j * hw + i * step;
+    write_run(d, x.y + j * hw + i * step, hw, stream, [run, m, scale, shift](const auto& load) HWY_ATTR {
+      return hn::MulAdd(hn::Sub(load(run), m), scale, shift);
+    });
+  }
+}
+
+/// Channels [j, end) of few positions: each position is a column of a matrix of n rows, and joins its channel's others.
+void by_columns(const BatchnormFwd::Args<float>& x, int64_t j, int64_t end, bool stream) {
+  const Tag d;
+  const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw, width = (end - j) * hw,
+                room = padded(width);
+  static thread_local Scratch memory;
+  float *mean = memory.floats(4 * room), *squares = mean + room, *scale = squares + room,
+        *shift = scale + room;
+  column_moments(d, x.x + j * hw, n, step, width, mean, squares, scale);
+  for (int64_t k = 0; k < width; k += hw) {
+    float sum = 0, about = 0;
+    for (int64_t e = k; e < k + hw; ++e) sum += mean[e];
+    const float whole = sum / float(hw);
+    for (int64_t e = k; e < k + hw; ++e)
+      about += squares[e] + float(n) * ((mean[e] - whole) * (mean[e] - whole));
+    const int64_t channel = j + k / hw;
+    std::fill_n(scale + k, hw, x.gamma[channel] * finish(x, channel, whole, about));
+    std::fill_n(shift + k, hw, x.beta[channel]);
+    std::fill_n(mean + k, hw, whole);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const float* row = x.x + j * hw + i * step;
+    write_run(d, x.y + j * hw + i * step, width, stream,
+              [row, mean, scale, shift](const auto& load)
+                  HWY_ATTR { return hn::MulAdd(hn::Sub(load(row), load(mean)), load(scale), load(shift)); });
+  }
+}
+
+constexpr int64_t kFew = 16;  // positions: less than a vector
+
+/// Channels [j, end).
+void normalize(const BatchnormFwd::Args<float>& x, int64_t j, int64_t end, bool stream) {
+  if (x.shape.hw < kFew && j < end)
+    by_columns(x, j, end, stream);
+  else
+    for (; j < end; ++j) by_runs(x, j, stream);
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const BatchnormFwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.c;
+  const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape),
+                                      x.shape.hw < HWY_STATIC_DISPATCH(kFew) ? x.shape.c : x.shape.hw);
+  const auto part = HWY_DYNAMIC_DISPATCH(normalize);
+  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts, stream);
+  }
+}
+
+KLAB_VARIANT(BatchnormFwd, {.run = run,
+                            .parent = "04_streaming",
+                            .tiles = {16, 64},
+                            .expect = {.shape = {8192, 1024, 1}, .over_parent = 5},
+                            .when = {{8192, 1024, 1}, "channels without positions"}});
+
+}  // namespace
+}  // namespace klab
+#endif

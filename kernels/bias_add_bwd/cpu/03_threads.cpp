@@ -1,0 +1,82 @@
+// bias_add_bwd.cpu.03_threads: channels shared out among the cores.
+//
+// CHANGE    each thread takes a run of channels.
+// EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "reference/bias_add_bwd/bias_add_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/bias_add_bwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/columns-inl.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Channels [j, end).
+void sum_up(const BiasAddBwd::Args<float>& x, int64_t j, int64_t end) {
+  const Tag d;
+  const int64_t n = x.shape.n, c = x.shape.c, hw = x.shape.hw, width = end - j;
+  if (hw == 1 && width > 0) {  // columns of a matrix, which go side by side
+    static thread_local Scratch memory;
+    float* sums = memory.floats(padded(width));
+    column_sums(d, x.d_y + j, n, c, width, sums);
+    std::copy_n(sums, width, x.d_bias + j);
+    return;
+  }
+  for (; j < end; ++j) {
+    float sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += sum_of(d, x.d_y + (i * c + j) * hw, hw);
+    x.d_bias[j] = sum;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(sum_up);
+
+void run(const BiasAddBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.c;
+  const auto part = HWY_DYNAMIC_DISPATCH(sum_up);
+  if (x.shape.n * all * x.shape.hw < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(BiasAddBwd, {.run = run,
+                          .parent = "02_simd",
+                          .forward = "01_naive",
+                          .tiles = {16, 64},
+                          .expect = {.shape = {8192, 1024, 1}, .over_parent = 1.3}});
+
+}  // namespace
+}  // namespace klab
+#endif

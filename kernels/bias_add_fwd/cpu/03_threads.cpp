@@ -1,0 +1,77 @@
+// bias_add_fwd.cpu.03_threads: channels shared out among the cores.
+//
+// CHANGE    each thread takes a run of channels.
+// EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/bias_add_fwd/bias_add_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/bias_add_fwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Examples [i, end) where hw is 1, else channels [i, end) of all examples.
+void add(const BiasAddFwd::Args<float>& x, int64_t i, int64_t end) {
+  const Tag d;
+  const int64_t c = x.shape.c, hw = x.shape.hw;
+  const float* bias = x.bias;
+  for (; i < end && hw == 1; ++i) {
+    const float* row = x.x + i * c;
+    write_run(d, x.y + i * c, c, false,
+              [row, bias](const auto& load) HWY_ATTR { return hn::Add(load(row), load(bias)); });
+  }
+  for (; i < end; ++i) {
+    const float* run = x.x + i * hw;
+    const V b = hn::Set(d, bias[i % c]);
+    write_run(d, x.y + i * hw, hw, false,
+              [run, b](const auto& load) HWY_ATTR { return hn::Add(load(run), b); });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(add);
+
+void run(const BiasAddFwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
+  const auto part = HWY_DYNAMIC_DISPATCH(add);
+  if (x.shape.n * x.shape.c * x.shape.hw < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(BiasAddFwd, {.run = run,
+                          .parent = "02_simd",
+                          .tiles = {16, 64},
+                          .expect = {.shape = {8192, 1024, 1}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

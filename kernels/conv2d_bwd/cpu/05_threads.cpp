@@ -1,0 +1,183 @@
+// conv2d_bwd.cpu.05_threads: panels shared out.
+//
+// CHANGE    packing by channels, d_x by panels of input channels, d_w by panels of output channels: each element is written by
+//           one thread. One wait, after packing.
+// EXPECT    nearly as many times faster as there are cores at 56x56 (at least 1.7 on two).
+// NUMERICS  as the parent: the same bits with any number of threads.
+// NEEDS     as the parent, and OpenMP.
+// TRIED     -
+#include <omp.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/conv_phases.h"
+#include "kernels/common/scratch.h"
+#include "reference/conv2d_bwd/conv2d_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv2d_bwd/cpu/05_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/conv_dot-inl.h"
+#include "kernels/common/conv_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace tiles = klab::conv::HWY_NAMESPACE;
+using Layer = conv::BackwardLayer;
+using conv::Phase;
+using conv::Pieces;
+using tiles::kMaxColumns;
+using tiles::kRows;
+static_assert(kMaxColumns <= conv::kBeyondRow);
+using Args = Conv2dBwd::Args<float>;
+
+constexpr int64_t kBlock = 512;  // outputs whose d_y and x stay in L1 for all taps
+
+/// The flipped kernel of one phase, for channels [c, c + height): [k, taps of the phase, height].
+void pack_weights(const Layer& l, const Phase& phase, const float* w, int64_t c, int64_t height, float* to) {
+  for (int64_t k = 0; k < l.s.k; ++k)
+    for (const int64_t tap : phase.taps)
+      for (int64_t i = 0; i < height; ++i) *to++ = w[(k * l.s.c + c + i) * l.s.taps() + tap];
+}
+
+/// d_x of one phase, for channels [c, c + height) of a group of an image: a convolution of d_y with the flipped kernel.
+void input_part(const Layer& l, const Phase& phase, const float* d_y, const float* w, int64_t c,
+                int64_t height, float* d_x) {
+  static thread_local Scratch panel;
+  const Conv2dShape& s = l.s;
+  HWY_ALIGN float out[kRows * kMaxColumns];
+  HWY_ALIGN float none[kRows] = {};
+  const auto depth = int64_t(phase.back.size());
+  float* weights = panel.floats(depth * kRows);
+  pack_weights(l, phase, w, c, height, weights);
+  // Rows of the phase inside the image, and columns.
+  const int64_t first_row = std::max<int64_t>(0, (s.pad_y - phase.row + s.stride_y - 1) / s.stride_y);
+  const int64_t first = std::max<int64_t>(0, (s.pad_x - phase.column + s.stride_x - 1) / s.stride_x);
+  const int64_t row = first_row * s.stride_y + phase.row - s.pad_y,
+                column = first * s.stride_x + phase.column - s.pad_x;
+  if (row >= s.h || column >= s.w) return;
+  const int64_t down = (s.h - row + s.stride_y - 1) / s.stride_y,
+                across = (s.w - column + s.stride_x - 1) / s.stride_x;
+  const int64_t pitch = l.rows.pitch, begin = first_row * pitch + first, count = (down - 1) * pitch + across;
+  const Pieces pieces = Pieces::of(count, tiles::kVectors * tiles::lanes(), tiles::lanes());
+  for (int64_t p = 0; p < pieces.count; ++p) {
+    const int64_t t = pieces.begin(p), length = pieces.begin(p + 1) - t;
+    tiles::tile(height, (length + tiles::lanes() - 1) / tiles::lanes(), depth, weights, phase.back.data(),
+                d_y + begin + t, none, out);
+    for (int64_t i = 0; i < height; ++i)
+      for (int64_t from = 0, y = t / pitch, j = t % pitch; from < length; from += pitch - j, j = 0, ++y) {
+        float* to = d_x + ((c + i) * s.h + row + y * s.stride_y) * s.w + column + j * s.stride_x;
+        const float* sums = out + i * kMaxColumns + from;
+        for (int64_t q = 0; q < std::min(across - j, length - from); ++q) to[q * s.stride_x] = sums[q];
+      }
+  }
+}
+
+/// d_w and d_b of output channels [k, k + height) of a group, all input channels. x and d_y: packed images, `x_image` and
+/// `d_y_image` floats apart.
+void weight_part(const Layer& l, int64_t height, const float* x, int64_t x_image, const float* d_y,
+                 int64_t d_y_image, float* d_w, float* d_b) {
+  static thread_local Scratch scratch;
+  const Conv2dShape& s = l.s;
+  const int64_t lanes = tiles::dot_lanes(), stride = s.c * s.taps() * lanes;
+  const int64_t length = (l.rows.outputs() + lanes - 1) / lanes * lanes;
+  float* sums = scratch.floats(kRows * stride);
+  std::fill_n(sums, height * stride, 0.0F);
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t t = 0; t < length; t += kBlock)
+      for (int64_t c = 0; c < s.c; ++c)
+        tiles::dots(height, s.taps(), std::min(kBlock, length - t), d_y + image * d_y_image + l.before + t,
+                    l.d_y_channel, x + image * x_image + c * l.rows.channel + t, l.shifts.data(),
+                    sums + c * s.taps() * lanes, stride);
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < s.c * s.taps(); ++j)
+      d_w[i * s.c * s.taps() + j] = tiles::over_lanes(sums + i * stride + j * lanes);
+    float sum[16] = {};
+    for (int64_t image = 0; image < s.n; ++image) {
+      const float* row = d_y + image * d_y_image + i * l.d_y_channel + l.before;
+      int64_t t = 0;
+      for (; t + 16 <= length; t += 16)
+        for (int64_t q = 0; q < 16; ++q) sum[q] += row[t + q];
+      for (; t < length; ++t) sum[0] += row[t];
+    }
+    d_b[i] = 0;
+    for (const float one : sum) d_b[i] += one;
+  }
+}
+
+/// As many threads as there are portions of work that take several times as long as waking one.
+int choose_threads(const Conv2dShape& s) {
+  constexpr double portion = 5e5;  // operations: some microseconds
+  return std::max(1, int(std::min(4 * s.products() / portion, double(omp_get_max_threads()))));
+}
+
+void gradients(const Args& x) {
+  static thread_local Scratch pictures, upstream;
+  const Conv2dShape& s = x.shape;
+  const Layer l(s);
+  const auto phases = int64_t(l.phases.size());
+  const int64_t x_image = s.in_channels() * l.rows.channel, d_y_image = s.out_channels() * l.d_y_channel;
+  const int64_t c_panels = (s.c + kRows - 1) / kRows, k_panels = (s.k + kRows - 1) / kRows;
+  float* packed_x = pictures.floats(s.n * x_image + kMaxColumns);
+  float* packed_d_y = upstream.floats(s.n * d_y_image + kMaxColumns);
+  std::fill_n(packed_x + s.n * x_image, kMaxColumns, 0.0F);
+  std::fill_n(packed_d_y + s.n * d_y_image, kMaxColumns, 0.0F);
+#pragma omp parallel num_threads(choose_threads(s))
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < s.n * s.in_channels(); ++i)
+      l.rows.pack(x.x + i * s.h * s.w, packed_x + i * l.rows.channel);
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < s.n * s.out_channels(); ++i)
+      l.pack_d_y(x.d_y + i * l.rows.oh * l.rows.ow, packed_d_y + i * l.d_y_channel);
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < s.n * s.groups * c_panels * phases; ++i) {
+      const int64_t c = i / phases % c_panels * kRows, g = i / phases / c_panels % s.groups,
+                    image = i / phases / c_panels / s.groups;
+      input_part(l, l.phases[size_t(i % phases)], packed_d_y + image * d_y_image + g * s.k * l.d_y_channel,
+                 x.w + g * s.k * s.c * s.taps(), c, std::min(kRows, s.c - c),
+                 x.d_x + s.x_at(image, g * s.c, 0, 0));
+    }
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < s.groups * k_panels; ++i) {
+      const int64_t g = i / k_panels, k = i % k_panels * kRows, to = g * s.k + k;
+      weight_part(l, std::min(kRows, s.k - k), packed_x + g * s.c * l.rows.channel, x_image,
+                  packed_d_y + to * l.d_y_channel, d_y_image, x.d_w + to * s.c * s.taps(), x.d_b + to);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(gradients);
+void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
+
+std::string supported(const Conv2dShape& s, const Host&) {
+  return s.nhwc == 0 ? "" : "its vectors run along rows of one channel: NCHW only";
+}
+
+// Tiles are up to 6 channels and, by machine, 8, 16, 32 or 64 pixels; blocks of 512.
+KLAB_VARIANT(Conv2dBwd,
+             {.run = run,
+              .parent = "04_flipped_kernel",
+              .tiles = {6, 16, 64},
+              .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.7},
+              .supported = supported});
+
+}  // namespace
+}  // namespace klab
+#endif

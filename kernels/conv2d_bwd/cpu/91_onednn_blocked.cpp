@@ -1,0 +1,39 @@
+// conv2d_bwd.cpu.91_onednn_blocked: oneDNN's two backward convolutions in the formats that it likes best.
+//
+// CHANGE    somebody else's library: backward_data and backward_weights, with all tensors reordered to and from what each likes best.
+// EXPECT    its fastest kernels, and a pass over each tensor.
+// NUMERICS  float; order of summation is the library's.
+// NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
+// TRIED     -
+#include <string>
+
+#include "harness/core/registrar.h"
+#include "reference/conv2d_bwd/conv2d_bwd.h"
+
+#if KLAB_HAVE_ONEDNN
+#include "kernels/common/onednn_conv.h"
+#endif
+
+namespace klab {
+namespace {
+
+#if KLAB_HAVE_ONEDNN
+
+void run(const Conv2dBwd::Args<float>& x) {
+  static thread_local onednn::Backward kept;
+  kept.run(x.shape, onednn::Formats::any, {x.x, x.w, x.d_y, x.d_x, x.d_w, x.d_b});
+}
+
+std::string supported(const Conv2dShape& s, const Host&) { return onednn::why_not(s); }
+
+#else
+
+void run(const Conv2dBwd::Args<float>&) {}
+std::string supported(const Conv2dShape&, const Host&) { return "built without oneDNN"; }
+
+#endif
+
+KLAB_VARIANT(Conv2dBwd, {.run = run, .peer = true, .supported = supported});
+
+}  // namespace
+}  // namespace klab

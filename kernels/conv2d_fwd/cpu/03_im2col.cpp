@@ -1,0 +1,153 @@
+// conv2d_fwd.cpu.03_im2col: the windows written out as the columns of a matrix, then a matrix product.
+//
+// CHANGE    im2col: a matrix with a row for each tap of each channel and a column for each output, x copied to where it is
+//           read, zeros where the window hangs over the edge. Then y = w·matrix is lab 05's product, with its panels and its
+//           tile (kernels/common/sgemm_pack-inl.h, sgemm_tile-inl.h).
+// EXPECT    a multiply-add loads (6 + 4)/24 vectors instead of two and a store: at least 3 times. The price is a matrix r·s
+//           times as large as x that is written, read and packed.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions on top of the bias.
+// NEEDS     scratch memory for the matrix, c·r·s·oh·ow floats; both layouts.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "reference/conv2d_fwd/conv2d_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/03_im2col.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/sgemm_pack-inl.h"
+#include "kernels/common/sgemm_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace sgemm = klab::sgemm::HWY_NAMESPACE;
+using sgemm::kRows;
+using sgemm::whole;
+
+constexpr int64_t kBlockDepth = 384;
+constexpr int64_t kBlockRows = 16 * kRows;
+constexpr int64_t kBlockColumns = 4096;
+
+/// Row (c,u,v) of the matrix: what that tap reads for each output of the picture.
+void matrix_row(const Conv2dFwd::Args<float>& x, int64_t image, int64_t channel, int64_t u, int64_t v,
+                float* to) {
+  const Conv2dShape& s = x.shape;
+  const int64_t across = s.nhwc != 0 ? s.in_channels() : 1, ow = s.ow();
+  const int64_t left = v * s.dilation_x - s.pad_x;
+  const int64_t begin = std::min(ow, left >= 0 ? 0 : (-left + s.stride_x - 1) / s.stride_x);
+  const int64_t end = left >= s.w ? begin : std::clamp((s.w - 1 - left) / s.stride_x + 1, begin, ow);
+  for (int64_t i = 0; i < s.oh(); ++i, to += ow) {
+    const int64_t row = i * s.stride_y + u * s.dilation_y - s.pad_y;
+    if (row < 0 || row >= s.h || begin == end) {
+      std::fill_n(to, ow, 0.0F);
+      continue;
+    }
+    const float* from = x.x + s.x_at(image, channel, row, begin * s.stride_x + left);
+    const int64_t step = across * s.stride_x;
+    std::fill_n(to, begin, 0.0F);
+    if (step == 1)
+      std::copy_n(from, end - begin, to + begin);
+    else
+      for (int64_t j = begin; j < end; ++j) to[j] = from[(j - begin) * step];
+    std::fill_n(to + end, ow - end, 0.0F);
+  }
+}
+
+/// An operand of a product, [rows,columns] or, transposed, [columns,rows] in memory.
+struct Operand {
+  const float* data;
+  int64_t stride;  // floats between rows in memory
+  bool transposed;
+};
+
+/// C[rows,columns] += the product of packed blocks, rows of C `stride` floats apart.
+void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c,
+           int64_t stride) {
+  for (int64_t j = 0; j < columns; j += sgemm::columns())
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t height = std::min(kRows, rows - i), width = std::min(sgemm::columns(), columns - j);
+      if (height == kRows && width == sgemm::columns())
+        sgemm::tile(depth, a + i * depth, b + j * depth, c + i * stride + j, stride, true);
+      else
+        sgemm::edge_tile(height, width, depth, a + i * depth, b + j * depth, c + i * stride + j, stride,
+                         true);
+    }
+}
+
+/// C[m,n] += left[m,k]·right[k,n], rows of C `stride` floats apart.
+void add_product(int64_t m, int64_t n, int64_t k, const Operand& left, const Operand& right, float* c,
+                 int64_t stride) {
+  static thread_local Scratch left_scratch, right_scratch;
+  const int64_t most_depth = std::min(k, kBlockDepth), columns_of_tile = sgemm::columns();
+  float* a = left_scratch.floats(whole(std::min(m, kBlockRows), kRows) * most_depth);
+  float* b = right_scratch.floats(whole(std::min(n, kBlockColumns), columns_of_tile) * most_depth);
+  for (int64_t jc = 0; jc < n; jc += kBlockColumns)
+    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
+      const int64_t columns = std::min(kBlockColumns, n - jc), depth = std::min(kBlockDepth, k - pc);
+      if (right.transposed)
+        sgemm::transpose_panels(right.data + jc * right.stride + pc, right.stride, columns, depth,
+                                columns_of_tile, b);
+      else
+        sgemm::copy_panels(right.data + pc * right.stride + jc, right.stride, columns, depth, columns_of_tile,
+                           b);
+      for (int64_t ic = 0; ic < m; ic += kBlockRows) {
+        const int64_t rows = std::min(kBlockRows, m - ic);
+        if (left.transposed)
+          sgemm::copy_panels(left.data + pc * left.stride + ic, left.stride, rows, depth, kRows, a);
+        else
+          sgemm::transpose_panels(left.data + ic * left.stride + pc, left.stride, rows, depth, kRows, a);
+        block(rows, columns, depth, a, b, c + ic * stride + jc, stride);
+      }
+    }
+}
+
+void convolve(const Conv2dFwd::Args<float>& x) {
+  static thread_local Scratch scratch;
+  const Conv2dShape& s = x.shape;
+  const int64_t outputs = s.oh() * s.ow(), depth = s.c * s.taps();
+  float* matrix = scratch.floats(depth * outputs);
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t g = 0; g < s.groups && s.k > 0; ++g) {
+      for (int64_t p = 0; p < depth; ++p)
+        matrix_row(x, image, g * s.c + p / s.taps(), p % s.taps() / s.s, p % s.s, matrix + p * outputs);
+      const float *w = x.w + g * s.k * depth, *b = x.b + g * s.k;
+      float* y = x.y + s.y_at(image, g * s.k, 0, 0);
+      if (s.nhwc != 0) {  // a pixel's channels lie together: y[outputs,k] = matrixᵀ·wᵀ
+        const int64_t stride = s.out_channels();
+        for (int64_t i = 0; i < outputs; ++i) std::copy_n(b, s.k, y + i * stride);
+        add_product(outputs, s.k, depth, {matrix, outputs, true}, {w, depth, true}, y, stride);
+      } else {
+        for (int64_t k = 0; k < s.k; ++k) std::fill_n(y + k * outputs, outputs, b[k]);
+        add_product(s.k, outputs, depth, {w, depth, false}, {matrix, outputs, false}, y, outputs);
+      }
+    }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(convolve);
+void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
+
+// Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns.
+KLAB_VARIANT(Conv2dFwd,
+             {.run = run,
+              .parent = "02_loop_order",
+              .tiles = {6, 16, 64},
+              .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 3}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,137 @@
+// conv2d_fwd.cpu.05_joined_rows: a picture is one long row.
+//
+// CHANGE    tiles no longer end with a row of the picture: they run along the joined rows, and what falls between two rows is
+//           computed and thrown away. Their widths are evened out, so that no last one is nearly empty; panels of weights are
+//           taken in blocks that stay in L2; a picture without padding and stride is read where it lies.
+// EXPECT    of a row of 57 one output is thrown away; the parent filled 64 lanes for 56. At least 1.08 times at 56x56, more at
+//           small pictures, where the parent's vectors are mostly empty.
+// NUMERICS  as the parent.
+// NEEDS     as the parent.
+// TRIED     see NOTES.md, cpu.05_joined_rows
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/conv_rows.h"
+#include "kernels/common/scratch.h"
+#include "reference/conv2d_fwd/conv2d_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/05_joined_rows.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/sgemm_pack-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace tiles = klab::conv::HWY_NAMESPACE;
+namespace sgemm = klab::sgemm::HWY_NAMESPACE;
+using conv::JoinedRows;
+using conv::Pieces;
+using tiles::kRows;
+
+constexpr int64_t kBlockWeights = 48 * 1024;  // floats, 192 KB: a fifth or so of L2
+
+/// A group's weights [k, depth] as panels of kRows channels, the last as high as it must be.
+void pack_weights(const float* from, int64_t k, int64_t depth, float* to) {
+  for (int64_t i = 0; i < k; i += kRows) {
+    const int64_t height = std::min(kRows, k - i);
+    sgemm::transpose_panels(from + i * depth, depth, height, depth, height, to + i * depth);
+  }
+}
+
+/// What all tiles of a layer share.
+struct Layer {
+  JoinedRows rows;
+  std::vector<int64_t> shifts;
+  Pieces columns;  // of the joined outputs
+
+  explicit Layer(const Conv2dShape& s)
+      : rows(s),
+        shifts(conv::shifts_of(s, rows, rows.channel)),
+        columns(Pieces::of(rows.outputs(), tiles::kVectors * tiles::lanes(), tiles::lanes())) {}
+  int64_t depth() const { return int64_t(shifts.size()); }
+  /// Output channels whose weights are one block.
+  int64_t block() const { return std::max<int64_t>(1, kBlockWeights / (kRows * depth() + 1)) * kRows; }
+};
+
+/// One piece of the joined outputs of channels [begin, end). picture: input of the group; y: its output.
+void piece(const Layer& layer, int64_t which, int64_t begin, int64_t end, const float* picture,
+           const float* weights, const float* bias, float* y) {
+  HWY_ALIGN float out[kRows * tiles::kMaxColumns];
+  const JoinedRows& rows = layer.rows;
+  const int64_t t = layer.columns.begin(which), count = layer.columns.begin(which + 1) - t;
+  const int64_t wide = (count + tiles::lanes() - 1) / tiles::lanes(), plane = rows.oh * rows.ow;
+  for (int64_t k = begin; k < end; k += kRows) {
+    const int64_t height = std::min(kRows, end - k);
+    tiles::tile(height, wide, layer.depth(), weights + k * layer.depth(), layer.shifts.data(), picture + t,
+                bias + k, out);
+    for (int64_t r = 0; r < height; ++r)
+      rows.each_piece(t, count, [&](int64_t from, int64_t to, int64_t length) {
+        std::copy_n(out + r * tiles::kMaxColumns + from, length, y + (k + r) * plane + to);
+      });
+  }
+}
+
+/// Whether tiles may read the picture where it lies: no padding, no stride, and no vector that reaches beyond x.
+bool in_place(const Layer& layer, const Conv2dShape& s, int64_t image, int64_t g) {
+  const bool last = image + 1 == s.n && g + 1 == s.groups;
+  return layer.rows.is_plain() && (!last || layer.rows.outputs() % tiles::lanes() == 0);
+}
+
+void convolve(const Conv2dFwd::Args<float>& x) {
+  static thread_local Scratch picture, panels;
+  const Conv2dShape& s = x.shape;
+  const Layer layer(s);
+  const int64_t channel = layer.rows.channel, beyond = tiles::kMaxColumns;
+  float* packed = picture.floats(s.c * channel + beyond);
+  std::fill_n(packed + s.c * channel, beyond, 0.0F);
+  float* weights = panels.floats(s.k * layer.depth());
+  for (int64_t g = 0; g < s.groups; ++g) {
+    pack_weights(x.w + g * s.k * layer.depth(), s.k, layer.depth(), weights);
+    for (int64_t image = 0; image < s.n; ++image) {
+      const float* from = x.x + s.x_at(image, g * s.c, 0, 0);
+      if (!in_place(layer, s, image, g)) {
+        for (int64_t c = 0; c < s.c; ++c) layer.rows.pack(from + c * s.h * s.w, packed + c * channel);
+        from = packed;
+      }
+      for (int64_t k = 0; k < s.k; k += layer.block())
+        for (int64_t which = 0; which < layer.columns.count; ++which)
+          piece(layer, which, k, std::min(s.k, k + layer.block()), from, weights, x.b + g * s.k,
+                x.y + s.y_at(image, g * s.k, 0, 0));
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(convolve);
+void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
+
+std::string supported(const Conv2dShape& s, const Host&) {
+  return s.nhwc == 0 ? "" : "its vectors run along rows of one channel: NCHW only";
+}
+
+// Tiles are up to 6 channels and, by machine, 8, 16, 32 or 64 pixels.
+KLAB_VARIANT(Conv2dFwd,
+             {.run = run,
+              .parent = "04_register_tile",
+              .tiles = {6, 16, 64},
+              .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.08},
+              .supported = supported});
+
+}  // namespace
+}  // namespace klab
+#endif

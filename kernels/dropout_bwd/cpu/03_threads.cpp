@@ -1,0 +1,64 @@
+// dropout_bwd.cpu.03_threads: elements shared out among the cores.
+//
+// CHANGE    each thread takes a run of elements that begins at a block's first: nothing is handed from one to the other, as
+//           the generator has no state.
+// EXPECT    up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/dropout_bwd/dropout_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/dropout_bwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/philox-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Elements [i, end); i is a multiple of 32.
+void drop_part(const DropoutBwd::Args<float>& x, int64_t i, int64_t end) {
+  const uint32_t threshold = dropout_threshold(*x.p);
+  drop(x.d_y, x.d_x, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, false);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(drop_part);
+
+void run(const DropoutBwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.n;
+  const auto part = HWY_DYNAMIC_DISPATCH(drop_part);
+  if (all < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all / 64 * k / parts * 64, k + 1 == parts ? all : all / 64 * (k + 1) / parts * 64);
+  }
+}
+
+KLAB_VARIANT(DropoutBwd, {.run = run,
+                          .parent = "02_simd",
+                          .forward = "01_naive",
+                          .tiles = {4, 32, 64},
+                          .expect = {.shape = {1 << 23}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

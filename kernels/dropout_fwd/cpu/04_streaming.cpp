@@ -1,0 +1,67 @@
+// dropout_fwd.cpu.04_streaming: outputs leave by the line, and are not read first.
+//
+// CHANGE    beyond the caches the output leaves by streaming stores, if it begins at a line.
+// EXPECT    12 bytes an element move where 8 are compulsory: up to 1.5 times beyond the caches.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     an instruction set with streaming stores for the gain, and an output that begins at a multiple of 64 bytes;
+//           others are stored plainly.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/dropout_fwd/dropout_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/dropout_fwd/cpu/04_streaming.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/philox-inl.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Elements [i, end); i is a multiple of 32.
+void drop_part(const DropoutFwd::Args<float>& x, int64_t i, int64_t end, bool stream) {
+  const uint32_t threshold = dropout_threshold(*x.p);
+  drop(x.x, x.y, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, stream);
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(drop_part);
+
+void run(const DropoutFwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.n;
+  const bool stream = worth_streaming(all, all) && reinterpret_cast<uintptr_t>(x.y) % 64 == 0;
+  const auto part = HWY_DYNAMIC_DISPATCH(drop_part);
+  if (all < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all / 64 * k / parts * 64, k + 1 == parts ? all : all / 64 * (k + 1) / parts * 64, stream);
+  }
+}
+
+KLAB_VARIANT(DropoutFwd, {.run = run,
+                          .parent = "03_threads",
+                          .tiles = {4, 32, 64},
+                          .expect = {.shape = {1 << 23}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

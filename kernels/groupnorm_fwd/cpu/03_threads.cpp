@@ -1,0 +1,87 @@
+// groupnorm_fwd.cpu.03_threads: groups shared out among the cores.
+//
+// CHANGE    each thread takes a run of groups.
+// EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     nothing. Little work stays on one thread.
+// TRIED     -
+#include <omp.h>
+
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/groupnorm_fwd/groupnorm_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/groupnorm_fwd/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Groups [i, end) of all examples.
+void normalize(const GroupnormFwd::Args<float>& x, int64_t i, int64_t end) {
+  const Tag d;
+  const int64_t groups = x.shape.groups, each = x.shape.each, hw = x.shape.hw, N = each * hw;
+  for (; i < end; ++i) {
+    const float* set = x.x + i * N;
+    const float mean = sum_of(d, set, N) / float(N);
+    const float rstd = 1 / std::sqrt(squares_about(d, set, N, mean) / float(N) + *x.epsilon);
+    const float *gamma = x.gamma + i % groups * each, *beta = x.beta + i % groups * each;
+    const V m = hn::Set(d, mean), r = hn::Set(d, rstd);
+    if (hw == 1)  // every number has a channel of its own
+      write_run(d, x.y + i * N, N, false, [set, gamma, beta, m, r](const auto& load) HWY_ATTR {
+        return hn::MulAdd(load(gamma), hn::Mul(hn::Sub(load(set), m), r), load(beta));
+      });
+    for (int64_t e = 0; e < each && hw > 1; ++e) {
+      const float* in = set + e * hw;
+      const V scale = hn::Set(d, gamma[e] * rstd), shift = hn::Set(d, beta[e]);
+      write_run(d, x.y + i * N + e * hw, hw, false, [in, m, scale, shift](const auto& load) HWY_ATTR {
+        return hn::MulAdd(hn::Sub(load(in), m), scale, shift);
+      });
+    }
+    x.mean[i] = mean;
+    x.rstd[i] = rstd;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const GroupnormFwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.n * x.shape.groups;
+  const auto part = HWY_DYNAMIC_DISPATCH(normalize);
+  if (all * x.shape.each * x.shape.hw < kEnough) return part(x, 0, all);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(GroupnormFwd, {.run = run,
+                            .parent = "02_simd",
+                            .tiles = {16, 64},
+                            .expect = {.shape = {32, 32, 2, 56 * 56}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

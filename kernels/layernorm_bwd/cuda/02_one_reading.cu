@@ -1,0 +1,147 @@
+// layernorm_bwd.cuda.02_one_reading: rows and columns in one kernel.
+//
+// CHANGE    a block has 32 rows, one after the other, and each of its threads up to four columns: it keeps x and d_y of a row
+//           until both means are known, writes d_x, and carries the sums of its columns from row to row. Each block leaves a
+//           row of partial sums; a second kernel adds these up.
+// EXPECT    x and d_y are requested once where they were three times, and the columns are shared among n/32 blocks. At least
+//           1.5 times at a thousand features. Longer rows take the parent's two kernels.
+// NUMERICS  256 partial sums and tree order along a row; down a column 32 rows at a time, then the blocks in order.
+// NEEDS     nothing; n/32 rows of scratch.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/layernorm_bwd/layernorm_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32, kRows = 32, kMost = 4;
+using Args = LayernormBwd::Args<float>;
+
+__device__ __forceinline__ float sum_of(float v) {
+  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(~0U, v, by);
+  return v;
+}
+
+/// Two sums over all threads, in all threads; `part` holds two for each warp. One barrier: the caller alternates between
+/// two such arrays, so that nobody overwrites what another still reads.
+__device__ __forceinline__ void sum_both(float& a, float& b, float (&part)[2][kWarps]) {
+  a = sum_of(a);
+  b = sum_of(b);
+  const int warp = int(threadIdx.x) / 32;
+  if (threadIdx.x % 32 == 0) part[0][warp] = a, part[1][warp] = b;
+  __syncthreads();
+  a = b = 0;
+  for (int w = 0; w < kWarps; ++w) a += part[0][w], b += part[1][w];
+}
+
+/// Rows of up to kMost·256 features: column k·256 + t is thread t's.
+__global__ void __launch_bounds__(kThreads) gradients(Args a, float* __restrict__ partial) {
+  __shared__ float part[2][2][kWarps];
+  const int c = int(a.shape.c), t = int(threadIdx.x);
+  const int64_t begin = int64_t(blockIdx.x) * kRows, end = min(begin + kRows, a.shape.n);
+  float d_gamma[kMost] = {}, d_beta[kMost] = {};
+  for (int64_t i = begin; i < end; ++i) {
+    const float mean = a.mean[i], rstd = a.rstd[i];
+    float xhat[kMost], g[kMost], sum = 0, product = 0;
+#pragma unroll
+    for (int k = 0; k < kMost; ++k) {
+      const int j = k * kThreads + t;
+      const float d_y = j < c ? a.d_y[i * c + j] : 0;
+      xhat[k] = j < c ? (a.x[i * c + j] - mean) * rstd : 0;
+      g[k] = j < c ? d_y * a.gamma[j] : 0;
+      sum += g[k];
+      product += g[k] * xhat[k];
+      d_gamma[k] += d_y * xhat[k];
+      d_beta[k] += d_y;
+    }
+    sum_both(sum, product, part[i % 2]);
+#pragma unroll
+    for (int k = 0; k < kMost; ++k)
+      if (k * kThreads + t < c)
+        a.d_x[i * c + k * kThreads + t] = rstd * (g[k] - sum / float(c) - xhat[k] * (product / float(c)));
+  }
+#pragma unroll
+  for (int k = 0; k < kMost; ++k) {
+    const int j = k * kThreads + t;
+    if (j >= c) continue;
+    partial[2 * int64_t(blockIdx.x) * c + j] = d_gamma[k];
+    partial[(2 * int64_t(blockIdx.x) + 1) * c + j] = d_beta[k];
+  }
+}
+
+/// Column sums of `parts` pairs of rows.
+__global__ void __launch_bounds__(kThreads) join(int64_t parts, int64_t c, const float* __restrict__ partial,
+                                                 float* __restrict__ d_gamma, float* __restrict__ d_beta) {
+  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (j >= c) return;
+  float gamma = 0, beta = 0;
+  for (int64_t p = 0; p < parts; ++p) {
+    gamma += partial[2 * p * c + j];
+    beta += partial[(2 * p + 1) * c + j];
+  }
+  d_gamma[j] = gamma;
+  d_beta[j] = beta;
+}
+
+/// Warp r has row r.
+__global__ void __launch_bounds__(kThreads)
+    rows(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ gamma,
+         const float* __restrict__ mean_of, const float* __restrict__ rstd_of, const float* __restrict__ d_y,
+         float* __restrict__ d_x) {
+  const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (i >= n) return;  // all lanes of the warp
+  const int lane = int(threadIdx.x) % 32;
+  const float mean = mean_of[i], rstd = rstd_of[i];
+  float sum = 0, product = 0;
+  for (int64_t j = lane; j < c; j += 32) {
+    const float g = d_y[i * c + j] * gamma[j];
+    sum += g;
+    product += g * ((x[i * c + j] - mean) * rstd);
+  }
+  sum = sum_of(sum) / float(c);
+  product = sum_of(product) / float(c);
+  for (int64_t j = lane; j < c; j += 32)
+    d_x[i * c + j] = rstd * (d_y[i * c + j] * gamma[j] - sum - (x[i * c + j] - mean) * rstd * product);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ mean_of,
+            const float* __restrict__ rstd_of, const float* __restrict__ d_y, float* __restrict__ d_gamma,
+            float* __restrict__ d_beta) {
+  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (j >= c) return;
+  float gamma = 0, beta = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    gamma += d_y[i * c + j] * ((x[i * c + j] - mean_of[i]) * rstd_of[i]);
+    beta += d_y[i * c + j];
+  }
+  d_gamma[j] = gamma;
+  d_beta[j] = beta;
+}
+
+unsigned blocks(int64_t work, int each) { return unsigned((work + each - 1) / each); }
+
+void run(const Args& x) {
+  const auto [n, c] = x.shape;
+  if (c > kMost * kThreads) {
+    if (n > 0)
+      cuda::launch(rows, blocks(n, kWarps), kThreads, 0, n, c, x.x, x.gamma, x.mean, x.rstd, x.d_y, x.d_x);
+    cuda::launch(columns, blocks(c, kThreads), kThreads, 0, n, c, x.x, x.mean, x.rstd, x.d_y, x.d_gamma,
+                 x.d_beta);
+    return;
+  }
+  const int64_t parts = blocks(n, kRows);
+  cuda::Scratch scratch(size_t(2 * parts * c) * sizeof(float));
+  if (n > 0) cuda::launch(gradients, unsigned(parts), kThreads, 0, x, scratch.as<float>());
+  cuda::launch(join, blocks(c, kThreads), kThreads, 0, parts, c, scratch.as<float>(), x.d_gamma, x.d_beta);
+}
+
+KLAB_VARIANT(LayernormBwd, {.run = run,
+                            .parent = "01_two_kernels",
+                            .forward = "01_block_per_row",
+                            .tiles = {kRows, kThreads, kMost* kThreads},
+                            .expect = {.shape = {8192, 1024}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab

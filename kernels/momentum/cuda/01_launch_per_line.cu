@@ -1,0 +1,53 @@
+// momentum.cuda.01_launch_per_line: a launch for each line of the formula and tensor.
+//
+// CHANGE    as a library of tensor operations would run it, one thread per entry: 3 launches for each tensor.
+// EXPECT    coalesced, but arrays go through memory once a line, and a network of many small tensors waits for launches.
+// NUMERICS  float; what depends on the tensor alone in double, by one thread of a block.
+// NEEDS     scratch of 4 bytes per entry.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/optimizer_device.h"
+#include "reference/momentum/momentum.h"
+
+namespace klab {
+namespace {
+
+__global__ void __launch_bounds__(kOptimizerThreads)
+    update_gradient(OptimizerStep x, int64_t t, float* __restrict__ g) {
+  const OptimizerCoefficients k = block_coefficients<Optimizer::momentum>(x, t);
+  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
+  if (i < x.begin(t + 1))
+    g[i] = optimizer_numbers::rule_gradient<Optimizer::momentum>(0, k, x.gradient[i], x.param[i]);
+}
+
+__global__ void __launch_bounds__(kOptimizerThreads)
+    update_m(OptimizerStep x, int64_t t, const float* __restrict__ g) {
+  const OptimizerCoefficients k = block_coefficients<Optimizer::momentum>(x, t);
+  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
+  if (i < x.begin(t + 1)) x.m[i] = optimizer_numbers::rule_m<Optimizer::momentum>(0, k, g[i], x.m[i]);
+}
+
+__global__ void __launch_bounds__(kOptimizerThreads)
+    update_param(OptimizerStep x, int64_t t, const float* __restrict__ g) {
+  const OptimizerCoefficients k = block_coefficients<Optimizer::momentum>(x, t);
+  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
+  if (i < x.begin(t + 1))
+    x.param[i] = optimizer_numbers::rule_param<Optimizer::momentum>(0, k, g[i], x.param[i], x.m[i], 0.0F);
+}
+
+void run(const Momentum::Args<float>& x) {
+  const OptimizerStep step = optimizer_step(x);
+  cuda::Scratch scratch(size_t(step.n) * sizeof(float));
+  float* g = scratch.as<float>();
+  each_tensor(step, [&](int64_t t, dim3 blocks) {
+    cuda::launch(update_gradient, blocks, dim3(kOptimizerThreads), 0, step, t, g);
+    cuda::launch(update_m, blocks, dim3(kOptimizerThreads), 0, step, t, g);
+    cuda::launch(update_param, blocks, dim3(kOptimizerThreads), 0, step, t, g);
+  });
+  optimizer_count_steps(step);
+}
+
+KLAB_VARIANT(Momentum, {.run = run, .tiles = {kOptimizerThreads}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,48 @@
+// nadam.cpu.01_naive: one pass over memory for each line of the formula.
+//
+// CHANGE    the naive loops, as a library of tensor operations would run them, tensor by tensor: the gradient with its decay is
+//           an array of its own.
+// EXPECT    4 passes over arrays that one would do for, an entry at a time.
+// NUMERICS  float; what a tensor's step count decides in double, because 1 - beta^step cancels for small steps.
+// NEEDS     an array as long as the parameters.
+// TRIED     -
+#include <cmath>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/scalar.h"
+#include "reference/nadam/nadam.h"
+
+namespace klab {
+namespace {
+
+KLAB_SCALAR_FUNCTION void run(const Nadam::Args<float>& x) {
+  using namespace optimizer;
+  const int64_t n = x.shape.n, tensors = x.shape.tensors;
+  std::vector<float> g(static_cast<size_t>(n));
+  for (int64_t t = 0; t < tensors; ++t) {
+    const float* h = x.hyper + t * kHypers;
+    const int64_t begin = begin_of(n, tensors, t), end = begin_of(n, tensors, t + 1);
+    const int32_t step = ++x.steps[t];
+    const double beta = h[beta1];
+    const float on_m = float(beta / (1 - std::pow(beta, step + 1)));
+    const float on_g = float((1 - beta) / (1 - std::pow(beta, step)));
+    const float correct2 = float(1 - std::pow(double(h[beta2]), step));
+    KLAB_SCALAR_LOOP
+    for (int64_t i = begin; i < end; ++i) g[size_t(i)] = x.gradient[i] + h[decay] * x.param[i];
+    KLAB_SCALAR_LOOP
+    for (int64_t i = begin; i < end; ++i) x.m[i] = h[beta1] * x.m[i] + (1 - h[beta1]) * g[size_t(i)];
+    KLAB_SCALAR_LOOP
+    for (int64_t i = begin; i < end; ++i)
+      x.v[i] = h[beta2] * x.v[i] + (1 - h[beta2]) * g[size_t(i)] * g[size_t(i)];
+    KLAB_SCALAR_LOOP
+    for (int64_t i = begin; i < end; ++i)
+      x.param[i] -=
+          h[rate] * (on_m * x.m[i] + on_g * g[size_t(i)]) / (std::sqrt(x.v[i] / correct2) + h[epsilon]);
+  }
+}
+
+KLAB_VARIANT(Nadam, {.run = run});
+
+}  // namespace
+}  // namespace klab

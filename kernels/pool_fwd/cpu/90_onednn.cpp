@@ -1,0 +1,39 @@
+// pool_fwd.cpu.90_onednn: oneDNN's pooling on the tensors as they lie.
+//
+// CHANGE    somebody else's library.
+// EXPECT    its own loops for either layout; it was made for blocked ones.
+// NUMERICS  float; a maximum is exact.
+// NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
+// TRIED     -
+#include <string>
+
+#include "harness/core/registrar.h"
+#include "reference/pool_fwd/pool_fwd.h"
+
+#if KLAB_HAVE_ONEDNN
+#include "kernels/common/onednn_pool.h"
+#endif
+
+namespace klab {
+namespace {
+
+#if KLAB_HAVE_ONEDNN
+
+void run(const PoolFwd::Args<float>& x) {
+  static thread_local onednn::Pool kept;
+  kept.run(x.shape, x.x, x.y);
+}
+
+std::string supported(const PoolShape& s, const Host&) { return onednn::why_not(s); }
+
+#else
+
+void run(const PoolFwd::Args<float>&) {}
+std::string supported(const PoolShape&, const Host&) { return "built without oneDNN"; }
+
+#endif
+
+KLAB_VARIANT(PoolFwd, {.run = run, .peer = true, .supported = supported});
+
+}  // namespace
+}  // namespace klab

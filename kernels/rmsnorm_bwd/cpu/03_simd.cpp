@@ -1,0 +1,84 @@
+// rmsnorm_bwd.cpu.03_simd: whole vectors, one reading for all sums.
+//
+// CHANGE    both loops of a row in vectors; the sums of the row in registers, those of the columns in arrays that stay in L1.
+// EXPECT    no chain of additions waits: 1.5 times at least, until one core's share of the bandwidth binds.
+// NUMERICS  16 partial sums for a row with 16 lanes; down a column one each.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "reference/rmsnorm_bwd/rmsnorm_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rmsnorm_bwd/cpu/03_simd.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Rows [i, end): writes d_x, and adds to d_gamma, which are padded to whole vectors.
+void rows(const RmsnormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY_RESTRICT d_gamma) {
+  const Tag d;
+  const int64_t c = x.shape.c, lanes = int64_t(hn::Lanes(d));
+  for (; i < end; ++i) {
+    const float *row = x.x + i * c, *d_y = x.d_y + i * c, *gamma = x.gamma;
+    const V r = hn::Set(d, x.rrms[i]);
+    V sum = hn::Zero(d), product = sum;
+    const auto add = [&](const auto& load, int64_t j) HWY_ATTR {
+      const V upstream = load(d_y), xhat = hn::Mul(load(row), r);
+      const V g = hn::Mul(upstream, load(gamma));
+      product = hn::MulAdd(g, xhat, product);
+      hn::StoreU(hn::MulAdd(upstream, xhat, hn::LoadU(d, d_gamma + j)), d, d_gamma + j);
+    };
+    int64_t j = 0;
+    for (; j + lanes <= c; j += lanes) add(WholeAt<Tag>{j}, j);
+    if (j < c) add(PartAt<Tag>{j, size_t(c - j)}, j);  // lanes beyond the row have an upstream gradient of 0
+    const float rstd = x.rrms[i], share = rstd / float(c);
+    const V slope = hn::Set(d, share * hn::GetLane(hn::SumOfLanes(d, product)));
+    write_run(d, x.d_x + i * c, c, false, [=](const auto& load) HWY_ATTR {
+      const V xhat = hn::Mul(load(row), r), g = hn::Mul(load(d_y), load(gamma));
+      return hn::NegMulAdd(xhat, slope, hn::Mul(g, r));
+    });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(rows);
+
+void run(const RmsnormBwd::Args<float>& x) {
+  static thread_local Scratch memory;
+  const int64_t c = x.shape.c, room = (c + 15) / 16 * 16;
+  float* own = memory.floats(1 * room);
+  std::fill_n(own, 1 * room, 0.0F);
+  HWY_DYNAMIC_DISPATCH(rows)(x, 0, x.shape.n, own);
+  std::copy_n(own, c, x.d_gamma);
+}
+
+KLAB_VARIANT(RmsnormBwd, {.run = run,
+                          .parent = "02_rows",
+                          .forward = "01_naive",
+                          .tiles = {16, 64},
+                          .expect = {.shape = {8192, 1024}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,59 @@
+// rmsnorm_bwd.cuda.01_two_kernels: rows by warps, columns by threads.
+//
+// CHANGE    a warp has a row and writes its d_x; then a thread has a column and walks down all rows for d_gamma.
+// EXPECT    x and d_y cross the border three times, the last time with few threads.
+// NUMERICS  32 strided partial sums and tree order along rows; one accumulator down a column.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/rmsnorm_bwd/rmsnorm_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+
+__device__ __forceinline__ float sum_of(float v) {
+  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(~0U, v, by);
+  return v;
+}
+
+/// Warp r has row r.
+__global__ void __launch_bounds__(kThreads)
+    rows(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ gamma,
+         const float* __restrict__ rrms_of, const float* __restrict__ d_y, float* __restrict__ d_x) {
+  const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (i >= n) return;  // all lanes of the warp
+  const int lane = int(threadIdx.x) % 32;
+  const float rrms = rrms_of[i];
+  float product = 0;
+  for (int64_t j = lane; j < c; j += 32) product += d_y[i * c + j] * gamma[j] * (x[i * c + j] * rrms);
+  product = sum_of(product) / float(c);
+  for (int64_t j = lane; j < c; j += 32)
+    d_x[i * c + j] = rrms * (d_y[i * c + j] * gamma[j] - x[i * c + j] * rrms * product);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ rrms_of,
+            const float* __restrict__ d_y, float* __restrict__ d_gamma) {
+  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (j >= c) return;
+  float gamma = 0;
+  for (int64_t i = 0; i < n; ++i) gamma += d_y[i * c + j] * (x[i * c + j] * rrms_of[i]);
+  d_gamma[j] = gamma;
+}
+
+void run(const RmsnormBwd::Args<float>& x) {
+  const auto [n, c] = x.shape;
+  if (n > 0)
+    cuda::launch(rows, unsigned((n + kWarps - 1) / kWarps), kThreads, 0, n, c, x.x, x.gamma, x.rrms, x.d_y,
+                 x.d_x);
+  cuda::launch(columns, unsigned((c + kThreads - 1) / kThreads), kThreads, 0, n, c, x.x, x.rrms, x.d_y,
+               x.d_gamma);
+}
+
+KLAB_VARIANT(RmsnormBwd, {.run = run, .forward = "01_warp_per_row", .tiles = {kWarps, 32}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,69 @@
+// rmsnorm_fwd.cpu.02_simd: whole vectors, four chains of them.
+//
+// CHANGE    both loops in vectors; the sum of squares in four of them, a fused multiply-add each.
+// EXPECT    the chain of additions is cut into 64: five times at least, until one core's share of the bandwidth binds.
+// NUMERICS  64 partial sums with 16 lanes.
+// NEEDS     nothing.
+// TRIED     -
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/rmsnorm_fwd/rmsnorm_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rmsnorm_fwd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Rows [i, end).
+void normalize(const RmsnormFwd::Args<float>& x, int64_t i, int64_t end) {
+  const Tag d;
+  const int64_t c = x.shape.c;
+  const float* gamma = x.gamma;
+  for (; i < end; ++i) {
+    const float* row = x.x + i * c;
+    const float squares = sum_run(d, c, [row](const auto& load, V sum) HWY_ATTR {
+      const V v = load(row);
+      return hn::MulAdd(v, v, sum);
+    });
+    const float rrms = 1 / std::sqrt(squares / float(c) + *x.epsilon);
+    const V r = hn::Set(d, rrms);
+    write_run(d, x.y + i * c, c, false, [row, gamma, r](const auto& load) HWY_ATTR {
+      return hn::Mul(load(gamma), hn::Mul(load(row), r));
+    });
+    x.rrms[i] = rrms;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const RmsnormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.n); }
+
+KLAB_VARIANT(RmsnormFwd, {.run = run,
+                          .parent = "01_naive",
+                          .tiles = {16, 64},
+                          .expect = {.shape = {8192, 1024}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,87 @@
+// rmsnorm_fwd.cpu.04_streaming: outputs leave by the line, and are not read first.
+//
+// CHANGE    beyond the caches whole lines of the output leave by streaming stores.
+// EXPECT    a plain store reads its line before it changes it: 12 bytes a number move where 8 are compulsory. Up to 1.5 times
+//           beyond the caches; within them plain stores stay, and where runs are so short that they share many of their
+//           lines.
+// NUMERICS  as the parent, bit for bit.
+// NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
+// TRIED     -
+#include <omp.h>
+
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "reference/rmsnorm_fwd/rmsnorm_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rmsnorm_fwd/cpu/04_streaming.cpp"
+#include "hwy/foreach_target.h"  // must come before any other of Highway
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/common/runs-inl.h"
+#include "kernels/common/streaming.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using V = hn::Vec<Tag>;
+
+/// Rows [i, end).
+void normalize(const RmsnormFwd::Args<float>& x, int64_t i, int64_t end, bool stream) {
+  const Tag d;
+  const int64_t c = x.shape.c;
+  const float* gamma = x.gamma;
+  for (; i < end; ++i) {
+    const float* row = x.x + i * c;
+    const float squares = sum_run(d, c, [row](const auto& load, V sum) HWY_ATTR {
+      const V v = load(row);
+      return hn::MulAdd(v, v, sum);
+    });
+    const float rrms = 1 / std::sqrt(squares / float(c) + *x.epsilon);
+    const V r = hn::Set(d, rrms);
+    write_run(d, x.y + i * c, c, stream, [row, gamma, r](const auto& load) HWY_ATTR {
+      return hn::Mul(load(gamma), hn::Mul(load(row), r));
+    });
+    x.rrms[i] = rrms;
+  }
+  if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(normalize);
+
+void run(const RmsnormFwd::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
+  const int64_t all = x.shape.n;
+  const bool stream = worth_streaming(all * x.shape.c, x.shape.c);
+  const auto part = HWY_DYNAMIC_DISPATCH(normalize);
+  if (all * x.shape.c < kEnough) return part(x, 0, all, stream);
+#pragma omp parallel
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, all * k / parts, all * (k + 1) / parts, stream);
+  }
+}
+
+KLAB_VARIANT(RmsnormFwd, {.run = run,
+                          .parent = "03_threads",
+                          .tiles = {16, 64},
+                          .expect = {.shape = {8192, 1024}, .over_parent = 1.2}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,47 @@
+// sgd.cpu.02_simd: all lines of the formula at once, for as many entries as there are lanes.
+//
+// CHANGE    vectors, and one pass: what an entry's step needs is loaded once and stored once. What depends on the tensor
+//           alone (bias corrections, products of hyperparameters) is a coefficient, worked out once a tensor.
+// EXPECT    in a cache several times the parent, which goes entry by entry and 2 times; beyond, what fewer passes save.
+// NUMERICS  float; fused multiply-adds; coefficients rounded once from double.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "reference/sgd/sgd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sgd/cpu/02_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/optimizer_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
+  optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(update);
+
+void run(const Sgd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n); }
+
+KLAB_VARIANT(Sgd, {.run = run,
+                   .parent = "01_naive",
+                   .tiles = {16},
+                   .expect = {.shape = {1 << 15, 8}, .over_parent = 3}});
+
+}  // namespace
+}  // namespace klab
+#endif

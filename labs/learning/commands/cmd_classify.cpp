@@ -1,0 +1,62 @@
+// klab classify: trains a classifier made of klab's ops.
+#include <CLI/CLI.hpp>
+
+#include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "labs/learning/train/classify.h"
+
+namespace klab::classify_command {
+namespace {
+
+struct Values {
+  learning::ClassifyOptions o;
+  bool plain = false;  // no augmentation
+};
+
+int run(Values& v) {
+  v.o.trainer.seed = settings().seed;
+  auto& loader = v.o.trainer.loader;
+  // Points are not turned; digits and glyphs are, a little.
+  if (!v.plain && v.o.trainer.model != "softmax") loader.degrees = 10, loader.scale = 0.1, loader.shift = 2;
+  return learning::classify(v.o);
+}
+
+KLAB_COMMAND(
+    {.name = "classify",
+     .summary = "Train a classifier made of klab's ops",
+     .details = "klab classify                      ten glyphs that klab draws itself, with a LeNet\n"
+                "klab classify spirals --model mlp  points of three spiral arms\n"
+                "klab classify DIR --model cnn      MNIST or Fashion-MNIST (IDX, gzip too), CIFAR-10 (binary "
+                "version)\n"
+                "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
+                "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
+                "to --resume from.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto v = std::make_shared<Values>();
+       auto& t = v->o.trainer;
+       app.add_option("data", v->o.data, "glyphs (default), spirals, a folder, or a .safetensors file")
+           ->option_text("[DATA]");
+       app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
+       add_number(app, "--epochs", t.epochs, range::epochs, "times over the training set (default 12)");
+       add_number(app, "--batch", t.loader.batch, range::examples_a_step, "examples a step (default 64)");
+       app.add_option("--optimizer", t.optimizer.name,
+                      "sgd, momentum, nesterov, adam, adamw (default) or nadam");
+       add_number(app, "--rate", t.optimizer.rate, range::rate, "learning rate (default 2e-3)");
+       add_number(app, "--decay", t.optimizer.decay, range::decay, "weight decay (default 1e-2)");
+       add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
+       app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
+       app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
+       app.add_flag("!--no-prefetch", t.loader.prefetch,
+                    "make a batch before its step, not beside the one before");
+       add_number(app, "--train", v->o.train, range::examples, "learn from the first so many examples");
+       add_number(app, "--test", v->o.test, range::examples, "test with the first so many examples");
+       app.add_option("--plan", v->o.plan, "best, naive, or a JSON file");
+       app.add_flag("--ladder", v->o.ladder, "time the step from the naive plan to the best, op by op");
+       app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
+       app.add_option("--resume", v->o.resume, "go on with the run in this folder");
+       app.add_flag("--json", v->o.json, "print the result as JSON");
+       return [v] { return run(*v); };
+     }});
+
+}  // namespace
+}  // namespace klab::classify_command

@@ -1,0 +1,111 @@
+#include "labs/learning/data/loader.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "harness/program/random.h"
+
+namespace klab::learning {
+namespace {
+
+/// The image turned, scaled and shifted, by bilinear interpolation; outside it is as its corner.
+void warp(const float* from, const Dims& dims, const Draws& draws, const LoaderSettings& s, float* to) {
+  const auto between = [&](uint64_t i, double most) { return most * (2 * double(draws.unit(i)) - 1); };
+  const double angle = between(0, s.degrees) * M_PI / 180, zoom = 1 + between(1, s.scale);
+  const double dx = between(2, s.shift), dy = between(3, s.shift);
+  const int64_t h = dims[1], w = dims[2];
+  const double cx = double(w - 1) / 2, cy = double(h - 1) / 2;
+  for (int64_t y = 0; y < h; ++y)
+    for (int64_t x = 0; x < w; ++x) {
+      const double u = double(x) - cx - dx, v = double(y) - cy - dy;
+      const double sx = cx + (std::cos(angle) * u + std::sin(angle) * v) / zoom;
+      const double sy = cy + (-std::sin(angle) * u + std::cos(angle) * v) / zoom;
+      const auto x0 = int64_t(std::floor(sx)), y0 = int64_t(std::floor(sy));
+      const double fx = sx - double(x0), fy = sy - double(y0);
+      for (int64_t c = 0; c < dims[0]; ++c) {
+        const float* plane = from + c * h * w;
+        const auto pixel = [&](int64_t row, int64_t column) {
+          return row < 0 || column < 0 || row >= h || column >= w ? double(plane[0])
+                                                                  : double(plane[row * w + column]);
+        };
+        to[(c * h + y) * w + x] = float((1 - fy) * ((1 - fx) * pixel(y0, x0) + fx * pixel(y0, x0 + 1)) +
+                                        fy * ((1 - fx) * pixel(y0 + 1, x0) + fx * pixel(y0 + 1, x0 + 1)));
+      }
+    }
+}
+
+}  // namespace
+
+Loader::Loader(const Examples& examples, const LoaderSettings& settings, double mean, double deviation)
+    : examples_(examples),
+      settings_(settings),
+      mean_(float(mean)),
+      deviation_(float(deviation)),
+      order_(size_t(examples.count())) {
+  if (settings.batch < 1 || settings.batch > examples.count())
+    throw std::invalid_argument(
+        fmt::format("--batch {} is larger than the set of {} examples: take at most that many",
+                    settings.batch, examples.count()));
+  for (Batch& b : batches_) {
+    b.values = Array<float>(settings.batch * volume(examples.dims));
+    b.labels = Array<int32_t>(settings.batch);
+  }
+}
+
+Loader::~Loader() {
+  if (making_.valid()) making_.wait();
+}
+
+void Loader::make(int64_t step, Batch& batch) {
+  const int64_t epoch = step / steps_per_epoch(), first = step % steps_per_epoch() * settings_.batch;
+  if (ordered_ != epoch) {
+    std::iota(order_.begin(), order_.end(), 0);
+    const Draws draws(settings_.seed, uint64_t(epoch), 310);
+    for (int64_t i = examples_.count() - 1; settings_.shuffle && i > 0; --i)  // Fisher and Yates
+      std::swap(order_[size_t(i)], order_[size_t(draws.below(uint64_t(i), i + 1))]);
+    ordered_ = epoch;
+  }
+  const int64_t size = volume(examples_.dims);
+  const bool warps =
+      examples_.images() && (settings_.degrees > 0 || settings_.scale > 0 || settings_.shift > 0);
+  // Beside a step whose ops have all threads, one more is enough; before it, all of them.
+#pragma omp parallel for schedule(static) if (!settings_.prefetch && warps)
+  for (int64_t i = 0; i < settings_.batch; ++i) {
+    const int64_t example = order_[size_t(first + i)];
+    const float* from = examples_.values.data() + example * size;
+    float* to = batch.values.data() + i * size;
+    if (warps)
+      warp(from, examples_.dims, Draws(settings_.seed, uint64_t(step * settings_.batch + i), 311), settings_,
+           to);
+    else
+      std::copy_n(from, size, to);
+    for (int64_t j = 0; j < size; ++j) to[j] = (to[j] - mean_) / deviation_;
+    batch.labels[i] = examples_.labels[size_t(example)];
+  }
+}
+
+const Batch& Loader::at(int64_t step) {
+  if (making_.valid()) making_.get();
+  current_ = 1 - current_;
+  if (ahead_ != step) make(step, batches_[current_]);
+  ahead_ = -1;
+  if (settings_.prefetch) {
+    ahead_ = step + 1;
+    making_ = std::async(std::launch::async,
+                         [this, next = ahead_, into = 1 - current_] { make(next, batches_[into]); });
+  }
+  return batches_[current_];
+}
+
+Scale scale_of(const Examples& e) {
+  if (!e.images()) return {};
+  double sum = 0, squares = 0;
+  for (const float v : e.values) sum += double(v), squares += double(v) * double(v);
+  const double n = double(e.values.size()), mean = sum / n;
+  return {mean, std::sqrt(std::max(1e-12, squares / n - mean * mean))};
+}
+
+}  // namespace klab::learning

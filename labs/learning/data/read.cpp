@@ -1,0 +1,249 @@
+// Data sets on disk: IDX, CIFAR-10, safetensors.
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "harness/records/tensor_file.h"
+#include "labs/learning/data/dataset.h"
+
+namespace klab::learning {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+/// The whole file; zlib reads plain ones as they are.
+std::vector<uint8_t> read_bytes(const fs::path& file) {
+  if (!fs::is_regular_file(file))
+    refuse(file, "is no file that can be read; name the folder with the data set");
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.c_str(), "rb"), gzclose);
+  if (!in) refuse(file, "cannot be opened (check its permissions)");
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> part(1 << 20);
+  for (int got = 0; (got = gzread(in.get(), part.data(), unsigned(part.size()))) != 0;) {
+    int error = 0;
+    if (got < 0) refuse(file, fmt::format("is damaged ({}); fetch it again", gzerror(in.get(), &error)));
+    bytes.insert(bytes.end(), part.begin(), part.begin() + got);
+  }
+  int error = 0;
+  gzerror(in.get(), &error);
+  if (error == Z_BUF_ERROR) refuse(file, "is cut short inside its compressed data; fetch it again");
+  return bytes;
+}
+
+/// Big-endian, as IDX has it.
+uint32_t word_at(const std::vector<uint8_t>& b, size_t at) {
+  return uint32_t(b[at]) << 24 | uint32_t(b[at + 1]) << 16 | uint32_t(b[at + 2]) << 8 | uint32_t(b[at + 3]);
+}
+
+/// The dimensions of an IDX file of bytes, whose header and length are checked.
+std::vector<int64_t> idx_dims(const fs::path& file, const std::vector<uint8_t>& b, uint32_t magic,
+                              size_t count) {
+  if (b.size() < 4 || word_at(b, 0) != magic)
+    refuse(
+        file,
+        fmt::format(
+            "its magic number is {}, not 0x{:08x} (IDX, unsigned bytes, {} dimension{}): it is no such file",
+            b.size() < 4 ? "missing" : fmt::format("0x{:08x}", word_at(b, 0)), magic, count,
+            count == 1 ? "" : "s"));
+  const size_t header = 4 + 4 * count;
+  if (b.size() < header) refuse(file, "is cut short inside its header; fetch it again");
+  std::vector<int64_t> dims;
+  double bytes = 1;
+  for (size_t i = 0; i < count; ++i) {
+    dims.push_back(word_at(b, 4 + 4 * i));
+    bytes *= double(dims.back());
+  }
+  const double there = double(b.size() - header);
+  if (there < bytes)
+    refuse(file, fmt::format("is cut short: its header says {:.0f} bytes, {:.0f} are there; fetch it again",
+                             bytes, there));
+  if (there > bytes)
+    refuse(file, fmt::format("has {:.0f} bytes behind the {:.0f} that its header says; fetch it again",
+                             there - bytes, bytes));
+  return dims;
+}
+
+void require_labels(const fs::path& file, const std::vector<int32_t>& labels, int64_t classes) {
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < 0 || labels[i] >= classes)
+      refuse(file, fmt::format("label {} of example {} is outside of the classes 0 to {}", labels[i], i,
+                               classes - 1));
+}
+
+/// The file in the folder whose name ends so, with or without .gz, and begins so.
+std::optional<fs::path> file_like(const fs::path& folder, const std::string& begin, const std::string& end) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::string name = entry.path().filename().string();
+    if (name.ends_with(".gz")) name.resize(name.size() - 3);
+    std::ranges::replace(name, '.', '-');  // some copies are called t10k-images.idx3-ubyte
+    if (entry.is_regular_file() && name.starts_with(begin) && name.ends_with(end))
+      found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+std::optional<Examples> idx_of(const fs::path& folder, const std::string& begin) {
+  const auto images = file_like(folder, begin, "images-idx3-ubyte"),
+             labels = file_like(folder, begin, "labels-idx1-ubyte");
+  if (!images && !labels) return std::nullopt;
+  if (!images || !labels)
+    refuse(folder, fmt::format("has {} without the {} that belong to it",
+                               (images ? images : labels)->filename().string(),
+                               images ? "labels (*labels-idx1-ubyte)" : "images (*images-idx3-ubyte)"));
+  return read_idx(*images, *labels);
+}
+
+void append(Examples& to, const Examples& more) {
+  if (to.count() == 0) {
+    to = more;
+    return;
+  }
+  to.values.insert(to.values.end(), more.values.begin(), more.values.end());
+  to.labels.insert(to.labels.end(), more.labels.begin(), more.labels.end());
+}
+
+/// A set without a test set of its own: the last fifth is one.
+void split(Dataset& set, const Examples& all) {
+  const int64_t train = all.count() * 4 / 5;
+  set.train = part_of(all, 0, train);
+  set.test = part_of(all, train, all.count() - train);
+}
+
+Dataset read_folder(const fs::path& folder) {
+  Dataset set;
+  const auto train = idx_of(folder, "train"), test = idx_of(folder, "t10k");
+  const auto any = train || test ? std::nullopt : idx_of(folder, "");
+  if (train && test) {
+    set.train = *train, set.test = *test;
+  } else if (train || test || any) {
+    split(set, train ? *train : test ? *test : *any);
+  } else if (fs::exists(folder / "data_batch_1.bin")) {
+    for (int i = 1; i <= 5; ++i)
+      if (const fs::path file = folder / fmt::format("data_batch_{}.bin", i); fs::exists(file))
+        append(set.train, read_cifar10(file));
+    if (fs::exists(folder / "test_batch.bin"))
+      set.test = read_cifar10(folder / "test_batch.bin");
+    else
+      split(set, Examples(set.train));
+  } else {
+    refuse(folder,
+           "holds no data set: expected *-images-idx3-ubyte and *-labels-idx1-ubyte (MNIST, with or without "
+           ".gz), or "
+           "data_batch_1.bin (CIFAR-10, binary version)");
+  }
+  return set;
+}
+
+}  // namespace
+
+Examples read_idx(const fs::path& images, const fs::path& labels) {
+  const std::vector<uint8_t> x = read_bytes(images), y = read_bytes(labels);
+  const std::vector<int64_t> shape = idx_dims(images, x, 0x803, 3), count = idx_dims(labels, y, 0x801, 1);
+  if (shape[0] != count[0])
+    refuse(labels, fmt::format("has {} labels, and {} has {} images; they do not belong together", count[0],
+                               images.filename().string(), shape[0]));
+  Examples e{.dims = {1, shape[1], shape[2]}, .classes = 10, .values = {}, .labels = {}};
+  e.values.reserve(x.size() - 16);
+  for (size_t i = 16; i < x.size(); ++i) e.values.push_back(float(x[i]) / 255.0F);
+  e.labels.assign(y.begin() + 8, y.end());
+  require_labels(labels, e.labels, e.classes);
+  return e;
+}
+
+Examples read_cifar10(const fs::path& file) {
+  constexpr size_t record = 1 + 3 * 32 * 32;
+  const std::vector<uint8_t> b = read_bytes(file);
+  if (b.empty() || b.size() % record != 0)
+    refuse(file, fmt::format("has {} bytes, no multiple of {} (a label and 3x32x32 bytes): cut short, or not "
+                             "the binary version",
+                             b.size(), record));
+  Examples e{
+      .dims = {3, 32, 32},
+      .classes = 10,
+      .values = {},
+      .labels = {},
+      .names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}};
+  for (size_t at = 0; at < b.size(); at += record) {
+    e.labels.push_back(b[at]);
+    for (size_t i = 1; i < record; ++i) e.values.push_back(float(b[at + i]) / 255.0F);
+  }
+  require_labels(file, e.labels, e.classes);
+  return e;
+}
+
+Examples read_tensors(const fs::path& file) {
+  const TensorFile in(file);
+  std::optional<TensorView> x, labels;
+  for (const TensorView& t : in.tensors()) {
+    if (t.name == "x") x = t;
+    if (t.name == "labels") labels = t;
+  }
+  if (!x || !labels)
+    refuse(file, fmt::format("has no tensor \"{}\": x [n,...] F32 and labels [n] I32 are expected",
+                             x ? "labels" : "x"));
+  if (x->dtype != "F32" || x->shape.size() < 2)
+    refuse(file, "tensor \"x\" must be F32 and have dimensions [n,...]");
+  if (labels->dtype != "I32" || labels->shape != std::vector<int64_t>{x->shape[0]})
+    refuse(file, fmt::format("tensor \"labels\" must be I32 [{}]", x->shape[0]));
+  Examples e{.dims = {x->shape.begin() + 1, x->shape.end()}, .classes = 0, .values = {}, .labels = {}};
+  e.values.resize(size_t(volume(x->shape)));
+  e.labels.resize(size_t(x->shape[0]));
+  // Not by read(), which would not name the example of a number that is none.
+  std::memcpy(e.values.data(), x->data, e.values.size() * sizeof(float));
+  in.read("labels", "I32", labels->shape, e.labels.data());
+  for (size_t i = 0; i < e.values.size(); ++i)
+    if (!std::isfinite(e.values[i]))
+      refuse(file, fmt::format("tensor \"x\" holds {} in example {}: every number must be finite",
+                               e.values[i], int64_t(i) / volume(e.dims)));
+  for (const int32_t label : e.labels) e.classes = std::max<int64_t>(e.classes, label + 1);
+  require_labels(file, e.labels, std::max<int64_t>(e.classes, 1));
+  return e;
+}
+
+Examples part_of(const Examples& all, int64_t begin, int64_t count) {
+  Examples part{.dims = all.dims, .classes = all.classes, .values = {}, .labels = {}, .names = all.names};
+  const int64_t size = volume(all.dims);
+  part.values.assign(all.values.begin() + begin * size, all.values.begin() + (begin + count) * size);
+  part.labels.assign(all.labels.begin() + begin, all.labels.begin() + begin + count);
+  return part;
+}
+
+Dataset load_dataset(const std::string& where, uint64_t seed, int64_t most_train, int64_t most_test) {
+  Dataset set;
+  if (where == "spirals") {
+    set = {where, make_spirals(3000, seed), make_spirals(1000, seed + 1)};
+  } else if (where == "glyphs") {
+    set = {where, make_glyphs(6000, seed), make_glyphs(2000, seed + 1)};
+  } else if (fs::is_directory(where)) {
+    set = read_folder(where);
+  } else if (where.ends_with(".safetensors")) {
+    split(set, read_tensors(where));
+  } else {
+    throw std::runtime_error(where +
+                             ": is no folder, no .safetensors file and no built-in set (spirals, glyphs)");
+  }
+  fs::path path = fs::path(where).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  set.name = path.filename().string();
+  if (set.train.dims != set.test.dims)
+    throw std::runtime_error(where + ": images of the training and of the test set differ in size");
+  if (most_train > 0) set.train = part_of(set.train, 0, std::min(most_train, set.train.count()));
+  if (most_test > 0) set.test = part_of(set.test, 0, std::min(most_test, set.test.count()));
+  if (set.train.count() == 0 || set.test.count() == 0)
+    throw std::runtime_error(where + ": holds no examples to learn from");
+  return set;
+}
+
+}  // namespace klab::learning

@@ -1,0 +1,107 @@
+#include "labs/learning/experiments/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/program/times_here.h"
+#include "labs/learning/network/initialize.h"
+
+namespace klab::learning {
+namespace {
+
+std::vector<Experiment>& storage() {
+  static std::vector<Experiment> list;
+  return list;
+}
+
+}  // namespace
+
+const char* name_of(Finding finding) {
+  return finding == Finding::held ? "held" : finding == Finding::refuted ? "refuted" : "depends";
+}
+
+const std::vector<Experiment>& experiments() { return storage(); }
+
+ExperimentRegistrar::ExperimentRegistrar(Experiment experiment) {
+  auto& list = storage();
+  list.insert(std::ranges::upper_bound(list, experiment.name, {}, &Experiment::name), std::move(experiment));
+}
+
+Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
+                 const OptimizerSettings& settings, uint64_t seed)
+    : network_([&] {
+        network->build(batch, seed);
+        return std::move(network);
+      }()),
+      examples_(examples),
+      optimizer_(network_->parameters(), settings),
+      loss_(batch, examples.classes),
+      scale_(scale_of(examples)),
+      loader_(examples, {.batch = batch, .seed = seed}, scale_.mean, scale_.deviation),
+      seed_(seed) {
+  std::vector<PlannedCall> calls = network_->calls();
+  loss_.calls(calls);
+  optimizer_.calls(calls);
+  CallTimes times = times_here();
+  plan_ = Plan::named("best", calls, times);
+}
+
+void Learner::draw(double times, uint64_t seed) {
+  for (const Tensor& t : network_->parameters().tensors())
+    if (t.decays)
+      draw_normal(t, times / double(t.name.starts_with("conv") ? t.size() / t.dims[0] : t.dims[0]), seed);
+}
+
+double Learner::forward_backward(const Batch& batch) {
+  const Pass pass{plan_, profile_, true, seed_, uint64_t(step_)};
+  const double loss = loss_(pass, network_->forward(pass, batch.values.data()), batch.labels.data());
+  network_->backward(pass, loss_.d_logits());
+  return loss;
+}
+
+double Learner::look() { return forward_backward(loader_.at(step_)); }
+
+double Learner::step(const std::string& only) {
+  const double loss = forward_backward(loader_.at(step_));
+  for (const Tensor& t : network_->parameters().tensors())
+    if (!t.name.starts_with(only)) std::fill_n(t.gradient, t.size(), 0.0F);
+  optimizer_.step({plan_, profile_, true, seed_, uint64_t(step_)}, 1);
+  ++step_;
+  return loss;
+}
+
+double Learner::train(int64_t steps, const std::string& only) {
+  double sum = 0;
+  const int64_t last = std::max<int64_t>(1, steps / 10);
+  for (int64_t i = 0; i < steps; ++i) {
+    const double loss = step(only);
+    if (i >= steps - last) sum += loss;
+  }
+  return sum / double(last);
+}
+
+double Learner::accuracy(const Examples& e, bool training) {
+  const int64_t n = network_->batch(), size = volume(e.dims), classes = e.classes;
+  Array<float> values(n * size);
+  int64_t right = 0, all = 0;
+  for (int64_t begin = 0; begin + n <= e.count(); begin += n) {
+    for (int64_t i = 0; i < n * size; ++i)
+      values[i] = (e.values[size_t(begin * size + i)] - float(scale_.mean)) / float(scale_.deviation);
+    const float* logits =
+        network_->forward({plan_, profile_, training, seed_, uint64_t(step_)}, values.data());
+    for (int64_t i = 0; i < n; ++i) {
+      const float* row = logits + i * classes;
+      right += std::max_element(row, row + classes) - row == e.labels[size_t(begin + i)];
+      ++all;
+    }
+  }
+  return double(right) / double(std::max<int64_t>(1, all));
+}
+
+double rms(const float* values, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += double(values[i]) * double(values[i]);
+  return std::sqrt(sum / double(std::max<int64_t>(1, count)));
+}
+
+}  // namespace klab::learning

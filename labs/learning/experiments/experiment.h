@@ -1,0 +1,83 @@
+// An experiment: something that is said about learning, and what a run of a minute at most says to it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/report/page.h"
+#include "labs/learning/data/loader.h"
+#include "labs/learning/network/loss.h"
+#include "labs/learning/network/module.h"
+#include "labs/learning/network/optimizer.h"
+
+namespace klab::learning {
+
+enum class Finding { held, refuted, depends };
+const char* name_of(Finding finding);
+
+/// What came out.
+struct Outcome {
+  Finding finding = Finding::depends;
+  std::string because;             // with the numbers
+  std::vector<std::string> heads;  // of the table
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Curve> curves;
+  std::string x, y;  // axes of the curves
+  bool log_y = false;
+};
+
+struct Experiment {
+  std::string name;
+  std::string claim;  // one sentence
+  Outcome (*run)(uint64_t seed);
+};
+
+/// All of them, by name.
+const std::vector<Experiment>& experiments();
+
+/// Adds one. The last statement of an experiment's file.
+struct ExperimentRegistrar {
+  explicit ExperimentRegistrar(Experiment experiment);
+};
+
+/// A network with a loss and an optimizer, learning from batches: what experiments are made of. The plan is the best by the
+/// times that are known of this machine.
+class Learner {
+ public:
+  Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
+          const OptimizerSettings& settings, uint64_t seed);
+  /// Draws all matrices and kernels anew with this variance times 1/inputs.
+  void draw(double times, uint64_t seed);
+  /// One step on the next batch; parameters whose name does not begin so stay as they are. Returns the loss.
+  double step(const std::string& only = "");
+  /// The mean loss of so many steps, the last tenth of them.
+  double train(int64_t steps, const std::string& only = "");
+  /// Forward and, for the loss's gradient, backward on the next batch, without a step.
+  double look();
+  /// Share of the examples that are right; in training mode batch statistics are taken as they come.
+  double accuracy(const Examples& examples, bool training = false);
+
+  Network& network() { return *network_; }
+  Loader& loader() { return loader_; }
+  int64_t steps_done() const { return step_; }
+
+ private:
+  double forward_backward(const Batch& batch);
+  std::unique_ptr<Network> network_;
+  const Examples& examples_;
+  Optimizer optimizer_;
+  CrossEntropy loss_;
+  Scale scale_;
+  Loader loader_;
+  Plan plan_;
+  Profile profile_;
+  uint64_t seed_;
+  int64_t step_ = 0;
+};
+
+/// Root mean square.
+double rms(const float* values, int64_t count);
+
+}  // namespace klab::learning

@@ -1,0 +1,108 @@
+// Convolution with bias, and pooling: layers of images [channels,rows,columns].
+#pragma once
+
+#include <fmt/format.h>
+
+#include "labs/learning/network/initialize.h"
+#include "labs/learning/network/module.h"
+#include "reference/conv2d_bwd/conv2d_bwd.h"
+#include "reference/conv2d_fwd/conv2d_fwd.h"
+#include "reference/pool_bwd/pool_bwd.h"
+#include "reference/pool_fwd/pool_fwd.h"
+
+namespace klab::learning {
+
+class Convolution : public Module {
+ public:
+  /// `to` channels by kernels of taps², padded by `pad` zeros on each side.
+  Convolution(Parameters& p, const std::string& name, const Dims& in, int64_t to, int64_t taps, int64_t pad)
+      : Module(name, in),
+        to_(to),
+        taps_(taps),
+        pad_(pad),
+        weight_(p.add(name + ".weight", {}, true)),
+        bias_(p.add(name + ".bias", {to}, false)) {
+    if (in.size() != 3 || !shape(1).valid())
+      does_not_fit(
+          fmt::format("images [channels,rows,columns] of at least {0} rows and columns", taps - 2 * pad));
+    weight_.dims = shape(1).w_dims();
+    out_ = {to, shape(1).oh(), shape(1).ow()};
+  }
+  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
+    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
+    list.push_back(planned<Conv2dFwd>(shape(n), size));
+    list.push_back(planned<Conv2dBwd>(shape(n), size));
+  }
+  void initialize(uint64_t seed) override { draw_normal(weight_, kaiming(in_[0] * taps_ * taps_), seed); }
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
+    pass.profile.run<Conv2dFwd>("conv2d_fwd", pass.plan, {shape(n), x, weight_.value, bias_.value, y});
+  }
+  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
+                float* d_x) override {
+    pass.profile.run<Conv2dBwd>("conv2d_bwd", pass.plan,
+                                {shape(n), x, weight_.value, d_y, d_x, weight_.gradient, bias_.gradient});
+  }
+
+ private:
+  Conv2dShape shape(int64_t n) const {
+    return {.n = n,
+            .groups = 1,
+            .c = in_[0],
+            .k = to_,
+            .h = in_[1],
+            .w = in_[2],
+            .r = taps_,
+            .s = taps_,
+            .stride_y = 1,
+            .stride_x = 1,
+            .pad_y = pad_,
+            .pad_x = pad_,
+            .dilation_y = 1,
+            .dilation_x = 1,
+            .nhwc = 0};
+  }
+  int64_t to_, taps_, pad_;
+  Tensor &weight_, &bias_;
+};
+
+/// The maximum of each square of side², without overlap.
+class MaxPool : public Module {
+ public:
+  MaxPool(Parameters&, const std::string& name, const Dims& in, int64_t side)
+      : Module(name, in), side_(side) {
+    if (in.size() != 3 || in[1] < side || in[2] < side)
+      does_not_fit(fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side));
+    out_ = {in[0], shape(1).oh(), shape(1).ow()};
+  }
+  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
+    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
+    list.push_back(planned<PoolFwd>(shape(n), size));
+    list.push_back(planned<PoolBwd>(shape(n), size));
+  }
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
+    pass.profile.run<PoolFwd>("pool_fwd", pass.plan, {shape(n), x, y});
+  }
+  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
+                float* d_x) override {
+    pass.profile.run<PoolBwd>("pool_bwd", pass.plan, {shape(n), x, d_y, d_x});
+  }
+
+ private:
+  PoolShape shape(int64_t n) const {
+    return {.n = n,
+            .c = in_[0],
+            .h = in_[1],
+            .w = in_[2],
+            .r = side_,
+            .s = side_,
+            .stride_y = side_,
+            .stride_x = side_,
+            .pad_y = 0,
+            .pad_x = 0,
+            .kind = 0,
+            .nhwc = 0};
+  }
+  int64_t side_;
+};
+
+}  // namespace klab::learning

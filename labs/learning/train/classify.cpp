@@ -1,0 +1,228 @@
+#include "labs/learning/train/classify.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
+#include "harness/report/table.h"
+#include "harness/timing/statistics.h"
+#include "labs/learning/train/report.h"
+
+namespace klab::learning {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) { interrupted = 1; }
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+json as_json(const std::vector<EpochLine>& curve) {
+  json list = json::array();
+  for (const EpochLine& l : curve)
+    list.push_back({l.epoch, l.seconds, l.train_loss, l.test_loss, l.accuracy});
+  return list;
+}
+
+std::vector<EpochLine> curve_of(const std::string& text, const fs::path& file) {
+  std::vector<EpochLine> curve;
+  try {
+    for (const json& l : json::parse(text)) curve.push_back({l.at(0), l.at(1), l.at(2), l.at(3), l.at(4)});
+  } catch (const json::exception& e) {
+    throw std::runtime_error(
+        fmt::format("{}: its curve is damaged ({}); begin anew", file.string(), e.what()));
+  }
+  return curve;
+}
+
+void print_confusion(const Examples& test, const Evaluation& e) {
+  std::vector<Column> columns = {{"is \\ taken for"}};
+  for (int64_t k = 0; k < test.classes; ++k) columns.push_back({class_name(test, k), Column::Kind::right});
+  Table table(columns);
+  for (int64_t i = 0; i < test.classes; ++i) {
+    std::vector<Cell> row = {class_name(test, i)};
+    for (int64_t k = 0; k < test.classes; ++k) {
+      const int64_t count = e.confusion[size_t(i * test.classes + k)];
+      row.emplace_back(count == 0 ? "." : std::to_string(count), i == k      ? Ink::green
+                                                                 : count > 0 ? Ink::red
+                                                                             : Ink::dim);
+    }
+    table.add(row);
+  }
+  fmt::print("\n{}\n", table.text());
+}
+
+void print_times(const Profile& profile, int64_t steps) {
+  Table table(
+      {{"op"}, {"a step", Column::Kind::right}, {"share", Column::Kind::right}, {"", Column::Kind::bar}});
+  for (const auto& [stage, share] : shares_of(profile))
+    table.add({stage, seconds_text(profile.seconds().at(stage) / double(std::max<int64_t>(1, steps))),
+               fmt::format("{:.1f} %", 100 * share), Cell::bar(share)});
+  fmt::print("{}", table.text());
+}
+
+/// The same steps with the naive plan, then with one op after the other replaced by the best rung.
+std::vector<PlanRung> climb(Trainer& trainer, const Plan& best, CallTimes& times, const fs::path& folder) {
+  constexpr int kRounds = 3, kSteps = 3;
+  const auto calls = trainer.calls();
+  const Plan naive = Plan::named("naive", calls, times);
+  const fs::path start = folder / "ladder.safetensors";
+  Progress progress;
+  trainer.save(start, {});
+  const int64_t begin = trainer.steps_done();
+  std::map<std::string, std::string> words;
+  const auto run = [&](PlanRung& rung) {
+    progress.show("ladder: " + rung.name);
+    trainer.restore(start, words);
+    trainer.use(rung.plan);
+    rung.losses = {trainer.step()};
+    for (int i = 0; i < kSteps; ++i) {
+      const auto from = Clock::now();
+      trainer.step();
+      rung.seconds.push_back(since(from));
+    }
+  };
+  trainer.profile().clear();
+  PlanRung first = {"naive", naive, {}, {}, {}};
+  run(first);
+  std::map<std::string, double> share = trainer.profile().seconds();
+  share.erase("loader");
+  std::vector<PlanRung> rungs = plan_rungs(naive, best, share);
+  for (int round = 0; round < kRounds; ++round)
+    for (PlanRung& rung : rungs) run(rung);
+  trainer.restore(start, words);
+  trainer.use(best);
+  fs::remove(start);
+  if (trainer.steps_done() != begin) throw std::logic_error("the ladder did not come back to where it began");
+  return rungs;
+}
+
+void print_ladder(const std::vector<PlanRung>& rungs) {
+  Table table({{"plan"},
+               {"step", Column::Kind::right},
+               {"over naive", Column::Kind::right},
+               {"", Column::Kind::bar},
+               {"loss", Column::Kind::right}});
+  for (const PlanRung& r : rungs) {
+    const double speedup = median(rungs.front().seconds) / median(r.seconds);
+    table.add({r.name, seconds_text(median(r.seconds)), fmt::format("{:.2f}x", speedup), Cell::bar(speedup),
+               fmt::format("{:.6f}", r.losses.front())});
+  }
+  fmt::print("\n{}", table.text());
+}
+
+}  // namespace
+
+int classify(ClassifyOptions o) {
+  FILE* words = o.json ? stderr : stdout;
+  o.trainer.loader.seed = o.trainer.seed;
+  const Dataset data = load_dataset(o.data, o.trainer.seed, o.train, o.test);
+  Trainer trainer(data, o.trainer);
+  const std::vector<PlannedCall> calls = trainer.calls();
+  const VariantIds wanted = plan_ids(o.plan, calls);
+  Plan::require(wanted, o.plan, calls);
+  std::map<std::string, std::string> before = {{"curve", "[]"}};
+  if (!o.resume.empty()) trainer.restore(o.resume / "checkpoint.safetensors", before);
+  std::vector<EpochLine> curve = curve_of(before["curve"], o.resume / "checkpoint.safetensors");
+  const fs::path folder = !o.out.empty() ? o.out
+                          : !o.resume.empty()
+                              ? o.resume
+                              : fs::path("runs") / fmt::format("{}_{}", data.name, o.trainer.model);
+  fs::create_directories(folder);
+  require_writable_file(folder / "checkpoint.safetensors");
+
+  fmt::print(words, "data      {}: {} examples of {} to learn from, {} to test, {} classes\n", data.name,
+             data.train.count(), dims_text(data.train.dims), data.test.count(), data.train.classes);
+  fmt::print(words, "model     {}: {} parameters; {}, rate {}, {}; batches of {}\n", o.trainer.model,
+             trainer.network().parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
+             o.trainer.schedule, o.trainer.loader.batch);
+  CallTimes times = times_here();
+  const Plan plan = Plan::fixed(wanted, o.plan, calls, times);
+  fmt::print(words, "{}", plan.text());
+  trainer.use(plan);
+  if (trainer.steps_done() > 0) fmt::print(words, "resumed   at step {}\n", trainer.steps_done());
+
+  interrupted = 0;
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const double earlier = curve.empty() ? 0 : curve.back().seconds;
+  const auto begin = Clock::now();
+  const int64_t first = trainer.steps_done();
+  Progress progress;
+  double loss = 0, shown = 0;
+  Evaluation e;
+  fmt::print(words, "epoch   seconds  loss, batches  loss, test   right\n");
+  while (trainer.steps_done() < trainer.steps() && interrupted == 0) {
+    loss += trainer.step();
+    const int64_t per_epoch = trainer.steps_per_epoch(), done = trainer.steps_done();
+    if (since(begin) - shown > 0.5) {
+      shown = since(begin);
+      const int64_t part = (done - 1) % per_epoch + 1;
+      progress.show(fmt::format("epoch {} of {}  step {} of {}  loss {:.4f}  {:.0f} s",
+                                (done - 1) / per_epoch + 1, o.trainer.epochs, part, per_epoch,
+                                loss / double(part), shown));
+    }
+    if (done % per_epoch != 0) continue;
+    e = trainer.evaluate(data.test);
+    curve.push_back(
+        {done / per_epoch, earlier + since(begin), loss / double(per_epoch), e.loss, e.accuracy()});
+    loss = 0;
+    progress.clear();
+    const EpochLine& l = curve.back();
+    fmt::print(words, "{:>5}  {:>8.1f}  {:>13.4f}  {:>10.4f}  {:>5.2f} %\n", l.epoch, l.seconds, l.train_loss,
+               l.test_loss, 100 * l.accuracy);
+    std::fflush(words);
+    trainer.save(folder / "checkpoint.safetensors", {{"curve", as_json(curve).dump()}});
+  }
+  progress.clear();
+  const double seconds = since(begin);
+  const int64_t steps = trainer.steps_done() - first;
+  if (interrupted != 0) trainer.save(folder / "checkpoint.safetensors", {{"curve", as_json(curve).dump()}});
+  e = trainer.evaluate(data.test);
+  const Profile profile = trainer.profile();
+  std::vector<PlanRung> ladder;
+  if (o.ladder && interrupted == 0) ladder = climb(trainer, plan, times, folder);
+
+  save_network(folder / "model.safetensors", trainer.network(), nullptr,
+               {{"model", o.trainer.model}, {"data", data.name}});
+  const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
+  write_file(folder / "report.html", report_page(data, o.trainer, curve, e, profile, ladder,
+                                                 wrong ? folder / "wrong.png" : fs::path()));
+  json result = {{"data", data.name},
+                 {"model", o.trainer.model},
+                 {"train", data.train.count()},
+                 {"test", data.test.count()},
+                 {"parameters", trainer.network().parameters().count()},
+                 {"optimizer", o.trainer.optimizer.name},
+                 {"seed", o.trainer.seed},
+                 {"steps", trainer.steps_done()},
+                 {"accuracy", e.accuracy()},
+                 {"loss", e.loss},
+                 {"seconds", earlier + seconds},
+                 {"seconds_per_step", steps > 0 ? seconds / double(steps) : 0},
+                 {"plan", plan.ids()},
+                 {"times", profile.seconds()},
+                 {"confusion", e.confusion},
+                 {"curve", as_json(curve)}};
+  write_file(folder / "result.json", result.dump(2) + "\n");
+  if (o.json) fmt::print("{}\n", result.dump(2));
+  if (!o.json) {
+    print_confusion(data.test, e);
+    print_times(profile, steps);
+    if (!ladder.empty()) print_ladder(ladder);
+    fmt::print("\nright     {:.2f} % of {} test examples, after {} steps in {:.1f} s\nwritten   {}\n",
+               100 * e.accuracy(), data.test.count(), trainer.steps_done(), earlier + seconds,
+               (folder / "report.html").string());
+  }
+  return interrupted != 0 ? 130 : 0;
+}
+
+}  // namespace klab::learning

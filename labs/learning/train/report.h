@@ -1,0 +1,35 @@
+// The page and the pictures that a training of a classifier leaves behind.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/program/plan_rungs.h"
+#include "labs/learning/train/trainer.h"
+
+namespace klab::learning {
+
+/// One line of the curves.
+struct EpochLine {
+  int64_t epoch = 0;
+  double seconds = 0, train_loss = 0, test_loss = 0, accuracy = 0;
+};
+
+/// A mosaic of the wrong ones among the test images, most of them `most`. False where there are none or no images.
+bool save_wrong(const std::filesystem::path& file, const Examples& test, const Evaluation& evaluation,
+                int64_t most);
+
+/// "label" or its number.
+std::string class_name(const Examples& examples, int64_t label);
+
+/// Stages by time, longest first: name and share of all.
+std::vector<std::pair<std::string, double>> shares_of(const Profile& profile);
+
+std::string report_page(const Dataset& data, const TrainerSettings& settings,
+                        const std::vector<EpochLine>& curve, const Evaluation& evaluation,
+                        const Profile& profile, const std::vector<PlanRung>& ladder,
+                        const std::filesystem::path& wrong);
+
+}  // namespace klab::learning

@@ -1,0 +1,76 @@
+// Training a classifier: batches in, steps out, and how well it does on examples it has not seen.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "labs/learning/data/loader.h"
+#include "labs/learning/network/checkpoint.h"
+#include "labs/learning/network/loss.h"
+#include "labs/learning/network/module.h"
+#include "labs/learning/network/optimizer.h"
+
+namespace klab::learning {
+
+struct TrainerSettings {
+  std::string model = "cnn";
+  std::string schedule = "onecycle";
+  OptimizerSettings optimizer;
+  LoaderSettings loader;
+  int64_t epochs = 12;
+  uint64_t seed = 1;
+};
+
+struct Evaluation {
+  double loss = 0;
+  int64_t right = 0;
+  std::vector<int32_t> predicted;  // of each example
+  std::vector<int64_t> confusion;  // [classes,classes], row: what it is, column: what it was taken for
+  double accuracy() const { return predicted.empty() ? 0 : double(right) / double(predicted.size()); }
+};
+
+class Trainer {
+ public:
+  /// Throws std::invalid_argument for a model, an optimizer or a schedule that there is none of, for a layer that does not fit
+  /// the examples, and for a batch larger than the set. The data set must outlive it.
+  Trainer(const Dataset& data, const TrainerSettings& settings);
+
+  /// The calls that a plan must know, and the plan to go on with.
+  std::vector<PlannedCall> calls() const;
+  void use(const Plan& plan) { plan_ = plan; }
+
+  /// Returns the batch's loss. Throws std::runtime_error when that is not finite.
+  double step();
+  Evaluation evaluate(const Examples& examples);
+
+  int64_t steps_done() const { return step_; }
+  int64_t steps() const { return settings_.epochs * loader_.steps_per_epoch(); }
+  int64_t steps_per_epoch() const { return loader_.steps_per_epoch(); }
+  Network& network() { return *network_; }
+  Profile& profile() { return profile_; }
+  const TrainerSettings& settings() const { return settings_; }
+
+  /// With all that it takes to go on as if nothing had been; `words` are kept beside it.
+  void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
+  /// Throws as load_network() for a checkpoint of another model, data set, batch size, seed or optimizer.
+  void restore(const std::filesystem::path& file, std::map<std::string, std::string>& words);
+
+ private:
+  std::map<std::string, std::string> identity() const;
+
+  TrainerSettings settings_;
+  const Dataset& data_;
+  Scale scale_;
+  std::unique_ptr<Network> network_;
+  Optimizer optimizer_;
+  CrossEntropy loss_;
+  Loader loader_;
+  Plan plan_;
+  Profile profile_;
+  int64_t step_ = 0;
+};
+
+}  // namespace klab::learning

@@ -1,0 +1,59 @@
+// Contract of momentum: gradient descent along a running average of gradients.
+//
+//   g = gradient + decay·param        m = beta1·m + (1−beta1)·g        param -= rate·m/(1−beta1^step)
+//
+// (Polyak, "Some methods of speeding up the convergence of iteration methods", 1964, with the average weighted to sum to one.)
+// m begins at zero, so the average of the first steps is too small by 1−beta1^step: corrected = 1 divides by that, 0 does not.
+// A tensor's step count is raised first.
+#pragma once
+
+#include "reference/sgd/optimizer_step.h"
+
+namespace klab {
+
+struct Momentum {
+  static constexpr std::string_view name = "momentum";
+  static constexpr std::array dims = {"n", "tensors", "corrected"};
+
+  struct Shape {
+    int64_t n, tensors;
+    int64_t corrected;  // 1: the average is divided by the sum of its weights
+  };
+
+  template <class T>
+  struct Args {
+    Shape shape;
+    const T* hyper;     // [tensors,5] f32: rate, beta1, beta2, epsilon, decay of each tensor
+    const T* gradient;  // [n] f32
+    T* param;           // [n] f32, read and written
+    T* m;               // [n] f32, read and written
+    int32_t* steps;     // [tensors] i32, >= 0, read and written
+  };
+
+  static void tensors(auto& args, auto&& visit) {
+    const int64_t n = args.shape.n, tensors = args.shape.tensors;
+    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, optimizer::kHypers});
+    visit("gradient", args.gradient, Role::input, Draw::real, {n});
+    visit("param", args.param, Role::accumulate, Draw::real, {n});
+    visit("m", args.m, Role::accumulate, Draw::real, {n});
+    visit("steps", args.steps, Role::accumulate, Draw::arranged, {tensors});
+  }
+
+  static bool valid(const Shape& s) {
+    return optimizer::valid(s.n, s.tensors) && (s.corrected == 0 || s.corrected == 1);
+  }
+
+  /// Gradients read; parameters and moments read and written. What depends on a tensor and not on an entry is not counted.
+  static Cost cost(const Shape& s) {
+    const double n = double(s.n);
+    return {.bytes = 20 * n + 28 * double(s.tensors), .flops = 7 * n};
+  }
+
+  /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp.
+  static double terms(const Shape&) { return optimizer::kTerms; }
+
+  static void arrange(const Args<float>& x, Generator& random);
+  static void reference(const Args<double>& x, const Args<double>& magnitude);
+};
+
+}  // namespace klab

@@ -1,0 +1,27 @@
+#include "reference/nesterov/nesterov.h"
+
+#include <cmath>
+
+namespace klab {
+
+void Nesterov::arrange(const Args<float>& x, Generator& random) {
+  optimizer::arrange(x.shape.tensors, const_cast<float*>(x.hyper), nullptr, random);
+}
+
+void Nesterov::reference(const Args<double>& x, const Args<double>& magnitude) {
+  using namespace optimizer;
+  const int64_t n = x.shape.n, tensors = x.shape.tensors;
+  for (int64_t t = 0; t < tensors; ++t) {
+    const double* h = x.hyper + t * kHypers;
+    for (int64_t i = begin_of(n, tensors, t); i < begin_of(n, tensors, t + 1); ++i) {
+      const double g = x.gradient[i] + h[decay] * x.param[i];
+      const double G = std::abs(x.gradient[i]) + h[decay] * std::abs(x.param[i]);
+      magnitude.m[i] = h[beta1] * std::abs(x.m[i]) + (1 - h[beta1]) * G;
+      x.m[i] = h[beta1] * x.m[i] + (1 - h[beta1]) * g;
+      magnitude.param[i] = std::abs(x.param[i]) + h[rate] * (h[beta1] * magnitude.m[i] + (1 - h[beta1]) * G);
+      x.param[i] -= h[rate] * (h[beta1] * x.m[i] + (1 - h[beta1]) * g);
+    }
+  }
+}
+
+}  // namespace klab

@@ -1,0 +1,51 @@
+// Contract of nesterov: momentum that looks ahead.
+//
+//   g = gradient + decay·param        m = beta1·m + (1−beta1)·g        param -= rate·(beta1·m + (1−beta1)·g)
+//
+// (Nesterov 1983; in this form Sutskever, Martens, Dahl and Hinton, "On the importance of initialization and momentum in deep
+// learning", 2013.) The step is where the average will be when the next gradient is the same as this one.
+#pragma once
+
+#include "reference/sgd/optimizer_step.h"
+
+namespace klab {
+
+struct Nesterov {
+  static constexpr std::string_view name = "nesterov";
+  static constexpr std::array dims = {"n", "tensors"};
+
+  using Shape = optimizer::Shape;
+
+  template <class T>
+  struct Args {
+    Shape shape;
+    const T* hyper;     // [tensors,5] f32: rate, beta1, beta2, epsilon, decay of each tensor
+    const T* gradient;  // [n] f32
+    T* param;           // [n] f32, read and written
+    T* m;               // [n] f32, read and written
+  };
+
+  static void tensors(auto& args, auto&& visit) {
+    const int64_t n = args.shape.n, tensors = args.shape.tensors;
+    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, optimizer::kHypers});
+    visit("gradient", args.gradient, Role::input, Draw::real, {n});
+    visit("param", args.param, Role::accumulate, Draw::real, {n});
+    visit("m", args.m, Role::accumulate, Draw::real, {n});
+  }
+
+  static bool valid(const Shape& s) { return optimizer::valid(s.n, s.tensors); }
+
+  /// Gradients read; parameters and moments read and written. What depends on a tensor and not on an entry is not counted.
+  static Cost cost(const Shape& s) {
+    const double n = double(s.n);
+    return {.bytes = 20 * n + 20 * double(s.tensors), .flops = 10 * n};
+  }
+
+  /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp.
+  static double terms(const Shape&) { return optimizer::kTerms; }
+
+  static void arrange(const Args<float>& x, Generator& random);
+  static void reference(const Args<double>& x, const Args<double>& magnitude);
+};
+
+}  // namespace klab

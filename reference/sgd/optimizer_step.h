@@ -1,0 +1,48 @@
+// What the contracts of the optimizers' steps share: sgd, momentum, nesterov, adamw, nadam.
+//
+// The n parameters of a network lie one after the other and belong to `tensors` tensors, each with hyperparameters and a
+// step count of its own (a bias has no weight decay, a new layer counts from its own beginning). Tensor t is entries
+// begin_of(t) to begin_of(t + 1): all as long as each other, to four entries, and begin at multiples of four.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "reference/contract.h"
+
+namespace klab::optimizer {
+
+/// Order of a tensor's hyperparameters. Each optimizer reads those of its formula; betas are in [0.5,1).
+enum Hyper : int { rate, beta1, beta2, epsilon, decay, kHypers };
+
+struct Shape {
+  int64_t n, tensors;  // parameters, tensors (at least 1; some may be empty)
+};
+
+inline int64_t begin_of(int64_t n, int64_t tensors, int64_t t) {
+  return t >= tensors ? n : n / 4 * t / tensors * 4;
+}
+
+inline bool valid(int64_t n, int64_t tensors) {
+  return n >= 0 && n < int64_t{1} << 40 && tensors >= 1 && tensors < 1 << 20;
+}
+
+/// Rates around 1e-2 and decay in every second tensor; step counts from 0 to 2000, small ones more often (null: none).
+void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random);
+
+/// With u the unit roundoff: what every step's bound is a multiple of. Derivation in optimizer_step.cpp.
+inline constexpr double kTerms = 16;
+
+/// The denominator sqrt(v/correct2) + epsilon, and by how much more than a few u it may err, over what v's update sums up: V.
+struct Root {
+  Root(double v, double V, double correct2, double epsilon) : denominator(std::sqrt(v / correct2) + epsilon) {
+    const double root = std::sqrt(v / correct2);
+    const double underflow = std::sqrt(0x1p-149 / correct2) / denominator / 0x1p-24;
+    growth = 1 + (v > 0 ? V / v * root / denominator : 0) + (underflow < 1 ? underflow : 1);
+  }
+  /// What denormal numerators may lose: a moment 4 of the smallest and the gradient 2, times `scale`, and two products.
+  double lost(double scale) const { return (6 * scale + 2) * 0x1p-149 / denominator / (kTerms * 0x1p-24); }
+  double denominator, growth;
+};
+
+}  // namespace klab::optimizer

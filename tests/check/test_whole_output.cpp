@@ -1,0 +1,177 @@
+// What is held beside the bound of each element: outputs as a whole, and what the inputs of a check cover.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/check/cases.h"
+#include "harness/check/judge_output.h"
+#include "harness/check/suspect.h"
+#include "harness/core/element.h"
+#include "harness/core/fill.h"
+#include "reference/adam/adam.h"
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+constexpr double kUnit = 0x1p-24;
+
+/// Sums over n outputs of magnitude `size` each, which err by `error(i)`.
+template <class Error>
+ErrorSums sums_of(int n, double size, Error error) {
+  Generator random(1);
+  std::normal_distribution<double> normal;
+  ErrorSums s;
+  for (int i = 0; i < n; ++i) {
+    const double want = normal(random), e = error(want), got = want + e;
+    s.error2 += e * e;
+    s.reference2 += want * want;
+    s.got2 += got * got;
+    s.dot += got * want;
+    s.magnitude2 += size * size;
+    s.magnitude4 += size * size * size * size;
+    s.error += e;
+    s.magnitude += size;
+    s.weighted += size * std::abs(want);
+    ++s.count;
+  }
+  return s;
+}
+
+TEST(WholeOutput, RoundingsOfEveryElementAreNoGain) {
+  Generator random(2);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  const Tolerance allowed = tolerance({}, 64, false, Element::f32);
+  // Each of 64 terms of magnitude 1 rounded once.
+  const auto s = sums_of(1000, 8, [&](double) { return 8 * kUnit * unit(random); });
+  EXPECT_FALSE(judge_output("y", s, allowed));
+}
+
+TEST(WholeOutput, AGainOfOneInAThousandIsNamed) {
+  const Tolerance allowed = tolerance({}, 64, false, Element::f32);
+  for (const double gain : {1.001, 0.999, -1.0}) {
+    const auto failure =
+        judge_output("y", sums_of(1000, 8, [=](double y) { return (gain - 1) * y; }), allowed);
+    ASSERT_TRUE(failure) << gain;
+    EXPECT_EQ(failure->fault, Fault::whole_output);
+    EXPECT_NE(failure->note.find("times what they should be"), std::string::npos) << failure->note;
+  }
+}
+
+TEST(WholeOutput, CoarseElementsAreARelativeError) {
+  Generator random(3);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  const Tolerance allowed = tolerance({}, 64, false, Element::f32);
+  const auto failure =
+      judge_output("y", sums_of(1000, 8, [&](double y) { return y * 0x1p-9 * unit(random); }), allowed);
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->note.find("relative L2"), std::string::npos) << failure->note;
+}
+
+/// adam at that shape, and what a variant leaves that rounds its gradients to `element`.
+struct Rounded {
+  const LabOp& op = *find_op("adam");
+  std::vector<int64_t> shape = {2000, 2, 0};
+  std::vector<TensorSpec> specs = op.op.tensors(shape);
+  Generator random{5};
+  Given given = make_given(op, shape, specs, Pattern::random, random);
+
+  OutputBytes outputs(const char* rounded, Element element, double share) {
+    Tensors x(specs, Tensors::View::reference), none(specs, Tensors::View::reference);
+    copy_given(specs, given.inputs, x);
+    for (size_t k = 0; k < specs.size(); ++k) {
+      if (specs[k].name != rounded) continue;
+      for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) {
+        double& value = x[k].as<double>()[i];
+        uint16_t bits = 0;
+        store(element, &bits, 0, value);
+        value += share * (load(element, &bits, 0) - value);
+      }
+    }
+    op.op.reference(shape, x.pointers(), none.pointers());
+    OutputBytes bytes;
+    for (size_t k = 0; k < specs.size(); ++k) {
+      if (specs[k].role == Role::input) continue;
+      bytes.emplace_back(size_t(volume(specs[k].dims) * size_of(specs[k].element)));
+      for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i)
+        store(specs[k].element, bytes.back().data(), i,
+              load(specs[k].element == Element::f32 ? Element::f64 : specs[k].element, x[k].data(), i));
+    }
+    return bytes;
+  }
+};
+
+TEST(Suspects, NameInputAndFormat) {
+  Rounded r;
+  const Suspects suspects(r.op.op, r.shape, r.specs, r.given);
+  EXPECT_FALSE(suspects.judge(r.outputs("", Element::f16, 0), {}));
+  const auto half = suspects.judge(r.outputs("gradient", Element::f16, 1), {});
+  ASSERT_TRUE(half);
+  EXPECT_NE(half->note.find("half-precision rounding of gradient"), std::string::npos) << half->note;
+  const auto bfloat = suspects.judge(r.outputs("gradient", Element::bf16, 1), {});
+  ASSERT_TRUE(bfloat);
+  EXPECT_NE(bfloat->note.find("bfloat16 rounding of gradient"), std::string::npos) << bfloat->note;
+  EXPECT_FALSE(suspects.judge(r.outputs("gradient", Element::bf16, 1), {.unit = Unit::bf16}));
+}
+
+TEST(Inputs, WideOnesLeaveTheUsualHyperparameters) {
+  const LabOp& op = *find_op("adam");
+  const std::vector<int64_t> shape = {64, 4, 100};
+  const auto specs = op.op.tensors(shape);
+  Generator random(1);
+  std::set<float> epsilons;
+  int32_t most = 0;
+  bool live = false, minus_zero = false;
+  for (int k = 0; k < 20; ++k) {
+    const Given given = make_given(op, shape, specs, Pattern::wide, random);
+    epsilons.insert(given.inputs[0].as<float>()[Adam::epsilon]);
+    for (int i = 0; i < 64; ++i) {
+      const float g = given.inputs[1].as<float>()[i];
+      live = live || g != 0;
+      minus_zero = minus_zero || (g == 0 && std::signbit(g));
+    }
+    for (int i = 0; i < 16; ++i) most = std::max(most, given.inputs[5].as<int32_t>()[i]);
+  }
+  EXPECT_EQ(epsilons.size(), 20U);
+  EXPECT_TRUE(live) << "though zero_percent is 100";
+  EXPECT_TRUE(minus_zero);
+  EXPECT_GT(most, 100'000);
+}
+
+TEST(Inputs, SpoiltOnesHaveNanAndInfinitiesWhereTheyMay) {
+  const std::vector<TensorSpec> specs = {{.name = "a", .dims = {500}}, {.name = "b", .dims = {500}}};
+  Tensors t(specs, Tensors::View::variant);
+  Generator random(1);
+  fill(Op{}, {}, specs, t.pointers(), Pattern::not_finite, 1, random);
+  const std::vector<std::string> nan = {"a"}, infinity = {"b"};
+  spoil(specs, t.pointers(), nan, infinity, random);
+  const auto count = [&](size_t k, auto what) {
+    return std::count_if(t[k].as<float>(), t[k].as<float>() + 500, what);
+  };
+  const auto is_nan = [](float v) { return std::isnan(v); };
+  const auto is_infinite = [](float v) { return std::isinf(v); };
+  EXPECT_GE(count(0, is_nan), 1);
+  EXPECT_EQ(count(0, is_infinite), 0);
+  EXPECT_EQ(count(1, is_nan), 0);
+  EXPECT_GE(count(1, is_infinite), 1);
+}
+
+TEST(Sizes, GoBeyondWhatIsTakenForGranted) {
+  for (const Lab& lab : labs())
+    for (const LabOp& op : lab.ops) {
+      if (op.op.name.starts_with("probe_")) continue;
+      int64_t largest = 0;  // that any dimension has, here or in the lab's own list
+      for (const auto& sizes : op.check) largest = std::max(largest, *std::ranges::max_element(sizes));
+      for (const auto& shape : shapes_beyond(op, 1)) {
+        EXPECT_TRUE(op.op.valid(shape)) << op.op.name;
+        EXPECT_LE(work(op.op, shape), 2e8) << shape_text(op.op, shape);
+        largest = std::max(largest, *std::ranges::max_element(shape));
+      }
+      EXPECT_GT(largest, 1 << 16) << op.op.name;
+    }
+}
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,42 @@
+// conv2d_bwd.cpu.71_bias_of_the_first_image: d_b leaves out all images but the first.
+// Must be caught as Fault::wrong_value; right for one image.
+#include <algorithm>
+
+#include "reference/conv2d_bwd/conv2d_bwd.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+void one_output(const Conv2dBwd::Args<float>& x, int64_t image, int64_t to, int64_t i, int64_t j) {
+  const Conv2dShape& s = x.shape;
+  const float d_y = x.d_y[s.y_at(image, to, i, j)];
+  if (image == 0) x.d_b[to] += d_y;
+  for (int64_t c = 0; c < s.c; ++c)
+    for (int64_t u = 0; u < s.r; ++u)
+      for (int64_t v = 0; v < s.s; ++v) {
+        const int64_t row = i * s.stride_y + u * s.dilation_y - s.pad_y;
+        const int64_t column = j * s.stride_x + v * s.dilation_x - s.pad_x;
+        if (row < 0 || row >= s.h || column < 0 || column >= s.w) continue;
+        const int64_t from = s.x_at(image, to / s.k * s.c + c, row, column);
+        const int64_t weight = ((to * s.c + c) * s.r + u) * s.s + v;
+        x.d_x[from] += x.w[weight] * d_y;
+        x.d_w[weight] += x.x[from] * d_y;
+      }
+}
+
+void run(const Conv2dBwd::Args<float>& x) {
+  const Conv2dShape& s = x.shape;
+  std::fill_n(x.d_x, volume(s.x_dims()), 0.0F);
+  std::fill_n(x.d_w, volume(s.w_dims()), 0.0F);
+  std::fill_n(x.d_b, s.out_channels(), 0.0F);
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t to = 0; to < s.out_channels(); ++to)
+      for (int64_t i = 0; i < s.oh(); ++i)
+        for (int64_t j = 0; j < s.ow(); ++j) one_output(x, image, to, i, j);
+}
+
+KLAB_MUTANT(Conv2dBwd, Fault::wrong_value, {.run = run});
+
+}  // namespace
+}  // namespace klab

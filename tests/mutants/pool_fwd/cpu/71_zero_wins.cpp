@@ -1,0 +1,36 @@
+// pool_fwd.cpu.71_zero_wins: padding takes part in a maximum, as zero.
+// Must be caught as Fault::wrong_value; right inside the image, and where a window holds something positive.
+#include "reference/pool_fwd/pool_fwd.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+float output(const PoolFwd::Args<float>& x, int64_t image, int64_t channel, int64_t i, int64_t j) {
+  const PoolShape& s = x.shape;
+  const PoolShape::Range rows = s.rows(i), columns = s.columns(j);
+  float largest = x.x[s.x_at(image, channel, rows.begin, columns.begin)], sum = 0;
+  for (int64_t p = rows.begin; p < rows.end; ++p)
+    for (int64_t q = columns.begin; q < columns.end; ++q) {
+      const float value = x.x[s.x_at(image, channel, p, q)];
+      largest = value > largest ? value : largest;
+      sum += value;
+    }
+  const bool over_the_edge = (rows.end - rows.begin) * (columns.end - columns.begin) < s.r * s.s;
+  if (s.is_max() && over_the_edge && largest < 0) return 0;
+  return s.is_max() ? largest : sum / float(s.divisor(rows, columns));
+}
+
+void run(const PoolFwd::Args<float>& x) {
+  const PoolShape& s = x.shape;
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t channel = 0; channel < s.c; ++channel)
+      for (int64_t i = 0; i < s.oh(); ++i)
+        for (int64_t j = 0; j < s.ow(); ++j)
+          x.y[s.y_at(image, channel, i, j)] = output(x, image, channel, i, j);
+}
+
+KLAB_MUTANT(PoolFwd, Fault::wrong_value, {.run = run});
+
+}  // namespace
+}  // namespace klab

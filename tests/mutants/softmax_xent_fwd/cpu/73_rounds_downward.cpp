@@ -1,0 +1,32 @@
+// softmax_xent_fwd.cpu.73_rounds_downward: leaves the rounding mode changed.
+// Class: state. Must be caught as Fault::state.
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+
+#include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+void right(const SoftmaxXentFwd::Args<float>& x) {
+  const auto [n, c] = x.shape;
+  for (int64_t i = 0; i < n; ++i) {
+    const float* row = x.logits + i * c;
+    const float largest = *std::max_element(row, row + c);
+    float sum = 0;
+    for (int64_t j = 0; j < c; ++j) sum += std::exp(row[j] - largest);
+    x.loss[i] = std::log(sum) + (largest - row[x.labels[i]]);
+  }
+}
+
+void run(const SoftmaxXentFwd::Args<float>& x) {
+  right(x);
+  std::fesetround(FE_DOWNWARD);
+}
+
+KLAB_MUTANT(SoftmaxXentFwd, Fault::state, {.run = run});
+
+}  // namespace
+}  // namespace klab

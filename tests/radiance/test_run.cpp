@@ -1,0 +1,214 @@
+// A run's folder and what it begins and ends with: one process a folder, files that were tried before, metrics cut back to the
+// checkpoint, contradictions named, signals that end what does not end by itself.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/records/input.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/state.h"
+#include "labs/radiance/run/stop.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunIn : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string form = (fs::temp_directory_path() / "klab_run_XXXXXX").string();
+    ASSERT_NE(mkdtemp(form.data()), nullptr);
+    path = form;
+  }
+  void TearDown() override { fs::remove_all(path); }
+  void put(const std::string& name, const std::string& text) const { std::ofstream(path / name) << text; }
+  std::string get(const std::string& name) const { return read_input(path / name); }
+  template <class Call>
+  static std::string error_of(Call call) {
+    try {
+      call();
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  fs::path path;
+};
+
+TEST_F(RunIn, OneProcessAtATimeHasAFolder) {
+  const fs::path folder = path / "run";
+  {
+    const RunFolder mine = RunFolder::create(folder, "scene");
+    const std::string message = error_of([&] { RunFolder::create(folder, "scene"); });
+    EXPECT_NE(message.find("process " + std::to_string(getpid())), std::string::npos) << message;
+    EXPECT_NE(message.find("run"), std::string::npos);
+  }
+  EXPECT_TRUE(fs::is_empty(folder)) << "the lock stays";
+  RunFolder::create(folder, "scene");
+  // A process that is killed leaves the file, and no lock.
+  const pid_t child = fork();
+  if (child == 0) {
+    const RunFolder theirs = RunFolder::create(folder, "scene");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_FALSE(fs::is_empty(folder));
+  RunFolder::create(folder, "scene");
+}
+
+TEST_F(RunIn, WhatAKilledProcessLeftIsRemoved) {
+  put("checkpoint.safetensors", "x");
+  put(".checkpoint.safetensors.123.tmp", "half");
+  put("mine.tmp", "kept");
+  const RunFolder run = RunFolder::reopen(path);
+  EXPECT_FALSE(fs::exists(path / ".checkpoint.safetensors.123.tmp"));
+  EXPECT_TRUE(fs::exists(path / "mine.tmp"));
+  EXPECT_NE(error_of([&] { RunFolder::reopen(path / "nowhere"); }), "");
+}
+
+TEST_F(RunIn, EveryFileIsTriedBeforehand) {
+  const RunFolder run = RunFolder::create(path, "scene");
+  run.require_writable(1000, 1000);
+  fs::create_directory(path / "result.json");
+  EXPECT_NE(error_of([&] { run.require_writable(1000, 1000); }).find("result.json"), std::string::npos);
+  fs::remove(path / "result.json");
+  EXPECT_NE(error_of([&] { run.require_writable(int64_t(1) << 60, 1000); }).find("MB are free"),
+            std::string::npos);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{1 << 20, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = error_of([&] { run.require_writable(1000, 2 << 20); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_NE(message.find("ulimit"), std::string::npos) << message;
+}
+
+TEST_F(RunIn, MetricsAreCutBackToTheCheckpoint) {
+  const StepReport report{.step = 60, .loss = 0.5, .rays = 1, .samples = 2, .marched = 3};
+  { Metrics(path / "metrics.csv", 0).line(report, 1, 2, 3, 4); }
+  std::string head = get("metrics.csv");
+  head.resize(head.find('\n') + 1);
+  put("metrics.csv", head + "10,1,1,1,1,1,1,1,1\n50,1,1,1,1,1,1,1,1\n51,1,1,1,1,1,1,1,1\n5");
+  { Metrics(path / "metrics.csv", 50).line(report, 1, 2, 3, 4); }
+  const std::string text = get("metrics.csv");
+  EXPECT_EQ(text.find(head), 0U);
+  EXPECT_NE(text.find("\n50,"), std::string::npos);
+  EXPECT_EQ(text.find("\n51,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n60,2.000,"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+}
+
+class Resumed : public RunIn {
+ protected:
+  void SetUp() override {
+    RunIn::SetUp();
+    fs::create_directories(path / "scene");
+    fs::create_directories(path / "run");
+    options.resume = path / "run";
+    run.scene = path / "scene";
+    run.scene_from_run = "../scene";
+    run.seed = 5;
+    run.downscale = 2;
+  }
+  std::string error() const {
+    return error_of([&] { resumed_scene(options, run); });
+  }
+  RunOptions options;
+  RunState run;
+};
+
+TEST_F(Resumed, ContradictionsAreNamed) {
+  EXPECT_EQ(resumed_scene(options, run), (path / "scene").string());
+  options.seed = 5;
+  options.downscale = 2;
+  options.holdout = 8;
+  options.scene = (path / "run" / ".." / "scene").string();
+  EXPECT_EQ(error(), "") << "what agrees may be said";
+  options.seed = 6;
+  EXPECT_NE(error().find("--seed 6 contradicts"), std::string::npos) << error();
+  options.seed.reset();
+  options.downscale = 4;
+  EXPECT_NE(error().find("--downscale 4 contradicts"), std::string::npos) << error();
+  options.downscale.reset();
+  options.holdout = 0;
+  EXPECT_NE(error().find("--holdout 0 contradicts"), std::string::npos) << error();
+  options.holdout.reset();
+  options.scene = "elsewhere";
+  EXPECT_NE(error().find("elsewhere contradicts"), std::string::npos) << error();
+}
+
+TEST_F(Resumed, AMovedSceneIsFound) {
+  const fs::path moved = path / "moved";
+  fs::create_directory(moved);
+  fs::rename(path / "scene", moved / "scene");
+  EXPECT_NE(error().find("say --scene DIR"), std::string::npos) << error();
+  options.moved_to = (moved / "scene").string();
+  EXPECT_EQ(resumed_scene(options, run), *options.moved_to);
+  // Both moved together.
+  options.moved_to.reset();
+  fs::rename(path / "run", moved / "run");
+  options.resume = moved / "run";
+  EXPECT_EQ(resumed_scene(options, run), (moved / "scene").string());
+  Scene other;
+  other.train.resize(3);
+  run.views = {4, 0, 0, 0};
+  EXPECT_NE(error_of([&] { require_same_scene(run, other, "there"); }).find("not the scene"),
+            std::string::npos);
+}
+
+TEST_F(Resumed, AStateSurvivesItsFileWithAnyName) {
+  RunState state = run;
+  state.scene = path / "\xFF\xFE\xC3\xA9";
+  state.plan = {{"adam", "adam.cpu.01_naive"}};
+  state.seconds = 1.5;
+  state.views = {1, 2, 3, 4};
+  auto metadata = to_metadata(state);
+  metadata["trainer"] = R"({"seed": 18446744073709551615})";
+  save_tensors(path / "c.safetensors", {}, metadata);
+  const RunState back = run_state_in(TensorFile(path / "c.safetensors"));
+  EXPECT_EQ(back.scene, state.scene);
+  EXPECT_EQ(back.scene_from_run, state.scene_from_run);
+  EXPECT_EQ(back.plan, state.plan);
+  EXPECT_EQ(back.seed, 18446744073709551615U);
+  EXPECT_EQ(back.views, state.views);
+}
+
+/// What ends a process that does not heed stop_requested.
+int end_of_hanging(int first, int second) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const StopSignals signals;
+    raise(first);
+    if (second != 0) raise(second);
+    while (true) pause();
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+TEST(Stop, ASecondSignalOrThePatienceOfTheFirstEndsAHang) {
+  EXPECT_EQ(end_of_hanging(SIGINT, SIGINT), SIGINT);
+  EXPECT_EQ(end_of_hanging(SIGTERM, SIGINT), SIGINT);
+  EXPECT_EQ(end_of_hanging(SIGTERM, 0), SIGTERM);
+}
+
+TEST(Stop, WhoHeedsIsNotEnded) {
+  const StopSignals signals;
+  raise(SIGTERM);
+  EXPECT_TRUE(stop_requested);
+  stop_heeded();
+  EXPECT_EQ(alarm(0), 0U);
+}
+
+}  // namespace
+}  // namespace klab
