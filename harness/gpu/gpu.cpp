@@ -52,6 +52,7 @@ Gpu open_gpu() {
   const auto alloc_pinned = function<const char*(void**, size_t)>(module, "klab_gpu_alloc_pinned");
   const auto free_pinned = function<const char*(void*)>(module, "klab_gpu_free_pinned");
   const auto copy = function<const char*(void*, const void*, size_t, int)>(module, "klab_gpu_copy");
+  const auto fill = function<const char*(void*, int, size_t)>(module, "klab_gpu_fill");
   const auto synchronize = function<const char*()>(module, "klab_gpu_synchronize");
   const auto begin = function<const char*()>(module, "klab_gpu_begin");
   const auto end = function<const char*(double*)>(module, "klab_gpu_end");
@@ -77,6 +78,7 @@ Gpu open_gpu() {
           .free_pinned = [free_pinned](void* p) { free_pinned(p); },
           .upload = [copy](void* d, const void* h, size_t n) { require(copy(d, h, n, 0)); },
           .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
+          .fill = [fill](void* d, int byte, size_t n) { require(fill(d, byte, n)); },
           .synchronize = [synchronize] { require(synchronize()); },
           .begin = [begin] { require(begin()); },
           .end =

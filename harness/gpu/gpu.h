@@ -20,9 +20,10 @@ struct Gpu {
   std::function<void(void*)> free_pinned;
   std::function<void(void* device, const void* host, size_t)> upload;
   std::function<void(void* host, const void* device, size_t)> download;
-  std::function<void()> synchronize;  // throws what the device says of the work before
-  std::function<void()> begin;        // an event in the stream, and
-  std::function<double()> end;        // the seconds since it, by the device's clock
+  std::function<void(void* device, int byte, size_t)> fill;  // in the stream, as kernels are
+  std::function<void()> synchronize;                         // throws what the device says of the work before
+  std::function<void()> begin;                               // an event in the stream, and
+  std::function<double()> end;                               // the seconds since it, by the device's clock
 };
 
 /// The first GPU of this machine; nullptr with the reason why there is none that klab can use.

@@ -67,6 +67,10 @@ KLAB_EXPORT const char* klab_gpu_copy(void* to, const void* from, size_t bytes, 
   return said(cudaStreamSynchronize(klab::cuda::stream()), "cudaMemcpy");
 }
 
+KLAB_EXPORT const char* klab_gpu_fill(void* p, int byte, size_t bytes) {
+  return said(cudaMemsetAsync(p, byte, bytes, klab::cuda::stream()), "cudaMemsetAsync");
+}
+
 KLAB_EXPORT const char* klab_gpu_synchronize() {
   return said(cudaStreamSynchronize(klab::cuda::stream()), "the kernel");
 }

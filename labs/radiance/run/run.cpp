@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/gpu/gpu.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
@@ -18,6 +19,7 @@
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab {
 namespace {
@@ -54,8 +56,10 @@ int64_t peak_memory() {
 }
 
 // Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
-std::vector<PlannedCall> run_calls(const Config& config, int cascades) {
+// On another backend pictures have a plan of their own.
+std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std::string& ladder) {
   std::vector<PlannedCall> calls = training_calls(config, cascades);
+  if (ladder != "cpu") return calls;
   const auto pictures = render_calls(config, cascades, 0);
   calls.insert(calls.end(), pictures.begin(), pictures.end());
   return calls;
@@ -68,7 +72,11 @@ struct EvaluationStopped {};
 class Run {
  public:
   Run(RunOptions options, CallTimes& times)
-      : o_(std::move(options)), times_(times), words_(o_.json ? stderr : stdout) {}
+      : o_(std::move(options)),
+        times_(times),
+        words_(o_.json ? stderr : stdout),
+        place_(backend_named(o_.backend)),
+        on_a_gpu_(o_.backend == "cuda") {}
 
   int go() {
     require_unused(o_.out);
@@ -79,12 +87,12 @@ class Run {
     open_folder();
     // From here on an interruption is an orderly end, while rungs are timed too.
     const StopSignals signals;
-    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_);
+    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_, place_.ladder);
     fmt::print(words_, "{}", plan.text());
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
-    Trainer trainer(scene_, o_.config, plan, state_.seed);
+    Trainer trainer(scene_, o_.config, plan, state_.seed, place_.backend, place_.sizes);
     if (checkpoint_) {
       trainer.restore(*checkpoint_);
       checkpoint_.reset();
@@ -112,6 +120,8 @@ class Run {
     checkpoint_.emplace(folder_->file("checkpoint.safetensors"));
     o_.config = config_from_json(checkpoint_->metadata("config"), "the checkpoint's config");
     state_ = run_state_in(*checkpoint_);
+    if (state_.ladder != place_.ladder) state_.plan.clear();  // its rungs are of no use here: chosen anew
+    state_.ladder = place_.ladder;
     scene_name_ = resumed_scene(o_, state_);
     if (o_.seconds || o_.steps) return;
     if (state_.budget_seconds > 0) o_.seconds = state_.budget_seconds;
@@ -123,8 +133,9 @@ class Run {
   void choose_plan() {
     const bool as_before = !o_.plan && !state_.plan.empty();
     where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
-    wanted_ = as_before ? state_.plan : plan_ids(where_, run_calls(o_.config, 1));
-    Plan::require(wanted_, where_, run_calls(o_.config, 1));
+    const std::vector<PlannedCall> calls = run_calls(o_.config, 1, place_.ladder);
+    wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
+    Plan::require(wanted_, where_, calls, place_.ladder);
   }
 
   void read_scene() {
@@ -144,9 +155,9 @@ class Run {
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);
-    calls_ = run_calls(o_.config, scene_.cascades);
-    Plan::require(wanted_, where_, calls_);
-    const int64_t bytes = Trainer::bytes_of(scene_, o_.config);
+    calls_ = run_calls(o_.config, scene_.cascades, place_.ladder);
+    Plan::require(wanted_, where_, calls_, place_.ladder);
+    const int64_t bytes = Trainer::bytes_of(scene_, o_.config, place_.sizes, !place_.backend.in_host_memory);
     fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
                o_.config.batch_samples);
     require_memory(bytes, "the run",
@@ -260,6 +271,7 @@ class Run {
                {"samples", state_.samples},
                {"samples_per_second", rate},
                {"seed", state_.seed},
+               {"backend", o_.backend},
                {"interrupted", bool(stop_requested)},
                {"stages", stages_json(trainer.profile(), shares)},
                {"config", json::parse(config_to_json(o_.config))},
@@ -292,7 +304,10 @@ class Run {
       ++index;
     };
     try {
-      const Score score = evaluate(model, plan, scene_.test, each);
+      const Plan pictures = place_.ladder == "cpu"
+                                ? plan
+                                : Plan::named("best", render_calls(o_.config, scene_.cascades, 0), times_);
+      const Score score = evaluate(model, pictures, scene_.test, each);
       result_["score"] = json::parse(score_json(score));
       result_["seconds_evaluation"] = since(evaluation);
       fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
@@ -311,6 +326,8 @@ class Run {
   RunOptions o_;
   CallTimes& times_;
   FILE* words_;
+  const BackendChoice place_;
+  const OnGpu on_a_gpu_;  // what rungs support is asked of it
   const bool terminal_ = isatty(fileno(stderr)) != 0;
   std::optional<RunFolder> folder_;
   std::optional<TensorFile> checkpoint_;

@@ -1,0 +1,81 @@
+#include "labs/radiance/train/backends.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "harness/gpu/gpu.h"
+#include "harness/simt/memory.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
+#include "harness/simt/session.h"
+
+namespace klab {
+namespace {
+
+// One launch for all samples and all parameters: a GPU has no cache that a stretch would stay in, and each launch costs.
+const StepSizes kWhole = {.looks = {0}, .stretch = 0};
+
+}  // namespace
+
+Backend simt_backend() {
+  Backend b;
+  b.name = "simt";
+  b.in_host_memory = b.exact = false;
+  b.alloc = [](size_t bytes, const std::string& tensor) {
+    void* p = simt::device_alloc(bytes, tensor.c_str());
+    simt::device_fill_zero(p, bytes);
+    return p;
+  };
+  b.free = [](void* p, size_t) { simt::device_free(p); };
+  b.upload = simt::device_upload;
+  b.download = simt::device_download;
+  b.fill = [](void* p, uint8_t byte, size_t bytes) {
+    if (byte == 0) return simt::device_fill_zero(p, bytes);
+    const std::vector<uint8_t> filled(bytes, byte);
+    simt::device_upload(p, filled.data(), bytes);
+  };
+  b.bind = [](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    const bool traced = simt::Session::current().options().traced && simt::load_traced_variants();
+    const auto& form = traced ? v.host_traced : v.host;
+    if (!form) throw std::runtime_error(v.id + " was not compiled for the host");
+    return form(shape, pointers);
+  };
+  b.wait = [] {};
+  return b;
+}
+
+Backend cuda_backend() {
+  std::string why;
+  const Gpu* device = gpu(&why);
+  if (device == nullptr) throw std::runtime_error("--backend cuda: " + why);
+  Backend b;
+  b.name = "cuda";
+  b.in_host_memory = b.exact = false;
+  b.fill = [device](void* p, uint8_t byte, size_t bytes) { device->fill(p, byte, bytes); };
+  b.alloc = [device](size_t bytes, const std::string&) {
+    void* p = device->alloc(bytes);
+    device->fill(p, 0, bytes);
+    return p;
+  };
+  b.free = [device](void* p, size_t) { device->free(p); };
+  b.upload = device->upload;
+  b.download = device->download;
+  b.bind = [](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    if (!v.device)
+      throw std::runtime_error(v.id + " was not compiled for a GPU (configure with KLAB_CUDA=ON)");
+    return v.device(shape, pointers);
+  };
+  b.wait = device->synchronize;
+  return b;
+}
+
+BackendChoice backend_named(const std::string& name) {
+  if (name == "cpu") return {cpu_backend(), {}, "cpu"};
+  if (name == "simt") return {simt_backend(), kWhole, "cuda"};
+  if (name == "cuda") return {cuda_backend(), kWhole, "cuda"};
+  throw std::runtime_error(fmt::format("--backend {}: must be cpu, simt or cuda", name));
+}
+
+}  // namespace klab

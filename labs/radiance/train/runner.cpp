@@ -1,0 +1,141 @@
+#include "labs/radiance/train/runner.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "harness/check/cases.h"
+#include "harness/program/memory.h"
+
+namespace klab {
+
+Backend cpu_backend() {
+  auto arrays = std::make_shared<std::map<void*, Array<uint8_t>>>();
+  Backend b;
+  b.name = "cpu";
+  b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
+    Array<uint8_t> array{int64_t(bytes)};
+    void* p = array.data();
+    arrays->emplace(p, std::move(array));
+    return p;
+  };
+  b.free = [arrays](void* p, size_t) { arrays->erase(p); };
+  b.upload = b.download = [](void* to, const void* from, size_t bytes) {
+    if (to != from) std::memcpy(to, from, bytes);
+  };
+  b.fill = [](void* p, uint8_t byte, size_t bytes) {
+    constexpr size_t kPiece = 1 << 16;
+    auto* begin = static_cast<char*>(p);
+#pragma omp parallel for schedule(static) if (bytes > 4 * kPiece)
+    for (size_t at = 0; at < bytes; at += kPiece) std::memset(begin + at, byte, std::min(kPiece, bytes - at));
+  };
+  b.bind = [](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    return v.bind(shape, pointers);
+  };
+  b.wait = [] {};
+  return b;
+}
+
+Runner::Runner(const Arena& arena, Backend backend)
+    : arena_(arena),
+      backend_(std::move(backend)),
+      addresses_(arena.tensors().size(), nullptr),
+      mirrors_(arena.tensors().size(), nullptr),
+      values_(arena.symbols().size(), 0) {}
+
+Runner::~Runner() {
+  for (size_t i = 0; i < addresses_.size(); ++i)
+    if (addresses_[i] != nullptr && !(backend_.in_host_memory && mirrors_[i] != nullptr))
+      backend_.free(addresses_[i], size_t(arena_.bytes(arena_.tensors()[i])));
+}
+
+void Runner::mirror(const void* tensor, void* host) {
+  mirrors_[size_t(Arena::place_of(tensor).tensor)] = static_cast<char*>(host);
+}
+
+void Runner::allocate() {
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    const Arena::Tensor& t = arena_.tensors()[i];
+    if (backend_.in_host_memory && mirrors_[i] != nullptr)
+      addresses_[i] = mirrors_[i];
+    else if (const int64_t bytes = arena_.bytes(t); bytes > 0)
+      addresses_[i] = static_cast<char*>(backend_.alloc(size_t(bytes), t.name));
+  }
+}
+
+void Runner::pull(const void* tensor) const {
+  const auto i = size_t(Arena::place_of(tensor).tensor);
+  const auto bytes = size_t(arena_.bytes(arena_.tensors()[i]));
+  if (mirrors_[i] != nullptr && bytes > 0) backend_.download(mirrors_[i], addresses_[i], bytes);
+}
+
+void Runner::push() {
+  for (size_t i = 0; i < mirrors_.size(); ++i)
+    if (mirrors_[i] != nullptr && mirrors_[i] != addresses_[i])
+      backend_.upload(addresses_[i], mirrors_[i], size_t(arena_.bytes(arena_.tensors()[i])));
+}
+
+void Runner::pull() const {
+  for (size_t i = 0; i < mirrors_.size(); ++i)
+    if (mirrors_[i] != nullptr && mirrors_[i] != addresses_[i])
+      backend_.download(mirrors_[i], addresses_[i], size_t(arena_.bytes(arena_.tensors()[i])));
+}
+
+int64_t Runner::size(int64_t dim) const {
+  if (!Arena::is_symbol(dim)) return dim;
+  const Arena::Symbol& s = arena_.symbols()[Arena::symbol_of(dim)];
+  if (s.kind == Arena::Kind::padding) return backend_.exact ? 0 : 1;
+  if (s.kind == Arena::Kind::product) return s.factor * size(s.of);
+  if (s.kind == Arena::Kind::choice) return values_[Arena::symbol_of(dim)];
+  if (!backend_.exact) return s.most;
+  if (s.kind == Arena::Kind::extent) return values_[Arena::symbol_of(dim)];
+  int32_t value = 0;
+  backend_.download(&value, addresses_[size_t(s.tensor)] + size(s.index) * int64_t(sizeof value),
+                    sizeof value);
+  return value;
+}
+
+char* Runner::resolve(const void* pointer) const {
+  const Arena::Place place = Arena::place_of(pointer);
+  if (place.tensor < 0) return nullptr;
+  const Arena::Tensor& t = arena_.tensors()[size_t(place.tensor)];
+  char* begin = addresses_[size_t(place.tensor)];
+  const int64_t row = place.row > 0 ? place.row * size(t.columns) * size_of(t.element) : 0;
+  return begin == nullptr ? nullptr : begin + row + place.bytes;
+}
+
+void Runner::write(const void* tensor, const void* host, size_t bytes) {
+  if (bytes > 0) backend_.upload(resolve(tensor), host, bytes);
+}
+
+void Runner::read(void* host, const void* tensor, size_t bytes) const {
+  if (bytes > 0) backend_.download(host, resolve(tensor), bytes);
+}
+
+void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
+  std::vector<int64_t> shape;
+  std::vector<void*> pointers;
+  for (const OpCall& call : list.calls()) {
+    pointers.clear();
+    for (const void* p : call.tensors) pointers.push_back(resolve(p));
+    if (call.op.empty()) {
+      profile.time(call.stage, [&] { backend_.fill(pointers.front(), call.byte, size_t(call.bytes)); });
+      continue;
+    }
+    shape.clear();
+    for (const int64_t d : call.shape) shape.push_back(size(d));
+    const LabOp* op = find_op(call.op);
+    if (op == nullptr || !op->op.valid(shape))
+      throw std::logic_error(
+          fmt::format("{}: {} is no shape of this operation", call.op, op ? shape_text(op->op, shape) : "?"));
+    const auto work = backend_.bind(*plan.variant(call.op), shape, pointers);
+    if (call.stage.starts_with(call.op))
+      profile.run(call.stage, *op, shape, work);
+    else
+      profile.time(call.stage, work);
+  }
+}
+
+}  // namespace klab

@@ -1,0 +1,78 @@
+// Runs lists of ops: puts addresses and sizes in the place of names, and calls the plan's variants.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
+#include "labs/radiance/train/op_list.h"
+
+namespace klab {
+
+/// Where lists run: memory, and how a variant is called there.
+struct Backend {
+  std::string name;            // "cpu"
+  bool in_host_memory = true;  // arrays of the host are used where they are
+  /// Whether numbers that ops leave behind are looked at between calls, so that each call has the size it needs. Otherwise
+  /// a call has the largest size that the arena has room for, and what is too much of it is padding.
+  bool exact = true;
+  /// Zeroed memory. Throws std::bad_alloc or std::runtime_error when there is no room.
+  std::function<void*(size_t bytes, const std::string& tensor)> alloc;
+  std::function<void(void* p, size_t bytes)> free;
+  std::function<void(void*to, const void*from, size_t bytes)> upload, download;
+  std::function<void(void* p, uint8_t byte, size_t bytes)> fill;
+  /// A variant with its shape and pointers, ready to be called.
+  std::function<std::function<void()>(const Variant&, ShapeView, std::span<void* const>)> bind;
+  /// Waits for all that was called. Throws what went wrong.
+  std::function<void()> wait;
+};
+
+/// The processor, in the host's memory.
+Backend cpu_backend();
+
+class Runner {
+ public:
+  /// Takes memory for every tensor of the arena but those that mirror() has given a place. The arena must outlive it.
+  Runner(const Arena& arena, Backend backend);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  /// Ties a tensor to an array of the host, before allocate(): where the backend works in the host's memory it is this array,
+  /// else push() and pull() copy.
+  void mirror(const void* tensor, void* host);
+  /// Takes the memory.
+  void allocate();
+  void pull(const void* tensor) const;
+  /// All that have a mirror.
+  void push();
+  void pull() const;
+
+  /// Value of an extent or a choice.
+  void set(int64_t symbol, int64_t value) { values_[Arena::symbol_of(symbol)] = value; }
+  /// What a dimension is now: the size that calls get.
+  int64_t size(int64_t dim) const;
+
+  /// Into and out of a tensor, from its begin.
+  void write(const void* tensor, const void* host, size_t bytes);
+  void read(void* host, const void* tensor, size_t bytes) const;
+
+  /// Calls everything in order. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
+  void run(const OpList& list, const Plan& plan, Profile& profile);
+
+  const Backend& backend() const { return backend_; }
+
+ private:
+  char* resolve(const void* pointer) const;
+
+  const Arena& arena_;
+  Backend backend_;
+  std::vector<char*> addresses_;  // by tensor
+  std::vector<char*> mirrors_;    // of the host; null without
+  std::vector<int64_t> values_;   // by symbol
+};
+
+}  // namespace klab
