@@ -25,7 +25,7 @@ void OccupancyUpdate::arrange(const Args<float>& x, Generator& random) {
 void OccupancyUpdate::reference(const Args<double>& x, const Args<double>& magnitude) {
   const Shape& s = x.shape;
   for (int64_t c = 0; c < s.cells; ++c) {
-    if (x.values[c] > 0) x.values[c] *= *x.decay;
+    if (s.decays && x.values[c] > 0) x.values[c] *= *x.decay;
     magnitude.values[c] = std::abs(x.values[c]);
   }
   for (int64_t i = 0; i < s.samples; ++i) {

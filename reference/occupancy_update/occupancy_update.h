@@ -1,8 +1,9 @@
-// Contract of occupancy_update: values of a stretch of the occupancy grid after a look at some of its cells.
+// Contract of occupancy_update: values of the occupancy grid after a look at some of its cells.
 //
-//   v = v·decay where v > 0;  then for every cell that was looked at  v = max(v, exp(raw)·step_size)
+//   decays = 1: v = v·decay where v > 0;  then for every cell that was looked at  v = max(v, exp(raw)·step_size)
 //
-// (Müller et al. 2022, appendix E.) `chosen` ascends, so no cell comes twice; where it is negative there is no cell.
+// (Müller et al. 2022, appendix E.) More cells than there is room to look at come in several calls, of which the first one
+// decays. `chosen` ascends, so no cell comes twice; where it is negative there is no cell.
 #pragma once
 
 #include "reference/contract.h"
@@ -11,17 +12,18 @@ namespace klab {
 
 struct OccupancyUpdate {
   static constexpr std::string_view name = "occupancy_update";
-  static constexpr std::array dims = {"cells", "samples"};
+  static constexpr std::array dims = {"cells", "samples", "decays"};
 
   struct Shape {
-    int64_t cells;    // of the stretch
+    int64_t cells;
     int64_t samples;  // that were looked at
+    int64_t decays;   // 0 or 1
   };
 
   template <class T>
   struct Args {
     Shape shape;
-    const int32_t* chosen;  // [samples] i32, cells of the stretch
+    const int32_t* chosen;  // [samples] i32, cells
     const T* raw;           // [samples] f32, logarithms of densities
     const T* decay;         // [1] f32 in [0,1]
     const T* step_size;     // [1] f32: the smallest step of a ray
@@ -38,13 +40,15 @@ struct OccupancyUpdate {
   }
 
   static bool valid(const Shape& s) {
-    return s.cells >= 0 && s.samples >= 0 && s.samples <= s.cells && s.cells < (int64_t{1} << 31);
+    return s.cells >= 0 && s.samples >= 0 && s.samples <= s.cells && s.cells < (int64_t{1} << 31) &&
+           (s.decays == 0 || s.decays == 1);
   }
 
-  /// Every value in and out, a cell and a logarithm in for each sample.
+  /// Every value that changes in and out, a cell and a logarithm in for each sample.
   static Cost cost(const Shape& s) {
-    return {.bytes = 8 * double(s.cells) + 8 * double(s.samples),
-            .flops = double(s.cells) + 18 * double(s.samples),
+    const double values = double(s.decays ? s.cells : s.samples);
+    return {.bytes = 8 * values + 8 * double(s.samples),
+            .flops = double(s.decays ? s.cells : 0) + 18 * double(s.samples),
             .transcendentals = double(s.samples)};
   }
 

@@ -15,7 +15,7 @@ namespace klab {
 namespace {
 
 void run(const OccupancyUpdate::Args<float>& x) {
-  for (int64_t c = 0; c < x.shape.cells; ++c)
+  for (int64_t c = 0; x.shape.decays && c < x.shape.cells; ++c)
     if (x.values[c] > 0) x.values[c] *= *x.decay;
   for (int64_t i = 0; i < x.shape.samples; ++i) {
     if (x.chosen[i] < 0) continue;

@@ -16,8 +16,9 @@ namespace {
 
 void run(const OccupancyUpdate::Args<float>& x) {
   const float decay = *x.decay, step_size = *x.step_size;
-#pragma omp parallel for simd schedule(static) if (x.shape.cells > 4096)
-  for (int64_t c = 0; c < x.shape.cells; ++c) x.values[c] *= x.values[c] > 0 ? decay : 1.0F;
+  const int64_t decaying = x.shape.decays ? x.shape.cells : 0;
+#pragma omp parallel for simd schedule(static) if (decaying > 4096)
+  for (int64_t c = 0; c < decaying; ++c) x.values[c] *= x.values[c] > 0 ? decay : 1.0F;
 #pragma omp parallel for schedule(static) if (x.shape.samples > 2048)
   for (int64_t i = 0; i < x.shape.samples; ++i) {
     if (x.chosen[i] < 0) continue;

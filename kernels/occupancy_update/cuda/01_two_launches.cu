@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(kThreads) take_maximum(OccupancyUpdate::Args<f
 
 void run(const OccupancyUpdate::Args<float>& x) {
   const auto blocks = [](int64_t n) { return dim3(unsigned((n + kThreads - 1) / kThreads)); };
-  if (x.shape.cells > 0) cuda::launch(let_decay, blocks(x.shape.cells), dim3(kThreads), 0, x);
+  if (x.shape.decays && x.shape.cells > 0)
+    cuda::launch(let_decay, blocks(x.shape.cells), dim3(kThreads), 0, x);
   if (x.shape.samples > 0) cuda::launch(take_maximum, blocks(x.shape.samples), dim3(kThreads), 0, x);
 }
 

@@ -73,7 +73,7 @@ Backend cuda_backend() {
 
 BackendChoice backend_named(const std::string& name) {
   if (name == "cpu") return {cpu_backend(), {}, "cpu"};
-  if (name == "simt") return {simt_backend(), kWhole, "cuda"};
+  if (name == "simt") return {simt_backend(), kWhole, "cuda", 1 << 11};
   if (name == "cuda") return {cuda_backend(), kWhole, "cuda"};
   throw std::runtime_error(fmt::format("--backend {}: must be cpu, simt or cuda", name));
 }

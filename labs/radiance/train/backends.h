@@ -17,6 +17,9 @@ struct BackendChoice {
   Backend backend;
   StepSizes sizes;     // how a step is cut there
   std::string ladder;  // of the rungs: "cpu" or "cuda"
+  /// Visible samples that a stretch of a picture has room for: much work for each launch, little for the host executor, which
+  /// does the padding too.
+  int64_t picture_samples = 1 << 18;
 };
 
 /// "cpu", "simt" or "cuda". Throws std::runtime_error for another name, and as cuda_backend().

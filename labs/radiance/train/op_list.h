@@ -34,6 +34,7 @@ class Arena {
     extent,   // from outside; a backend that cannot wait for numbers takes the largest
     choice,   // from outside, on every backend
     count,    // a number that an op has left in a tensor; likewise the largest
+    part,     // what a count says beyond `index`, at most so many
     padding,  // 1 on backends that take the largest, else 0
     product,  // another symbol, so many times
   };
@@ -42,8 +43,8 @@ class Arena {
     Kind kind;
     int64_t most;
     int tensor = -1;             // of a count: its tensor,
-    int64_t index = 0;           // and which element, itself perhaps a symbol
-    int64_t of = 0, factor = 1;  // of a product
+    int64_t index = 0;           // and which element, itself perhaps a symbol; of a part: where it begins
+    int64_t of = 0, factor = 1;  // of a product; of a part: its count
   };
 
   /// A tensor of rows x columns elements; the name is for those who look at the list.
@@ -64,6 +65,14 @@ class Arena {
   /// Element `index` of a tensor that an op writes.
   int64_t count(const std::string& name, const int32_t* tensor, int64_t index, int64_t most) {
     return symbol({name, Kind::count, most, place_of(tensor).tensor, index});
+  }
+
+  /// Of so many as `of` says, those from `begin` on, at most `most` of them.
+  int64_t part(const std::string& name, int64_t of, int64_t begin, int64_t most) {
+    Symbol s{name, Kind::part, most};
+    s.index = begin;
+    s.of = of;
+    return symbol(std::move(s));
   }
 
   int64_t product(int64_t factor, int64_t of) {

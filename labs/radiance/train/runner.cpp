@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -55,9 +56,33 @@ void Runner::mirror(const void* tensor, void* host) {
   mirrors_[size_t(Arena::place_of(tensor).tensor)] = static_cast<char*>(host);
 }
 
-void Runner::allocate() {
+namespace {
+
+/// Of each tensor, whether a list names it; all are named where there are no lists.
+std::vector<bool> named_in(const Arena& arena, std::span<const OpList* const> lists) {
+  std::vector<bool> named(arena.tensors().size(), lists.empty());
+  for (const OpList* list : lists)
+    for (const OpCall& call : list->calls())
+      for (const void* p : call.tensors)
+        if (const int tensor = Arena::place_of(p).tensor; tensor >= 0) named[size_t(tensor)] = true;
+  return named;
+}
+
+}  // namespace
+
+int64_t Runner::bytes_of(const Arena& arena, std::span<const OpList* const> lists) {
+  const std::vector<bool> named = named_in(arena, lists);
+  int64_t sum = 0;
+  for (size_t i = 0; i < named.size(); ++i)
+    if (named[i]) sum += arena.bytes(arena.tensors()[i]);
+  return sum;
+}
+
+void Runner::allocate(std::span<const OpList* const> lists) {
+  const std::vector<bool> named = named_in(arena_, lists);
   for (size_t i = 0; i < addresses_.size(); ++i) {
     const Arena::Tensor& t = arena_.tensors()[i];
+    if (!named[i] && mirrors_[i] == nullptr) continue;
     if (backend_.in_host_memory && mirrors_[i] != nullptr)
       addresses_[i] = mirrors_[i];
     else if (const int64_t bytes = arena_.bytes(t); bytes > 0)
@@ -90,6 +115,7 @@ int64_t Runner::size(int64_t dim) const {
   if (s.kind == Arena::Kind::product) return s.factor * size(s.of);
   if (s.kind == Arena::Kind::choice) return values_[Arena::symbol_of(dim)];
   if (!backend_.exact) return s.most;
+  if (s.kind == Arena::Kind::part) return std::clamp(size(s.of) - s.index, int64_t{0}, s.most);
   if (s.kind == Arena::Kind::extent) return values_[Arena::symbol_of(dim)];
   int32_t value = 0;
   backend_.download(&value, addresses_[size_t(s.tensor)] + size(s.index) * int64_t(sizeof value),
@@ -114,6 +140,12 @@ void Runner::read(void* host, const void* tensor, size_t bytes) const {
   if (bytes > 0) backend_.download(host, resolve(tensor), bytes);
 }
 
+const LabOp* Runner::op_of(const std::string& name) {
+  const auto [at, is_new] = ops_.try_emplace(name, nullptr);
+  if (is_new) at->second = find_op(name);
+  return at->second;
+}
+
 void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   std::vector<int64_t> shape;
   std::vector<void*> pointers;
@@ -126,7 +158,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     }
     shape.clear();
     for (const int64_t d : call.shape) shape.push_back(size(d));
-    const LabOp* op = find_op(call.op);
+    const LabOp* op = op_of(call.op);
     if (op == nullptr || !op->op.valid(shape))
       throw std::logic_error(
           fmt::format("{}: {} is no shape of this operation", call.op, op ? shape_text(op->op, shape) : "?"));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/program/plan.h"
@@ -44,8 +45,10 @@ class Runner {
   /// Ties a tensor to an array of the host, before allocate(): where the backend works in the host's memory it is this array,
   /// else push() and pull() copy.
   void mirror(const void* tensor, void* host);
-  /// Takes the memory.
-  void allocate();
+  /// Takes the memory: for all tensors, or for those that the lists name and those that have a mirror.
+  void allocate(std::span<const OpList* const> lists = {});
+  /// How much that is, mirrors on this side of the backend's memory included.
+  static int64_t bytes_of(const Arena& arena, std::span<const OpList* const> lists = {});
   void pull(const void* tensor) const;
   /// All that have a mirror.
   void push();
@@ -67,12 +70,14 @@ class Runner {
 
  private:
   char* resolve(const void* pointer) const;
+  const LabOp* op_of(const std::string& name);
 
   const Arena& arena_;
   Backend backend_;
-  std::vector<char*> addresses_;  // by tensor
-  std::vector<char*> mirrors_;    // of the host; null without
-  std::vector<int64_t> values_;   // by symbol
+  std::vector<char*> addresses_;                       // by tensor
+  std::vector<char*> mirrors_;                         // of the host; null without
+  std::vector<int64_t> values_;                        // by symbol
+  std::unordered_map<std::string, const LabOp*> ops_;  // that were looked for
 };
 
 }  // namespace klab

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 
 #include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"
@@ -26,6 +27,17 @@ const char* name_of(Part part) {
 }
 
 }  // namespace
+
+StepNumbers marching_numbers(const Config& c, const Placement& place) {
+  StepNumbers n;
+  n.side = place.side();
+  n.smallest_step = std::sqrt(3.0F) / float(c.steps_per_diagonal);
+  const float march[4] = {place.near, n.smallest_step, n.smallest_step * n.side,
+                          place.cascades > 1 ? float(c.cone) : 0.0F};
+  std::copy(march, march + 4, n.march);
+  n.stop = float(-std::log(std::max(c.early_stop, 1e-30)));
+  return n;
+}
 
 Step::Step(const Config& config, int cascades, const Data& data, const StepSizes& sizes)
     : c_(config), cascades_(cascades), data_(data), sizes_(sizes) {
@@ -111,8 +123,8 @@ void Step::declare_batch() {
   color_in_ = of_samples("color input", color_in);
   rgb_ = of_samples("rgb", 3);
   t.color = of_rays("color", 3);
-  opacity_ = of_rays("opacity", 1);
-  depth_ = of_rays("depth", 1);
+  t.opacity = of_rays("opacity", 1);
+  t.depth = of_rays("depth", 1);
   value_ = of_rays("value", 1);
   term_weight_ = of_rays("term weight", 1);
   d_color_ = of_rays("d_color", 3);
@@ -134,6 +146,15 @@ void Step::declare_batch() {
   d_variation_ = arena.tensor<float>("d_variation", c_.geometry_features, 4 * points);
   d_variation_features_ = arena.tensor<float>("d_variation features", encoded, 4 * points);
   ones_ = arena.tensor<float>("ones", 1, points);
+}
+
+OpList Step::picture() const {
+  OpList list;
+  draw_and_march(list);
+  find_visible(list);
+  shade(list);
+  composite(list);
+  return list;
 }
 
 OpList Step::loss(bool fused) const {
@@ -161,7 +182,7 @@ void Step::draw_and_march(OpList& list) const {
                       .depths = data_.depth ? data_.pixels : 0,
                       .listed = data_.listed,
                       .background = background,
-                      .drawn = 1},
+                      .drawn = data_.pixels > 0},
                      {.seed = numbers(&StepNumbers::seed),
                       .step = numbers(&StepNumbers::step),
                       .count = number(&StepNumbers::rays),
@@ -301,8 +322,8 @@ void Step::composite(OpList& list) const {
                           .t = sample_t_,
                           .background = backdrop_,
                           .color = t.color,
-                          .opacity = opacity_,
-                          .depth = depth_});
+                          .opacity = t.opacity,
+                          .depth = t.depth});
 }
 
 // From the gradients of densities and colors to those of the parameters.

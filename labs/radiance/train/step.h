@@ -6,6 +6,7 @@
 //   average   of the weights, every few steps
 //   occupancy values and bits of the grid, every few steps
 //   color     the pixels of the last batch, where the loss did without them
+//   picture   a stretch of the pixels of one camera, forward only
 //
 //   loss = 1/R · sum over the R whole rays of
 //            pixel loss (mse, huber or smooth L1)                      lab 14
@@ -57,6 +58,8 @@ struct StepNumbers {
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
 };
+/// Those of marching and of leaving out what is invisible; the others are zero.
+StepNumbers marching_numbers(const Config& config, const Placement& placement);
 inline constexpr std::array kFiniteChecks = {"density", "color", "the hash features"};
 
 /// Tensors and symbols of a step that others than its lists look at.
@@ -74,7 +77,8 @@ struct StepTensors {
   float* true_depth;
   int32_t* numbers;            // StepNumbers
   int32_t* occupied;           // cells
-  float* color;                // [3,rays] of the last batch,
+  float *opacity, *depth;      // [rays] of the last batch,
+  float* color;                // [3,rays] likewise,
   float* target;               // [3,rays] and what it should have been
   int32_t *ray_begin, *begin;  // [rays+1] of the marched samples, and of those that count
   int64_t rays, all_cells;     // symbols, to be set
@@ -93,6 +97,8 @@ class Step {
   Arena arena;
   StepTensors t;
   OpList occupancy, update, average, color;
+  /// Of stretches of a picture, where there are no pictures to learn from (Data::pixels 0): loss() up to the color.
+  OpList picture() const;
   /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
   OpList loss(bool fused) const;
 
@@ -156,7 +162,7 @@ class Step {
   float *origins_, *directions_, *jitter_, *backdrop_, *target_depth_, *t_, *delta_, *optical_depth_,
       *weight_;
   float *positions_, *sample_directions_, *sample_t_, *sample_delta_, *features_, *color_in_, *rgb_;
-  float *opacity_, *depth_, *value_, *term_weight_, *d_color_, *d_opacity_, *d_depth_;
+  float *value_, *term_weight_, *d_color_, *d_opacity_, *d_depth_;
   float *weights_, *d_weights_, *d_raw_, *d_rgb_, *d_color_in_, *d_features_;
   float *variation_positions_, *variation_features_, *variation_geometry_, *variation_loss_,
       *variation_weight_, *d_variation_, *d_variation_features_, *ones_;

@@ -14,34 +14,33 @@
 
 namespace klab {
 
-// A piece of the grid at a time, as many cells as one look has room for, through its tensors.
+// Cells are chosen in all of the grid, then looked at as many at a time as one look has room for, through its tensors: a look
+// at few samples reads as much of the table as one at many.
 void Step::list_occupancy() {
-  const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, piece = march_capacity(c_) / 8 * 8;
+  const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, room = march_capacity(c_);
+  const std::string stage = "occupancy";
   t.all_cells = arena.choice("all cells", 1);
-  chosen_ = arena.tensor<int32_t>("chosen", 1, std::min(cells, piece));
+  chosen_ = arena.tensor<int32_t>("chosen", 1, cells);
   chosen_count_ = arena.tensor<int32_t>("chosen count", 1, 1);
+  const int64_t chosen = arena.count("chosen", chosen_count_, 0, cells);
+  occupancy.add<OccupancyChoose>(stage, {.cells = cells, .first = 0, .grid_cells = cells, .all = t.all_cells},
+                                 {.seed = numbers(&StepNumbers::seed),
+                                  .step = numbers(&StepNumbers::step),
+                                  .values = t.values,
+                                  .bits = t.bits,
+                                  .occupied = t.occupied,
+                                  .share = number(&StepNumbers::grid_share),
+                                  .chosen = chosen_,
+                                  .count = chosen_count_});
   const Look& look = looks_.front();
-  for (int64_t first = 0; first < cells; first += piece) {
-    const int64_t n = std::min(piece, cells - first);
-    const int64_t samples = arena.count("looked at", chosen_count_, 0, n);
-    float* values = t.values + first;
-    const std::string stage = "occupancy";
-    occupancy.add<OccupancyChoose>(stage,
-                                   {.cells = n, .first = first, .grid_cells = cells, .all = t.all_cells},
-                                   {.seed = numbers(&StepNumbers::seed),
-                                    .step = numbers(&StepNumbers::step),
-                                    .values = values,
-                                    .bits = t.bits + first / 8,
-                                    .occupied = t.occupied,
-                                    .share = number(&StepNumbers::grid_share),
-                                    .chosen = chosen_,
-                                    .count = chosen_count_});
-    occupancy.add<OccupancyPlace>(
-        stage, {.samples = samples, .grid = c_.grid, .cascades = cascades_, .first = first},
-        {.seed = numbers(&StepNumbers::seed),
-         .step = numbers(&StepNumbers::step),
-         .chosen = chosen_,
-         .positions = look.positions});
+  for (int64_t first = 0; first < cells; first += room) {
+    const int64_t samples = arena.part("looked at", chosen, first, std::min(room, cells - first));
+    occupancy.add<OccupancyPlace>(stage,
+                                  {.samples = samples, .grid = c_.grid, .cascades = cascades_, .first = 0},
+                                  {.seed = numbers(&StepNumbers::seed),
+                                   .step = numbers(&StepNumbers::step),
+                                   .chosen = chosen_ + first,
+                                   .positions = look.positions});
     occupancy.add<HashgridFwd>(stage, hash_shape(c_, cascades_, samples),
                                {.positions = look.positions,
                                 .table = t.parameters[size_t(Part::table)],
@@ -50,14 +49,14 @@ void Step::list_occupancy() {
     occupancy.add<MlpFwd>(
         stage, density_shape(c_, samples),
         {.x = look.features, .weights = t.parameters[size_t(Part::density)], .y = look.geometry});
-    occupancy.add<OccupancyUpdate>(stage, {.cells = n, .samples = samples},
-                                   {.chosen = chosen_,
+    occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = samples, .decays = first == 0},
+                                   {.chosen = chosen_ + first,
                                     .raw = look.geometry,
                                     .decay = number(&StepNumbers::grid_decay),
                                     .step_size = number(&StepNumbers::smallest_step),
-                                    .values = values});
+                                    .values = t.values});
   }
-  occupancy.add<OccupancyBits>("occupancy", {.cells = cells},
+  occupancy.add<OccupancyBits>(stage, {.cells = cells},
                                {.values = t.values,
                                 .threshold = number(&StepNumbers::grid_threshold),
                                 .bits = t.bits,

@@ -54,6 +54,7 @@ int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
     case Arena::Kind::extent:
       return rays;
     case Arena::Kind::count:
+    case Arena::Kind::part:
       return std::min(s.most, samples);
     case Arena::Kind::product:
       return s.factor * usual(arena, s.of, rays, samples);
@@ -63,16 +64,15 @@ int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
 }
 
 /// Ops of the lists that are not among the calls, each as it is called most.
-void add_others(const Config& c, int cascades, int64_t rays, std::vector<PlannedCall>& calls) {
-  const Step step(c, cascades, {.views = 1, .pixels = c.batch_samples, .depth = c.depth > 0}, {});
-  const OpList loss = step.loss(false);
+void add_others(const Step& step, std::initializer_list<const OpList*> lists, int64_t rays, int64_t samples,
+                std::vector<PlannedCall>& calls) {
   const size_t known = calls.size();
-  for (const OpList* list : {&loss, &step.occupancy, &step.update, &step.average})
+  for (const OpList* list : lists)
     for (const OpCall& call : list->calls()) {
       const auto same = [&](const PlannedCall& other) { return other.op == call.op; };
       if (call.op.empty() || std::any_of(calls.begin(), calls.begin() + int64_t(known), same)) continue;
       std::vector<int64_t> shape;
-      for (const int64_t d : call.shape) shape.push_back(usual(step.arena, d, rays, c.batch_samples));
+      for (const int64_t d : call.shape) shape.push_back(usual(step.arena, d, rays, samples));
       const auto at = std::ranges::find_if(
           calls, [&](const PlannedCall& other) { return same(other) && other.shape == shape; });
       if (at != calls.end())
@@ -100,7 +100,18 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
   add(adam_calls(table, c.features));
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
     add(adam_calls(weights, weights));
-  add_others(c, cascades, rays, calls);
+  const Step step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
+  const OpList loss = step.loss(false);
+  add_others(step, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
+  return calls;
+}
+
+std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
+  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, Step::march_capacity(c));
+  const Step step(c, cascades, {.views = 1}, {});
+  const OpList picture = step.picture();
+  add_others(step, {&picture}, rays, samples, calls);
   return calls;
 }
 

@@ -65,18 +65,18 @@ void Step::lose(OpList& list, bool fused) const {
   add_up(weight_);
   if (c_.opacity_entropy > 0) {
     weigh_term(list, number(&StepNumbers::entropy));
-    list.add<OpacityEntropyFwd>("loss", {.rays = t.rays}, {.opacity = opacity_, .loss = value_});
+    list.add<OpacityEntropyFwd>("loss", {.rays = t.rays}, {.opacity = t.opacity, .loss = value_});
     list.add<OpacityEntropyBwd>("loss", {.rays = t.rays},
-                                {.opacity = opacity_, .d_loss = term_weight_, .d_opacity = d_opacity_});
+                                {.opacity = t.opacity, .d_loss = term_weight_, .d_opacity = d_opacity_});
     add_up(term_weight_);
   }
   if (c_.depth > 0) {
     weigh_term(list, number(&StepNumbers::depth));
     list.add<DepthLossFwd>("loss", {.rays = t.rays},
-                           {.depth = depth_, .truth = target_depth_, .loss = value_});
+                           {.depth = t.depth, .truth = target_depth_, .loss = value_});
     list.add<DepthLossBwd>(
         "loss", {.rays = t.rays},
-        {.depth = depth_, .truth = target_depth_, .d_loss = term_weight_, .d_depth = d_depth_});
+        {.depth = t.depth, .truth = target_depth_, .d_loss = term_weight_, .d_depth = d_depth_});
     add_up(term_weight_);
   }
   list.add<CompositeBwd>("composite_bwd", {.rays = t.rays, .samples = t.samples},

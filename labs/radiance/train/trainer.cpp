@@ -212,19 +212,12 @@ double Trainer::occupied_share() const {
 
 StepNumbers Trainer::numbers() const {
   const Config& c = config_;
-  const Placement& place = model_.placement;
-  StepNumbers n;
+  StepNumbers n = marching_numbers(c, model_.placement);
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
   n.step[0] = uint32_t(step_);
   n.step[1] = uint32_t(uint64_t(step_) >> 32);
   n.rays = int32_t(rays_next_);
-  n.side = place.side();
-  n.smallest_step = std::sqrt(3.0F) / float(c.steps_per_diagonal);
-  const float march[4] = {place.near, n.smallest_step, n.smallest_step * n.side,
-                          place.cascades > 1 ? float(c.cone) : 0.0F};
-  std::copy(march, march + 4, n.march);
-  n.stop = float(-std::log(std::max(c.early_stop, 1e-30)));
   n.entropy = float(c.opacity_entropy);
   n.distortion = float(c.distortion);
   n.depth = float(c.depth);

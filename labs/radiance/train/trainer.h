@@ -27,8 +27,9 @@ class NotFinite : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The calls of one training step, for a plan.
+/// The calls of one training step, for a plan, and those of a stretch of a picture (Step::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
+std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
 class Trainer {
  public:
