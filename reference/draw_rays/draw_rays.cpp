@@ -145,9 +145,9 @@ void DrawRays::reference(const Args<double>& x, const Args<double>& magnitude) {
   };
   for (int64_t r = 0; r < s.rays; ++r) {
     const bool live = r < *x.count;
-    const philox::Key key = {x.seed[0], x.seed[1]};
-    const auto words = philox::random_words({uint32_t(r), 0, x.step[0], x.step[1]}, key);
-    const auto behind = philox::random_words({uint32_t(r), 1, x.step[0], x.step[1]}, key);
+    const dropout::Key key = {x.seed[0], x.seed[1]};
+    const auto words = dropout::random_words({uint32_t(r), 0, x.step[0], x.step[1]}, key);
+    const auto behind = dropout::random_words({uint32_t(r), 1, x.step[0], x.step[1]}, key);
     const int64_t view = s.drawn ? int64_t(uint64_t(words[0]) * uint64_t(s.views) >> 32) : 0;
     const int64_t* place = x.places + kPlace * view;
     int64_t pixel = (int64_t(x.step[0]) + r) % (place[0] * place[1]);

@@ -27,7 +27,7 @@ void OccupancyChoose::reference(const Args<double>& x, const Args<double>&) {
   for (int64_t c = 0; c < s.cells; ++c) {
     if (!(x.values[c] >= 0)) continue;
     const auto block = uint64_t(s.first + c) / 4;
-    const auto words = philox::random_words(
+    const auto words = dropout::random_words(
         {uint32_t(block), 3U << 16 | uint32_t(block >> 32), x.step[0], x.step[1]}, {x.seed[0], x.seed[1]});
     const uint32_t w = words[size_t(s.first + c) % 4];
     const bool occupied = x.bits[c / 8] >> (c % 8) & 1;

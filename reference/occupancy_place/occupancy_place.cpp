@@ -20,7 +20,7 @@ void OccupancyPlace::reference(const Args<double>& x, const Args<double>& magnit
   for (int64_t i = 0; i < s.samples; ++i) {
     const int64_t cell = s.first + x.chosen[i];
     const auto words =
-        philox::random_words({uint32_t(cell), 4, x.step[0], x.step[1]}, {x.seed[0], x.seed[1]});
+        dropout::random_words({uint32_t(cell), 4, x.step[0], x.step[1]}, {x.seed[0], x.seed[1]});
     for (int axis = 0; axis < 3; ++axis) {
       const double size = double(1 << (cell / cube)) / double(1 << (s.cascades - 1));
       const double unit = double(words[size_t(axis)] >> 8) * 0x1p-24;

@@ -14,7 +14,7 @@ void VariationPoints::arrange(const Args<float>& x, Generator& random) {
 void VariationPoints::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t n = x.shape.points;
   for (int64_t p = 0; p < n; ++p) {
-    const auto words = philox::random_words({uint32_t(p), 2, x.step[0], x.step[1]}, {x.seed[0], x.seed[1]});
+    const auto words = dropout::random_words({uint32_t(p), 2, x.step[0], x.step[1]}, {x.seed[0], x.seed[1]});
     for (int64_t axis = 0; axis < 3; ++axis)
       for (int64_t moved = 0; moved < 4; ++moved) {
         const double at =

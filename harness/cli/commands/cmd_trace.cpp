@@ -33,7 +33,7 @@ struct Options {
   std::string variant;
   std::vector<int64_t> shape;
   std::string html;
-  std::string gpu;
+  std::string gpu, on;
   std::string counters;  // file of a GPU's own, to compare with
   bool metrics = false;
   bool on_gpu = false;
@@ -128,7 +128,7 @@ int compare(const Options& o, const CountedRun& counted) {
 }
 
 int run(const Options& o) {
-  choose_gpu(o.gpu);
+  choose_gpu(o.on.empty() ? o.gpu : o.on);
   const ScratchFolder folder;
   const Step* const step = find_variant(o.variant) == nullptr ? step_called(o.variant) : nullptr;
   if (step != nullptr && o.on_gpu)
@@ -144,6 +144,7 @@ int run(const Options& o) {
   Progress progress;
   progress.show("counting " + variant.id);
   TraceView view{.op = &op, .variant = &variant, .run = count_run(op, variant, shape, settings().seed)};
+  view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);
   progress.clear();
@@ -183,7 +184,11 @@ KLAB_COMMAND(
            ->option_text("VARIANT");
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
-       app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       auto* gpu =
+           app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       app.add_option("--on", o->on,
+                      "also the least time that this GPU needs, and which of its limits that is: a bound")
+           ->excludes(gpu);
        auto* metrics = app.add_flag("--metrics", o->metrics,
                                     "print Nsight Compute's names of what is counted, and nothing else");
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
@@ -60,10 +61,7 @@ std::function<int()> setup_train(CLI::App& app) {
       "--plan", v->plan,
       "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs");
-  app.add_option(
-         "--backend", v->run.backend,
-         "cpu (default), cuda (a GPU), or simt: the same CUDA rungs on the host executor, for small configs")
-      ->check(CLI::IsMember({"cpu", "simt", "cuda"}));
+  add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");

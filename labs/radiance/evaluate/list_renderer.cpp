@@ -70,7 +70,6 @@ int64_t ListRenderer::draw(int64_t first, int64_t pixels, Picture& out) {
   runner_.write(t.numbers, &n, sizeof n);
   runner_.set(t.rays, rays);
   runner_.run(picture_, plan_, profile_);
-  runner_.backend().wait();
   runner_.read(&n, t.numbers, sizeof n);
   const int64_t whole = n.whole, stride = runner_.size(t.rays);
   if (whole < 1)

@@ -15,6 +15,7 @@
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
@@ -160,8 +161,10 @@ class Run {
     const int64_t bytes = Trainer::bytes_of(scene_, o_.config, place_.sizes, !place_.backend.in_host_memory);
     fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
                o_.config.batch_samples);
-    require_memory(bytes, "the run",
-                   "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale");
+    const std::string remedy =
+        "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale";
+    require_room(place_.backend, bytes, "the run", remedy);
+    require_memory(bytes, "the run", remedy);
   }
 
   void open_folder() {
@@ -304,10 +307,9 @@ class Run {
       ++index;
     };
     try {
-      const Plan pictures = place_.ladder == "cpu"
-                                ? plan
-                                : Plan::named("best", render_calls(o_.config, scene_.cascades, 0), times_);
-      const Score score = evaluate(model, pictures, scene_.test, each);
+      const PictureMaker pictures(model, "best", place_, times_,
+                                  place_.ladder == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
+      const Score score = evaluate(pictures.render(), model.placement.black, scene_.test, each);
       result_["score"] = json::parse(score_json(score));
       result_["seconds_evaluation"] = since(evaluation);
       fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,

@@ -22,6 +22,10 @@ struct BackendChoice {
   int64_t picture_samples = 1 << 18;
 };
 
+/// Throws std::runtime_error, "--backend cuda: the run needs 3.1 GB of the GPU's memory and 1.2 GB are free: <remedy>", where
+/// the backend knows what it has, and that is less.
+void require_room(const Backend& backend, int64_t bytes, const std::string& what, const std::string& remedy);
+
 /// "cpu", "simt" or "cuda". Throws std::runtime_error for another name, and as cuda_backend().
 BackendChoice backend_named(const std::string& name);
 

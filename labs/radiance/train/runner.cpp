@@ -133,11 +133,21 @@ char* Runner::resolve(const void* pointer) const {
 }
 
 void Runner::write(const void* tensor, const void* host, size_t bytes) {
-  if (bytes > 0) backend_.upload(resolve(tensor), host, bytes);
+  if (bytes == 0) return;
+  if (backend_.stage && bytes <= Backend::kStaged) return backend_.stage(resolve(tensor), host, bytes);
+  ++counts_.waits;
+  backend_.upload(resolve(tensor), host, bytes);
 }
 
 void Runner::read(void* host, const void* tensor, size_t bytes) const {
-  if (bytes > 0) backend_.download(host, resolve(tensor), bytes);
+  if (bytes == 0) return;
+  ++counts_.waits;
+  backend_.download(host, resolve(tensor), bytes);
+}
+
+void Runner::wait() const {
+  ++counts_.waits;
+  backend_.wait();
 }
 
 const LabOp* Runner::op_of(const std::string& name) {
@@ -146,11 +156,35 @@ const LabOp* Runner::op_of(const std::string& name) {
   return at->second;
 }
 
+// Sizes that are looked at between calls, or chosen from outside, are not the same the next time.
 void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
+  if (backend_.exact || !backend_.record) return call_all(list, plan, profile);
+  std::vector<int64_t> choices;
+  for (size_t i = 0; i < values_.size(); ++i)
+    if (arena_.symbols()[i].kind == Arena::Kind::choice) choices.push_back(values_[i]);
+  Recorded& r = recorded_[&list];
+  if (r.plan != plan.ids() || r.choices != choices) {
+    // The first run takes what memory rungs need of their own, which cannot be taken while they are recorded.
+    r = {plan.ids(), choices, {}};
+    return call_all(list, plan, profile);
+  }
+  if (!r.repeat) {
+    Profile aside;
+    const Counts before = counts_;
+    r.repeat = backend_.record([&] { call_all(list, plan, aside); });
+    if (counts_.waits != before.waits) throw std::logic_error("the host waits within a list of ops");
+    counts_ = before;
+  }
+  ++counts_.repeated;
+  profile.time("recorded lists", r.repeat);
+}
+
+void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
   std::vector<int64_t> shape;
   std::vector<void*> pointers;
   for (const OpCall& call : list.calls()) {
     pointers.clear();
+    ++counts_.calls;
     for (const void* p : call.tensors) pointers.push_back(resolve(p));
     if (call.op.empty()) {
       profile.time(call.stage, [&] { backend_.fill(pointers.front(), call.byte, size_t(call.bytes)); });

@@ -15,6 +15,8 @@ namespace klab {
 
 /// Where lists run: memory, and how a variant is called there.
 struct Backend {
+  static constexpr size_t kStaged = 4096;  // bytes of a small upload
+
   std::string name;            // "cpu"
   bool in_host_memory = true;  // arrays of the host are used where they are
   /// Whether numbers that ops leave behind are looked at between calls, so that each call has the size it needs. Otherwise
@@ -29,6 +31,12 @@ struct Backend {
   std::function<std::function<void()>(const Variant&, ShapeView, std::span<void* const>)> bind;
   /// Waits for all that was called. Throws what went wrong.
   std::function<void()> wait;
+  /// A small upload that is in order with what is called; the source may change at once. Empty: upload does.
+  std::function<void(void* to, const void* from, size_t bytes)> stage;
+  /// Makes calls into one that can be repeated, by making them once without their being run. Empty: there is no such thing.
+  std::function<std::function<void()>(const std::function<void()>& calls)> record;
+  /// Bytes that could still be had. Empty: nobody knows.
+  std::function<int64_t()> available;
 };
 
 /// The processor, in the host's memory.
@@ -63,14 +71,25 @@ class Runner {
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;
 
-  /// Calls everything in order. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
+  /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and
+  /// repeated from then on. It must live as long as the runner then. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
   void run(const OpList& list, const Plan& plan, Profile& profile);
 
   const Backend& backend() const { return backend_; }
 
+  /// What the host did so far: waits for the backend, also by reading from it; ops and fills called; lists repeated as they
+  /// were recorded.
+  struct Counts {
+    int64_t waits = 0, calls = 0, repeated = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  /// Waits for all that was called.
+  void wait() const;
+
  private:
   char* resolve(const void* pointer) const;
   const LabOp* op_of(const std::string& name);
+  void call_all(const OpList& list, const Plan& plan, Profile& profile);
 
   const Arena& arena_;
   Backend backend_;
@@ -78,6 +97,13 @@ class Runner {
   std::vector<char*> mirrors_;                         // of the host; null without
   std::vector<int64_t> values_;                        // by symbol
   std::unordered_map<std::string, const LabOp*> ops_;  // that were looked for
+  struct Recorded {
+    VariantIds plan;
+    std::vector<int64_t> choices;
+    std::function<void()> repeat;  // empty: it was run once
+  };
+  std::unordered_map<const OpList*, Recorded> recorded_;
+  mutable Counts counts_;
 };
 
 }  // namespace klab

@@ -243,7 +243,7 @@ StepReport Trainer::loss_and_gradient() {
   runner_->write(lists_.t.numbers, &n, sizeof n);
   runner_->set(lists_.t.rays, n.rays);
   runner_->run(loss_, plan_, profile_);
-  runner_->backend().wait();
+  runner_->wait();
   runner_->read(&n, lists_.t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;

@@ -1,0 +1,58 @@
+#include "harness/records/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace klab {
+namespace {
+
+constexpr double kSectorsAPass = 4, kFlopsAnInstruction = 64;
+
+/// Multiprocessors that are busy all the time, if blocks are equal.
+double busy(const CountedWork& w, const simt::GpuModel& gpu) {
+  const double all = gpu.multiprocessors;
+  return w.blocks > 0 ? w.blocks / std::ceil(w.blocks / all) : all;
+}
+
+}  // namespace
+
+CountedWork CountedWork::times(double factor) const {
+  CountedWork more = *this;
+  for (double* part : {&more.dram_bytes, &more.passes, &more.requests, &more.flops, &more.blocks})
+    *part *= factor;
+  return more;
+}
+
+CountedWork work_of(const CountedRun& run, const Variant& variant) {
+  CountedWork w;
+  w.dram_bytes = run.compulsory.bytes;
+  w.flops = run.compulsory.flops;
+  w.narrow = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16;
+  for (const LineCounts& l : run.lines) {
+    const simt::Counts& n = l.counts;
+    w.requests += double(n.requests);
+    w.passes += l.space == simt::Space::shared
+                    ? double(n.wavefronts)
+                    : std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
+  }
+  for (const simt::LaunchRecord& l : run.launches) {
+    w.blocks = std::max(w.blocks, double(l.grid[0]) * double(l.grid[1]) * double(l.grid[2]));
+    w.launches += double(l.times);
+  }
+  return w;
+}
+
+LeastTime least_time(const CountedWork& w, const simt::GpuModel& gpu) {
+  const simt::GpuRates& r = gpu.rates;
+  const double clocks = busy(w, gpu) * r.clock;
+  const double instructions = w.requests + (w.narrow ? 0 : w.flops / kFlopsAnInstruction);
+  LeastTime t;
+  t.limits = {{"DRAM", w.dram_bytes / r.dram},
+              {"L1 and shared memory", w.passes / clocks},
+              {"instructions", instructions / (r.schedulers * clocks)},
+              {"multiply-adds", w.flops / 2 / ((w.narrow ? r.tensor : r.lanes) * clocks)}};
+  std::ranges::stable_sort(t.limits, std::ranges::greater(), &LeastTime::Limit::seconds);
+  return t;
+}
+
+}  // namespace klab
