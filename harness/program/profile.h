@@ -35,9 +35,10 @@ class Profile {
     add_call(stage, Contract::name, dims_of<Contract>(args.shape), Contract::cost(args.shape));
   }
   template <class Work>
-  void run(const std::string& stage, const LabOp& op, const std::vector<int64_t>& shape, Work&& work) {
+  void run(const std::string& stage, const std::string& op, const std::vector<int64_t>& shape,
+           const Cost& cost, Work&& work) {
     time(stage, work);
-    add_call(stage, op.op.name, shape, op.op.cost(shape));
+    add_call(stage, op, shape, cost);
   }
   const std::map<std::string, Calls>& calls() const { return calls_; }
 

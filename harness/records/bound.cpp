@@ -23,22 +23,42 @@ CountedWork CountedWork::times(double factor) const {
   return more;
 }
 
-CountedWork work_of(const CountedRun& run, const Variant& variant) {
+namespace {
+
+CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
   CountedWork w;
-  w.dram_bytes = run.compulsory.bytes;
-  w.flops = run.compulsory.flops;
+  w.dram_bytes = compulsory.bytes;
+  w.flops = compulsory.flops;
   w.narrow = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16;
-  for (const LineCounts& l : run.lines) {
-    const simt::Counts& n = l.counts;
-    w.requests += double(n.requests);
-    w.passes += l.space == simt::Space::shared
-                    ? double(n.wavefronts)
-                    : std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
-  }
-  for (const simt::LaunchRecord& l : run.launches) {
+  return w;
+}
+
+void add(CountedWork& w, simt::Space space, const simt::Counts& n) {
+  w.requests += double(n.requests);
+  w.passes += space == simt::Space::shared ? double(n.wavefronts)
+                                           : std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
+}
+
+void add(CountedWork& w, const std::vector<simt::LaunchRecord>& launches) {
+  for (const simt::LaunchRecord& l : launches) {
     w.blocks = std::max(w.blocks, double(l.grid[0]) * double(l.grid[1]) * double(l.grid[2]));
     w.launches += double(l.times);
   }
+}
+
+}  // namespace
+
+CountedWork work_of(const CountedRun& run, const Variant& variant) {
+  CountedWork w = work_of_contract(run.compulsory, variant);
+  for (const LineCounts& l : run.lines) add(w, l.space, l.counts);
+  add(w, run.launches);
+  return w;
+}
+
+CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant) {
+  CountedWork w = work_of_contract(compulsory, variant);
+  for (const simt::Site& s : profile.sites()) add(w, s.space, s.merged() ? s.as_merged() : s.counts);
+  add(w, profile.launches);
   return w;
 }
 

@@ -17,6 +17,7 @@
 
 #include "harness/records/counts.h"
 #include "harness/simt/gpus.h"
+#include "harness/simt/profile.h"
 
 namespace klab {
 
@@ -35,6 +36,8 @@ struct CountedWork {
 };
 
 CountedWork work_of(const CountedRun& run, const Variant& variant);
+/// The same of what a watched session has seen, of calls that the contract says cost so much.
+CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant);
 
 struct LeastTime {
   struct Limit {

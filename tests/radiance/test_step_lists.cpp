@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "harness/simt/session.h"
+#include "labs/radiance/evaluate/list_renderer.h"
 #include "labs/radiance/train/backends.h"
 #include "labs/radiance/train/trainer.h"
 #include "tests/radiance/small_training.h"
@@ -66,22 +68,131 @@ TEST(Step, LargestSizesGiveTheSameLosses) {
   }
 }
 
-/// Before the first update only the order of sums differs; after it Adam turns the sign of gradients that are zero but for
-/// rounding into whole steps, and what differs grows with the number of steps.
+constexpr int kSteps = 100;
+
+/// The losses of a training whose parameters are moved by a rounding of single precision, up or down, after every step.
+std::vector<double> nudged_losses(const Config& c, uint64_t seed, uint32_t nudges) {
+  Trainer trainer = trainer_on("cpu", c, seed);
+  std::mt19937 random(nudges);
+  std::vector<double> losses;
+  for (int i = 0; i < kSteps; ++i) {
+    losses.push_back(trainer.step(0).loss);
+    for (const Part part : kParts) {
+      const Array<float>& now = trainer.model().of(part);
+      std::vector<float> direction(size_t(now.size()));
+      for (size_t k = 0; k < direction.size(); ++k)
+        direction[k] = random() % 2 ? now[int64_t(k)] : -now[int64_t(k)];
+      trainer.move(part, direction, 0x1p-24);
+    }
+  }
+  return losses;
+}
+
+/// How far apart losses may be. Before the first update only the order of sums differs: in a sample's networks and its ray's
+/// colors they have some 320 terms, of a rounding each. After it rounding is fed back through the optimizer, which turns the
+/// sign of gradients near zero into whole steps; how fast that grows is a property of the training, not of the backend, and is
+/// measured on the processor: by trainings that differ by one rounding a step. What four of them come to at most until a
+/// step is exceeded four times over by a fifth of the same kind next to never.
+std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c, uint64_t seed) {
+  std::vector<double> bounds(losses.size(), 320 * 0x1p-24);
+  for (uint32_t nudges = 1; nudges <= 4; ++nudges) {
+    const std::vector<double> other = nudged_losses(c, seed, nudges);
+    for (size_t i = 0; i < losses.size(); ++i)
+      bounds[i] = std::max(bounds[i], 4 * apart(losses[i], other[i]));
+  }
+  for (size_t i = 1; i < bounds.size(); ++i) bounds[i] = std::max(bounds[i], bounds[i - 1]);
+  return bounds;
+}
+
 TEST(Step, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
   const Config c = tiny_config();
   Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
-  double worst = 0;
-  for (int i = 0; i < 100; ++i) {
-    const StepReport a = cpu.step(0), b = simt.step(0);
-    const double bound = i == 0 ? 1e-5 : std::min(0.25, 0.01 * i);
-    EXPECT_LE(apart(a.loss, b.loss), bound) << "step " << i << ": " << a.loss << " and " << b.loss;
-    worst = std::max(worst, apart(a.loss, b.loss) / bound);
-    EXPECT_NEAR(double(a.rays), double(b.rays), 0.1 * double(a.rays) + 2) << "step " << i;
+  std::vector<StepReport> here, there;
+  std::vector<double> losses;
+  for (int i = 0; i < kSteps; ++i) {
+    here.push_back(cpu.step(0));
+    there.push_back(simt.step(0));
+    losses.push_back(here.back().loss);
   }
+  const std::vector<double> bounds = bounds_of(losses, c, 9);
+  double worst = 0;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_LE(apart(losses[i], there[i].loss), bounds[i])
+        << "step " << i << ": " << losses[i] << " and " << there[i].loss;
+    worst = std::max(worst, apart(losses[i], there[i].loss) / bounds[i]);
+  }
+  EXPECT_LE(bounds.back(), 0.5) << "a bound that holds nothing";
   RecordProperty("largest_share_of_the_bound", std::to_string(worst));
-  EXPECT_NEAR(cpu.batch_psnr(), simt.batch_psnr(), 1);
+  RecordProperty("last_bound", std::to_string(bounds.back()));
+  EXPECT_EQ(here[0].rays, there[0].rays);
+  EXPECT_EQ(here[0].samples, there[0].samples);
   EXPECT_NEAR(cpu.occupied_share(), simt.occupied_share(), 0.02);
+}
+
+/// As a GPU's graphs do: what was made once is repeated, and nobody waits within.
+TEST(Step, ARecordedStepIsTheSame) {
+  const Config c = tiny_config();
+  CallTimes times;
+  const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+  Backend called = cpu_backend();
+  called.exact = false;
+  Backend recorded = called;
+  const auto tape = std::make_shared<std::vector<std::function<void()>>>();
+  const auto recording = std::make_shared<bool>(false);
+  const auto later = [tape, recording](std::function<void()> work) {
+    if (*recording)
+      tape->push_back(std::move(work));
+    else
+      work();
+  };
+  recorded.bind = [later, bind = called.bind](const Variant& v, ShapeView shape,
+                                              std::span<void* const> pointers) {
+    return [later, work = bind(v, shape, pointers)] { later(work); };
+  };
+  recorded.fill = [later, fill = called.fill](void* p, uint8_t byte, size_t bytes) {
+    later([=] { fill(p, byte, bytes); });
+  };
+  recorded.record = [tape, recording](const std::function<void()>& calls) -> std::function<void()> {
+    tape->clear();
+    *recording = true;
+    calls();
+    *recording = false;
+    return [works = *tape] {
+      for (const auto& work : works) work();
+    };
+  };
+  const StepSizes whole = {.looks = {0}, .stretch = 0};
+  Trainer one(small_scene(), c, plan, 5, called, whole), other(small_scene(), c, plan, 5, recorded, whole);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(one.step(0).loss, other.step(0).loss) << "step " << i;
+  EXPECT_GT(other.host_counts().repeated, 50);  // the loss and the update of all steps but the first two
+  EXPECT_LT(other.host_counts().calls, one.host_counts().calls / 4);
+  EXPECT_LE(double(other.host_counts().waits) / 30, 5);
+}
+
+/// One list of ops makes the processor's pictures on the host executor, and no access of it is illegal.
+TEST(Step, APictureByAListIsTheSame) {
+  const Config c = tiny_config();
+  Trainer trainer = trainer_on("cpu", c, 9);
+  for (int i = 0; i < 60; ++i) trainer.step(0);
+  const Model model = trainer.averaged();
+  CallTimes times;
+  Renderer renderer(model, Plan::named("naive", render_calls(c, 1), times));
+  BackendChoice where = backend_named("simt");
+  where.picture_samples = 256;
+  simt::Session session({.traced = true, .counts = false});
+  ListRenderer lists(model, Plan::named("best", ListRenderer::calls(model, where), times, where.ladder),
+                     where);
+  const Camera camera = small_scene().test.front().camera.downscaled(2);
+  const Picture a = renderer.render(camera), b = lists.render(camera);
+  for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
+  ASSERT_EQ(a.rgb.size(), b.rgb.size());
+  double covered = 0;
+  for (size_t i = 0; i < a.rgb.size(); ++i) {
+    // A ray ends when it is opaque to early_stop: what lies behind shows no more than that.
+    ASSERT_NEAR(a.rgb[i], b.rgb[i], 3 * c.early_stop + 1e-4) << i;
+    covered += double(a.opacity[i / 3]);
+  }
+  EXPECT_GT(covered, 1) << "nothing to see";
 }
 
 /// No access of a step is out of bounds, unordered, or to what nobody wrote.

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -275,6 +276,8 @@ class Run {
                {"samples_per_second", rate},
                {"seed", state_.seed},
                {"backend", o_.backend},
+               {"host_waits_per_step", double(trainer.host_counts().waits) /
+                                           double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
                {"interrupted", bool(stop_requested)},
                {"stages", stages_json(trainer.profile(), shares)},
                {"config", json::parse(config_to_json(o_.config))},

@@ -179,12 +179,26 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   profile.time("recorded lists", r.repeat);
 }
 
+// Checks a call and binds its variant: once for calls that are the same at every run.
+void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
+  const LabOp* op = op_of(call.op);
+  if (op == nullptr || !op->op.valid(made.shape))
+    throw std::logic_error(fmt::format("{}: {} is no shape of this operation", call.op,
+                                       op ? shape_text(op->op, made.shape) : "?"));
+  made.cost = op->op.cost(made.shape);
+  made.work = backend_.bind(*plan.variant(call.op), made.shape, made.pointers);
+}
+
 void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
+  MadeList& made = made_[&list];
+  if (VariantIds ids = plan.ids(); made.plan != ids || made.calls.size() != list.calls().size())
+    made = {std::move(ids), std::vector<Made>(list.calls().size())};
   std::vector<int64_t> shape;
   std::vector<void*> pointers;
-  for (const OpCall& call : list.calls()) {
-    pointers.clear();
+  for (size_t i = 0; i < list.calls().size(); ++i) {
+    const OpCall& call = list.calls()[i];
     ++counts_.calls;
+    pointers.clear();
     for (const void* p : call.tensors) pointers.push_back(resolve(p));
     if (call.op.empty()) {
       profile.time(call.stage, [&] { backend_.fill(pointers.front(), call.byte, size_t(call.bytes)); });
@@ -192,15 +206,15 @@ void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
     }
     shape.clear();
     for (const int64_t d : call.shape) shape.push_back(size(d));
-    const LabOp* op = op_of(call.op);
-    if (op == nullptr || !op->op.valid(shape))
-      throw std::logic_error(
-          fmt::format("{}: {} is no shape of this operation", call.op, op ? shape_text(op->op, shape) : "?"));
-    const auto work = backend_.bind(*plan.variant(call.op), shape, pointers);
+    Made& m = made.calls[i];
+    if (!m.work || m.shape != shape || m.pointers != pointers) {
+      m = {shape, pointers, {}, {}};
+      make(m, call, plan);
+    }
     if (call.stage.starts_with(call.op))
-      profile.run(call.stage, *op, shape, work);
+      profile.run(call.stage, call.op, m.shape, m.cost, m.work);
     else
-      profile.time(call.stage, work);
+      profile.time(call.stage, m.work);
   }
 }
 

@@ -90,6 +90,13 @@ class Runner {
   char* resolve(const void* pointer) const;
   const LabOp* op_of(const std::string& name);
   void call_all(const OpList& list, const Plan& plan, Profile& profile);
+  struct Made {  // a call, bound
+    std::vector<int64_t> shape;
+    std::vector<void*> pointers;
+    Cost cost;
+    std::function<void()> work;
+  };
+  void make(Made& made, const OpCall& call, const Plan& plan);
 
   const Arena& arena_;
   Backend backend_;
@@ -97,6 +104,11 @@ class Runner {
   std::vector<char*> mirrors_;                         // of the host; null without
   std::vector<int64_t> values_;                        // by symbol
   std::unordered_map<std::string, const LabOp*> ops_;  // that were looked for
+  struct MadeList {
+    VariantIds plan;
+    std::vector<Made> calls;
+  };
+  std::unordered_map<const OpList*, MadeList> made_;  // as each was called last
   struct Recorded {
     VariantIds plan;
     std::vector<int64_t> choices;

@@ -65,6 +65,7 @@ class Trainer {
   double unseen_share() const { return unseen_; }
   Profile& profile() { return profile_; }
   const Step& lists() const { return lists_; }
+  const Runner::Counts& host_counts() const { return runner_->counts(); }
 
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
