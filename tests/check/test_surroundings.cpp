@@ -21,11 +21,11 @@ namespace {
 TEST(Guarded, TensorsLieWhereTheyAreAskedTo) {
   for (const int64_t bytes : {0, 4, 60, 64, 4096, 5000, 3 << 20})
     for (const int64_t misalign : {0, 4, 12, 32}) {
-      for (const Placement placement : {Placement::from_page, Placement::to_page, Placement::near_page}) {
+      for (const GuardPlacement placement : {GuardPlacement::from_page, GuardPlacement::to_page, GuardPlacement::near_page}) {
         Buffer b(bytes, misalign, 1, placement);
         b.poison();
         EXPECT_TRUE(b.intact(nullptr));
-        if (placement != Placement::to_page)
+        if (placement != GuardPlacement::to_page)
           EXPECT_EQ(reinterpret_cast<uintptr_t>(b.data()) % 64, uintptr_t(misalign));
         else
           EXPECT_EQ(reinterpret_cast<uintptr_t>(b.as<char>() + bytes) % uintptr_t(sysconf(_SC_PAGESIZE)), 0U);
@@ -35,7 +35,7 @@ TEST(Guarded, TensorsLieWhereTheyAreAskedTo) {
 
 TEST(Guarded, AccessesBeyondATensorAreNotedAndLetThrough) {
   CrashGuard guard;
-  const Buffer in(400, 0, 0, Placement::to_page), out(400, 0, 1, Placement::from_page);
+  const Buffer in(400, 0, 0, GuardPlacement::to_page), out(400, 0, 1, GuardPlacement::from_page);
   for (int again = 0; again < 2; ++again) {
     watch_memory();
     const volatile float* beyond = in.as<float>() + 100;
@@ -53,7 +53,7 @@ TEST(Guarded, AccessesBeyondATensorAreNotedAndLetThrough) {
 
 TEST(Guarded, AnInputThatIsWrittenToAndPutBackIsNoted) {
   CrashGuard guard;
-  Buffer in(4096, 0, 0, Placement::near_page);
+  Buffer in(4096, 0, 0, GuardPlacement::near_page);
   in.poison();
   in.read_only(true);
   watch_memory();
