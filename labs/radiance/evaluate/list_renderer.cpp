@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "labs/radiance/train/trainer.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

@@ -227,7 +227,7 @@ class Run {
       if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
         sample_ceilings(trainer);
       const auto step_began = Clock::now();
-      const StepReport report = trainer.step(done);
+      const StepReport report = step(trainer, done);
       step_took(since(step_began));
       state_.samples += double(report.samples);
       const double after = elapsed();
@@ -249,6 +249,27 @@ class Run {
     for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
     seconds_ = elapsed();
     progress.clear();
+  }
+
+  /// A step; where the backend fails in it, the message says what can be gone on with.
+  StepReport step(Trainer& trainer, double done) const {
+    try {
+      return trainer.step(done);
+    } catch (const NotFinite&) {
+      throw;
+    } catch (const std::runtime_error& e) {
+      if (o_.backend == "cpu") throw;
+      const fs::path checkpoint = folder_->file("checkpoint.safetensors");
+      std::error_code error;
+      const std::string left =
+          fs::exists(checkpoint, error)
+              ? fmt::format(
+                    "the last checkpoint is {}: klab train --resume {} goes on from it, on any backend",
+                    checkpoint.string(), folder_->path().string())
+              : "there is no checkpoint yet";
+      throw std::runtime_error(
+          fmt::format("--backend {}, step {}: {}; {}", o_.backend, trainer.steps_done(), e.what(), left));
+    }
   }
 
   void show(const StepReport& r, double psnr, double rate, double after, double last_report,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -12,17 +13,34 @@
 
 namespace klab {
 
+namespace {
+
+constexpr size_t kSmall = 1 << 20, kLine = 64;  // bytes
+
+}  // namespace
+
 Backend cpu_backend() {
   auto arrays = std::make_shared<std::map<void*, Array<uint8_t>>>();
   Backend b;
   b.name = "cpu";
   b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
+    // An Array takes whole pages of the large kind; small tensors are many.
+    if (bytes < kSmall) {
+      void* p = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+      if (p == nullptr) throw std::bad_alloc();
+      return std::memset(p, 0, bytes);
+    }
     Array<uint8_t> array{int64_t(bytes)};
     void* p = array.data();
     arrays->emplace(p, std::move(array));
     return p;
   };
-  b.free = [arrays](void* p, size_t) { arrays->erase(p); };
+  b.free = [arrays](void* p, size_t bytes) {
+    if (bytes < kSmall)
+      std::free(p);
+    else
+      arrays->erase(p);
+  };
   b.upload = b.download = [](void* to, const void* from, size_t bytes) {
     if (to != from) std::memcpy(to, from, bytes);
   };

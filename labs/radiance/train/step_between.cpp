@@ -87,7 +87,7 @@ void Step::list_update() {
                         .m = t.m[p] + begin,
                         .v = t.v[p] + begin,
                         .steps = t.steps[p] + begin / group});
-      update.fill("adam", gradient, 0, n * int64_t(sizeof(float)));
+      update.fill("clear gradients", gradient, 0, n * int64_t(sizeof(float)));
     }
     if (c_.ema > 0)
       average.add<Ema>("ema", {.n = all},
