@@ -331,8 +331,10 @@ class Run {
       ++index;
     };
     try {
-      const PictureMaker pictures(model, "best", place_, times_,
-                                  place_.ladder == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
+      // The host executor takes seconds a picture; klab eval --backend simt shows them.
+      const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
+      const PictureMaker pictures(model, "best", where, times_,
+                                  o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
       const Score score = evaluate(pictures.render(), model.placement.black, scene_.test, each);
       result_["score"] = json::parse(score_json(score));
       result_["seconds_evaluation"] = since(evaluation);
