@@ -7,6 +7,7 @@ namespace klab {
 namespace {
 
 constexpr double kSectorsAPass = 4, kFlopsAnInstruction = 64;
+constexpr double kWidest = 16;  // bytes of a load of a lane
 
 /// Multiprocessors that are busy all the time, if blocks are equal.
 double busy(const CountedWork& w, const simt::GpuModel& gpu) {
@@ -33,10 +34,15 @@ CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
   return w;
 }
 
-void add(CountedWork& w, simt::Space space, const simt::Counts& n) {
-  w.requests += double(n.requests);
-  w.passes += space == simt::Space::shared ? double(n.wavefronts)
-                                           : std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
+void add(CountedWork& w, simt::Space space, unsigned width, const simt::Counts& n) {
+  if (space == simt::Space::global) {
+    w.requests += double(n.requests);
+    w.passes += std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
+    return;
+  }
+  const double joined = std::min(1.0, double(width) / kWidest);
+  w.requests += joined * double(n.requests);
+  w.passes += joined * double(n.wavefronts);
 }
 
 void add(CountedWork& w, const std::vector<simt::LaunchRecord>& launches) {
@@ -50,14 +56,14 @@ void add(CountedWork& w, const std::vector<simt::LaunchRecord>& launches) {
 
 CountedWork work_of(const CountedRun& run, const Variant& variant) {
   CountedWork w = work_of_contract(run.compulsory, variant);
-  for (const LineCounts& l : run.lines) add(w, l.space, l.counts);
+  for (const LineCounts& l : run.lines) add(w, l.space, l.width, l.counts);
   add(w, run.launches);
   return w;
 }
 
 CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant) {
   CountedWork w = work_of_contract(compulsory, variant);
-  for (const simt::Site& s : profile.sites()) add(w, s.space, s.merged() ? s.as_merged() : s.counts);
+  for (const simt::Site& s : profile.sites()) add(w, s.space, s.width, s.merged() ? s.as_merged() : s.counts);
   add(w, profile.launches);
   return w;
 }
@@ -69,8 +75,8 @@ LeastTime least_time(const CountedWork& w, const simt::GpuModel& gpu) {
   LeastTime t;
   t.limits = {{"DRAM", w.dram_bytes / r.dram},
               {"L1 and shared memory", w.passes / clocks},
-              {"instructions", instructions / (r.schedulers * clocks)},
-              {"multiply-adds", w.flops / 2 / ((w.narrow ? r.tensor : r.lanes) * clocks)}};
+              {"multiply-adds", w.flops / 2 / ((w.narrow ? r.tensor : r.lanes) * clocks)},
+              {"instructions", instructions / (r.schedulers * clocks)}};
   std::ranges::stable_sort(t.limits, std::ranges::greater(), &LeastTime::Limit::seconds);
   return t;
 }

@@ -5,7 +5,9 @@
 //
 //   DRAM                   the bytes that the contract calls compulsory, once
 //   L1 and shared memory   one pass of 128 bytes a clock and multiprocessor: a request for memory takes one at least, and one
-//                          for every four sectors; a request for shared memory its wavefronts
+//                          for every four sectors; a request for shared memory its wavefronts, as if
+//                          the compiler joined neighboring accesses of a thread into such of 16 bytes, which it may where it
+//                          knows how an array is aligned: no wide access takes less than its narrow ones divided by their number
 //   instructions           a warp's loads and stores, and one multiply-add for every 64 FLOPs, at four a clock
 //   multiply-adds          the contract's FLOPs, by tensor cores where a variant's arithmetic is narrower than single precision
 //

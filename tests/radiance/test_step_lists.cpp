@@ -137,6 +137,7 @@ TEST(Step, ARecordedStepIsTheSame) {
   Backend called = cpu_backend();
   called.exact = false;
   Backend recorded = called;
+  recorded.stage = called.upload;
   const auto tape = std::make_shared<std::vector<std::function<void()>>>();
   const auto recording = std::make_shared<bool>(false);
   const auto later = [tape, recording](std::function<void()> work) {

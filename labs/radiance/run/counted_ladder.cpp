@@ -8,6 +8,7 @@
 #include "harness/program/plan_rungs.h"
 #include "harness/program/times_here.h"
 #include "harness/report/table.h"
+#include "harness/simt/session.h"
 #include "labs/radiance/run/plan_ladder.h"
 
 namespace klab {
@@ -23,6 +24,7 @@ CountedRung count_step(const Scene& scene, const Config& config, const std::stri
   Trainer warm(scene, config, plan, seed, where.backend, where.sizes);
   for (int i = 0; i < warm_steps; ++i) warm.step(0);
   const CheckpointFile file(warm);
+  const simt::Session session({.traced = true, .counts = false});  // what goes up is watched, too
   Trainer watched(scene, config, plan, seed, counting_backend(counts), where.sizes);
   file.restore(watched);
   rung.loss = watched.step(0).loss;

@@ -119,6 +119,7 @@ double disagreement(const PlanRung& rung, const PlanRung& first) {
 }
 
 bool run_plan_ladder(const LabRun& run) {
+  if (run.backend == "simt") return run_counted_ladder(run);
   const Config config;
   CallTimes times = times_here();
   Plan::require({}, "best", training_calls(config, 1));
