@@ -27,8 +27,7 @@ TEST(CountedLadder, PlansAgreeAndTheLastMovesLess) {
     EXPECT_GT(r.counts.total().least_seconds, 0) << r.name;
   }
   EXPECT_LT(last.sectors, first.sectors);
-  EXPECT_LT(last.atomics, first.atomics);
-  EXPECT_EQ(rungs.front().counts.ops.at("hashgrid_fwd").variant, "hashgrid_fwd.cuda.01_naive");
+  EXPECT_TRUE(rungs.front().counts.ops.at("hashgrid_fwd").variant.starts_with("hashgrid_fwd.cuda.01"));
 }
 
 TEST(CountedLadder, ContractsBoundAStep) {
