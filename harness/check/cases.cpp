@@ -192,6 +192,7 @@ std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
     return false;
   };
   for (size_t d = 0; d < usual.size(); ++d) {
+    if (is_parameter(op, d)) continue;
     const int64_t known = usual[d].empty() ? 0 : usual[d].back();
     if (op.op.dims[d].starts_with("log2_")) {
       for (int64_t log2 = 22; log2 > known && !with(d, log2);) --log2;

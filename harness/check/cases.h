@@ -29,7 +29,7 @@ bool is_empty(const LabOp& op, ShapeView shape);
 /// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
 /// only.
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
-                                               double budget = 6e7);
+                                               double budget = 3e7);
 
 /// Shapes past the limits that a kernel may take for granted, few and cheap: one dimension goes beyond 2^31, or as far
 /// beyond 2^20, 2^16 (and 65,535 blocks) or 1024 as the tensors stay affordable, the others are small; and once a dimension to

@@ -13,10 +13,11 @@ namespace klab {
 /// How far an output may be from the reference: |out - ref| <= unit·factor·magnitude + underflow +
 /// stored·|ref|.
 struct Tolerance {
-  bool exact = false;  // the same bits
-  double unit = 0;     // unit roundoff of the variant's arithmetic
-  double factor = 0;   // growth of `terms` roundings, in units of `unit`
-  double root = 0;     // the same for the root of the mean square: what `factor` is to the worst of many
+  bool exact = false;        // the same bits
+  bool zeros_alike = false;  // where exact: 0 and -0 are the same
+  double unit = 0;           // unit roundoff of the variant's arithmetic
+  double factor = 0;         // growth of `terms` roundings, in units of `unit`
+  double root = 0;  // the same for the root of the mean square: what `factor` is to the worst of many
   double underflow =
       0;  // operations whose result is denormal err by half the smallest denormal, whatever its size
   double stored = 0;  // roundings on the way to memory, relative

@@ -94,7 +94,8 @@ std::optional<Failure> Trial::execute(const Given& given) {
   }
   return execute(given, {.traced = watched_,
                          .counts = false,
-                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched});
+                         .step_limit = step_limit_ > 0 ? step_limit_ : watch_limit_ * kUnwatched,
+                         .work_limit = work_limit_});
 }
 
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
@@ -163,7 +164,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
   const double terms = op_.terms(shape_);
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
-    const Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    allowed.zeros_alike = op_.zeros_alike;
     outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
                                       given.pattern == Pattern::not_finite));
     outcome.worst = std::max(outcome.worst, outcome.outputs.back().worst);

@@ -76,10 +76,12 @@ class Trial {
     watch_limit_ = most;
   }
 
-  /// Runs, unwatched, of CUDA variants on the host end when a block has taken so many steps: a finding, and ended_early().
-  void end_after(uint64_t most) {
+  /// Runs, unwatched, of CUDA variants on the host end when a block has taken so many steps, or all blocks so much work
+  /// (simt::Session::work()): a finding, and ended_early().
+  void end_after(uint64_t most, uint64_t most_work) {
     watched_ = false;
     step_limit_ = most;
+    work_limit_ = most_work;
   }
   bool ended_early() const { return ended_early_; }
 
@@ -146,7 +148,7 @@ class Trial {
   uint64_t missing_ = 0;  // which element of done_ is
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
-  uint64_t watch_limit_ = 0, step_limit_ = 0;
+  uint64_t watch_limit_ = 0, step_limit_ = 0, work_limit_ = 0;
   bool ended_early_ = false;  // the last run, at the limit of steps
 };
 

@@ -84,7 +84,8 @@ std::optional<Failure> Trial::call_on_cpu(const Given& given) {
   if (!left.empty()) first(works_on(left, given));
   first(touched(take_memory_faults(), given));
   first(std::move(thrown));
-  if (!many.empty()) first(describe({.fault = Fault::threads, .note = many}, given));
+  // A vendor library may have settled its threads when it was set up.
+  if (!many.empty() && !variant_.peer) first(describe({.fault = Fault::threads, .note = many}, given));
   first(left_behind(threads, given));
   if (!left.empty() && !watch.wait_for_end(kPatience)) abandoned_ = true;
   if (threads != usual) omp_set_num_threads(usual);

@@ -9,6 +9,9 @@
 namespace klab {
 namespace {
 
+// Of an input with fewer, the roundings of all elements together are a direction that an honest error may have by chance: a sum
+// that leans changes the outputs just as another epsilon does.
+constexpr int64_t kElements = 64;
 constexpr Element kShort[] = {Element::bf16, Element::f16};
 
 const char* name_of(Element element) { return element == Element::bf16 ? "bfloat16" : "half-precision"; }
@@ -29,17 +32,27 @@ bool round_to(Element element, double* values, int64_t count) {
 
 /// What goes with the comparison of an error e with a change d.
 struct Match {
-  double ed = 0, dd = 0, ee = 0, eedd = 0;
+  double ed = 0, dd = 0, ee = 0, eedd = 0, dddd = 0;
 
   void add(double e, double d) {
     ed += e * d;
     dd += d * d;
     ee += e * e;
     eedd += e * e * d * d;
+    dddd += d * d * d * d;
   }
   double share() const { return dd > 0 ? ed / dd : 0; }
   double spread() const { return dd > 0 ? std::sqrt(eedd) / dd : 0; }
   double explained() const { return dd > 0 && ee > 0 ? ed / dd * ed / ee : 0; }
+
+  /// Whether they go together beyond chance where few elements outweigh the others, so that spread(), which takes all of e for
+  /// chance, is as large as the share itself: Student's t of the correlation, over as many elements as there would be if all
+  /// weighed the same. Over 14 degrees of freedom that t comes once in half a million cases.
+  bool together() const {
+    constexpr double kWeighty = 16, kT2 = 60;
+    const double elements = dddd > 0 ? dd * dd / dddd : 0;
+    return elements >= kWeighty && explained() * (elements - 2) > kT2 * (1 - explained());
+  }
 };
 
 /// Visits position among the outputs, position among the tensors, for each output of floats.
@@ -92,6 +105,7 @@ Suspects::Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>&
     : specs_(specs), given_(given) {
   for (size_t input = 0; input < specs.size(); ++input) {
     if (specs[input].role == Role::output || specs[input].element != Element::f32) continue;
+    if (volume(specs[input].dims) < kElements) continue;
     for (const Element element : kShort) {
       Tensors x(specs, Tensors::View::reference), magnitude(specs, Tensors::View::reference);
       copy_given(specs, given.inputs, x);
@@ -120,7 +134,7 @@ std::optional<Failure> Suspects::judge(const OutputBytes& outputs, const Numeric
     each_output(specs_, [&](size_t output, size_t k) {
       if (failure || output >= change.moved.size()) return;
       const Match m = match(outputs[output], given_.reference[k], change.moved[output]);
-      const double share = m.share(), most = 0.25 + 4 * m.spread();
+      const double share = m.share(), most = 0.25 + (m.together() ? 0 : 4 * m.spread());
       // Where the change is far smaller or larger than the error, they are of different making.
       if (!(std::abs(share) > most) || std::abs(share) > 4 || m.explained() < 1.0 / 16) return;
       failure = Failure{.fault = Fault::whole_output,

@@ -26,7 +26,7 @@ class Suspects {
   ///
   /// With e the error and d the change by the rounding, sum(e·d)/sum(d²) is 1 where the error is that change and 0 where
   /// the two have nothing to do with each other, give or take sqrt(sum(e²·d²))/sum(d²). Refused is what is farther from
-  /// 0 than a quarter and four times that.
+  /// 0 than a quarter and four times that; than a quarter alone where the correlation of the two leaves no doubt.
   std::optional<Failure> judge(const OutputBytes& outputs, const Numerics& numerics) const;
 
  private:

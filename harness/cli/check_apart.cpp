@@ -5,11 +5,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "harness/check/failure_json.h"
 #include "harness/core/source.h"
@@ -61,45 +67,119 @@ CheckResult read_check(const std::string& variant, const std::string& printed, i
   if (all.is_discarded() || !all.contains("variants")) return fail(how_it_ended(status));
   for (const auto& j : all["variants"]) {
     if (j.value("variant", "") != variant) continue;
+    r.seconds = j.value("seconds", 0.0);
     r.cases = j.value("cases", 0);
     r.skipped_cases = j.value("skipped_cases", 0);
     r.worst = j["worst"].is_number() ? j["worst"].get<double>() : 0;
     r.note = j.value("note", "");
     r.skipped = j.value("skipped", "");
-    r.seconds = all.value("seconds", 0.0);
     for (const auto& f : j["failures"]) r.failures.push_back(failure_from(f));
     return r;
   }
   return fail("its process said nothing of it; " + how_it_ended(status));
 }
 
-OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw std::runtime_error("cannot find this program to run it again: " + error.message());
+namespace {
+
+std::string options_text(const CheckOptions& options) {
   std::string rest = fmt::format(" --json --seed {}", options.seed);
   if (options.quick) rest += " --quick";
   if (!options.backend.empty()) rest += " --backend " + quoted(options.backend);
   for (size_t d = 0; d < options.shape.size(); ++d)
     rest += fmt::format("{}{}", d == 0 ? " --shape=" : ",", options.shape[d]);
+  return rest;
+}
+
+/// What `klab check` of some variants printed and said, and how it ended.
+struct CheckProcess {
+  std::string printed, said;
+  int status = 0;
+};
+
+CheckProcess check_in_process(const std::vector<const Variant*>& variants, const std::string& options,
+                              const std::filesystem::path& errors) {
+  // Workers that spin while they wait would take the core from the process beside this one.
+  std::string command = "OMP_WAIT_POLICY=passive " + quoted(own_program().string()) + " check";
+  for (const Variant* v : variants) command += " " + quoted(v->id);
+  command += options + " 2>" + quoted(errors.string());
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr)
+    throw std::runtime_error("cannot start a process: " + std::string(std::strerror(errno)));
+  CheckProcess ended;
+  std::array<char, 4096> part{};
+  for (size_t n = 0; (n = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
+    ended.printed.append(part.data(), n);
+  ended.status = pclose(pipe);
+  ended.said = read_text(errors);
+  return ended;
+}
+
+}  // namespace
+
+OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options) {
   OpCheck results;
   const ScratchFolder folder;
-  const std::filesystem::path errors = folder.path() / "errors";
   for (const Variant* v : variants) {
-    const std::string command =
-        quoted(self.string()) + " check " + quoted(v->id) + rest + " 2>" + quoted(errors.string());
-    std::FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr)
-      throw std::runtime_error("cannot start a process: " + std::string(std::strerror(errno)));
-    std::string text;
-    std::array<char, 4096> part{};
-    for (size_t n = 0; (n = std::fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), n);
-    const int status = pclose(pipe);
-    const std::string said = read_text(errors);
-    fmt::print(stderr, "{}", said);
-    results.variants.push_back(read_check(v->id, text, status, said));
+    const CheckProcess ended = check_in_process({v}, options_text(options), folder.path() / "errors");
+    fmt::print(stderr, "{}", ended.said);
+    results.variants.push_back(read_check(v->id, ended.printed, ended.status, ended.said));
   }
   return results;
+}
+
+void check_ops(std::span<const Selected> selection, const CheckOptions& options,
+               const std::function<void(size_t, OpCheck, double)>& done) {
+  struct Result {
+    CheckProcess ended;
+    double seconds = 0;
+    bool there = false;
+    std::exception_ptr error;
+  };
+  using Clock = std::chrono::steady_clock;
+  const ScratchFolder folder;
+  std::vector<Result> results(selection.size());
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> workers;
+  const size_t many = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), selection.size());
+  for (size_t w = 0; w < many; ++w)
+    workers.emplace_back([&] {
+      for (size_t k; (k = next++) < selection.size();) {
+        const auto begin = Clock::now();
+        Result r;
+        try {
+          r.ended = check_in_process(selection[k].variants, options_text(options),
+                                     folder.path() / fmt::format("errors{}", k));
+        } catch (...) {
+          r.error = std::current_exception();
+        }
+        r.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        r.there = true;
+        const std::lock_guard lock(mutex);
+        results[k] = std::move(r);
+        changed.notify_all();
+      }
+    });
+  for (size_t k = 0; k < selection.size(); ++k) {
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return results[k].there; });
+    }
+    const Result& r = results[k];
+    if (r.error) {
+      next = selection.size();
+      std::rethrow_exception(r.error);
+    }
+    fmt::print(stderr, "{}", r.ended.said);
+    OpCheck op;
+    for (const Variant* v : selection[k].variants)
+      op.variants.push_back(read_check(v->id, r.ended.printed, r.ended.status, r.ended.said));
+    const std::string reference = selection[k].op->op.name + ".reference";
+    if (r.ended.printed.find('"' + reference + '"') != std::string::npos)
+      op.reference = read_check(reference, r.ended.printed, r.ended.status, r.ended.said);
+    done(k, std::move(op), r.seconds);
+  }
 }
 
 }  // namespace klab

@@ -2,16 +2,25 @@
 // does nothing more for its process.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/check/check.h"
+#include "harness/core/select.h"
 
 namespace klab {
 
 /// Runs `klab check ID --json ...` for each variant and reads what it says. A process that ends otherwise is a failure of
 /// its variant, with how it ended. Backward ops' own references are checked with each variant and left out here.
 OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options);
+
+/// Checks ops in processes of their own, as many at a time as there are cores, since most of a check keeps one core busy. Calls
+/// `done(k, results, seconds)` for each selection[k], in this order; a process that ends without an answer is a failure of
+/// all its variants.
+void check_ops(std::span<const Selected> selection, const CheckOptions& options,
+               const std::function<void(size_t, OpCheck, double)>& done);
 
 /// What one such process printed, for that variant. `said` is what it wrote to standard error: the crash guard's line there
 /// names shape, pattern and alignment.

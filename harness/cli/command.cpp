@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <new>
 
@@ -137,6 +138,8 @@ int run_command_line(int argc, const char* const* argv) {
     return parse_and_run(argc, argv);
   } catch (const std::bad_alloc&) {
     return complain("there is not enough memory for this; try it at a smaller size");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(error.path1().string() + ": " + error.code().message());
   } catch (const std::exception& error) {
     return complain(error.what());
   } catch (...) {

@@ -113,7 +113,8 @@ bool Buffer::intact(std::string* where) const {
 }
 
 Tensors::Tensors(const std::vector<TensorSpec>& specs, View view, int64_t misalign) {
-  for (const TensorSpec& spec : specs) add(spec, view, misalign / size_of(spec.element), GuardPlacement::fenced);
+  for (const TensorSpec& spec : specs)
+    add(spec, view, misalign / size_of(spec.element), GuardPlacement::fenced);
 }
 
 Tensors::Tensors(const std::vector<TensorSpec>& specs, View view, std::span<const int64_t> elements,

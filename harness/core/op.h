@@ -30,8 +30,9 @@ struct TensorSpec {
 struct Op {
   std::string name;
   std::vector<std::string> dims;
-  std::string forward;   // name of the forward op when this is a backward, else empty
-  bool on_host = false;  // CUDA variants are given tensors in the host's memory
+  std::string forward;       // name of the forward op when this is a backward, else empty
+  bool on_host = false;      // CUDA variants are given tensors in the host's memory
+  bool zeros_alike = false;  // outputs: 0 and -0 are the same
   std::function<bool(ShapeView)> valid;
   std::function<std::vector<TensorSpec>(ShapeView)> tensors;
   std::function<Cost(ShapeView)> cost;
@@ -114,6 +115,7 @@ Op make_op() {
   for (const char* dim : Contract::dims) op.dims.emplace_back(dim);
   if constexpr (requires { typename Contract::Forward; }) op.forward = Contract::Forward::name;
   if constexpr (requires { Contract::tensors_on_host; }) op.on_host = Contract::tensors_on_host;
+  if constexpr (requires { Contract::zeros_alike; }) op.zeros_alike = Contract::zeros_alike;
   op.valid = [](ShapeView shape) {
     if constexpr (requires { Contract::valid(shape_of<Contract>(shape)); }) {
       return Contract::valid(shape_of<Contract>(shape));

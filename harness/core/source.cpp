@@ -73,7 +73,9 @@ std::string lesson_path(const std::string& lab_id) { return "labs/" + lab_id + "
 std::string read_text(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) throw std::runtime_error("cannot read " + file.string());
+  // Of an empty file there is nothing to insert, which fails, too.
+  const bool empty = in && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
+  if (!empty && (!in || !(text << in.rdbuf()))) throw std::runtime_error("cannot read " + file.string());
   return text.str();
 }
 

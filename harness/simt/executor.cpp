@@ -244,6 +244,14 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
       run_block();
       constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
       session.add_work(steps_ + kThread * threads_ + kResume * resumed_);
+      if (options.work_limit != 0 && session.work() > options.work_limit && n + 1 < blocks) {
+        running = nullptr;
+        lane = nullptr;
+        const Finding long_one{
+            .kind = Kind::never_ends, .kernel = kernel_, .text = "takes more work than it may"};
+        session.add(long_one);
+        throw Error("cudaErrorLaunchTimeout", long_one.describe());
+      }
     }
   } catch (const Error&) {
     running = nullptr;

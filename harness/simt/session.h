@@ -25,8 +25,10 @@ struct Options {
   bool counts = true;   // traced: count requests, sectors and conflicts as well
   uint64_t seed = 1;    // order of blocks, warps and lanes, hence of atomics
   uint64_t step_limit =
-      0;                   // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
-  int most_findings = 20;  // different ones that are kept
+      0;  // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
+  uint64_t work_limit =
+      0;  // Session::work() at which a launch ends, between two blocks, as if it never did; 0: none
+  int most_findings = 20;   // different ones that are kept
   int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 

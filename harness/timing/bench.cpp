@@ -20,26 +20,14 @@
 #include "harness/timing/core_to_core.h"
 #include "harness/timing/full_check.h"
 #include "harness/timing/gpu_timing.h"
+#include "harness/timing/ladder_ceiling.h"
 #include "harness/timing/statistics.h"
+#include "harness/timing/thread_scope.h"
 
 namespace klab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// OpenMP's number of threads for a while.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() { omp_set_num_threads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int before_;
-};
 
 /// Work in arbitrary units: what time is assumed to be proportional to.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
@@ -84,7 +72,7 @@ class LadderTimer {
     if (options_.check) learn_contents();
     if (!runners_.empty()) prepare_ceiling();
     if (!runners_.empty()) rounds();
-    if (!on_gpu_.empty() && ladder_.complete) time_gpu_variants();
+    if (!on_gpu_.empty() && ladder_.complete) check_and_time_on_gpu(op_, shape_, on_gpu_, options_, ladder_);
     if (options_.check) check_after();
     return std::move(ladder_);
   }
@@ -111,6 +99,26 @@ class LadderTimer {
                   [](const auto& r) { return !r->series->skipped.empty() || !r->series->wrong.empty(); });
   }
 
+  /// What one call would take, told from a small shape, where that is more than the cap; empty otherwise.
+  std::string too_slow(const Variant& v) const {
+    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
+    constexpr double kSlow = 2e8;  // work a second that any rung reaches
+    if (work / kSlow <= cap) return "";
+    const auto small = shrunk(op_, shape_.shape, work / 64);
+    if (small == shape_.shape || !v.supported(small, this_host()).empty()) return "";
+    BenchInputs few(op_, small, Cache::hot, options_.seed);
+    const auto call = v.bind(small, few.pointers(0));
+    call();
+    // One call may be held up by other work, most of all one with threads: only slow again and again is slow.
+    const double larger = work / work_of(op_.op.cost(small));
+    double estimate = seconds_of(call) * larger;
+    for (int again = 0; again < 4 && estimate > cap; ++again)
+      estimate = std::min(estimate, seconds_of(call) * larger);
+    if (estimate <= cap) return "";
+    return fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s", estimate,
+                       shape_text(op_.op, small), cap);
+  }
+
   /// Asks whether the variant can run here, and in a reasonable time: what a small shape takes foretells the
   /// rest, so that nobody waits a minute to learn that a rung is too slow.
   void enter(const Variant& v) {
@@ -122,27 +130,8 @@ class LadderTimer {
       series.skipped =
           "no GPU here; how long the host takes to execute CUDA says nothing (klab trace counts)";
     if (!series.skipped.empty()) return;
-    const double work = work_of(ladder_.cost), cap = options_.call_cap_seconds;
-    constexpr double kSlow = 2e8;  // work a second that any rung reaches
-    if (work / kSlow > cap) {
-      const auto small = shrunk(op_, shape_.shape, work / 64);
-      if (small != shape_.shape && v.supported(small, this_host()).empty()) {
-        BenchInputs few(op_, small, Cache::hot, options_.seed);
-        const auto call = v.bind(small, few.pointers(0));
-        call();
-        // One call may be held up by other work, most of all one with threads: only slow again and again is slow.
-        const double larger = work / work_of(op_.op.cost(small));
-        double estimate = seconds_of(call) * larger;
-        for (int again = 0; again < 4 && estimate > cap; ++again)
-          estimate = std::min(estimate, seconds_of(call) * larger);
-        if (estimate > cap) {
-          series.skipped =
-              fmt::format("one call would take about {:.2g} s, estimated from {}; the cap is {:.2g} s",
-                          estimate, shape_text(op_.op, small), cap);
-          return;
-        }
-      }
-    }
+    series.skipped = too_slow(v);
+    if (!series.skipped.empty()) return;
     auto r = std::make_unique<Runner>();
     r->variant = &v;
     r->series = &series;
@@ -257,89 +246,15 @@ class LadderTimer {
       r.sample.before = [this, &r] { next_call(r); };
   }
 
-  /// They do not share rounds with what runs on the processor, and are checked there where they are timed.
-  void time_gpu_variants() {
-    std::vector<const Variant*> good;
-    const auto entry = [this](const std::string& id) -> Series& {
-      return *std::ranges::find(ladder_.series, id, &Series::variant);
-    };
-    const auto results = check(op_, on_gpu_,
-                               {.seed = options_.seed,
-                                .max_failures = 1,
-                                .shape = shape_.shape,
-                                .quick = true,
-                                .backend = "cuda",
-                                .done = {}});
-    for (size_t i = 0; i < on_gpu_.size(); ++i) {
-      if (!results.variants[i].failures.empty())
-        entry(on_gpu_[i]->id).wrong = failure_text(results.variants[i].failures.front());
-      else
-        good.push_back(on_gpu_[i]);
-    }
-    for (Series& s : time_on_gpu(op_, shape_, good, options_)) entry(s.variant) = std::move(s);
-  }
-
   /// All take turns with the copies: one that the variant before has just used would not be cold.
   void next_call(Runner& r, int64_t times = 1) {
     for (; times > 0; --times) r.calls[r.last = turn_++ % r.calls.size()]();
   }
 
-  /// Cold ladders that are compared with a copy: their own operands, the largest ones read and written. Empty where
-  /// they are not fit for it.
-  std::vector<MoveOperands> arrays_to_move(CeilingKind kind) {
-    if (shape_.cache != Cache::cold || inputs_.accumulates()) return {};
-    if (kind != CeilingKind::copy && kind != CeilingKind::copy_2_to_1) return {};
-    const auto specs = op_.op.tensors(shape_.shape);
-    const auto floats = [&](size_t k) { return volume(specs[k].dims) * size_of(specs[k].element) / 4; };
-    std::vector<size_t> read, written;
-    for (size_t k = 0; k < specs.size(); ++k) (specs[k].role == Role::input ? read : written).push_back(k);
-    const auto larger = [&](size_t x, size_t y) { return floats(x) > floats(y); };
-    std::ranges::sort(read, larger);
-    std::ranges::sort(written, larger);
-    const size_t wanted = kind == CeilingKind::copy ? 1 : 2;
-    if (read.size() < wanted || written.empty()) return {};
-    const int64_t n = std::min(floats(read[wanted - 1]), floats(written[0]));
-    if (int64_t(wanted + 1) * 4 * n * inputs_.copies() < 2 * last_level_bytes(this_machine())) return {};
-    std::vector<MoveOperands> list;
-    for (int64_t copy = 0; copy < inputs_.copies(); ++copy) {
-      const auto p = inputs_.pointers(copy);
-      list.push_back({static_cast<const float*>(p[read[0]]),
-                      wanted == 2 ? static_cast<const float*>(p[read[1]]) : nullptr,
-                      static_cast<float*>(p[written[0]]), n});
-      for (const void* start : {p[read[0]], p[read[wanted - 1]], p[written[0]]})
-        if (reinterpret_cast<uintptr_t>(start) % 64 != 0) return {};
-    }
-    return list;
-  }
-
-  /// Samples every resource that the op needs, and keeps the one that takes longest for the rounds.
+  /// Measured in the rounds, as one more that takes its turn.
   void prepare_ceiling() {
-    for (const Roof& roof : roofs_of(op_, shape_, ladder_.threads)) {
-      auto arrays = arrays_to_move(roof.ceiling.kind);
-      auto sampler = arrays.empty()
-                         ? std::make_unique<CeilingSampler>(roof.ceiling)
-                         : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn_);
-      std::vector<double> rates;
-      for (int i = 0; i < 3; ++i) rates.push_back(sampler->sample(0.003));
-      const Resource need{name_of(roof.ceiling), roof.work / median(rates)};
-      // A transcendental's polynomial is among the multiply-adds, too: where both come to nearly the same, the name
-      // must not be another one in every run.
-      constexpr double kNearly = 1.25;
-      const bool both = roof.ceiling.kind == CeilingKind::transcendental && !ladder_.resources.empty() &&
-                        ladder_.ceiling == name_of(CeilingKind::fma_f32);
-      const bool binds = ladder_.resources.empty() ||
-                         need.seconds * (both ? kNearly : 1) > ladder_.resources.front().seconds;
-      ladder_.resources.push_back(need);
-      if (!binds) continue;
-      std::swap(ladder_.resources.front(), ladder_.resources.back());
-      sampler_ = std::move(sampler);
-      ladder_.ceiling = need.ceiling;
-      ladder_.ceiling_method = sampler_->method();
-      ladder_.ceiling_work = roof.work;
-    }
+    sampler_ = binding_ceiling(op_, shape_, inputs_, turn_, ladder_);
     if (!sampler_) return;
-    std::sort(ladder_.resources.begin() + 1, ladder_.resources.end(),
-              [](const Resource& a, const Resource& b) { return a.seconds > b.seconds; });
     ceiling_.call = [this] {
       ladder_.ceiling_per_second.push_back(sampler_->sample(options_.sample_seconds));
     };

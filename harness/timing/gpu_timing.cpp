@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "harness/check/check.h"
+#include "harness/check/failure_text.h"
 #include "harness/gpu/gpu_run.h"
 #include "harness/timing/bench_inputs.h"
 #include "reference/generator.h"
@@ -86,6 +87,29 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
     }
   }
   return list;
+}
+
+void check_and_time_on_gpu(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
+                           const BenchOptions& options, Ladder& ladder) {
+  const auto entry = [&](const std::string& id) -> Series& {
+    return *std::ranges::find(ladder.series, id, &Series::variant);
+  };
+  const auto results = check(op, variants,
+                             {.seed = options.seed,
+                              .max_failures = 1,
+                              .shape = shape.shape,
+                              .quick = true,
+                              .backend = "cuda",
+                              .done = {}});
+  std::vector<const Variant*> good;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const auto& failures = results.variants[i].failures;
+    if (failures.empty())
+      good.push_back(variants[i]);
+    else
+      entry(variants[i]->id).wrong = failure_text(failures.front());
+  }
+  for (Series& s : time_on_gpu(op, shape, good, options)) entry(s.variant) = std::move(s);
 }
 
 }  // namespace klab

@@ -13,4 +13,9 @@ namespace klab {
 std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
                                 std::span<const Variant* const> variants, const BenchOptions& options);
 
+/// Checks variants on the GPU at that shape and times those that pass; puts their series, or what is wrong, in the place of
+/// their entries in `ladder`. They share no rounds with what runs on the processor.
+void check_and_time_on_gpu(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
+                           const BenchOptions& options, Ladder& ladder);
+
 }  // namespace klab

@@ -38,8 +38,8 @@ __device__ __forceinline__ OptimizerCoefficients block_coefficients(const Optimi
 
 /// One entry's step, everything in registers.
 template <Optimizer kind>
-__device__ __forceinline__ void optimizer_entry(const OptimizerCoefficients& k, float gradient, float& param, float& m,
-                                                float& v) {
+__device__ __forceinline__ void optimizer_entry(const OptimizerCoefficients& k, float gradient, float& param,
+                                                float& m, float& v) {
   const float g = optimizer_numbers::rule_gradient<kind>(0, k, gradient, param);
   if (kHasM<kind>) m = optimizer_numbers::rule_m<kind>(0, k, g, m);
   if (kHasV<kind>) v = optimizer_numbers::rule_v<kind>(0, k, g, v);

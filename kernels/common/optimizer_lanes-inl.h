@@ -32,7 +32,8 @@ using hwy::HWY_NAMESPACE::Sub;
 
 /// Entries [begin, end) of one tensor.
 template <Optimizer kind>
-HWY_INLINE void optimizer_entries(const OptimizerStep& x, const OptimizerCoefficients& k, int64_t begin, int64_t end) {
+HWY_INLINE void optimizer_entries(const OptimizerStep& x, const OptimizerCoefficients& k, int64_t begin,
+                                  int64_t end) {
   namespace hn = hwy::HWY_NAMESPACE;
   constexpr bool kM = kind != Optimizer::sgd, kV = kind == Optimizer::adamw || kind == Optimizer::nadam;
   const hn::CappedTag<float, 16> d;

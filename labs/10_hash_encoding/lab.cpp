@@ -1,4 +1,6 @@
 // Lab 10: sizes at which the hash encoding is checked and timed.
+#include <cmath>
+
 #include "harness/core/lab.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
@@ -54,6 +56,13 @@ KLAB_LAB({
                 .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
                 .beyond = kBeyond,
+                // The rung that sorts visits all entries of each level several times, whichever are touched.
+                .busiest =
+                    [](ShapeView s) {
+                      const auto g = shape_of<HashgridBwd>(s);
+                      return 30.0 * double(g.levels) * std::ldexp(1.0, int(g.log2_table)) +
+                             8.0 * double(g.n) * double(g.levels);
+                    },
             }},
 });
 

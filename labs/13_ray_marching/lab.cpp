@@ -31,13 +31,15 @@ KLAB_LAB({
                   {.name = "8192 rays, 3 cascades",
                    .shape = {8192, 128, 3, 1024, 1 << 21},
                    .cache = Cache::hot}},
-             .check = {{0, 1, 2, 63, 64, 65, 200, 1000},
+             .check = {{0, 1, 2, 63, 64, 65, 300},
                        {2, 4, 16, 64, 128},
                        {1, 2, 3},
                        {1, 7, 64, 1024},
-                       {0, 1, 100, 5000, 100000}},
+                       {0, 1, 100, 5000, 30000}},
              .counted = {65, 16, 2, 64, 1500},
              .traffic = Traffic::copy,
+             // More rays than 16 bits count, more room than 2^20 samples.
+             .beyond = {{(1 << 16) + 1, 4, 1, 3, 1 << 17}, {2, 128, 3, 1024, (1 << 20) + 1}},
              // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
              // bytes of the grid, which two rungs condense.
              .busiest =

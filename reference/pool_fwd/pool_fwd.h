@@ -66,6 +66,8 @@ struct PoolShape {
 };
 
 struct PoolFwd {
+  /// Of a window with 0 and -0, the order in which rows and columns are reduced decides which is the largest.
+  static constexpr bool zeros_alike = true;
   static constexpr std::string_view name = "pool_fwd";
   static constexpr std::array dims = {"n",        "c",        "h",     "w",     "r",    "s",
                                       "stride_y", "stride_x", "pad_y", "pad_x", "kind", "nhwc"};

@@ -4,6 +4,7 @@
 // What must be found stands in the kernel's source, in a comment on its line: "FINDING race on shared memory", "ERROR
 // cudaErrorInvalidValue" for a launch that fails, or "WRONG" where only the result tells. A finding on a line that has no
 // such comment is a false alarm.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -139,7 +140,8 @@ TEST_P(EverySpecimen, FailsTheCheckOrPasses) {
       check(*find_op(variant->op), {&variant, 1}, {.max_failures = 1, .quick = true, .done = {}})
           .variants.front();
   const bool right = s.findings.empty() && s.error.empty() && !s.wrong;
-  ASSERT_EQ(result.failures.empty(), right) << (right ? result.failures.front().note : "it passed");
+  ASSERT_EQ(result.failures.empty(), right)
+      << (right ? result.failures.front().note : fmt::format("it passed all {} cases", result.cases));
   if (right) return;
   if (s.wrong) {
     const Fault fault = result.failures.front().fault;

@@ -21,7 +21,8 @@ namespace {
 TEST(Guarded, TensorsLieWhereTheyAreAskedTo) {
   for (const int64_t bytes : {0, 4, 60, 64, 4096, 5000, 3 << 20})
     for (const int64_t misalign : {0, 4, 12, 32}) {
-      for (const GuardPlacement placement : {GuardPlacement::from_page, GuardPlacement::to_page, GuardPlacement::near_page}) {
+      for (const GuardPlacement placement :
+           {GuardPlacement::from_page, GuardPlacement::to_page, GuardPlacement::near_page}) {
         Buffer b(bytes, misalign, 1, placement);
         b.poison();
         EXPECT_TRUE(b.intact(nullptr));

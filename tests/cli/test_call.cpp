@@ -91,7 +91,7 @@ TEST_F(Call, SaysWhatIsWrongWithAFile) {
   refused(variant, "type", {"\"a\" is F64", "takes F32"});
   save("shape", {left, {"b", "F32", {2, 4}, b.data()}});
   refused(variant, "shape", {"\"b\" is [2,4]", "must be [4,4]"});
-  refused(variant, "nowhere", {"nowhere", "cannot be read"});
+  refused(variant, "nowhere", {"nowhere", "no such file"});
   std::ofstream(folder / "text") << "this is not a tensor file at all";
   refused(variant, "text", {"text", "no safetensors file"});
   fs::copy_file(folder / "x", folder / "cut");

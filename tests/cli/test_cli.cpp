@@ -292,11 +292,13 @@ TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {
   EXPECT_EQ(json["labs"].size(), labs().size());
   for (const Lab& lab : labs()) {
     EXPECT_TRUE(has(everything.out, lab.id)) << lab.id;
-    EXPECT_EQ(lab.ops.empty(), !lab.commands.empty()) << lab.id << ": a lab has ops or is run by commands";
+    EXPECT_FALSE(lab.ops.empty() && lab.commands.empty())
+        << lab.id << ": a lab has ops or is run by commands";
     for (const std::string& name : lab.commands) {
       EXPECT_TRUE(std::ranges::any_of(commands(), [&](const Command& c) { return c.name == name; })) << name;
       EXPECT_TRUE(has(everything.out, "klab " + name)) << name;
       EXPECT_TRUE(has(klab_says({"list", lab.id}).out, "klab " + name)) << name;
+      if (!lab.ops.empty()) continue;
       const Outcome o = klab_says({"bench", lab.id});
       EXPECT_EQ(o.code, 2);
       EXPECT_TRUE(has(o.err, "klab " + name)) << o.err;

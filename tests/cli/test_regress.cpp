@@ -218,7 +218,7 @@ TEST_F(Regress, BadInputsAreNamedAndExitWithTwo) {
       {"compare baseline cut.csv", "cut"},
       {"compare baseline column.csv", "threadz"},
       {"compare baseline huge.csv", "100 MB"},
-      {"compare baseline none.csv", "cannot be opened"},
+      {"compare baseline none.csv", "no such file"},
       {"compare baselin baseline", "did you mean baseline"},
       {"compare baseline baseline.json", "read from .csv"},
       {"compare baseline baseline --threshold fast", "write it as 5% or 0.05"},

@@ -20,6 +20,7 @@
 #include "reference/mlp_fwd/mlp_fwd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
+#include "tests/learning/tape_parts.h"
 
 namespace klab {
 namespace {
@@ -30,30 +31,6 @@ using Numbers = std::map<std::string, std::vector<double>>;
 
 /// Tensors of the backward by name on a tape -> outputs of the forward by name.
 using Forward = std::function<Values(Tape&, const Values&, const Numbers&)>;
-
-Tape::Value constant_like(Tape& t, Tape::Value a, double c) {
-  return t.input(t.dims(a), std::vector<double>(t.data(a).size(), c));
-}
-Tape::Value square(Tape& t, Tape::Value a) { return t.multiply(a, a); }
-Tape::Value root(Tape& t, Tape::Value a) {
-  return t.map(
-      a, [](double x) { return std::sqrt(x); }, [](double, double y) { return 0.5 / y; });
-}
-/// One row, repeated n times.
-Tape::Value rows_of(Tape& t, Tape::Value row, int64_t n) {
-  const int64_t c = elements(t.dims(row));
-  std::vector<int64_t> from;
-  for (int64_t i = 0; i < n * c; ++i) from.push_back(i % c);
-  return t.gather(row, {n, c}, from);
-}
-/// (x - mean)/sqrt(variance + epsilon) of each row.
-Tape::Value normalized(Tape& t, Tape::Value x, double epsilon, bool centered) {
-  const Dims dims = t.dims(x);
-  const double c = double(dims[1]);
-  if (centered) x = t.subtract(x, t.broadcast(t.scale(t.sum(x), 1 / c), dims));
-  const Tape::Value variance = t.scale(t.sum(square(t, x)), 1 / c);
-  return t.divide(x, t.broadcast(root(t, t.add(variance, constant_like(t, variance, epsilon))), dims));
-}
 
 Tape::Value activation_of(Tape& t, Tape::Value x, int64_t kind) {
   const auto one = [&](Tape::Value like) { return constant_like(t, like, 1); };

@@ -80,7 +80,7 @@ done
 contradicts() {
   code=0
   "$klab" train --resume seven --steps 30 "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q "$1.*contradicts" out.txt || { cat out.txt; fail "--resume with $*: exit code $code"; }
+  [[ $code == 2 ]] && grep -q -e "$1.*contradicts" out.txt || { cat out.txt; fail "--resume with $*: exit code $code"; }
 }
 contradicts --seed 8
 contradicts --downscale 6

@@ -93,6 +93,7 @@ TEST(RowsOf, PredictionsAreJudgedByTheInterval) {
   const Variant* v = find_variant("vector_add.cpu.02_simd");
   ASSERT_NE(v, nullptr);
   ASSERT_FALSE(v->expect.shape.empty());
+  m.ladder.ceiling.clear();  // the times are made up: no ceiling refuses them
   const double asked = v->expect.over_parent;
   const auto verdict = [&](double factor, double noise) {
     m.ladder.shape.shape = v->expect.shape;

@@ -142,7 +142,32 @@ class EveryOp : public testing::Test {
                                      {"distortion_fwd", {kFma}},
                                      {"distortion_bwd", {kFma}},
                                      {"opacity_entropy_fwd", {kFma, kExp}},
-                                     {"opacity_entropy_bwd", {kFma, kExp}}};
+                                     {"opacity_entropy_bwd", {kFma, kExp}},
+                                     {"conv2d_fwd", {kFma}},
+                                     {"conv2d_bwd", {kFma}},
+                                     {"pool_fwd", {kFma}},
+                                     {"pool_bwd", {kFma}},
+                                     {"layernorm_fwd", {kFma, kDivision, kRoot}},
+                                     {"layernorm_bwd", {kFma}},
+                                     {"layernorm_residual_fwd", {kFma, kDivision, kRoot}},
+                                     {"rmsnorm_fwd", {kFma, kDivision, kRoot}},
+                                     {"rmsnorm_bwd", {kFma}},
+                                     {"batchnorm_fwd", {kFma, kDivision, kRoot}},
+                                     {"batchnorm_inference", {kFma, kDivision, kRoot}},
+                                     {"batchnorm_bwd", {kFma}},
+                                     {"groupnorm_fwd", {kFma, kDivision, kRoot}},
+                                     {"groupnorm_bwd", {kFma}},
+                                     {"dropout_fwd", {kFma}},
+                                     {"dropout_bwd", {kFma}},
+                                     {"sgd", {kFma}},
+                                     {"momentum", {kFma}},
+                                     {"nesterov", {kFma}},
+                                     {"adamw", {kFma, kDivision, kRoot}},
+                                     {"nadam", {kFma, kDivision, kRoot}},
+                                     {"bias_add_fwd", {kFma}},
+                                     {"bias_add_bwd", {kFma}},
+                                     {"activation_fwd", {kFma, kExp, kDivision}},
+                                     {"activation_bwd", {kFma, kExp, kDivision}}};
 };
 
 TEST_F(EveryOp, HasWorkInTheResourcesThatItsContractNames) {

@@ -11,6 +11,7 @@
 #include "harness/cli/check_apart.h"
 #include "harness/cli/command.h"
 #include "harness/cli/mutation_run.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/shape_option.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
@@ -35,9 +36,10 @@ struct Options {
 /// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
 Json as_json(const CheckResult& r) {
   Json j = {
-      {"variant", r.variant}, {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
-      {"cases", r.cases},     {"skipped_cases", r.skipped_cases},
-      {"worst", r.worst},     {"failures", Json::array()}};
+      {"variant", r.variant},     {"verdict", r.passed() ? "ok" : r.failures.empty() ? "skipped" : "failed"},
+      {"cases", r.cases},         {"skipped_cases", r.skipped_cases},
+      {"worst", r.worst},         {"seconds", r.seconds},
+      {"failures", Json::array()}};
   if (!r.note.empty()) j["note"] = r.note;
   if (!r.skipped.empty()) j["skipped"] = r.skipped;
   for (const Failure& f : r.failures) j["failures"].emplace_back(to_json(f));
@@ -86,14 +88,16 @@ int run(const Options& o) {
   Json all = Json::array();
   Progress progress;
   const auto begin = Clock::now();
-  for (const Selected& s : selection) {
-    const auto start = Clock::now();
-    progress.show(fmt::format("checking {} variants of {}", s.variants.size(), s.op->op.name));
-    const CheckOptions options{
-        .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
-    const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+  const CheckOptions options{
+      .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+  const auto show = [&](size_t k) {
+    if (k < selection.size())
+      progress.show(fmt::format("checking {} variants of {} ({} of {})", selection[k].variants.size(),
+                                selection[k].op->op.name, k + 1, selection.size()));
+  };
+  const auto say = [&](size_t k, const OpCheck& results, double seconds) {
+    const Selected& s = selection[k];
     progress.clear();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
     if (!o.json)
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
@@ -110,7 +114,20 @@ int run(const Options& o) {
       else
         print_result(r, width);
     }
+    show(k + 1);
+  };
+  show(0);
+  if (selection.size() > 1 && !o.apart && o.backend != "cuda") {
+    check_ops(selection, options, say);
+  } else {
+    for (size_t k = 0; k < selection.size(); ++k) {
+      const auto start = Clock::now();
+      const Selected& s = selection[k];
+      const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+      say(k, results, std::chrono::duration<double>(Clock::now() - start).count());
+    }
   }
+  progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (o.json) {
     const Json out = {
@@ -142,8 +159,8 @@ KLAB_COMMAND(
                       "small changes to the source of these ops or variants, each compiled and checked "
                       "apart: what survives?")
            ->option_text("WHAT ...");
-       app.add_option("--most", o->most, "with --mutants: so many a variant, drawn by --seed")
-           ->check(CLI::Range(1, 1000000));
+       add_number(app, "--most", o->most, range::examples,
+                  "with --mutants: so many a variant, drawn by --seed");
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
      }});

@@ -222,11 +222,12 @@ int run(const Options& o) {
     fmt::print("{}{}  {}\n", &entry == &entries.front() ? "" : "\n", inked(lab.id, Ink::bold), lab.title);
     if (!lab.question.empty()) fmt::print("  {}\n", inked(lab.question, Ink::dim));
     for (const Selected& s : entry.ops) print_ladder(s, width, shows_branches(o));
-    if (!entry.ops.empty()) continue;
+    if (entry.ops.size() < lab.ops.size()) continue;  // some of its ops were asked for, not the lab
     const auto line = [](const std::string& call, const std::string& what) {
       fmt::print("  {}  {}\n", inked(fmt::format("{:<14}", call), Ink::cyan), what);
     };
-    if (lab.run) line("klab run " + lab.id.substr(0, lab.id.find('_')), "Climb its ladder");
+    if (lab.run && lab.ops.empty())
+      line("klab run " + lab.id.substr(0, lab.id.find('_')), "Climb its ladder");
     for (const Command& c : commands())
       if (std::ranges::count(lab.commands, c.name) > 0) line("klab " + c.name, c.summary);
   }

@@ -39,7 +39,7 @@ void run(const BatchnormFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(BatchnormFwd, {.run = run});
+KLAB_VARIANT(BatchnormFwd, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

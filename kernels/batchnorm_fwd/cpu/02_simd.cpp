@@ -76,6 +76,7 @@ void run(const BatchnormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,
                             .parent = "01_naive",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 3}});
 

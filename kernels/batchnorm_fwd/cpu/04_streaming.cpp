@@ -94,6 +94,7 @@ void run(const BatchnormFwd::Args<float>& x) {
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,
                             .parent = "03_threads",
+                            .numerics = {.growth = Growth::linear},
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
 

@@ -25,7 +25,7 @@ void run(const RmsnormFwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(RmsnormFwd, {.run = run});
+KLAB_VARIANT(RmsnormFwd, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

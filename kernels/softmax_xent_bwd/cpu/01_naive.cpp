@@ -31,7 +31,7 @@ void run(const SoftmaxXentBwd::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(SoftmaxXentBwd, {.run = run});
+KLAB_VARIANT(SoftmaxXentBwd, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab

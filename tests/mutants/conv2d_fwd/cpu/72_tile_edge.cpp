@@ -1,5 +1,5 @@
 // conv2d_fwd.cpu.72_tile_edge: tiles of 16 columns; the last is moved back to be whole, one column too far.
-// Must be caught as Fault::non_finite: the last column is never written.
+// Must be caught as Fault::not_written: the last column of a tile is not there.
 #include <algorithm>
 
 #include "reference/conv2d_fwd/conv2d_fwd.h"
@@ -35,7 +35,7 @@ void run(const Conv2dFwd::Args<float>& x) {
         }
 }
 
-KLAB_MUTANT(Conv2dFwd, Fault::non_finite, {.run = run, .tiles = {16}});
+KLAB_MUTANT(Conv2dFwd, Fault::not_written, {.run = run, .tiles = {16}});
 
 }  // namespace
 }  // namespace klab
