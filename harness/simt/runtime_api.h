@@ -34,6 +34,7 @@ struct Launch {
   unsigned grid[3];
   unsigned block[3];
   size_t shared_bytes;  // dynamic
+  bool cooperative = false;  // blocks run beside each other, and may wait for all of the grid
 };
 /// Runs all blocks. Throws simt::Error with CUDA's name of what is wrong.
 void launch(const Launch& what);
@@ -46,6 +47,9 @@ void allow_shared(const void* kernel, size_t bytes);
 enum class Vote { sync, count, all, any };
 /// __syncthreads and its kin: returns the vote over the block's threads.
 int barrier(Vote vote, int predicate, const char* file, int line);
+
+/// Waits for all threads of the grid. Only in a cooperative launch.
+void grid_barrier(const char* file, int line);
 
 /// Lanes that meet: each waits until all of `mask` that have not exited are there, with the same `what` and mask;
 /// then one of them runs act(slots, present), which finds what each lane brought, and all go on.

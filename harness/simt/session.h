@@ -27,6 +27,7 @@ struct Options {
   uint64_t step_limit =
       0;                   // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
   int most_findings = 20;  // different ones that are kept
+  double share = 1;        // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
   int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 
@@ -50,7 +51,10 @@ class Session {
   uint64_t random() { return turn_ = turn_ * 6364136223846793005U + 1442695040888963407U; }
   void add_work(uint64_t units) { work_ += units; }
 
-  /// The innermost of this thread; a plain untraced one where there is none.
+  /// Of threads that have none of their own: this one, for as long as the process lives. For programs with a main of their own.
+  static void share(Session& session);
+
+  /// The innermost of this thread; else the shared one; else a plain untraced one.
   static Session& current();
 
  private:

@@ -47,7 +47,7 @@ Debug& debug_for(const void* p) {
 
 /// Files whose functions stand for what CUDA has built in.
 bool is_emulation(const char* file) {
-  return std::strstr(file, "harness/simt/") != nullptr ||
+  return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr;
 }
@@ -121,6 +121,15 @@ std::string unqualified(const std::string& full) {
   return full.substr(begin, end - begin);
 }
 
+/// A program's kernel, whose body has a name of its own: "k__klab3<float>" -> "k<float>" (harness/cuda_compiler/kernels.cpp).
+std::string as_written(std::string name) {
+  const size_t at = name.find("__klab");
+  if (at == std::string::npos) return name;
+  size_t end = at + 6;
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  return name.erase(at, end - at);
+}
+
 const char* mangled_at(const void* p) {
   Dwfl_Module* module = debug_for(p).at(p);
   return module ? dwfl_module_addrname(module, Dwarf_Addr(p)) : nullptr;
@@ -189,7 +198,7 @@ std::string function_name(const void* address) {
   const auto [at, fresh] = known.try_emplace(address);
   if (fresh) {
     const char* mangled = mangled_at(address);
-    at->second = mangled ? unqualified(demangled(mangled)) : "kernel";
+    at->second = mangled ? as_written(unqualified(demangled(mangled))) : "kernel";
   }
   return at->second;
 }

@@ -1,6 +1,7 @@
 #include "harness/simt/trace.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "harness/simt/modules.h"
@@ -11,8 +12,11 @@ namespace {
 /// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
 constexpr size_t kLongLog = 4096;
 constexpr uint64_t kTurn = 16384;
+/// Addresses behind a program's dynamic shared memory that are nothing else's (harness/cuda_program/anchor.cpp).
+constexpr size_t kArena = 192 << 10;
 
-thread_local uint32_t last_interval = 1;
+// Threads of the host that launch beside each other may use the same memory.
+std::atomic<uint32_t> last_interval{1};
 
 std::string in_words(uint8_t how, size_t bytes) {
   return std::string(how & kAtomic  ? "atomic access to "
@@ -94,6 +98,43 @@ void Trace::block_begins() {
   fenced_ = 0;
   barriers_ = 0;
   accesses_.assign(executor_->threads(), 0);
+}
+
+void SharedShadow::all_defined() {
+  for (size_t word = 0; word + 1 < cells_.size(); ++word) {
+    touched_.push_back(uint32_t(word));
+    cells_[word].defined = 0xF;
+  }
+}
+
+Trace::ParkedBlock Trace::park() {
+  settle();
+  ParkedBlock block{std::move(logs_), std::move(accesses_), barriers_};
+  logs_.clear();
+  return block;
+}
+
+void Trace::unpark(ParkedBlock block) {
+  static_.forget();
+  dynamic_.forget();
+  static_.all_defined();
+  dynamic_.all_defined();
+  logs_ = std::move(block.logs);
+  accesses_ = std::move(block.accesses);
+  barriers_ = block.barriers;
+  block_first_ = interval_ = ++last_interval;
+  block_firsts_.push_back(block_first_);
+  block_numbers_.push_back(executor_->block_number);
+  clocks_.assign(executor_->warps(), WarpClock{});
+  acquired_.clear();
+  fenced_ = 0;
+}
+
+void Trace::grid_synchronized() {
+  launch_first_ = ++last_interval;
+  block_firsts_.clear();
+  block_numbers_.clear();
+  released_.clear();
 }
 
 void Trace::block_ended() {
@@ -247,11 +288,11 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
     }
   } else if (is_device(p)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
-  } else if (static_.holds(c)) {
-    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
-  } else if (c >= dynamic_.begin() - 256 && c < dynamic_.begin() + dynamic_.bytes() + 256) {
+  } else if (c >= dynamic_.begin() - 256 && c < dynamic_.begin() + dynamic_.bytes() + (executor_->arena != nullptr ? kArena : 256)) {
     f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
              std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
+  } else if (static_.holds(c)) {
+    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
   } else {
     f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
              (reinterpret_cast<uintptr_t>(p) < 4096 ? " (a null pointer)" : "");
@@ -298,14 +339,14 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     cells = shadow_of(*a);
     begin = a->begin;
     shared = false;
-  } else if (static_.holds(c)) {
-    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
-    cells = nullptr;
-    begin = static_.begin();
   } else if (dynamic_.holds(c)) {
     if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
     cells = nullptr;
     begin = dynamic_.begin();
+  } else if (static_.holds(c)) {
+    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = static_.begin();
   } else {
     Allocation* variable = nullptr;
     if (is_constant(c, bytes, how, pc, &variable)) return;
@@ -327,9 +368,9 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
-    Cell& cell = cells != nullptr    ? cells[size_t(at - begin) / 4]
-                 : static_.holds(at) ? static_.cell(at)
-                                     : dynamic_.cell(at);
+    Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
+                 : dynamic_.holds(at) ? dynamic_.cell(at)
+                                      : static_.cell(at);
     watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
     at += n;
   }
@@ -350,8 +391,10 @@ void Trace::copy_issued(const AsyncCopy& copy) {
   access(copy.to, copy.bytes, kWrite | kAsync, copy.site);
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
-    if (static_.holds(at)) static_.cell(at).in_flight = true;
-    if (dynamic_.holds(at)) dynamic_.cell(at).in_flight = true;
+    if (dynamic_.holds(at))
+      dynamic_.cell(at).in_flight = true;
+    else if (static_.holds(at))
+      static_.cell(at).in_flight = true;
   }
   std::memset(copy.to, 0xFF, copy.bytes);  // whoever does not wait sees NaN
 }
@@ -360,7 +403,7 @@ void Trace::copy_landed(const AsyncCopy& copy) {
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
     if (!static_.holds(at) && !dynamic_.holds(at)) continue;
-    Cell& cell = static_.holds(at) ? static_.cell(at) : dynamic_.cell(at);
+    Cell& cell = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
     cell.in_flight = false;
     // The copy is a write of the thread that waits, made now.
     cell.write_interval = interval_;

@@ -26,6 +26,8 @@ class SharedShadow {
   const char* begin() const { return begin_; }
   /// Forgets the last block, and spoils what it left.
   void forget();
+  /// Everything has been written, and what was done is ordered before what comes.
+  void all_defined();
 
  private:
   char* begin_ = nullptr;
@@ -54,6 +56,17 @@ class Trace {
   void atomic_at(const void* p);
   void copy_issued(const AsyncCopy& copy);
   void copy_landed(const AsyncCopy& copy);
+
+  /// What is known of a block that waits for the others of its grid, and is put aside until they have come.
+  struct ParkedBlock {
+    std::vector<WarpLog> logs;
+    std::vector<int64_t> accesses;
+    int64_t barriers = 0;
+  };
+  ParkedBlock park();
+  void unpark(ParkedBlock block);
+  /// All blocks have met: what was done before is ordered before what comes.
+  void grid_synchronized();
 
   void block_begins();
   void block_ended();

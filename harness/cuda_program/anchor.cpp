@@ -1,0 +1,58 @@
+// In every program and shared library of CUDA code: makes a thread's copy of its shared memory, says where its variables are,
+// and tells the runtime of itself.
+#include <cstddef>
+
+namespace klab::simt {
+struct ProgramModule {
+  void* (*anchor)();
+  void* (*arena)();
+  const char *constant_begin, *constant_end;
+  const char *device_begin[2], *device_end[2];
+  bool traced;
+};
+struct Module;
+const Module& adopt_module(const ProgramModule& program);
+}  // namespace klab::simt
+
+// As much as a block can be given (harness/simt/gpus.h); what lies behind a kernel's share is out of its bounds.
+constexpr size_t kArena = 228 << 10;
+
+extern "C" {
+// Made by the linker where the program has such variables (harness/cuda_compiler/rewrite.cpp).
+#define KLAB_SECTION(name)                                                              \
+  extern const char __start_##name __attribute__((weak, visibility("hidden")));         \
+  extern const char __stop_##name __attribute__((weak, visibility("hidden")));
+KLAB_SECTION(klab_constant)
+KLAB_SECTION(klab_device)
+KLAB_SECTION(klab_device_zero)
+
+/// What every file of CUDA code names, so that the linker takes this one along.
+__attribute__((visibility("hidden"))) extern const char klab_program_anchor;
+const char klab_program_anchor = 1;
+
+/// 1 in files whose accesses are watched, and set by them before any of this runs.
+__attribute__((weak, visibility("hidden"))) extern const char klab_program_watched;
+
+__attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[kArena] __attribute__((aligned(1024)));
+}
+
+namespace {
+
+void* anchor() {
+  static thread_local char first __attribute__((aligned(128)));
+  return &first;
+}
+void* arena() { return klab_dynamic_shared; }
+
+const bool adopted = [] {
+  klab::simt::adopt_module({.anchor = anchor,
+                            .arena = arena,
+                            .constant_begin = &__start_klab_constant,
+                            .constant_end = &__stop_klab_constant,
+                            .device_begin = {&__start_klab_device, &__start_klab_device_zero},
+                            .device_end = {&__stop_klab_device, &__stop_klab_device_zero},
+                            .traced = &klab_program_watched != nullptr});
+  return true;
+}();
+
+}  // namespace
