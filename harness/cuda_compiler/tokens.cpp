@@ -60,8 +60,7 @@ class Reader {
       name += line[i];
     }
     const auto known = std::ranges::find_if(list_.files, [&](const auto& f) { return *f == name; });
-    if (known == list_.files.end()) list_.files.push_back(std::make_unique<std::string>(name));
-    file_ = known == list_.files.end() ? list_.files.back().get() : known->get();
+    file_ = known == list_.files.end() ? list_.files.emplace_back(std::make_unique<std::string>(name)).get() : known->get();
     ours_ = !foreign_(*file_);
     line_ = number - 1;  // the end of this line counts one more
   }

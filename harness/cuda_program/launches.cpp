@@ -57,7 +57,8 @@ int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
 }
 
 void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative) {
-  if (call.max_threads > 0) require(block.x * block.y * block.z <= unsigned(call.max_threads), cudaErrorInvalidValue);
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  if (call.max_threads > 0 && threads <= 1024) require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
   if (cooperative) {
     const auto most = uint64_t(blocks_at_once(call, block.x * block.y * block.z, shared)) *
                       uint64_t(simt::device_limits().multiprocessors);

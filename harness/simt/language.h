@@ -35,7 +35,14 @@
 #else
 extern constinit thread_local const uint3 threadIdx __asm__("klab_thread_idx");
 extern constinit thread_local const uint3 blockIdx __asm__("klab_block_idx");
-extern constinit thread_local const dim3 blockDim __asm__("klab_block_dim");
-extern constinit thread_local const dim3 gridDim __asm__("klab_grid_dim");
+namespace klab::simt {
+/// dim3 has a constructor, so that the compiler would not take it for constant, and would report loads.
+struct Dimensions {
+  unsigned x, y, z;
+  operator dim3() const { return dim3(x, y, z); }  // NOLINT: is one
+};
+}  // namespace klab::simt
+extern constinit thread_local const klab::simt::Dimensions blockDim __asm__("klab_block_dim");
+extern constinit thread_local const klab::simt::Dimensions gridDim __asm__("klab_grid_dim");
 #endif
 inline constexpr int warpSize = 32;

@@ -224,6 +224,10 @@ T combine(Atomic how, T old, T value, T expected) {
       return value;
     case Atomic::compare:
       return old == expected ? value : old;
+    case Atomic::increment:
+      return old >= value ? T(0) : T(old + 1);
+    case Atomic::decrement:
+      return old == T(0) || old > value ? value : T(old - 1);
     default:
       if constexpr (std::is_integral_v<T>)
         return T(how == Atomic::bit_and ? old & value : how == Atomic::bit_or ? old | value : old ^ value);

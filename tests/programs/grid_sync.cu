@@ -19,6 +19,7 @@ __global__ void sum_of_grid(const float* x, double* partial, double* total, int 
   cg::thread_block_tile<32> tile = cg::tiled_partition<32>(block);
   double v = s[block.thread_rank()];
   for (int by = tile.size() / 2; by > 0; by >>= 1) v += tile.shfl_down(v, by);
+  block.sync();
   if (tile.thread_rank() == 0) s[tile.meta_group_rank()] = v;
   block.sync();
   if (block.thread_rank() == 0) {

@@ -63,7 +63,7 @@ KLAB_SIMT_INLINE int __fns(unsigned mask, unsigned base, int offset) {
     constexpr unsigned bits = 8 * sizeof(T);                                       \
     unsigned r = 0;                                                                \
     for (unsigned k = 0; k < 32; k += bits) {                                      \
-      const T x = T(a >> k), y = T(b >> k);                                        \
+      const T x = static_cast<T>(a >> k), y = static_cast<T>(b >> k);              \
       r |= (unsigned(each) & ((1ull << bits) - 1)) << k;                           \
     }                                                                              \
     return r;                                                                      \
@@ -157,23 +157,13 @@ KLAB_SIMT_INLINE float normcdff(float x) { return float(normcdf(double(x))); }
 KLAB_SIMT_INLINE double erfcx(double x) { return exp(x * x) * erfc(x); }
 KLAB_SIMT_INLINE float saturate(float x) { return __saturatef(x); }
 KLAB_SIMT_INLINE float rsqrt(float x) { return rsqrtf(x); }
-// glibc has them with errno; the names with f and an argument of float are CUDA's.
-KLAB_SIMT_INLINE long long abs(long long x) { return x < 0 ? -x : x; }
 
 // Atomics that wrap around, of parts of a device, and of 16 bits.
 KLAB_SIMT_INLINE unsigned atomicInc(unsigned* p, unsigned limit) {
-  for (unsigned old = *(volatile unsigned*)p;;) {
-    const unsigned seen = atomicCAS(p, old, old >= limit ? 0 : old + 1);
-    if (seen == old) return old;
-    old = seen;
-  }
+  return klab::simt::atomic_u32(klab::simt::Atomic::increment, p, limit, 0);
 }
 KLAB_SIMT_INLINE unsigned atomicDec(unsigned* p, unsigned limit) {
-  for (unsigned old = *(volatile unsigned*)p;;) {
-    const unsigned seen = atomicCAS(p, old, old == 0 || old > limit ? limit : old - 1);
-    if (seen == old) return old;
-    old = seen;
-  }
+  return klab::simt::atomic_u32(klab::simt::Atomic::decrement, p, limit, 0);
 }
 template <class P, class T>
 KLAB_SIMT_INLINE auto atomicAdd_system(P* p, T v) { return atomicAdd(p, P(v)); }

@@ -117,6 +117,9 @@ class thread_block_tile : public lanes {
  public:
   explicit thread_block_tile(unsigned mask, unsigned group = 0, unsigned groups = 1)
       : lanes(mask), group_(group), groups_(groups) {}
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other>& o)  // NOLINT: a tile, whatever it is part of
+      : lanes(o.mask()), group_(o.meta_group_rank()), groups_(o.meta_group_size()) {}
   unsigned thread_rank() const { return details::rank_in_block() % Size; }
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }

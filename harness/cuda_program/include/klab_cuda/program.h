@@ -58,8 +58,8 @@ struct Parameters {
 };
 
 /// The body of what is left of a kernel under its own name.
-template <class... P>
-inline void launch(int max_threads, void (*body)(P...), const std::type_identity_t<P>&... args) {
+template <class... P, class... A>
+inline void launch(int max_threads, void (*body)(P...), A&... args) {
   using All = Parameters<P...>;
   const Call call{reinterpret_cast<const void*>(body), All::run, sizeof(typename All::Tuple), All::copy, All::destroy,
                   max_threads};
