@@ -39,6 +39,9 @@ set_target_properties(klab_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${top}/lib64
 add_library(klab_anchor STATIC ${KLAB_HOME}/harness/cuda_program/anchor.cpp)
 target_link_libraries(klab_anchor PRIVATE klab_flags)
 set_target_properties(klab_anchor PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${top}/lib64 POSITION_INDEPENDENT_CODE ON)
+foreach(name libcudadevrt.so libcudart_static.so)
+  file(GENERATE OUTPUT ${top}/lib64/${name} CONTENT "INPUT(${top}/lib64/libcudart.so)\n")
+endforeach()
 file(GENERATE OUTPUT ${top}/lib64/libcudart.so CONTENT "INPUT(${top}/lib64/libklab_anchor.a ${top}/lib64/libklab_cuda.so)\n")
 
 add_executable(klab-nvcc ${KLAB_HOME}/harness/cuda_compiler/main.cpp $<TARGET_OBJECTS:klab_cuda_compiler>)

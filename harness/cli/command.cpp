@@ -87,7 +87,8 @@ int parse_and_run(int argc, const char* const* argv) {
     runs[app] = command.setup(*app);
     add_settings(*app);
   }
-  const auto dashes = std::find_if(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--"; });
+  const auto dashes =
+      std::find_if(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--"; });
   mutable_settings().rest.assign(std::min(dashes + 1, argv + argc), argv + argc);
   try {
     root.parse(int(dashes - argv), argv);

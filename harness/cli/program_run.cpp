@@ -1,11 +1,11 @@
 #include "harness/cli/program_run.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ int64_t resident(const std::set<pid_t>& all) {
   int64_t total = 0;
   for (const pid_t pid : all) {
     int64_t size = 0, pages = 0;
-    if (std::ifstream in("/proc/" + std::to_string(pid) + "/statm"); in >> size >> pages) total += pages * page;
+    if (std::ifstream in("/proc/" + std::to_string(pid) + "/statm"); in >> size >> pages)
+      total += pages * page;
   }
   return total;
 }
@@ -93,7 +94,8 @@ class Watched {
       run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
       if (ended == child_) {
         if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
-        if (WIFSIGNALED(status) && run.ended.empty()) run.ended = "was ended by " + signal_name(WTERMSIG(status));
+        if (WIFSIGNALED(status) && run.ended.empty())
+          run.ended = "was ended by " + signal_name(WTERMSIG(status));
         if (WIFSIGNALED(status)) run.exit_code = 128 + WTERMSIG(status);
         break;
       }
@@ -136,7 +138,9 @@ class Watched {
       while (true) {
         int status = 0;
         siginfo_t info{};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == child_) break;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            info.si_pid == child_)
+          break;
         waitpid(info.si_pid, &status, WNOHANG);
       }
       if (left.empty()) return;
@@ -225,15 +229,18 @@ fs::path toolkit_folder() {
     top = fs::canonical(klab_home() / "../../lib/klab/cuda");
   if (top.empty())
     throw std::invalid_argument(
-        "klab's folder cuda/, with headers and runtime for CUDA programs, is not near this program; set KLAB_CUDA to it");
+        "klab's folder cuda/, with headers and runtime for CUDA programs, is not near this program; set "
+        "KLAB_CUDA to it");
   return top;
 }
 
 fs::path compiled(const ProgramOptions& o, const fs::path& folder) {
   if (o.files.size() == 1 && !is_source(o.files[0])) {
     if (!made_by_klab(o.files[0]))
-      throw std::invalid_argument(o.files[0] + ": a program without its source cannot be traced; make it with klab-nvcc, or "
-                                               "give its .cu files");
+      throw std::invalid_argument(
+          o.files[0] +
+          ": a program without its source cannot be traced; make it with klab-nvcc, or "
+          "give its .cu files");
     return fs::absolute(o.files[0]);
   }
   for (const std::string& f : o.files)
@@ -244,7 +251,8 @@ fs::path compiled(const ProgramOptions& o, const fs::path& folder) {
   command.insert(command.end(), {"-o", program.string()});
   const cuda_compiler::Compilation made = cuda_compiler::compile(command, toolkit_folder());
   if (made.code != 0) throw std::invalid_argument(o.files[0] + " cannot be run on the host: see above");
-  if (made.kernels == 0) throw std::invalid_argument(o.files[0] + ": no kernel in it (no __global__ function with a body)");
+  if (made.kernels == 0)
+    throw std::invalid_argument(o.files[0] + ": no kernel in it (no __global__ function with a body)");
   return program;
 }
 
@@ -276,11 +284,10 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   run.counted.variant = fs::path(o.files[0]).filename();
   std::vector<std::string> command = {program.string()};
   command.insert(command.end(), o.arguments.begin(), o.arguments.end());
-  std::vector<std::string> environment = {"KLAB_PROGRAM_REPORT=" + report.string(),
-                                          fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
-                                          fmt::format("KLAB_PROGRAM_SEED={}", o.seed),
-                                          std::string("KLAB_GPU=") + simt::named_gpu().short_name,
-                                          "KLAB_PROGRAM_FINDINGS=ignore"};
+  std::vector<std::string> environment = {
+      "KLAB_PROGRAM_REPORT=" + report.string(), fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
+      fmt::format("KLAB_PROGRAM_SEED={}", o.seed), std::string("KLAB_GPU=") + simt::named_gpu().short_name,
+      "KLAB_PROGRAM_FINDINGS=ignore"};
   std::vector<char*> argv, envp;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);

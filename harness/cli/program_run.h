@@ -27,15 +27,15 @@ struct ProgramOptions {
 
 /// What is known of a run.
 struct ProgramRun {
-  CountedRun counted;        // launches, lines, findings
-  std::string name;          // of the program, as given
-  std::string ended;         // how, where not by itself: "was ended after 600 s"; empty: it exited
+  CountedRun counted;  // launches, lines, findings
+  std::string name;    // of the program, as given
+  std::string ended;   // how, where not by itself: "was ended after 600 s"; empty: it exited
   int exit_code = 0;
-  double seconds = 0;        // wall time of the whole run
-  double kernel_seconds = 0; // of launches
+  double seconds = 0;         // wall time of the whole run
+  double kernel_seconds = 0;  // of launches
   int64_t launched = 0;
   double share = 1;
-  bool reported = false;     // it came to its end, so that there is a report
+  bool reported = false;  // it came to its end, so that there is a report
   /// Whether anything was found that is wrong, leaks aside.
   bool illegal() const;
   int64_t accesses() const;  // loads and stores of threads that were counted

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/program_run.h"
-#include "harness/report/html_parts.h"
 #include "harness/report/assets.h"
+#include "harness/report/html_parts.h"
 #include "harness/report/table.h"
 #include "harness/simt/gpus.h"
 
@@ -16,21 +16,24 @@ namespace {
 std::string speed_text(const ProgramRun& run) {
   const auto accesses = double(run.accesses());
   if (run.kernel_seconds <= 0 || accesses <= 0) return "";
-  return fmt::format("{:.1f} M accesses watched in {:.1f} s of kernels, {:.1f} M/s", accesses * run.share / 1e6,
-                     run.kernel_seconds, accesses * run.share / 1e6 / run.kernel_seconds);
+  return fmt::format("{:.1f} M accesses watched in {:.1f} s of kernels, {:.1f} M/s",
+                     accesses * run.share / 1e6, run.kernel_seconds,
+                     accesses * run.share / 1e6 / run.kernel_seconds);
 }
 
 std::string end_text(const ProgramRun& run) {
   if (!run.ended.empty()) return run.ended;
-  if (!run.reported) return fmt::format("ended with {} and left no report: it ended without exit()", run.exit_code);
+  if (!run.reported)
+    return fmt::format("ended with {} and left no report: it ended without exit()", run.exit_code);
   return fmt::format("exited with {}", run.exit_code);
 }
 
 std::string summary(const ProgramRun& run) {
-  std::string text = fmt::format("{}; {:.1f} s; {} launches; seed {}; within the limits of {}", end_text(run), run.seconds,
-                                 run.launched, run.counted.seed, simt::named_gpu().name);
+  std::string text = fmt::format("{}; {:.1f} s; {} launches; seed {}; within the limits of {}", end_text(run),
+                                 run.seconds, run.launched, run.counted.seed, simt::named_gpu().name);
   if (run.share < 1)
-    text += fmt::format("; {:.3g}% of the blocks of each grid watched, counts scaled to all", 100 * run.share);
+    text +=
+        fmt::format("; {:.3g}% of the blocks of each grid watched, counts scaled to all", 100 * run.share);
   return text;
 }
 
@@ -56,8 +59,9 @@ std::string program_text(const ProgramRun& run) {
       fmt::format("{}  {}\n", inked(run.counted.variant, Ink::bold), inked(summary(run), Ink::dim));
   if (!run.ended.empty()) text += inked("  FINDING  ", Ink::red) + "the program " + run.ended + "\n";
   for (const simt::Finding* f : ordered(run))
-    text += (f->kind == simt::Kind::leak ? inked("  note     ", Ink::yellow) : inked("  FINDING  ", Ink::red)) +
-            f->describe() + "\n";
+    text +=
+        (f->kind == simt::Kind::leak ? inked("  note     ", Ink::yellow) : inked("  FINDING  ", Ink::red)) +
+        f->describe() + "\n";
   if (run.reported && run.launched == 0) text += "  no kernel was launched\n";
   if (const std::string speed = speed_text(run); !speed.empty()) text += "  " + inked(speed, Ink::dim) + "\n";
   if (run.counted.launches.empty()) return text;
@@ -95,7 +99,8 @@ std::string program_html(const ProgramRun& run) {
   std::string html;
   if (!run.ended.empty()) html += "<p class=\"bad\">The program " + escaped(run.ended) + "</p>\n";
   for (const simt::Finding* f : ordered(run))
-    html += fmt::format("<p class=\"{}\">{}</p>\n", f->kind == simt::Kind::leak ? "dim" : "bad", escaped(f->describe()));
+    html += fmt::format("<p class=\"{}\">{}</p>\n", f->kind == simt::Kind::leak ? "dim" : "bad",
+                        escaped(f->describe()));
   if (const std::string speed = speed_text(run); !speed.empty()) html += "<p>" + escaped(speed) + ".</p>\n";
   if (!run.counted.launches.empty()) html += trace_html_tables(view_of(run));
   return trace_page(run.counted.variant, escaped(summary(run)), html);

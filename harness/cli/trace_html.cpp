@@ -145,7 +145,8 @@ std::string counters_html(const TraceView& v) {
                HtmlCell::code(c.nsight)});
   const std::string html = "<h2>Counters</h2>\n" + table.html(false);
   if (v.op == nullptr)
-    return html + fmt::format("<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}.</p>\n", v.run.moved);
+    return html +
+           fmt::format("<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}.</p>\n", v.run.moved);
   return html +
          fmt::format(
              "<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}. Compulsory by the contract: "
@@ -162,7 +163,8 @@ std::string trace_html_tables(const TraceView& v) {
 std::string trace_page(const std::string& title, const std::string& small_print, const std::string& content) {
   return fmt::format(
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-             "content=\"width=device-width, initial-scale=1\">\n<title>{0}: trace</title>\n<link rel=\"icon\" "
+             "content=\"width=device-width, initial-scale=1\">\n<title>{0}: trace</title>\n<link "
+             "rel=\"icon\" "
              "href=\"data:,\">\n<style>\n{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
              "<p class=\"dim\">{3}</p>\n",
              escaped(title), report_css(), kStyle, small_print) +
@@ -178,10 +180,11 @@ std::string trace_html(const TraceView& v) {
   for (const simt::Finding& f : v.run.findings)
     html += "<p class=\"bad\">" + escaped(f.describe()) + "</p>\n";
   if (!v.run.error.empty()) html += "<p class=\"bad\">" + escaped(v.run.error) + "</p>\n";
-  return trace_page(v.variant->id,
-                    fmt::format("{}; seed {}; run on the host, every access watched, within the limits of {}.",
-                                escaped(shape_text(v.op->op, v.run.shape)), v.run.seed, simt::named_gpu().name),
-                    html + hints_html(v) + trace_html_tables(v));
+  return trace_page(
+      v.variant->id,
+      fmt::format("{}; seed {}; run on the host, every access watched, within the limits of {}.",
+                  escaped(shape_text(v.op->op, v.run.shape)), v.run.seed, simt::named_gpu().name),
+      html + hints_html(v) + trace_html_tables(v));
 }
 
 }  // namespace klab

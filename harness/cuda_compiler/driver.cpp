@@ -60,7 +60,8 @@ int run(const Words& command, const fs::path& words = {}) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   if (!words.empty())
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, words.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
   pid_t child = 0;
   const int error = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
@@ -79,8 +80,9 @@ struct Flags {
 Flags read_flags(const fs::path& toolkit_folder) {
   std::ifstream in(toolkit_folder / "flags.txt");
   if (!in)
-    throw std::runtime_error((toolkit_folder / "flags.txt").string() +
-                             ": not found, so klab does not know how to compile: build or install klab again");
+    throw std::runtime_error(
+        (toolkit_folder / "flags.txt").string() +
+        ": not found, so klab does not know how to compile: build or install klab again");
   Flags flags;
   for (std::string line; std::getline(in, line);) {
     const size_t space = line.find(' ');
@@ -96,23 +98,31 @@ Flags read_flags(const fs::path& toolkit_folder) {
 std::string klab_include;  // files in it are left as they are
 
 bool is_foreign(const std::string& file) {
-  return file.starts_with("/usr/") || file.starts_with("<") || file.find("/klab_cuda/") != std::string::npos ||
-         file.find("harness/simt/") != std::string::npos || (!klab_include.empty() && file.starts_with(klab_include));
+  return file.starts_with("/usr/") || file.starts_with("<") ||
+         file.find("/klab_cuda/") != std::string::npos || file.find("harness/simt/") != std::string::npos ||
+         (!klab_include.empty() && file.starts_with(klab_include));
 }
 
 struct Library {
   const char* header;
   const char* name;
 };
-constexpr std::array kLibraries = {
-    Library{"cublas", "the device library cuBLAS"},     Library{"curand", "the device library cuRAND"},
-    Library{"cufft", "the device library cuFFT"},       Library{"cusparse", "the device library cuSPARSE"},
-    Library{"cusolver", "the device library cuSOLVER"}, Library{"cudnn", "the device library cuDNN"},
-    Library{"nvrtc", "run-time compilation (NVRTC)"},   Library{"cub/", "CUB"},
-    Library{"thrust/", "Thrust"},                       Library{"cuda/std", "libcu++"},
-    Library{"cuda/", "libcu++"},                        Library{"nccl", "NCCL"},
-    Library{"cuda_gl_interop", "OpenGL"},               Library{"nvtx", "NVTX"},
-    Library{"npp", "NPP"},                              Library{"cutlass/", "CUTLASS"}};
+constexpr std::array kLibraries = {Library{"cublas", "the device library cuBLAS"},
+                                   Library{"curand", "the device library cuRAND"},
+                                   Library{"cufft", "the device library cuFFT"},
+                                   Library{"cusparse", "the device library cuSPARSE"},
+                                   Library{"cusolver", "the device library cuSOLVER"},
+                                   Library{"cudnn", "the device library cuDNN"},
+                                   Library{"nvrtc", "run-time compilation (NVRTC)"},
+                                   Library{"cub/", "CUB"},
+                                   Library{"thrust/", "Thrust"},
+                                   Library{"cuda/std", "libcu++"},
+                                   Library{"cuda/", "libcu++"},
+                                   Library{"nccl", "NCCL"},
+                                   Library{"cuda_gl_interop", "OpenGL"},
+                                   Library{"nvtx", "NVTX"},
+                                   Library{"npp", "NPP"},
+                                   Library{"cutlass/", "CUTLASS"}};
 
 /// What the preprocessor says, in one line where it is about a header.
 std::string about_headers(const std::string& words) {
@@ -122,7 +132,8 @@ std::string about_headers(const std::string& words) {
   const std::string header = m[3], where = m[1].str() + ":" + m[2].str() + ": ";
   for (const Library& l : kLibraries)
     if (header.starts_with(l.header))
-      return where + header + ": " + l.name + " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
+      return where + header + ": " + l.name +
+             " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
   return where + "no header " + header + "; -I names the folder it lies in\n";
 }
 
@@ -138,7 +149,8 @@ class Build {
     if (o_.inputs.empty() && o_.link.empty())
       throw std::invalid_argument("no input file: klab-nvcc PROGRAM.cu -o PROGRAM");
     if (o_.stop != Options::Stop::link && o_.inputs.size() > 1 && !o_.output.empty())
-      throw std::invalid_argument("-o names one file, but " + std::to_string(o_.inputs.size()) + " are to be compiled");
+      throw std::invalid_argument("-o names one file, but " + std::to_string(o_.inputs.size()) +
+                                  " are to be compiled");
     Words objects;
     for (const Input& input : o_.inputs) {
       const fs::path object = object_of(input);
@@ -153,7 +165,8 @@ class Build {
  private:
   fs::path object_of(const Input& input) const {
     if (o_.stop == Options::Stop::link)
-      return scratch_.file(std::to_string(&input - o_.inputs.data()) + "_" + fs::path(input.file).stem().string() + ".o");
+      return scratch_.file(std::to_string(&input - o_.inputs.data()) + "_" +
+                           fs::path(input.file).stem().string() + ".o");
     if (!o_.output.empty()) return o_.output;
     if (o_.stop == Options::Stop::preprocessed) return "/dev/stdout";
     return fs::path(input.file).stem().string() + ".o";
@@ -194,7 +207,8 @@ class Build {
       add(c, {o_.stop == Options::Stop::preprocessed ? "-E" : "-c", input.file, "-o", object.string()});
       return say_and_run(c);
     }
-    const fs::path preprocessed = scratch_.file("in.ii"), rewritten = scratch_.file("out.ii"), words = scratch_.file("words");
+    const fs::path preprocessed = scratch_.file("in.ii"), rewritten = scratch_.file("out.ii"),
+                   words = scratch_.file("words");
     Words p = base(true);
     const std::string architecture = std::to_string(o_.architecture);
     add(p, {"-E", "-x", "c++", "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDA__=1", "-D__CUDACC_VER_MAJOR__=12",
@@ -240,8 +254,13 @@ class Build {
       if (h == "-fopenmp" || h == "-pthread" || h == "-static-libstdc++") c.push_back(h);
     add(c, objects);
     add(c, o_.link);
-    add(c, {"-L" + (top_ / "lib64").string(), (top_ / "lib64/libklab_anchor.a").string(), (top_ / "lib64/libklab_cuda.so").string()});
-    return say_and_run(c) == 0 ? 0 : 2;
+    add(c, {"-L" + (top_ / "lib64").string(), (top_ / "lib64/libklab_anchor.a").string(),
+            (top_ / "lib64/libklab_cuda.so").string()});
+    // Who reads this to learn how to link, as CMake does, shall link with this program, or with these libraries.
+    if (o_.verbose)
+      std::fprintf(stderr, "#$ %s/bin/klab-nvcc -o %s -L%s/lib64 -lcudadevrt -lcudart\n", top_.c_str(),
+                   c[2].c_str(), top_.c_str());
+    return o_.dry || run(c) == 0 ? 0 : 2;
   }
 
   int archive(const Words& objects) {
@@ -276,9 +295,9 @@ void answer_verbose(const fs::path& top) {
   const std::string t = top.string();
   std::fprintf(stderr,
                "#$ _SPACE_= \n#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n#$ PATH=%s/bin:%s\n"
-               "#$ INCLUDES=\"-I%s/include\"  \n#$ LIBRARIES=  \"-L%s/lib64\"\n#$ klab -arch compute_90\n",
-               t.c_str(), t.c_str(), t.c_str(), std::getenv("PATH") ? std::getenv("PATH") : "/usr/bin", t.c_str(),
-               t.c_str());
+               "#$ INCLUDES=\"-I%s/include\"  \n#$ LIBRARIES=  -L%s/lib64\n#$ klab -arch compute_90\n",
+               t.c_str(), t.c_str(), t.c_str(), std::getenv("PATH") ? std::getenv("PATH") : "/usr/bin",
+               t.c_str(), t.c_str());
 }
 
 }  // namespace

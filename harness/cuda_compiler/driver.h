@@ -20,8 +20,8 @@ namespace klab::cuda_compiler {
 std::filesystem::path toolkit();
 
 struct Compilation {
-  int code = 0;         // 0: all is made; 2: bad input, said on standard error
-  int kernels = 0;      // in all files
+  int code = 0;     // 0: all is made; 2: bad input, said on standard error
+  int kernels = 0;  // in all files
 };
 
 /// argv without the program's name. Messages go to standard error.

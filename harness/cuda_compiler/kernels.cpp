@@ -13,8 +13,9 @@ struct Named {
   bool pack = false;
 };
 
-constexpr std::array kTypeWords = {"typename", "class",  "int",    "unsigned", "bool",   "char", "short",   "long",    "float",
-                                   "double",   "signed", "size_t", "auto",     "struct", "const", "volatile", "wchar_t", "void"};
+constexpr std::array kTypeWords = {"typename", "class",  "int",   "unsigned", "bool",    "char",
+                                   "short",    "long",   "float", "double",   "signed",  "size_t",
+                                   "auto",     "struct", "const", "volatile", "wchar_t", "void"};
 
 bool is_type_word(std::string_view w) { return std::ranges::find(kTypeWords, w) != kTypeWords.end(); }
 
@@ -60,8 +61,9 @@ Named parameter(const Source& s, size_t from, size_t to, const std::string& own)
     }
   size_t last = end;
   while (last > from && s.is(last - 1, "]")) last = s.open_of(last - 1);
-  const bool named = last > from && s[last - 1].word() && !is_type_word(s[last - 1].text) && last - 1 > from &&
-                     !s.is(last - 2, "::") && !s.is(last - 2, "const") && !s.is(last - 2, "volatile");
+  const bool named = last > from && s[last - 1].word() && !is_type_word(s[last - 1].text) &&
+                     last - 1 > from && !s.is(last - 2, "::") && !s.is(last - 2, "const") &&
+                     !s.is(last - 2, "volatile");
   if (named) {
     p.name = s[last - 1].text;
     p.text = s.plain(from, end);
@@ -106,8 +108,11 @@ Head parse(const Source& s, size_t head) {
       h.bounds = s.plain(k + 2, at_commas(s, k + 2, s.close_of(k + 1)).front().second);
       k = s.close_of(k + 1);
     } else if (s.is(k, "__cluster_dims__")) {
-      s.fail(k, "thread block clusters are not supported on the host; they need a GPU of compute capability 9.0");
-    } else if (s.is(k, "__attribute__") || s.is(k, "alignas") || s.is(k, "__maxnreg__") || s.is(k, "decltype")) {
+      s.fail(
+          k,
+          "thread block clusters are not supported on the host; they need a GPU of compute capability 9.0");
+    } else if (s.is(k, "__attribute__") || s.is(k, "alignas") || s.is(k, "__maxnreg__") ||
+               s.is(k, "decltype")) {
       k = s.close_of(k + 1);
     } else if (s.is(k, "<")) {
       k = s.behind_angles(k) - 1;
@@ -156,11 +161,11 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
       const Named& p = h.template_parameters[size_t(t++)];
       size_t end = from;
       while (end < to && !s.is(end, "=")) ++end;
-      list += (list.empty() ? "" : ", ") + p.text + (s.plain(from, to).find('=') != std::string::npos && end < to
-                                                         ? " " + s.plain(end, to)
-                                                         : "");
+      list += (list.empty() ? "" : ", ") + p.text +
+              (s.plain(from, to).find('=') != std::string::npos && end < to ? " " + s.plain(end, to) : "");
     }
-    launcher = " template <" + list + "> " + s.plain(h.behind_templates, h.open) + "(" + joined(parameters, false);
+    launcher =
+        " template <" + list + "> " + s.plain(h.behind_templates, h.open) + "(" + joined(parameters, false);
   }
   launcher += ") { ::klab::program::launch(" + h.bounds + ", &" + own;
   if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, true) + ">";
@@ -196,8 +201,8 @@ size_t expression_begin(const Source& s, size_t i) {
     }
     if (s.is(k, ")") || s.is(k, "]")) {
       const size_t open = s.open_of(k);
-      if (open > 0 && (s[open - 1].word() || s.is(open - 1, ")") || s.is(open - 1, "]")) && !s.is(open - 1, "return") &&
-          !s.is(open - 1, "else")) {
+      if (open > 0 && (s[open - 1].word() || s.is(open - 1, ")") || s.is(open - 1, "]")) &&
+          !s.is(open - 1, "return") && !s.is(open - 1, "else")) {
         k = open - 1;
         continue;
       }

@@ -12,26 +12,90 @@ namespace klab::cuda_compiler {
 namespace {
 
 /// Options of nvcc that say nothing here, with a value in the next word, and without.
-constexpr std::array kIgnoredWithValue = {"-Xptxas", "--ptxas-options", "-Xcudafe", "--cudafe-options", "-Xnvlink",
-                                          "--nvlink-options", "-Xarchive", "-maxrregcount", "--maxrregcount", "-ccbin",
-                                          "--compiler-bindir", "-code", "--gpu-code", "-diag-suppress", "--diag-suppress",
-                                          "-t", "--threads", "-m", "--machine", "-default-stream", "--default-stream",
-                                          "--keep-dir", "-keep-dir", "-cudart", "--cudart", "-cudadevrt", "-optf-ignored",
-                                          "-odir", "--ftemplate-depth", "-split-compile", "--resource-usage-ignored"};
-constexpr std::array kIgnored = {"-G", "--device-debug", "-lineinfo", "--generate-line-info", "--use_fast_math", "-use_fast_math",
-                                 "--keep", "-keep", "-m64", "--extended-lambda", "-extended-lambda", "-expt-extended-lambda",
-                                 "--expt-extended-lambda", "--expt-relaxed-constexpr", "-expt-relaxed-constexpr",
-                                 "-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler",
-                                 "-Wno-deprecated-gpu-targets", "--no-align-double", "-restrict", "--restrict", "-dlto",
-                                 "--source-in-ptx", "-src-in-ptx", "--resource-usage", "-res-usage", "-pg", "-O", "-O0", "-O1",
-                                 "-O2", "-O3", "-Ofast", "-Os", "-g", "-c-ignored", "-allow-unsupported-compiler",
-                                 "--allow-unsupported-compiler", "-noeh", "--display-error-number", "--no-display-error-number",
-                                 "-ewp", "-extra-device-vectorization", "-rdc=true", "-rdc=false",
-                                 "--relocatable-device-code=true", "--relocatable-device-code=false", "-Werror=all-warnings"};
+constexpr std::array kIgnoredWithValue = {"-Xptxas",
+                                          "--ptxas-options",
+                                          "-Xcudafe",
+                                          "--cudafe-options",
+                                          "-Xnvlink",
+                                          "--nvlink-options",
+                                          "-Xarchive",
+                                          "-maxrregcount",
+                                          "--maxrregcount",
+                                          "-ccbin",
+                                          "--compiler-bindir",
+                                          "-code",
+                                          "--gpu-code",
+                                          "-diag-suppress",
+                                          "--diag-suppress",
+                                          "-t",
+                                          "--threads",
+                                          "-m",
+                                          "--machine",
+                                          "-default-stream",
+                                          "--default-stream",
+                                          "--keep-dir",
+                                          "-keep-dir",
+                                          "-cudart",
+                                          "--cudart",
+                                          "-cudadevrt",
+                                          "-optf-ignored",
+                                          "-odir",
+                                          "--ftemplate-depth",
+                                          "-split-compile",
+                                          "--resource-usage-ignored"};
+constexpr std::array kIgnored = {"-G",
+                                 "--device-debug",
+                                 "-lineinfo",
+                                 "--generate-line-info",
+                                 "--use_fast_math",
+                                 "-use_fast_math",
+                                 "--keep",
+                                 "-keep",
+                                 "-m64",
+                                 "--extended-lambda",
+                                 "-extended-lambda",
+                                 "-expt-extended-lambda",
+                                 "--expt-extended-lambda",
+                                 "--expt-relaxed-constexpr",
+                                 "-expt-relaxed-constexpr",
+                                 "-forward-unknown-to-host-compiler",
+                                 "--forward-unknown-to-host-compiler",
+                                 "-Wno-deprecated-gpu-targets",
+                                 "--no-align-double",
+                                 "-restrict",
+                                 "--restrict",
+                                 "-dlto",
+                                 "--source-in-ptx",
+                                 "-src-in-ptx",
+                                 "--resource-usage",
+                                 "-res-usage",
+                                 "-pg",
+                                 "-O",
+                                 "-O0",
+                                 "-O1",
+                                 "-O2",
+                                 "-O3",
+                                 "-Ofast",
+                                 "-Os",
+                                 "-g",
+                                 "-c-ignored",
+                                 "-allow-unsupported-compiler",
+                                 "--allow-unsupported-compiler",
+                                 "-noeh",
+                                 "--display-error-number",
+                                 "--no-display-error-number",
+                                 "-ewp",
+                                 "-extra-device-vectorization",
+                                 "-rdc=true",
+                                 "-rdc=false",
+                                 "--relocatable-device-code=true",
+                                 "--relocatable-device-code=false",
+                                 "-Werror=all-warnings"};
 /// Libraries of a real toolkit that every program is linked with: klab's runtime stands for them.
 constexpr std::array kOwnLibraries = {"-lcudart", "-lcudart_static", "-lcudadevrt", "-lcuda", "-lnvidia-ml"};
-constexpr std::array kDeviceLibraries = {"cublas", "cublasLt", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nvrtc", "nppc",
-                                         "nppif", "nppial", "nvjpeg", "nccl", "cupti"};
+constexpr std::array kDeviceLibraries = {"cublas",   "cublasLt", "curand", "cufft", "cusparse",
+                                         "cusolver", "cudnn",    "nvrtc",  "nppc",  "nppif",
+                                         "nppial",   "nvjpeg",   "nccl",   "cupti"};
 
 bool one_of(const auto& list, const std::string& a) { return std::ranges::find(list, a) != list.end(); }
 
@@ -120,14 +184,17 @@ class Parser {
       words_.insert(words_.begin() + std::ptrdiff_t(at_) + 1, more.begin(), more.end());
     } else if (valued(a, {"-std", "--std"}, &value) || one_of(kIgnored, a)) {
       // Rewritten programs are C++20: the newest that nvcc takes, and a superset of what older ones need.
-    } else if (std::ranges::any_of(kIgnoredWithValue, [&](const char* n) { return valued(a, {n}, &value); })) {
+    } else if (std::ranges::any_of(kIgnoredWithValue,
+                                   [&](const char* n) { return valued(a, {n}, &value); })) {
     } else if (a.starts_with("-O") || a.starts_with("-t") || a.starts_with("-maxrregcount") || a == "-w" ||
-               a.starts_with("-W") || a == "-Werror" || a.starts_with("--Werror") || a.starts_with("-pedantic")) {
+               a.starts_with("-W") || a == "-Werror" || a.starts_with("--Werror") ||
+               a.starts_with("-pedantic")) {
       if (a == "-Werror") return drop_value("all-warnings");
     } else if (a.starts_with("-f") || a.starts_with("-m") || a == "-pthread") {
       o_.host.push_back(a);
     } else {
-      throw std::invalid_argument(a + " is not known to klab-nvcc; what is for the host compiler goes behind -Xcompiler");
+      throw std::invalid_argument(
+          a + " is not known to klab-nvcc; what is for the host compiler goes behind -Xcompiler");
     }
   }
 
@@ -156,7 +223,8 @@ class Parser {
       o_.version = true;
     else if (a == "--klab-plain")
       o_.plain = true;
-    else if (a == "-ptx" || a == "--ptx" || a == "-cubin" || a == "--cubin" || a == "-fatbin" || a == "--fatbin")
+    else if (a == "-ptx" || a == "--ptx" || a == "-cubin" || a == "--cubin" || a == "-fatbin" ||
+             a == "--fatbin")
       throw std::invalid_argument(a + ": klab makes no code for GPUs; that needs NVIDIA's nvcc");
     else
       return false;
@@ -208,14 +276,16 @@ class Parser {
     if (one_of(kOwnLibraries, a)) return;
     for (const std::string name : kDeviceLibraries)
       if (a == "-l" + name || a == "-l" + name + "_static")
-        throw std::invalid_argument(a + ": the device library " + name +
-                                    " cannot run on the host; the program needs a GPU, or kernels of its own in its place");
+        throw std::invalid_argument(
+            a + ": the device library " + name +
+            " cannot run on the host; the program needs a GPU, or kernels of its own in its place");
     o_.link.push_back(a);
   }
 
   void file(const std::string& a) {
     const std::string end = std::filesystem::path(a).extension();
-    const bool object = end == ".o" || end == ".obj" || end == ".a" || end.starts_with(".so") || a.find(".so.") != std::string::npos;
+    const bool object = end == ".o" || end == ".obj" || end == ".a" || end.starts_with(".so") ||
+                        a.find(".so.") != std::string::npos;
     if (object) {
       o_.link.push_back(a);
       return;

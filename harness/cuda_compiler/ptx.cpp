@@ -74,7 +74,8 @@ void rewrite_ptx(Source& s, size_t i) {
   const std::string text = instruction(s, open + 1, k);
   const auto found = known().find(text);
   if (found == known().end())
-    s.fail(i, "the inline PTX \"" + text + "\" is not known on the host; it needs a GPU, or CUDA C++ in its place");
+    s.fail(i, "the inline PTX \"" + text +
+                  "\" is not known on the host; it needs a GPU, or CUDA C++ in its place");
   // "=r"(x), ...: the operands, in their order.
   std::vector<std::string> operands;
   for (; k < close; ++k)
@@ -84,7 +85,8 @@ void rewrite_ptx(Source& s, size_t i) {
     }
   std::string code = found->second;
   for (size_t n = operands.size(); n-- > 0;)
-    for (size_t at; (at = code.find("$" + std::to_string(n))) != std::string::npos;) code.replace(at, 2, operands[n]);
+    for (size_t at; (at = code.find("$" + std::to_string(n))) != std::string::npos;)
+      code.replace(at, 2, operands[n]);
   if (code.find('$') != std::string::npos) s.fail(i, "the inline PTX \"" + text + "\" lacks operands");
   s.replace(i, close + 1, "(void)(" + (code.empty() ? "0" : code) + ")");
 }

@@ -22,7 +22,8 @@ constexpr const char* kShared = "static thread_local constinit __attribute__((al
 #endif
 constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
 // Zeros take no room in the file. The compiler's own flags of the section stand behind the comment's mark.
-constexpr const char* kDeviceZero = "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
+constexpr const char* kDeviceZero =
+    "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
 
 class Rewriter {
  public:
@@ -51,12 +52,15 @@ class Rewriter {
       head_ = i + 1;
     } else if (t.is(";")) {
       head_ = i + 1;
-    } else if (t.is(":") && i > 0 && (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
+    } else if (t.is(":") && i > 0 &&
+               (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
       head_ = i + 1;
     } else if (t.is("<") && t.ours && s_.is(i + 1, "<") && s_.is(i + 2, "<") && s_[i + 1].at == t.at + 1) {
       if (scopes_.back().device)
-        s_.fail(i, "a kernel is launched from device code: dynamic parallelism is not supported on the host; launch it "
-                   "from host code");
+        s_.fail(i,
+                "a kernel is launched from device code: dynamic parallelism is not supported on the host; "
+                "launch it "
+                "from host code");
       rewrite_launch(s_, i);
       ++launches_;
     }
@@ -80,7 +84,8 @@ class Rewriter {
     for (size_t k = from; k < i; ++k) {
       if (s_.is(k, "(")) call = true;
       if (s_.is(k, "namespace") || (s_.is(k, "extern") && k + 2 == i)) return {Kind::file, false};
-      if ((s_.is(k, "struct") || s_.is(k, "class") || s_.is(k, "union")) && !closed && !call && !s_.has(k, i, "="))
+      if ((s_.is(k, "struct") || s_.is(k, "class") || s_.is(k, "union")) && !closed && !call &&
+          !s_.has(k, i, "="))
         return {Kind::type, false};
       if (s_.is(k, "enum") && !call) return {Kind::other, around.device};
     }
@@ -147,7 +152,8 @@ class Rewriter {
       s_.replace(i, i + 1, is_static ? std::string(kShared).substr(7) : kShared);
       return;
     }
-    if (scopes_.back().kind == Kind::function || scopes_.back().kind == Kind::other) return dynamic_here(i, end);
+    if (scopes_.back().kind == Kind::function || scopes_.back().kind == Kind::other)
+      return dynamic_here(i, end);
     for (size_t k = head_; k < end; ++k)
       if (s_.is(k, "extern")) s_.replace(k, k + 1, "extern constinit thread_local");
     s_.remove(i);
@@ -176,36 +182,39 @@ class Rewriter {
       }
       type += s_.plain(k, k + 1) + " ";
     }
-    if (name == Source::kNone) s_.fail(i, "this extern __shared__ declaration is not understood: write extern __shared__ T name[];");
+    if (name == Source::kNone)
+      s_.fail(i, "this extern __shared__ declaration is not understood: write extern __shared__ T name[];");
     const std::string array = s_.plain(name + 1, end);
     if (s_.has(name + 1, end, ",")) s_.fail(i, "one extern __shared__ array a declaration, please");
-    s_.replace(head_, end, type + "(&" + std::string(s_[name].text) + ")" + array + " = *static_cast<" + type + "(*)" + array +
-                               ">(::klab::simt::dynamic_shared())");
+    s_.replace(head_, end,
+               type + "(&" + std::string(s_[name].text) + ")" + array + " = *static_cast<" + type + "(*)" +
+                   array + ">(::klab::simt::dynamic_shared())");
   }
 
   void constant(size_t i) {
     const size_t end = statement_end(i);
-    const bool kept = s_.has(head_, i, "extern") || s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 3), "static");
+    const bool kept =
+        s_.has(head_, i, "extern") || s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 3), "static");
     std::string with = kept ? "" : "static ";
     if (!s_.has(head_, std::min(end, i + 4), "const") && !s_.has(head_, std::min(end, i + 4), "constexpr"))
       with += "__attribute__((section(\"klab_constant\")))";
     s_.replace(i, i + 1, with);
   }
 
-  void device(size_t i) {
-    s_.replace(i, i + 1, is_variable(i) ? section_of(i) : "");
-  }
+  void device(size_t i) { s_.replace(i, i + 1, is_variable(i) ? section_of(i) : ""); }
 
   /// Whether __device__ at i stands before a variable that lives as long as the program.
   bool is_variable(size_t i) const {
-    if (scopes_.back().kind != Kind::file && !(scopes_.back().kind == Kind::type && s_.has(head_, i, "static")))
+    if (scopes_.back().kind != Kind::file &&
+        !(scopes_.back().kind == Kind::type && s_.has(head_, i, "static")))
       return false;
-    if (s_.is(head_, "template") || s_.has(head_, i, "extern") || s_.has(head_, i, "using") || s_.has(head_, i, "typedef"))
+    if (s_.is(head_, "template") || s_.has(head_, i, "extern") || s_.has(head_, i, "using") ||
+        s_.has(head_, i, "typedef"))
       return false;
     for (size_t k = i + 1; k < s_.size(); ++k) {
-      if (s_.is(k, "__constant__") || s_.is(k, "__shared__") || s_.is(k, "__managed__") || s_.is(k, "operator") ||
-          s_.is(k, "const") || s_.is(k, "constexpr") || s_.is(k, "extern") || s_.is(k, "inline") ||
-          s_.is(k, "__forceinline__") || s_.is(k, "friend"))
+      if (s_.is(k, "__constant__") || s_.is(k, "__shared__") || s_.is(k, "__managed__") ||
+          s_.is(k, "operator") || s_.is(k, "const") || s_.is(k, "constexpr") || s_.is(k, "extern") ||
+          s_.is(k, "inline") || s_.is(k, "__forceinline__") || s_.is(k, "friend"))
         return false;
       if (s_.is(k, "__align__") || s_.is(k, "alignas") || s_.is(k, "__attribute__") || s_.is(k, "decltype"))
         k = s_.close_of(k + 1);
@@ -214,8 +223,8 @@ class Rewriter {
       else if (s_.is(k, "("))
         return s_.is(k + 1, "*");  // float (*f)(float)
       else if (s_.is(k, "=") || s_.is(k, ";") || s_.is(k, "[") || s_.is(k, "{"))
-        return !(s_.has(head_, i, "__constant__") || s_.has(head_, i, "__managed__") || s_.has(head_, i, "const") ||
-                 s_.has(head_, i, "constexpr") || s_.has(head_, i, "inline"));
+        return !(s_.has(head_, i, "__constant__") || s_.has(head_, i, "__managed__") ||
+                 s_.has(head_, i, "const") || s_.has(head_, i, "constexpr") || s_.has(head_, i, "inline"));
     }
     return false;
   }

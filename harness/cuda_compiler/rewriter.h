@@ -42,7 +42,9 @@ class Source {
   void replace(size_t from, size_t to, const std::string& with);  // tokens [from, to); line breaks are kept
   void remove(size_t i) { replace(i, i + 1, ""); }
   void insert_before(size_t i, const std::string& what) { edits_.push_back({list_.tokens[i].at, 0, what}); }
-  void insert_behind(size_t i, const std::string& what) { edits_.push_back({list_.tokens[i].end(), 0, what}); }
+  void insert_behind(size_t i, const std::string& what) {
+    edits_.push_back({list_.tokens[i].end(), 0, what});
+  }
   std::string edited() const;
 
  private:

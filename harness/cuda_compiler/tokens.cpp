@@ -60,7 +60,8 @@ class Reader {
       name += line[i];
     }
     const auto known = std::ranges::find_if(list_.files, [&](const auto& f) { return *f == name; });
-    file_ = known == list_.files.end() ? list_.files.emplace_back(std::make_unique<std::string>(name)).get() : known->get();
+    file_ = known == list_.files.end() ? list_.files.emplace_back(std::make_unique<std::string>(name)).get()
+                                       : known->get();
     ours_ = !foreign_(*file_);
     line_ = number - 1;  // the end of this line counts one more
   }
@@ -94,7 +95,8 @@ class Reader {
     size_t n = 1;
     for (;;) {
       const char c = peek(n), before = peek(n - 1);
-      const bool sign = (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
+      const bool sign =
+          (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
       const bool parted = c == '\'' && in_word(peek(n + 1));
       if (!in_word(c) && c != '.' && !sign && !parted) return n;
       ++n;

@@ -15,8 +15,8 @@ struct Token {
   std::string_view text;
   size_t at = 0;  // offset in the text
   TokenKind kind = TokenKind::mark;
-  bool ours = true;                     // false: of a header of the system, which stays as it is
-  const std::string* file = nullptr;    // by the compiler's line markers
+  bool ours = true;                   // false: of a header of the system, which stays as it is
+  const std::string* file = nullptr;  // by the compiler's line markers
   int line = 0;
   bool is(std::string_view t) const { return text == t; }
   bool word() const { return kind == TokenKind::word; }

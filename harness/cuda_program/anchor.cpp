@@ -19,8 +19,8 @@ constexpr size_t kArena = 228 << 10;
 
 extern "C" {
 // Made by the linker where the program has such variables (harness/cuda_compiler/rewrite.cpp).
-#define KLAB_SECTION(name)                                                              \
-  extern const char __start_##name __attribute__((weak, visibility("hidden")));         \
+#define KLAB_SECTION(name)                                                      \
+  extern const char __start_##name __attribute__((weak, visibility("hidden"))); \
   extern const char __stop_##name __attribute__((weak, visibility("hidden")));
 KLAB_SECTION(klab_constant)
 KLAB_SECTION(klab_device)
@@ -33,7 +33,8 @@ const char klab_program_anchor = 1;
 /// 1 in files whose accesses are watched, and set by them before any of this runs.
 __attribute__((weak, visibility("hidden"))) extern const char klab_program_watched;
 
-__attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[kArena] __attribute__((aligned(1024)));
+__attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[kArena]
+    __attribute__((aligned(1024)));
 }
 
 namespace {

@@ -63,18 +63,22 @@ void klab_free(void* p) {
   try {
     klab::simt::device_free(p);
   } catch (const klab::simt::Error& e) {
-    if (in_kernel()) klab::simt::running->abandon({.kind = klab::simt::Kind::use_after_free, .text = e.what()});
-    klab::program::add_host_finding(klab::simt::Kind::host_access, "free() of device memory", __builtin_return_address(0));
+    if (in_kernel())
+      klab::simt::running->abandon({.kind = klab::simt::Kind::use_after_free, .text = e.what()});
+    klab::program::add_host_finding(klab::simt::Kind::host_access, "free() of device memory",
+                                    __builtin_return_address(0));
   }
 }
 
 /// What assert() calls.
-[[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line, const char* function) noexcept {
+[[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
+                                const char* function) noexcept {
   if (in_kernel()) {
     const klab::simt::Executor& e = *klab::simt::running;
     std::fflush(stdout);
-    std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
-                 e.block[0], e.block[1], e.block[2], e.lane->x, e.lane->y, e.lane->z, expression);
+    std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
+                 line, function, e.block[0], e.block[1], e.block[2], e.lane->x, e.lane->y, e.lane->z,
+                 expression);
     klab::simt::running->abandon({.kind = klab::simt::Kind::trap,
                                   .file = file,
                                   .line = int(line),

@@ -18,7 +18,8 @@ Side side_of(const void* p, size_t bytes) {
     require(!simt::is_device(p));
     return Side::host;
   }
-  if (a->live && a->home != simt::Home::device && c >= a->begin && c + bytes <= a->begin + a->bytes) return Side::device;
+  if (a->live && a->home != simt::Home::device && c >= a->begin && c + bytes <= a->begin + a->bytes)
+    return Side::device;
   if (!a->live || c < a->begin || c + bytes > a->begin + a->bytes) {
     add_host_finding(a->live ? simt::Kind::out_of_bounds : simt::Kind::use_after_free,
                      "a copy or fill of " + std::to_string(bytes) + " bytes in " + a->name + " (" +
@@ -82,7 +83,9 @@ void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, siz
 void copy_3d(const cudaMemcpy3DParms& p) {
   const Box to = box_of(p.dstArray, p.dstPos, p.dstPtr), from = box_of(p.srcArray, p.srcPos, p.srcPtr);
   // Of arrays the width counts texels.
-  const size_t texel = p.dstArray != nullptr ? p.dstArray->texel() : p.srcArray != nullptr ? p.srcArray->texel() : 1;
+  const size_t texel = p.dstArray != nullptr   ? p.dstArray->texel()
+                       : p.srcArray != nullptr ? p.srcArray->texel()
+                                               : 1;
   for (size_t z = 0; z < p.extent.depth; ++z)
     for (size_t y = 0; y < p.extent.height; ++y)
       copy(to.row(y, z), from.row(y, z), p.extent.width * texel, cudaMemcpyDefault);
@@ -120,7 +123,8 @@ extern "C" {
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return api([&] { now([=] { copy(to, from, bytes, kind); }, is_of_host(to) || is_of_host(from)); });
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   return api([&] { later(stream, to, from, [=] { copy(to, from, bytes, kind); }); });
 }
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
@@ -129,21 +133,27 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
     copy(to, from, bytes, cudaMemcpyDeviceToDevice);
   });
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, cudaStream_t) {
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t) {
   return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
 }
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind) {
   return api([&] {
-    now([=] { copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height, kind); },
+    now(
+        [=] {
+          copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
+                  kind);
+        },
         is_of_host(to) || is_of_host(from));
   });
 }
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                              cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   return api([&] {
     later(stream, to, from, [=] {
-      copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height, kind);
+      copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
+              kind);
     });
   });
 }
@@ -153,33 +163,39 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
   return api([&] { enqueue(stream, [q = *p] { copy_3d(q); }); });
 }
-cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch, size_t width,
-                                size_t height, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind) {
   return api([&] {
     require(to != nullptr, cudaErrorInvalidResourceHandle);
-    now([=] {
-      copy_2d(to->data + y * to->row_bytes() + x, to->row_bytes(), static_cast<const char*>(from), pitch, width, height,
-              kind);
-    }, true);
+    now(
+        [=] {
+          copy_2d(to->data + y * to->row_bytes() + x, to->row_bytes(), static_cast<const char*>(from), pitch,
+                  width, height, kind);
+        },
+        true);
   });
 }
-cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
-                                  size_t height, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                  size_t width, size_t height, cudaMemcpyKind kind) {
   return api([&] {
     require(from != nullptr, cudaErrorInvalidResourceHandle);
-    now([=] {
-      copy_2d(static_cast<char*>(to), pitch, from->data + y * from->row_bytes() + x, from->row_bytes(), width, height,
-              kind);
-    }, true);
+    now(
+        [=] {
+          copy_2d(static_cast<char*>(to), pitch, from->data + y * from->row_bytes() + x, from->row_bytes(),
+                  width, height, kind);
+        },
+        true);
   });
 }
-cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                              cudaMemcpyKind kind) {
   return api([&] {
     require(to != nullptr, cudaErrorInvalidResourceHandle);
     now([=] { copy(to->data + y * to->row_bytes() + x, from, bytes, kind); }, true);
   });
 }
-cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                cudaMemcpyKind kind) {
   return api([&] {
     require(from != nullptr, cudaErrorInvalidResourceHandle);
     now([=] { copy(to, from->data + y * from->row_bytes() + x, bytes, kind); }, true);

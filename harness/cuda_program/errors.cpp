@@ -43,7 +43,8 @@ constexpr Named kErrors[] = {
     KLAB_ERROR(ErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
     KLAB_ERROR(ErrorPeerAccessNotEnabled, "peer access has not been enabled"),
     KLAB_ERROR(ErrorAssert, "device-side assert triggered"),
-    KLAB_ERROR(ErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    KLAB_ERROR(ErrorHostMemoryAlreadyRegistered,
+               "part or all of the requested memory range is already mapped"),
     KLAB_ERROR(ErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     KLAB_ERROR(ErrorMisalignedAddress, "misaligned address"),
     KLAB_ERROR(ErrorInvalidAddressSpace, "operation not supported on global/shared address space"),
@@ -56,7 +57,8 @@ constexpr Named kErrors[] = {
     KLAB_ERROR(ErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"),
     KLAB_ERROR(ErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
     KLAB_ERROR(ErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
-    KLAB_ERROR(ErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"),
+    KLAB_ERROR(ErrorStreamCaptureImplicit,
+               "operation would make the legacy stream depend on a capturing blocking stream"),
     KLAB_ERROR(ErrorUnknown, "unknown error"),
 };
 #undef KLAB_ERROR

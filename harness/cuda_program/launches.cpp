@@ -58,7 +58,8 @@ int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
 
 void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative) {
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
-  if (call.max_threads > 0 && threads <= 1024) require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
+  if (call.max_threads > 0 && threads <= 1024)
+    require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
   if (cooperative) {
     const auto most = uint64_t(blocks_at_once(call, block.x * block.y * block.z, shared)) *
                       uint64_t(simt::device_limits().multiprocessors);
@@ -104,10 +105,12 @@ bool asked(const Call& call, void (*fill)(void* to, void** from)) {
 
 void launch(const Call& call, const void* parameters) {
   if (simt::running != nullptr && simt::running->lane != nullptr)
-    simt::running->abandon({.kind = simt::Kind::trap,
-                            .text = "a kernel is called from device code: dynamic parallelism is not supported on the host"});
+    simt::running->abandon(
+        {.kind = simt::Kind::trap,
+         .text = "a kernel is called from device code: dynamic parallelism is not supported on the host"});
   if (configured.empty()) {
-    add_host_finding(simt::Kind::program, "kernel " + simt::function_name(call.body) + " is called without <<<>>>");
+    add_host_finding(simt::Kind::program,
+                     "kernel " + simt::function_name(call.body) + " is called without <<<>>>");
     last_error() = cudaErrorMissingConfiguration;
     return;
   }
@@ -127,7 +130,8 @@ const Call& call_of(const void* function) {
   return found;
 }
 
-Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared, bool cooperative) {
+Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
+                    bool cooperative) {
   static void* none[1] = {};
   const Question q = ask(function, args == nullptr ? none : args);
   return [call = *q.call, parameters = q.parameters, grid, block, shared, cooperative] {
@@ -159,8 +163,8 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
                              cudaStream_t stream) {
   return api([&] { launch_with(function, grid, block, args, shared, stream, false); });
 }
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
-                                        cudaStream_t stream) {
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                        size_t shared, cudaStream_t stream) {
   return api([&] { launch_with(function, grid, block, args, shared, stream, true); });
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
@@ -168,10 +172,12 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
     bool cooperative = false;
     for (unsigned k = 0; k < config->numAttrs; ++k) {
       const cudaLaunchAttribute& a = config->attrs[k];
-      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative, cudaErrorNotSupported);
+      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative,
+              cudaErrorNotSupported);
       if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
     }
-    launch_with(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream, cooperative);
+    launch_with(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
+                cooperative);
   });
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
@@ -205,7 +211,8 @@ cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
 cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig) {
   return api([&] { call_of(function); });
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
+                                                          size_t shared) {
   return api([&] {
     const Call& call = call_of(function);
     require(threads > 0);
@@ -213,7 +220,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     *blocks = threads > most ? 0 : blocks_at_once(call, unsigned(threads), shared);
   });
 }
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int threads) {
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
+                                                      int threads) {
   return api([&] {
     const Call& call = call_of(function);
     require(blocks > 0 && threads > 0 && threads <= 1024);
@@ -223,8 +231,8 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
     *bytes = each > fixed ? each - fixed : 0;
   });
 }
-cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function, size_t (*shared)(void* data, int threads),
-                                 void* data, int limit) {
+cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function,
+                                 size_t (*shared)(void* data, int threads), void* data, int limit) {
   return api([&] {
     const Call& call = call_of(function);
     const int most = std::min(call.max_threads > 0 ? call.max_threads : 1024, limit > 0 ? limit : 1024);

@@ -39,7 +39,7 @@ void release(void* p, bool host) {
 
 /// Memory of the host that kernels may touch: by address, its length and the copy... the range is watched as it is.
 std::map<const char*, size_t>& registered() {
-  static std::map<const char*, size_t> list;
+  static auto& list = *new std::map<const char*, size_t>;
   return list;
 }
 
@@ -89,7 +89,8 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 cudaError_t cudaHostRegister(void* p, size_t bytes, unsigned) {
   return api([&] {
     require(p != nullptr && bytes > 0);
-    require(registered().emplace(static_cast<const char*>(p), bytes).second, cudaErrorHostMemoryAlreadyRegistered);
+    require(registered().emplace(static_cast<const char*>(p), bytes).second,
+            cudaErrorHostMemoryAlreadyRegistered);
   });
 }
 cudaError_t cudaHostUnregister(void* p) {
@@ -114,8 +115,8 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
   return api([&] {
     require(p != nullptr);
     const size_t pitch = up(extent.width, kPitch);
-    *p = {allocate(pitch * extent.height * extent.depth, simt::Home::device, "cudaMalloc3D"), pitch, extent.width,
-          extent.height};
+    *p = {allocate(pitch * extent.height * extent.depth, simt::Home::device, "cudaMalloc3D"), pitch,
+          extent.width, extent.height};
   });
 }
 cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
@@ -146,7 +147,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     const bool known = a != nullptr && a->live;
     *attributes = {};
     attributes->device = known ? 0 : -2;
-    attributes->type = !known                            ? cudaMemoryTypeUnregistered
+    attributes->type = !known                           ? cudaMemoryTypeUnregistered
                        : a->home == simt::Home::pinned  ? cudaMemoryTypeHost
                        : a->home == simt::Home::managed ? cudaMemoryTypeManaged
                                                         : cudaMemoryTypeDevice;
@@ -175,7 +176,8 @@ cudaError_t cudaMemset(void* p, int value, size_t bytes) {
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
   return api([&] { enqueue(stream, [=] { fill(p, value, bytes); }); });
 }
-cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
   return api([&] {
     require(width <= pitch || height <= 1, cudaErrorInvalidPitchValue);
     enqueue(stream, [=] {
@@ -196,7 +198,8 @@ cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent extent) {
   });
 }
 
-cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent extent, unsigned flags) {
+cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent extent,
+                              unsigned flags) {
   return api([&] {
     require(array != nullptr && desc != nullptr && extent.width > 0);
     auto made = std::make_unique<cudaArray>(
@@ -207,8 +210,8 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* d
     *array = made.release();
   });
 }
-cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, size_t width, size_t height,
-                            unsigned flags) {
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, size_t width,
+                            size_t height, unsigned flags) {
   return cudaMalloc3DArray(array, desc, {width, height, 0}, flags);
 }
 cudaError_t cudaFreeArray(cudaArray_t array) {
@@ -218,7 +221,8 @@ cudaError_t cudaFreeArray(cudaArray_t array) {
     delete array;
   });
 }
-cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags, cudaArray_t array) {
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags,
+                             cudaArray_t array) {
   return api([&] {
     require(array != nullptr, cudaErrorInvalidResourceHandle);
     if (desc != nullptr) *desc = array->desc;

@@ -15,9 +15,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const simt::Finding& f) {
-  return {{"kind", simt::name_of(f.kind)}, {"kernel", f.kernel}, {"block", f.block}, {"thread", f.thread},
-          {"file", f.file},                {"line", f.line},     {"text", f.text},   {"times", f.times},
-          {"words", f.describe()},         {"harmless", f.kind == simt::Kind::leak}};
+  return {{"kind", simt::name_of(f.kind)},
+          {"kernel", f.kernel},
+          {"block", f.block},
+          {"thread", f.thread},
+          {"file", f.file},
+          {"line", f.line},
+          {"text", f.text},
+          {"times", f.times},
+          {"words", f.describe()},
+          {"harmless", f.kind == simt::Kind::leak}};
 }
 
 Json json_of(const simt::LaunchRecord& l) {
@@ -43,8 +50,8 @@ Json json_of(const LineCounts& l) {
           {"stride", l.stride},
           {"merged", l.merged},
           {"counts",
-           {n.requests, n.lanes, n.bytes, n.sectors, n.ideal_sectors, n.lane_sectors, n.wavefronts, n.ideal_wavefronts,
-            n.collisions}}};
+           {n.requests, n.lanes, n.bytes, n.sectors, n.ideal_sectors, n.lane_sectors, n.wavefronts,
+            n.ideal_wavefronts, n.collisions}}};
 }
 
 }  // namespace
@@ -60,7 +67,8 @@ void add_leaks() {
   if (many == 0) return;
   state().session->add({.kind = simt::Kind::leak,
                         .text = std::to_string(many) + (many == 1 ? " allocation" : " allocations") + " of " +
-                                std::to_string(bytes) + " bytes not freed when the program ended, such as " + first->name});
+                                std::to_string(bytes) + " bytes not freed when the program ended, such as " +
+                                first->name});
 }
 
 bool something_illegal() {

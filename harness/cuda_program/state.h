@@ -69,7 +69,8 @@ std::string busy_reason(const void* p);
 const Call& call_of(const void* function);
 void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream,
                  bool cooperative);
-Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared, bool cooperative);
+Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
+                    bool cooperative);
 
 /// Copies between any two places, checked as CUDA checks them.
 void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);

@@ -21,7 +21,8 @@ struct Texture {
 };
 
 Texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how) {
-  Texture t{.how = how, .format = {}, .data = nullptr, .width = 1, .height = 1, .depth = 1, .pitch = 0, .layer = 0};
+  Texture t{
+      .how = how, .format = {}, .data = nullptr, .width = 1, .height = 1, .depth = 1, .pitch = 0, .layer = 0};
   if (r.resType == cudaResourceTypeArray) {
     const cudaArray* a = r.res.array.array;
     require(a != nullptr, cudaErrorInvalidResourceHandle);
@@ -93,7 +94,8 @@ Channels read(const Texture& t, int64_t x, int64_t y, int64_t z, const void* pc,
     if (t.format.f == cudaChannelFormatKindFloat && bytes == 2)
       raw = __builtin_bit_cast(uint32_t, simt::float_from_half(uint16_t(raw)));
     if (as_float && t.format.f != cudaChannelFormatKindFloat) {
-      const double most = is_signed ? double((int64_t(1) << (bits[k] - 1)) - 1) : double((int64_t(1) << bits[k]) - 1);
+      const double most =
+          is_signed ? double((int64_t(1) << (bits[k] - 1)) - 1) : double((int64_t(1) << bits[k]) - 1);
       const double value = is_signed ? std::max(double(int32_t(raw)) / most, -1.0) : double(raw) / most;
       raw = __builtin_bit_cast(uint32_t, float(value));
     }
@@ -127,7 +129,8 @@ float scaled(float x, int64_t n, cudaTextureAddressMode& mode, bool normalized) 
 }
 
 Channels fetched(const Texture& t, int dimensions, float x, float y, float z, int layer, const void* pc) {
-  const bool as_float = t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
+  const bool as_float =
+      t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
   const bool linear = t.how.filterMode == cudaFilterModeLinear && as_float;
   cudaTextureAddressMode mode[3] = {t.how.addressMode[0], t.how.addressMode[1], t.how.addressMode[2]};
   const bool normalized = t.how.normalizedCoords != 0;
@@ -171,9 +174,11 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaReso
     *surface = reinterpret_cast<cudaSurfaceObject_t>(new Texture(texture_of(*resource, {})));
   });
 }
-cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface) { return cudaDestroyTextureObject(surface); }
-cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResourceDesc* resource, int read_mode,
-                                   size_t* offset) {
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface) {
+  return cudaDestroyTextureObject(surface);
+}
+cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResourceDesc* resource,
+                                   int read_mode, size_t* offset) {
   return api([&] {
     delete reinterpret_cast<Texture*>(reference->object);
     reference->object = 0;
@@ -187,13 +192,15 @@ cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResour
     reference->object = reinterpret_cast<cudaTextureObject_t>(new Texture(texture_of(*resource, how)));
   });
 }
-void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z, int index,
-                     int layer, void* channels, const void*) {
+void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
+                     int index, int layer, void* channels, const void*) {
   const void* pc = __builtin_return_address(0);
   if (texture == 0)
-    klab::simt::running->abandon({.kind = klab::simt::Kind::out_of_bounds, .text = "a fetch from no texture"});
+    klab::simt::running->abandon(
+        {.kind = klab::simt::Kind::out_of_bounds, .text = "a fetch from no texture"});
   const Texture& t = *reinterpret_cast<const Texture*>(texture);
-  const bool as_float = t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
+  const bool as_float =
+      t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
   Channels c{};
   if (!by_index)
     c = fetched(t, dimensions, x, y, z, layer, pc);
@@ -203,11 +210,13 @@ void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index,
 }
 void* klab_cuda_surface(cudaSurfaceObject_t surface, int x, int y, int z, unsigned bytes, bool write) {
   const Texture& t = *reinterpret_cast<const Texture*>(surface);
-  if (x < 0 || y < 0 || z < 0 || size_t(x) + bytes > t.width * t.texel() || size_t(y) >= t.height || size_t(z) >= t.depth)
-    klab::simt::running->abandon(
-        {.kind = klab::simt::Kind::out_of_bounds,
-         .text = std::string("a surface ") + (write ? "write" : "read") + " at byte " + std::to_string(x) + " of row " +
-                 std::to_string(y) + ", outside of " + std::to_string(t.width) + " x " + std::to_string(t.height)});
+  if (x < 0 || y < 0 || z < 0 || size_t(x) + bytes > t.width * t.texel() || size_t(y) >= t.height ||
+      size_t(z) >= t.depth)
+    klab::simt::running->abandon({.kind = klab::simt::Kind::out_of_bounds,
+                                  .text = std::string("a surface ") + (write ? "write" : "read") +
+                                          " at byte " + std::to_string(x) + " of row " + std::to_string(y) +
+                                          ", outside of " + std::to_string(t.width) + " x " +
+                                          std::to_string(t.height)});
   return const_cast<char*>(t.data) + size_t(z) * t.layer + size_t(y) * t.pitch + size_t(x);
 }
 }

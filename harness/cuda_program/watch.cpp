@@ -95,10 +95,11 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
     const simt::Module* m = program_at(p);
     if (m != nullptr && in_sections(*m, static_cast<const char*>(p))) {
       const simt::Allocation* a = simt::device_variable_at(p);
-      add_host_finding(simt::Kind::host_access,
-                       what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
-                           ": on a GPU that is another variable than the kernels'; use cudaMemcpyToSymbol or FromSymbol",
-                       pc);
+      add_host_finding(
+          simt::Kind::host_access,
+          what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
+              ": on a GPU that is another variable than the kernels'; use cudaMemcpyToSymbol or FromSymbol",
+          pc);
     }
     inside = false;
     return;
@@ -112,20 +113,24 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
     if (a != nullptr && !a->live)
       add_host_finding(simt::Kind::use_after_free, what + of + ", which has been freed", pc);
     else if (a == nullptr || a->home == simt::Home::device)
-      add_host_finding(simt::Kind::host_access, what + of + ": only kernels may touch it; copy it with cudaMemcpy", pc);
+      add_host_finding(simt::Kind::host_access,
+                       what + of + ": only kernels may touch it; copy it with cudaMemcpy", pc);
     else
-      add_host_finding(simt::Kind::out_of_bounds, what + "outside of " + a->name + " (" + std::to_string(a->bytes) +
-                                                      " bytes), byte " + std::to_string(c - a->begin), pc);
+      add_host_finding(simt::Kind::out_of_bounds,
+                       what + "outside of " + a->name + " (" + std::to_string(a->bytes) + " bytes), byte " +
+                           std::to_string(c - a->begin),
+                       pc);
     // On a machine with a GPU the program would end here.
     std::fflush(nullptr);
     say_end(139);
     _exit(139);
   }
   if (const std::string why = busy_reason(p); !why.empty())
-    add_host_finding(simt::Kind::not_synchronized,
-                     what + "in " + a->name + ", though " + why +
-                         ", and nothing has waited for it since (cudaDeviceSynchronize, cudaStreamSynchronize)",
-                     pc);
+    add_host_finding(
+        simt::Kind::not_synchronized,
+        what + "in " + a->name + ", though " + why +
+            ", and nothing has waited for it since (cudaDeviceSynchronize, cudaStreamSynchronize)",
+        pc);
   inside = false;
 }
 
@@ -148,11 +153,12 @@ void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
   const double left = seconds / double(done) * double(blocks - done);
   if (!told && left > 300) {
     told = true;
-    std::fprintf(stderr,
-                 "klab: this launch of %s will take about %.0f min here (%llu of %llu blocks in %.0f s); --blocks N%% "
-                 "watches a share of the blocks, a smaller problem needs less\n",
-                 kernel.c_str(), left / 60, static_cast<unsigned long long>(done),
-                 static_cast<unsigned long long>(blocks), seconds);
+    std::fprintf(
+        stderr,
+        "klab: this launch of %s will take about %.0f min here (%llu of %llu blocks in %.0f s); --blocks N%% "
+        "watches a share of the blocks, a smaller problem needs less\n",
+        kernel.c_str(), left / 60, static_cast<unsigned long long>(done),
+        static_cast<unsigned long long>(blocks), seconds);
   }
   if (terminal && seconds - shown > 0.5 && std::getenv("KLAB_PROGRAM_REPORT") != nullptr) {
     shown = seconds;

@@ -23,7 +23,8 @@ class Trace;
 
 // threadIdx, blockIdx, blockDim and gridDim of the running thread, for programs (language.h).
 extern "C" {
-extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], klab_block_dim[3], klab_grid_dim[3];
+extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], klab_block_dim[3],
+    klab_grid_dim[3];
 }
 
 struct Fiber {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::mutex modules_mutex;
 // Read without the lock by running kernels: a deque's elements stay where they are, and the count is set last.
 std::deque<Module>& modules() {
-  static std::deque<Module> list;
+  static auto& list = *new std::deque<Module>;  // what ends last may still ask
   return list;
 }
 

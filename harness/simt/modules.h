@@ -18,9 +18,10 @@ struct Module {
   const char* writable_end = nullptr;
   const char* constant_begin = nullptr;  // of these, __constant__ memory
   const char* constant_end = nullptr;
-  const char* device_begin[2] = {};  // of a program: its __device__ variables, which its host code must not touch
+  const char* device_begin[2] =
+      {};  // of a program: its __device__ variables, which its host code must not touch
   const char* device_end[2] = {};
-  void* (*arena)() = nullptr;  // of a program: where this thread's dynamic shared memory lies
+  void* (*arena)() = nullptr;   // of a program: where this thread's dynamic shared memory lies
   void* (*anchor)() = nullptr;  // makes and returns this thread's shared memory
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 std::mutex shared_mutex;
 std::map<const void*, size_t>& allowed_shared() {
-  static std::map<const void*, size_t> bytes;
+  static auto& bytes = *new std::map<const void*, size_t>;
   return bytes;
 }
 

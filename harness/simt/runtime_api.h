@@ -33,7 +33,7 @@ struct Launch {
   size_t parameter_bytes;
   unsigned grid[3];
   unsigned block[3];
-  size_t shared_bytes;  // dynamic
+  size_t shared_bytes;       // dynamic
   bool cooperative = false;  // blocks run beside each other, and may wait for all of the grid
 };
 /// Runs all blocks. Throws simt::Error with CUDA's name of what is wrong.

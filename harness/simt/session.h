@@ -27,7 +27,8 @@ struct Options {
   uint64_t step_limit =
       0;                   // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
   int most_findings = 20;  // different ones that are kept
-  double share = 1;        // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
+  double share =
+      1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
   int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 

@@ -40,7 +40,7 @@ class Debug {
 };
 
 Debug& debug_for(const void* p) {
-  static auto debug = std::make_unique<Debug>();
+  static auto& debug = *new std::unique_ptr<Debug>(std::make_unique<Debug>());  // as long as the process
   if (debug->at(p) == nullptr) debug = std::make_unique<Debug>();
   return *debug;
 }
@@ -185,7 +185,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
 }  // namespace
 
 SourceLine source_of(const void* return_address) {
-  static std::map<const void*, SourceLine> known;
+  static auto& known = *new std::map<const void*, SourceLine>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(return_address);
   if (fresh) at->second = find_source(return_address);
@@ -193,7 +193,7 @@ SourceLine source_of(const void* return_address) {
 }
 
 std::string function_name(const void* address) {
-  static std::map<const void*, std::string> known;
+  static auto& known = *new std::map<const void*, std::string>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(address);
   if (fresh) {
@@ -204,7 +204,7 @@ std::string function_name(const void* address) {
 }
 
 std::vector<SharedVariable> shared_variables(const Module& module) {
-  static std::map<const Module*, std::vector<SharedVariable>> known;
+  static auto& known = *new std::map<const Module*, std::vector<SharedVariable>>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(&module);
   if (fresh) at->second = find_shared(module);
@@ -235,7 +235,7 @@ KernelSymbol find_kernel(const void* kernel) {
 }
 
 const KernelSymbol& kernel_symbol(const void* kernel) {
-  static std::map<const void*, KernelSymbol> known;
+  static auto& known = *new std::map<const void*, KernelSymbol>;
   const auto [at, fresh] = known.try_emplace(kernel);
   if (fresh) at->second = find_kernel(kernel);
   return at->second;
@@ -247,7 +247,7 @@ namespace {
 
 /// The variables of a module, by address.
 std::map<const char*, Allocation>& variables_of(const Module& m) {
-  static std::map<const Module*, std::map<const char*, Allocation>> known;
+  static auto& known = *new std::map<const Module*, std::map<const char*, Allocation>>;
   const auto [at, fresh] = known.try_emplace(&m);
   Dwfl_Module* module = fresh ? debug_for(m.begin).at(m.begin) : nullptr;
   const int symbols = module ? dwfl_module_getsymtab(module) : 0;
@@ -291,7 +291,7 @@ Allocation* device_variable_at(const void* p) {
 Allocation* global_at(const void* p) { return is_device(p) ? allocation_at(p) : device_variable_at(p); }
 
 size_t static_shared_bytes(const void* kernel) {
-  static std::map<const void*, size_t> known;
+  static auto& known = *new std::map<const void*, size_t>;
   const Module* module = module_at(kernel);
   if (module == nullptr) return 0;
   const std::vector<SharedVariable> all = shared_variables(*module);
@@ -306,8 +306,8 @@ size_t static_shared_bytes(const void* kernel) {
 }
 
 std::vector<SharedVariable> shared_variables_of(const void* kernel) {
-  static std::map<const Module*, std::vector<std::string>>
-      kernels;  // mangled names of those that were asked for
+  static auto& kernels =
+      *new std::map<const Module*, std::vector<std::string>>;  // mangled names of those that were asked for
   const Module* module = module_at(kernel);
   if (module == nullptr) return {};
   const std::vector<SharedVariable> all = shared_variables(*module);

@@ -8,6 +8,43 @@
 
 namespace klab::simt {
 
+void SharedShadow::all_defined() {
+  for (size_t word = 0; word + 1 < cells_.size(); ++word) {
+    touched_.push_back(uint32_t(word));
+    cells_[word].defined = 0xF;
+  }
+}
+
+Trace::ParkedBlock Trace::park() {
+  settle();
+  ParkedBlock block{std::move(logs_), std::move(accesses_), barriers_};
+  logs_.clear();
+  return block;
+}
+
+void Trace::unpark(ParkedBlock block) {
+  static_.forget();
+  dynamic_.forget();
+  static_.all_defined();
+  dynamic_.all_defined();
+  logs_ = std::move(block.logs);
+  accesses_ = std::move(block.accesses);
+  barriers_ = block.barriers;
+  block_first_ = interval_ = next_interval();
+  block_firsts_.push_back(block_first_);
+  block_numbers_.push_back(executor_->block_number);
+  clocks_.assign(executor_->warps(), WarpClock{});
+  acquired_.clear();
+  fenced_ = 0;
+}
+
+void Trace::grid_synchronized() {
+  launch_first_ = next_interval();
+  block_firsts_.clear();
+  block_numbers_.clear();
+  released_.clear();
+}
+
 struct Executor::Parked {
   bool ended = false;
   uint64_t number = 0;
@@ -29,7 +66,8 @@ bool Executor::all_at_grid() const {
 void Executor::park(Parked& to) {
   to.number = block_number;
   // Threads stay where they are: code that waits knows their addresses.
-  to.lanes.assign(std::make_move_iterator(lanes_.begin()), std::make_move_iterator(lanes_.begin() + threads_));
+  to.lanes.assign(std::make_move_iterator(lanes_.begin()),
+                  std::make_move_iterator(lanes_.begin() + threads_));
   to.order = order_;
   if (static_shared != nullptr) to.fixed.assign(static_shared, static_shared + static_shared_bytes);
   if (launch->shared_bytes > 0) to.dynamic.assign(dynamic_shared, dynamic_shared + launch->shared_bytes);
@@ -66,8 +104,8 @@ void Executor::run_together(const std::vector<uint64_t>& blocks) {
       report({.kind = Kind::barrier_divergence,
               .file = waits->file,
               .line = waits->line,
-              .text = std::to_string(left) + " blocks wait for the grid, " + std::to_string(all.size() - size_t(left)) +
-                      " have ended without reaching it"},
+              .text = std::to_string(left) + " blocks wait for the grid, " +
+                      std::to_string(all.size() - size_t(left)) + " have ended without reaching it"},
              &*waits);
     }
     if (trace != nullptr) trace->grid_synchronized();
@@ -82,10 +120,12 @@ void Executor::run_together(const std::vector<uint64_t>& blocks) {
 
 void Executor::wait_for_grid(const char* file, int line) {
   if (!launch->cooperative)
-    abandon({.kind = Kind::deadlock,
-             .file = file,
-             .line = line,
-             .text = "the grid is waited for in a launch that is not cooperative: use cudaLaunchCooperativeKernel"});
+    abandon(
+        {.kind = Kind::deadlock,
+         .file = file,
+         .line = line,
+         .text =
+             "the grid is waited for in a launch that is not cooperative: use cudaLaunchCooperativeKernel"});
   Lane& l = *lane;
   l.state = State::at_grid;
   l.name = "grid.sync";

@@ -15,7 +15,6 @@ constexpr uint64_t kTurn = 16384;
 /// Addresses behind a program's dynamic shared memory that are nothing else's (harness/cuda_program/anchor.cpp).
 constexpr size_t kArena = 192 << 10;
 
-// Threads of the host that launch beside each other may use the same memory.
 std::atomic<uint32_t> last_interval{1};
 
 std::string in_words(uint8_t how, size_t bytes) {
@@ -26,6 +25,8 @@ std::string in_words(uint8_t how, size_t bytes) {
 }
 
 }  // namespace
+
+uint32_t Trace::next_interval() { return ++last_interval; }
 
 Trace& trace_of_thread() {
   thread_local Trace one;
@@ -59,7 +60,7 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   executor_ = &executor;
   session_ = &session;
   profile_ = profile;
-  interval_ = launch_first_ = ++last_interval;
+  interval_ = launch_first_ = next_interval();
   split_.clear();
   block_firsts_.clear();
   block_numbers_.clear();
@@ -88,7 +89,7 @@ void Trace::block_begins() {
   dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
   static_.forget();
   dynamic_.forget();
-  block_first_ = interval_ = ++last_interval;
+  block_first_ = interval_ = next_interval();
   block_firsts_.push_back(block_first_);
   block_numbers_.push_back(executor_->block_number);
   clocks_.assign(executor_->warps(), WarpClock{});
@@ -100,46 +101,9 @@ void Trace::block_begins() {
   accesses_.assign(executor_->threads(), 0);
 }
 
-void SharedShadow::all_defined() {
-  for (size_t word = 0; word + 1 < cells_.size(); ++word) {
-    touched_.push_back(uint32_t(word));
-    cells_[word].defined = 0xF;
-  }
-}
-
-Trace::ParkedBlock Trace::park() {
-  settle();
-  ParkedBlock block{std::move(logs_), std::move(accesses_), barriers_};
-  logs_.clear();
-  return block;
-}
-
-void Trace::unpark(ParkedBlock block) {
-  static_.forget();
-  dynamic_.forget();
-  static_.all_defined();
-  dynamic_.all_defined();
-  logs_ = std::move(block.logs);
-  accesses_ = std::move(block.accesses);
-  barriers_ = block.barriers;
-  block_first_ = interval_ = ++last_interval;
-  block_firsts_.push_back(block_first_);
-  block_numbers_.push_back(executor_->block_number);
-  clocks_.assign(executor_->warps(), WarpClock{});
-  acquired_.clear();
-  fenced_ = 0;
-}
-
-void Trace::grid_synchronized() {
-  launch_first_ = ++last_interval;
-  block_firsts_.clear();
-  block_numbers_.clear();
-  released_.clear();
-}
-
 void Trace::block_ended() {
   settle();
-  interval_ = ++last_interval;
+  interval_ = next_interval();
   if (profile_ != nullptr && !profile_->launches.empty()) {
     LaunchRecord& launch = profile_->launches.back();
     launch.barriers = std::max(launch.barriers, barriers_);
@@ -148,7 +112,7 @@ void Trace::block_ended() {
 }
 
 void Trace::barrier_passed(const char*, int) {
-  interval_ = ++last_interval;
+  interval_ = next_interval();
   ++barriers_;
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
@@ -288,7 +252,8 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
     }
   } else if (is_device(p)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
-  } else if (c >= dynamic_.begin() - 256 && c < dynamic_.begin() + dynamic_.bytes() + (executor_->arena != nullptr ? kArena : 256)) {
+  } else if (c >= dynamic_.begin() - 256 &&
+             c < dynamic_.begin() + dynamic_.bytes() + (executor_->arena != nullptr ? kArena : 256)) {
     f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
              std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
   } else if (static_.holds(c)) {

@@ -97,6 +97,8 @@ class Trace {
   std::string who(uint32_t interval, uint16_t thread) const;
   void place(Finding& finding, const void* pc) const;
 
+  /// Of the whole process: threads of the host that launch beside each other may use the same memory.
+  static uint32_t next_interval();
   void log_place();
   void replay(unsigned warp, uint32_t going_on);
   void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);

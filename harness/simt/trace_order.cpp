@@ -64,7 +64,8 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
     } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
-        const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at((*profile_)[site].pc) : nullptr;
+        const Module* m =
+            static_.holds(word) && !dynamic_.holds(word) ? module_at((*profile_)[site].pc) : nullptr;
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";

@@ -55,12 +55,12 @@ KLAB_SIMT_INLINE void move_whole(T* to, const T* from) {
   KLAB_SIMT_INLINE Name make_##Name(T a) { return {a}; }
 
 // What an initializer leaves out is zero.
-#define KLAB_SIMT_VECTOR2(Name, T)                                      \
-  struct alignas(2 * sizeof(T)) Name {                                  \
-    T x, y;                                                             \
-    KLAB_SIMT_WHOLE(Name)                                               \
-    KLAB_SIMT_INLINE constexpr Name(T a, T b = {}) : x(a), y(b) {}     \
-  };                                                                    \
+#define KLAB_SIMT_VECTOR2(Name, T)                                 \
+  struct alignas(2 * sizeof(T)) Name {                             \
+    T x, y;                                                        \
+    KLAB_SIMT_WHOLE(Name)                                          \
+    KLAB_SIMT_INLINE constexpr Name(T a, T b = {}) : x(a), y(b) {} \
+  };                                                               \
   KLAB_SIMT_INLINE constexpr Name make_##Name(T a, T b) { return {a, b}; }
 
 #define KLAB_SIMT_VECTOR3(Name, T) \
@@ -69,19 +69,18 @@ KLAB_SIMT_INLINE void move_whole(T* to, const T* from) {
   };                               \
   KLAB_SIMT_INLINE constexpr Name make_##Name(T a, T b, T c) { return {a, b, c}; }
 
-#define KLAB_SIMT_VECTOR4(Name, T)                                                  \
-  struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Name {                         \
-    T x, y, z, w;                                                                   \
-    KLAB_SIMT_WHOLE(Name)                                                           \
-    KLAB_SIMT_INLINE constexpr Name(T a, T b = {}, T c = {}, T d = {})           \
-        : x(a), y(b), z(c), w(d) {}                                                 \
-  };                                                                                \
+#define KLAB_SIMT_VECTOR4(Name, T)                                                                 \
+  struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) Name {                                        \
+    T x, y, z, w;                                                                                  \
+    KLAB_SIMT_WHOLE(Name)                                                                          \
+    KLAB_SIMT_INLINE constexpr Name(T a, T b = {}, T c = {}, T d = {}) : x(a), y(b), z(c), w(d) {} \
+  };                                                                                               \
   KLAB_SIMT_INLINE constexpr Name make_##Name(T a, T b, T c, T d) { return {a, b, c, d}; }
 
-#define KLAB_SIMT_VECTORS(name, T)  \
-  KLAB_SIMT_VECTOR1(name##1, T)     \
-  KLAB_SIMT_VECTOR2(name##2, T)     \
-  KLAB_SIMT_VECTOR3(name##3, T)     \
+#define KLAB_SIMT_VECTORS(name, T) \
+  KLAB_SIMT_VECTOR1(name##1, T)    \
+  KLAB_SIMT_VECTOR2(name##2, T)    \
+  KLAB_SIMT_VECTOR3(name##3, T)    \
   KLAB_SIMT_VECTOR4(name##4, T)
 KLAB_SIMT_VECTORS(char, signed char)
 KLAB_SIMT_VECTORS(uchar, unsigned char)

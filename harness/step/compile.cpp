@@ -13,7 +13,7 @@
 
 #include "harness/core/build_info.h"
 #include "harness/core/source.h"
-#include "harness/step/digest.h"
+#include "harness/records/digest.h"
 
 namespace klab {
 namespace {

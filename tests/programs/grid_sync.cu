@@ -53,7 +53,8 @@ int main() {
   int cooperative = 0, per_sm = 0;
   CHECK(cudaDeviceGetAttribute(&cooperative, cudaDevAttrCooperativeLaunch, 0));
   const int threads = 64;
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, sum_of_grid, threads, threads * sizeof(double)));
+  CHECK(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, sum_of_grid, threads, threads * sizeof(double)));
   if (cooperative != 1 || per_sm < 1 || prop.multiProcessorCount < 1) return 2;
   int n = 3000, blocks = 6;
   std::vector<float> x(n);
@@ -66,12 +67,14 @@ int main() {
   CHECK(cudaMalloc(&total, 8));
   CHECK(cudaMemcpy(dx, x.data(), n * 4, cudaMemcpyHostToDevice));
   void* args[] = {&dx, &partial, &total, &n};
-  CHECK(cudaLaunchCooperativeKernel((void*)sum_of_grid, dim3(blocks), dim3(threads), args, threads * sizeof(double), 0));
+  CHECK(cudaLaunchCooperativeKernel((void*)sum_of_grid, dim3(blocks), dim3(threads), args,
+                                    threads * sizeof(double), 0));
   std::vector<double> back(blocks);
   CHECK(cudaMemcpy(back.data(), partial, blocks * 8, cudaMemcpyDeviceToHost));
   for (double v : back) require_near(v, wanted, 0, "the sum of the grid");
-  if (cudaLaunchCooperativeKernel((void*)sum_of_grid, dim3(per_sm * prop.multiProcessorCount + 1), dim3(threads), args,
-                                  threads * sizeof(double), 0) != cudaErrorCooperativeLaunchTooLarge)
+  if (cudaLaunchCooperativeKernel((void*)sum_of_grid, dim3(per_sm * prop.multiProcessorCount + 1),
+                                  dim3(threads), args, threads * sizeof(double),
+                                  0) != cudaErrorCooperativeLaunchTooLarge)
     return 2;
   cudaGetLastError();
   int* out;

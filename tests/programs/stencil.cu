@@ -38,7 +38,9 @@ int main() {
   CHECK(cudaCreateTextureObject(&line, &from, &how, nullptr));
   three_points<<<(n + 127) / 128, 128>>>(line, result, n);
   CHECK(cudaMemcpy(out.data(), result, n * 4, cudaMemcpyDeviceToHost));
-  const auto at = [&](int k) { return k < 0 || k >= n ? 0.0f : in[k]; };  // beyond its ends a linear texture is zero
+  const auto at = [&](int k) {
+    return k < 0 || k >= n ? 0.0f : in[k];
+  };  // beyond its ends a linear texture is zero
   for (int k = 0; k < n; ++k) require_near(out[k], at(k - 1) + at(k) + at(k + 1), 0, "a sum of three");
 
   cudaArray_t array;
@@ -59,9 +61,10 @@ int main() {
   };
   for (int y = 0; y < h; ++y)
     for (int x = 0; x < w; ++x)
-      require_near(out[y * w + x],
-                   clamped(x, y) + clamped(x - 1, y) + clamped(x + 1, y) + clamped(x, y - 1) + clamped(x, y + 1), 0,
-                   "a sum of five");
+      require_near(
+          out[y * w + x],
+          clamped(x, y) + clamped(x - 1, y) + clamped(x + 1, y) + clamped(x, y - 1) + clamped(x, y + 1), 0,
+          "a sum of five");
   between<<<1, w - 1>>>(smooth, result);
   CHECK(cudaMemcpy(out.data(), result, (w - 1) * 4, cudaMemcpyDeviceToHost));
   for (int x = 0; x + 1 < w; ++x) require_near(out[x], 0.5 * (in[x] + in[x + 1]), 0, "a mean of two");

@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     CHECK(cudaMemcpy(out.data(), b, in.size() * 4, cudaMemcpyDeviceToHost));
     for (int y = 0; y < h; ++y)
       for (int x = 0; x < w; ++x)
-        require_near(out[k == 0 ? size_t(y) * w + x : size_t(x) * h + y], in[size_t(y) * w + x], 0, "an element");
+        require_near(out[k == 0 ? size_t(y) * w + x : size_t(x) * h + y], in[size_t(y) * w + x], 0,
+                     "an element");
   }
   cudaFree(a), cudaFree(b);
   std::printf("transpose passed\n");

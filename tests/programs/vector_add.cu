@@ -32,7 +32,8 @@ int main() {
   // Errors as a device gives them: they are told once, and do not stay.
   add<float, 2><<<1, 2048>>>(da, db, dc, n);
   if (cudaGetLastError() != cudaErrorInvalidConfiguration || cudaGetLastError() != cudaSuccess) return 2;
-  if (cudaMemcpy(sum.data(), dc, n * sizeof(float), cudaMemcpyHostToDevice) != cudaErrorInvalidValue) return 2;
+  if (cudaMemcpy(sum.data(), dc, n * sizeof(float), cudaMemcpyHostToDevice) != cudaErrorInvalidValue)
+    return 2;
   if (cudaPeekAtLastError() != cudaErrorInvalidValue || cudaGetLastError() != cudaErrorInvalidValue) return 2;
   void* args[] = {&dc, nullptr, nullptr};
   float by = 0.5f;

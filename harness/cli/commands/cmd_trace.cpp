@@ -138,14 +138,15 @@ double share_of(const std::string& text) {
   char* end = nullptr;
   const double percent = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || (*end != '\0' && std::string(end) != "%") || !(percent > 0) || percent > 100)
-    throw std::invalid_argument("--blocks " + text + ": a share of the blocks, more than 0% and at most 100%, such as 5%");
+    throw std::invalid_argument("--blocks " + text +
+                                ": a share of the blocks, more than 0% and at most 100%, such as 5%");
   return percent / 100;
 }
 
 int trace_program(const Options& o) {
   if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty())
-    throw std::invalid_argument("--shape, --metrics, --counters and --on-gpu are for klab's variants; " + o.names[0] +
-                                " is a program");
+    throw std::invalid_argument("--shape, --metrics, --counters and --on-gpu are for klab's variants; " +
+                                o.names[0] + " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.limits.seconds = o.seconds;
   p.limits.bytes = o.memory * 1'000'000;
@@ -167,7 +168,8 @@ int run(Options o) {
   choose_gpu(o.gpu);
   if (is_program(o.names[0])) return trace_program(o);
   if (!settings().rest.empty()) throw std::invalid_argument("only programs take arguments behind --");
-  if (o.names.size() > 1) throw std::invalid_argument("one variant at a time: " + o.names[1] + " is one too many");
+  if (o.names.size() > 1)
+    throw std::invalid_argument("one variant at a time: " + o.names[1] + " is one too many");
   o.variant = o.names[0];
   const ScratchFolder folder;
   const Step* const step = find_variant(o.variant) == nullptr ? step_called(o.variant) : nullptr;
@@ -219,16 +221,20 @@ KLAB_COMMAND(
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->names,
-                      "a CUDA variant, e.g. transpose.cuda.02_shared_tile, a step: your file of it; or the files of a "
+                      "a CUDA variant, e.g. transpose.cuda.02_shared_tile, a step: your file of it; or the "
+                      "files of a "
                       "program, and its arguments behind --")
            ->required()
            ->option_text("VARIANT | PROGRAM.cu... [-- ARGUMENTS]");
-       app.add_option("--compiler", o->compiler, "of a program: an option for klab-nvcc, e.g. --compiler=-Iinclude")
+       app.add_option("--compiler", o->compiler,
+                      "of a program: an option for klab-nvcc, e.g. --compiler=-Iinclude")
            ->take_all()
            ->allow_extra_args(false);
        app.add_option("--blocks", o->share, "of a program: watch this share of each grid and scale, e.g. 5%");
-       app.add_option("--seconds", o->seconds, "of a program: end it after so many (600)")->check(CLI::PositiveNumber);
-       app.add_option("--memory", o->memory, "of a program: end it beyond so many MB (three quarters of the machine's)")
+       app.add_option("--seconds", o->seconds, "of a program: end it after so many (600)")
+           ->check(CLI::PositiveNumber);
+       app.add_option("--memory", o->memory,
+                      "of a program: end it beyond so many MB (three quarters of the machine's)")
            ->check(CLI::PositiveNumber);
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");

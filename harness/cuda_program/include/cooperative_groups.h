@@ -1,3 +1,3 @@
 // CUDA cooperative groups.
 #pragma once
-#include "klab_cuda/groups.h"
+#include <klab_cuda/groups.h>

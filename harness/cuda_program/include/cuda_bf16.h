@@ -1,3 +1,3 @@
 // CUDA bfloat16 numbers.
 #pragma once
-#include "klab_cuda/halves.h"
+#include <klab_cuda/halves.h>

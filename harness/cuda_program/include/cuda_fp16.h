@@ -1,3 +1,3 @@
 // CUDA half numbers.
 #pragma once
-#include "klab_cuda/halves.h"
+#include <klab_cuda/halves.h>

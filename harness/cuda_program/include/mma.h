@@ -1,3 +1,3 @@
 // CUDA warp-wide matrices.
 #pragma once
-#include "klab_cuda/matrices.h"
+#include <klab_cuda/matrices.h>

@@ -2,7 +2,7 @@
 // it is asked for, and errors are those that a GPU would give.
 #pragma once
 
-#include "klab_cuda/api_types.h"
+#include <klab_cuda/api_parameters.h>
 
 extern "C" {
 cudaError_t cudaGetLastError();
@@ -60,12 +60,13 @@ cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int device, cudaSt
 cudaError_t cudaMemAdvise(const void* p, size_t bytes, cudaMemoryAdvise advice, int device);
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes);
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
                                 cudaStream_t stream);
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p);
@@ -73,22 +74,25 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream);
 cudaError_t cudaMemset(void* p, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMemset2D(void* p, size_t pitch, int value, size_t width, size_t height);
-cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream);
+cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream);
 cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent extent);
 
-cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, size_t width, size_t height,
-                            unsigned flags);
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, size_t width,
+                            size_t height, unsigned flags);
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent extent,
                               unsigned flags);
 cudaError_t cudaFreeArray(cudaArray_t array);
-cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags, cudaArray_t array);
-cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags,
+                             cudaArray_t array);
+cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                              cudaMemcpyKind kind);
 cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
                                 cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch, size_t width,
-                                size_t height, cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
-                                  size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                  size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                     const cudaTextureDesc* description, const cudaResourceViewDesc* view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
@@ -122,19 +126,21 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph);
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaKernelNodeParams* params);
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemcpy3DParms* params);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, const cudaKernelNodeParams* params);
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, const cudaMemcpy3DParms* params);
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                     size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemsetParams* params);
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                 const cudaHostNodeParams* params);
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count);
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                     size_t count);
+                                     size_t count, void* to, const void* from, size_t bytes,
+                                     cudaMemcpyKind kind);
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, const cudaMemsetParams* params);
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                 size_t count, const cudaHostNodeParams* params);
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                  size_t count);
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                     const cudaGraphNode_t* to, size_t count);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
@@ -147,25 +153,25 @@ cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache config);
 cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config);
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                              cudaStream_t stream);
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
-                                        cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                        size_t shared, cudaStream_t stream);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
                                                           size_t shared);
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int threads);
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
+                                                      int threads);
 
 // What the templates below need.
 cudaError_t klab_cuda_symbol(const void* symbol, size_t bytes, void** address);
 cudaError_t klab_cuda_copy_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                                   cudaMemcpyKind kind, int from_symbol, int async, cudaStream_t stream);
-cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function, size_t (*shared)(void* data, int threads),
-                                 void* data, int limit);
-cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResourceDesc* resource, int read_mode,
-                                   size_t* offset);
+cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function,
+                                 size_t (*shared)(void* data, int threads), void* data, int limit);
+cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResourceDesc* resource,
+                                   int read_mode, size_t* offset);
 }
 
 #ifdef __cplusplus
-#define KLAB_CUDA_DEFAULT_STREAM(declared) declared
 template <class T>
 inline cudaError_t cudaMalloc(T** p, size_t bytes) {
   return cudaMalloc(reinterpret_cast<void**>(p), bytes);
@@ -199,17 +205,21 @@ inline cudaError_t cudaHostRegister(void* p, size_t bytes) { return cudaHostRegi
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind, 0);
 }
-inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                                     size_t height, cudaMemcpyKind kind) {
+inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                     size_t width, size_t height, cudaMemcpyKind kind) {
   return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, 0);
 }
 inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p) { return cudaMemcpy3DAsync(p, 0); }
-inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes) { return cudaMemsetAsync(p, value, bytes, 0); }
+inline cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes) {
+  return cudaMemsetAsync(p, value, bytes, 0);
+}
 inline cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int device) {
   return cudaMemPrefetchAsync(p, bytes, device, 0);
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event) { return cudaEventRecord(event, 0); }
-inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
   return cudaStreamWaitEvent(stream, event, 0);
 }
@@ -222,10 +232,12 @@ inline cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDe
                                    size_t height = 0) {
   return cudaMallocArray(array, desc, width, height, 0);
 }
-inline cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent extent) {
+inline cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc,
+                                     cudaExtent extent) {
   return cudaMalloc3DArray(array, desc, extent, 0);
 }
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0) {
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                        unsigned long long flags = 0) {
   return cudaGraphInstantiateWithFlags(exec, graph, flags);
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t* error_node,
@@ -249,12 +261,15 @@ inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return klab_cuda_copy_symbol((void*)&symbol, sizeof(T), const_cast<void*>(from), bytes, offset, kind, 0, 0, 0);
+  return klab_cuda_copy_symbol((void*)&symbol, sizeof(T), const_cast<void*>(from), bytes, offset, kind, 0, 0,
+                               0);
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0) {
-  return klab_cuda_copy_symbol((void*)&symbol, sizeof(T), const_cast<void*>(from), bytes, offset, kind, 0, 1, stream);
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                           cudaStream_t stream = 0) {
+  return klab_cuda_copy_symbol((void*)&symbol, sizeof(T), const_cast<void*>(from), bytes, offset, kind, 0, 1,
+                               stream);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
@@ -263,7 +278,8 @@ inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes,
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
+                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                             cudaStream_t stream = 0) {
   return klab_cuda_copy_symbol((void*)&symbol, sizeof(T), to, bytes, offset, kind, 1, 1, stream);
 }
 
@@ -289,8 +305,8 @@ inline cudaError_t cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** a
   return cudaLaunchKernel((const void*)function, grid, block, args, shared, stream);
 }
 template <class T>
-inline cudaError_t cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** args, size_t shared = 0,
-                                               cudaStream_t stream = 0) {
+inline cudaError_t cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** args,
+                                               size_t shared = 0, cudaStream_t stream = 0) {
   return cudaLaunchCooperativeKernel((const void*)function, grid, block, args, shared, stream);
 }
 template <class... P, class... A>
@@ -306,42 +322,45 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T*
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, threads, shared);
 }
 template <class T>
-inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T* function, int threads,
-                                                                          size_t shared, unsigned) {
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T* function,
+                                                                          int threads, size_t shared,
+                                                                          unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, threads, shared);
 }
 template <class T>
-inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T* function, int blocks, int threads) {
+inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T* function, int blocks,
+                                                             int threads) {
   return cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)function, blocks, threads);
 }
 template <class T>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, T function, size_t shared = 0,
                                                       int limit = 0) {
-  return klab_cuda_best_block(grid, block, (const void*)function, [](void* s, int) { return *(size_t*)s; }, &shared,
-                              limit);
+  return klab_cuda_best_block(
+      grid, block, (const void*)function, [](void* s, int) { return *(size_t*)s; }, &shared, limit);
 }
 template <class F, class T>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, T function, F shared,
                                                                   int limit = 0) {
-  return klab_cuda_best_block(grid, block, (const void*)function,
-                              [](void* s, int threads) { return size_t((*(F*)s)(threads)); }, &shared, limit);
+  return klab_cuda_best_block(
+      grid, block, (const void*)function, [](void* s, int threads) { return size_t((*(F*)s)(threads)); },
+      &shared, limit);
 }
 
 namespace klab {
 namespace program {
 template <class T>
 struct Channel;
-#define KLAB_CUDA_CHANNEL(T, bits, x, y, z, w, kind)                                     \
-  template <>                                                                            \
-  struct Channel<T> {                                                                    \
-    static cudaChannelFormatDesc desc() {                                                \
-      return {bits * x, bits * y, bits * z, bits * w, cudaChannelFormatKind##kind};      \
-    }                                                                                    \
+#define KLAB_CUDA_CHANNEL(T, bits, x, y, z, w, kind)                                \
+  template <>                                                                       \
+  struct Channel<T> {                                                               \
+    static cudaChannelFormatDesc desc() {                                           \
+      return {bits * x, bits * y, bits * z, bits * w, cudaChannelFormatKind##kind}; \
+    }                                                                               \
   };
-#define KLAB_CUDA_CHANNELS(name, T, bits, kind)       \
-  KLAB_CUDA_CHANNEL(T, bits, 1, 0, 0, 0, kind)        \
-  KLAB_CUDA_CHANNEL(name##1, bits, 1, 0, 0, 0, kind)  \
-  KLAB_CUDA_CHANNEL(name##2, bits, 1, 1, 0, 0, kind)  \
+#define KLAB_CUDA_CHANNELS(name, T, bits, kind)      \
+  KLAB_CUDA_CHANNEL(T, bits, 1, 0, 0, 0, kind)       \
+  KLAB_CUDA_CHANNEL(name##1, bits, 1, 0, 0, 0, kind) \
+  KLAB_CUDA_CHANNEL(name##2, bits, 1, 1, 0, 0, kind) \
   KLAB_CUDA_CHANNEL(name##4, bits, 1, 1, 1, 1, kind)
 KLAB_CUDA_CHANNELS(char, signed char, 8, Signed)
 KLAB_CUDA_CHANNEL(char, 8, 1, 0, 0, 0, Signed)

@@ -2,8 +2,8 @@
 #pragma once
 
 #define KLAB_CUDA_PROGRAM 1
-#include "cuda_runtime.h"
-#include "device_launch_parameters.h"
+#include <cuda_runtime.h>
+#include <device_launch_parameters.h>
 
 extern "C" {
 extern const char klab_program_anchor __attribute__((visibility("hidden")));

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <klab_cuda/program.h>
 #include "harness/simt/intrinsics.h"
 #include "harness/simt/warp.h"
-#include "klab_cuda/program.h"
 
 // What kernels call of the C library, which must see them: memory of the device is watched, its heap is its own.
 extern "C" {
@@ -24,8 +24,12 @@ KLAB_SIMT_INLINE unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 KLAB_SIMT_INLINE unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 KLAB_SIMT_INLINE long long llmin(long long a, long long b) { return a < b ? a : b; }
 KLAB_SIMT_INLINE long long llmax(long long a, long long b) { return a < b ? b : a; }
-KLAB_SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
-KLAB_SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+KLAB_SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+  return a < b ? a : b;
+}
+KLAB_SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+  return a < b ? b : a;
+}
 KLAB_SIMT_INLINE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xFFFFFFu) * (b & 0xFFFFFFu); }
 KLAB_SIMT_INLINE unsigned umul24(unsigned a, unsigned b) { return __umul24(a, b); }
 KLAB_SIMT_INLINE int mul24(int a, int b) { return __mul24(a, b); }
@@ -37,8 +41,12 @@ KLAB_SIMT_INLINE unsigned __sad(int a, int b, unsigned c) { return c + unsigned(
 KLAB_SIMT_INLINE unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
 KLAB_SIMT_INLINE int __hadd(int a, int b) { return int(((long long)a + b) >> 1); }
 KLAB_SIMT_INLINE int __rhadd(int a, int b) { return int(((long long)a + b + 1) >> 1); }
-KLAB_SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)a + b) >> 1); }
-KLAB_SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)a + b + 1) >> 1); }
+KLAB_SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
+  return unsigned(((unsigned long long)a + b) >> 1);
+}
+KLAB_SIMT_INLINE unsigned __urhadd(unsigned a, unsigned b) {
+  return unsigned(((unsigned long long)a + b + 1) >> 1);
+}
 KLAB_SIMT_INLINE unsigned long long __brevll(unsigned long long x) {
   return (unsigned long long)__brev(unsigned(x)) << 32 | __brev(unsigned(x >> 32));
 }
@@ -58,15 +66,15 @@ KLAB_SIMT_INLINE int __fns(unsigned mask, unsigned base, int offset) {
 }
 
 // Pairs and quadruples in one integer.
-#define KLAB_CUDA_BYTES(name, T, each)                                             \
-  KLAB_SIMT_INLINE unsigned name(unsigned a, unsigned b) {                         \
-    constexpr unsigned bits = 8 * sizeof(T);                                       \
-    unsigned r = 0;                                                                \
-    for (unsigned k = 0; k < 32; k += bits) {                                      \
-      const T x = static_cast<T>(a >> k), y = static_cast<T>(b >> k);              \
-      r |= (unsigned(each) & ((1ull << bits) - 1)) << k;                           \
-    }                                                                              \
-    return r;                                                                      \
+#define KLAB_CUDA_BYTES(name, T, each)                                \
+  KLAB_SIMT_INLINE unsigned name(unsigned a, unsigned b) {            \
+    constexpr unsigned bits = 8 * sizeof(T);                          \
+    unsigned r = 0;                                                   \
+    for (unsigned k = 0; k < 32; k += bits) {                         \
+      const T x = static_cast<T>(a >> k), y = static_cast<T>(b >> k); \
+      r |= (unsigned(each) & ((1ull << bits) - 1)) << k;              \
+    }                                                                 \
+    return r;                                                         \
   }
 KLAB_CUDA_BYTES(__vadd4, unsigned char, x + y)
 KLAB_CUDA_BYTES(__vadd2, unsigned short, x + y)
@@ -103,16 +111,24 @@ KLAB_SIMT_INLINE float __float_toward(double x, int direction) {
   if (direction == 0 && fabs(double(f)) > fabs(x)) return nextafterf(f, 0);
   return f;
 }
-#define KLAB_CUDA_DIRECTED(suffix, d)                                                                            \
-  KLAB_SIMT_INLINE float __fadd_##suffix(float a, float b) { return __float_toward(double(a) + double(b), d); }  \
-  KLAB_SIMT_INLINE float __fsub_##suffix(float a, float b) { return __float_toward(double(a) - double(b), d); }  \
-  KLAB_SIMT_INLINE float __fmul_##suffix(float a, float b) { return __float_toward(double(a) * double(b), d); }  \
-  KLAB_SIMT_INLINE float __fdiv_##suffix(float a, float b) { return __float_toward(double(a) / double(b), d); }  \
-  KLAB_SIMT_INLINE float __frcp_##suffix(float a) { return __float_toward(1.0 / double(a), d); }                 \
-  KLAB_SIMT_INLINE float __fsqrt_##suffix(float a) { return __float_toward(sqrt(double(a)), d); }                \
-  KLAB_SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) {                                            \
-    return __float_toward(fma(double(a), double(b), double(c)), d);                                              \
-  }                                                                                                              \
+#define KLAB_CUDA_DIRECTED(suffix, d)                                                             \
+  KLAB_SIMT_INLINE float __fadd_##suffix(float a, float b) {                                      \
+    return __float_toward(double(a) + double(b), d);                                              \
+  }                                                                                               \
+  KLAB_SIMT_INLINE float __fsub_##suffix(float a, float b) {                                      \
+    return __float_toward(double(a) - double(b), d);                                              \
+  }                                                                                               \
+  KLAB_SIMT_INLINE float __fmul_##suffix(float a, float b) {                                      \
+    return __float_toward(double(a) * double(b), d);                                              \
+  }                                                                                               \
+  KLAB_SIMT_INLINE float __fdiv_##suffix(float a, float b) {                                      \
+    return __float_toward(double(a) / double(b), d);                                              \
+  }                                                                                               \
+  KLAB_SIMT_INLINE float __frcp_##suffix(float a) { return __float_toward(1.0 / double(a), d); }  \
+  KLAB_SIMT_INLINE float __fsqrt_##suffix(float a) { return __float_toward(sqrt(double(a)), d); } \
+  KLAB_SIMT_INLINE float __fmaf_##suffix(float a, float b, float c) {                             \
+    return __float_toward(fma(double(a), double(b), double(c)), d);                               \
+  }                                                                                               \
   KLAB_SIMT_INLINE float __double2float_##suffix(double a) { return __float_toward(a, d); }
 KLAB_CUDA_DIRECTED(rz, 0)
 KLAB_CUDA_DIRECTED(ru, 1)
@@ -146,7 +162,9 @@ KLAB_SIMT_INLINE double sinpi(double x) { return sin(3.14159265358979323846 * fm
 KLAB_SIMT_INLINE double cospi(double x) { return cos(3.14159265358979323846 * fmod(x, 2.0)); }
 KLAB_SIMT_INLINE void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
 KLAB_SIMT_INLINE double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
-KLAB_SIMT_INLINE double norm4d(double a, double b, double c, double d) { return sqrt(a * a + b * b + c * c + d * d); }
+KLAB_SIMT_INLINE double norm4d(double a, double b, double c, double d) {
+  return sqrt(a * a + b * b + c * c + d * d);
+}
 KLAB_SIMT_INLINE float norm4df(float a, float b, float c, float d) { return float(norm4d(a, b, c, d)); }
 KLAB_SIMT_INLINE float rnorm3df(float a, float b, float c) { return float(1.0 / norm3d(a, b, c)); }
 KLAB_SIMT_INLINE double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
@@ -166,25 +184,45 @@ KLAB_SIMT_INLINE unsigned atomicDec(unsigned* p, unsigned limit) {
   return klab::simt::atomic_u32(klab::simt::Atomic::decrement, p, limit, 0);
 }
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAdd_system(P* p, T v) { return atomicAdd(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicAdd_system(P* p, T v) {
+  return atomicAdd(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAdd_block(P* p, T v) { return atomicAdd(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicAdd_block(P* p, T v) {
+  return atomicAdd(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicMax_system(P* p, T v) { return atomicMax(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicMax_system(P* p, T v) {
+  return atomicMax(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicMin_system(P* p, T v) { return atomicMin(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicMin_system(P* p, T v) {
+  return atomicMin(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicExch_system(P* p, T v) { return atomicExch(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicExch_system(P* p, T v) {
+  return atomicExch(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicExch_block(P* p, T v) { return atomicExch(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicExch_block(P* p, T v) {
+  return atomicExch(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAnd_system(P* p, T v) { return atomicAnd(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicAnd_system(P* p, T v) {
+  return atomicAnd(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicOr_system(P* p, T v) { return atomicOr(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicOr_system(P* p, T v) {
+  return atomicOr(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicXor_system(P* p, T v) { return atomicXor(p, P(v)); }
+KLAB_SIMT_INLINE auto atomicXor_system(P* p, T v) {
+  return atomicXor(p, P(v));
+}
 template <class P, class T>
-KLAB_SIMT_INLINE auto atomicCAS_system(P* p, T e, T v) { return atomicCAS(p, P(e), P(v)); }
+KLAB_SIMT_INLINE auto atomicCAS_system(P* p, T e, T v) {
+  return atomicCAS(p, P(e), P(v));
+}
 KLAB_SIMT_INLINE unsigned atomicInc_system(unsigned* p, unsigned v) { return atomicInc(p, v); }
 KLAB_SIMT_INLINE unsigned atomicDec_system(unsigned* p, unsigned v) { return atomicDec(p, v); }
 // Literals of another type, as CUDA's overloads take them.
@@ -216,4 +254,6 @@ KLAB_SIMT_INLINE void __prof_trigger(int) {}
 template <class... T>
 KLAB_SIMT_INLINE void __builtin_assume(T...) {}
 template <class T>
-KLAB_SIMT_INLINE void __stwb(T* p, T x) { *p = x; }
+KLAB_SIMT_INLINE void __stwb(T* p, T x) {
+  *p = x;
+}

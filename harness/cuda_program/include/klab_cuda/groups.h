@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "klab_cuda/device.h"
+#include <klab_cuda/device.h>
 
 extern "C" {
 void klab_cuda_grid_sync(const char* file, int line);
@@ -43,7 +43,9 @@ class lanes {
  public:
   explicit lanes(unsigned mask) : mask_(mask) {}
   void sync(KLAB_SIMT_HERE) const { __syncwarp(mask_, file, line); }
-  unsigned thread_rank() const { return unsigned(__builtin_popcount(mask_ & details::below(details::lane()))); }
+  unsigned thread_rank() const {
+    return unsigned(__builtin_popcount(mask_ & details::below(details::lane())));
+  }
   unsigned size() const { return unsigned(__builtin_popcount(mask_)); }
   unsigned num_threads() const { return size(); }
   template <class T>
@@ -58,7 +60,8 @@ class lanes {
   template <class T>
   T shfl_down(T value, unsigned by, KLAB_SIMT_HERE) const {
     const unsigned rank = thread_rank();
-    return __shfl_sync(mask_, value, details::nth_of(mask_, rank + by < size() ? rank + by : rank), 32, file, line);
+    return __shfl_sync(mask_, value, details::nth_of(mask_, rank + by < size() ? rank + by : rank), 32, file,
+                       line);
   }
   template <class T>
   T shfl_xor(T value, unsigned bits, KLAB_SIMT_HERE) const {
@@ -112,7 +115,8 @@ KLAB_SIMT_INLINE unsigned existing(unsigned mask) {
 
 template <unsigned Size, class Parent = void>
 class thread_block_tile : public lanes {
-  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+  static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
+                "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
  public:
   explicit thread_block_tile(unsigned mask, unsigned group = 0, unsigned groups = 1)
@@ -150,7 +154,7 @@ class thread_block_tile : public lanes {
 class thread_group : public lanes {
  public:
   explicit thread_group(unsigned mask) : lanes(mask), whole_block_(false) {}
-  thread_group(const thread_block&) : lanes(0), whole_block_(true) {}     // NOLINT: converts, as in CUDA
+  thread_group(const thread_block&) : lanes(0), whole_block_(true) {}  // NOLINT: converts, as in CUDA
   thread_group(const coalesced_group& g) : lanes(g.mask()), whole_block_(false) {}  // NOLINT
   template <unsigned Size, class P>
   thread_group(const thread_block_tile<Size, P>& g) : lanes(g.mask()), whole_block_(false) {}  // NOLINT
@@ -202,7 +206,8 @@ class grid_group {
     return block_rank() * thread_block::size() + details::rank_in_block();
   }
   static unsigned long long block_rank() {
-    return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
+    return blockIdx.x +
+           (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
   }
   static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
   static unsigned long long size() { return num_blocks() * thread_block::size(); }
@@ -293,7 +298,8 @@ template <class G, class T>
 inline void memcpy_async(const G& group, T* to, const T* from, size_t bytes) {
   const size_t words = bytes / 4;
   for (size_t k = group.thread_rank(); k < words; k += group.size())
-    klab::simt::copy_async(reinterpret_cast<char*>(to) + 4 * k, reinterpret_cast<const char*>(from) + 4 * k, 4, 4);
+    klab::simt::copy_async(reinterpret_cast<char*>(to) + 4 * k, reinterpret_cast<const char*>(from) + 4 * k,
+                           4, 4);
   klab::simt::copy_async_commit();
 }
 template <class G>

@@ -1,4 +1,4 @@
 // nvcuda::wmma.
 #pragma once
+#include <klab_cuda/halves.h>
 #include "harness/simt/wmma.h"
-#include "klab_cuda/halves.h"

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <klab_cuda/api.h>
 #include "harness/simt/language.h"
-#include "klab_cuda/api.h"
 
 namespace klab::program {
 
@@ -16,12 +16,12 @@ void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = n
 
 /// A kernel that has been called by name.
 struct Call {
-  const void* body;                                  // runs one thread
-  void (*run)(const void* body, void* parameters);   // with the parameters at that address
-  size_t bytes;                                      // of them
-  void (*copy)(void* to, const void* from);          // makes them anew in memory of that size
+  const void* body;                                 // runs one thread
+  void (*run)(const void* body, void* parameters);  // with the parameters at that address
+  size_t bytes;                                     // of them
+  void (*copy)(void* to, const void* from);         // makes them anew in memory of that size
   void (*destroy)(void* p);
-  int max_threads;                                   // __launch_bounds__; 0: none
+  int max_threads;  // __launch_bounds__; 0: none
 };
 /// Of a name that was called with arguments: `parameters` are copied.
 void launch(const Call& call, const void* parameters);
@@ -61,7 +61,11 @@ struct Parameters {
 template <class... P, class... A>
 inline void launch(int max_threads, void (*body)(P...), A&... args) {
   using All = Parameters<P...>;
-  const Call call{reinterpret_cast<const void*>(body), All::run, sizeof(typename All::Tuple), All::copy, All::destroy,
+  const Call call{reinterpret_cast<const void*>(body),
+                  All::run,
+                  sizeof(typename All::Tuple),
+                  All::copy,
+                  All::destroy,
                   max_threads};
   if (asked(call, All::fill)) return;
   const typename All::Tuple values(args...);

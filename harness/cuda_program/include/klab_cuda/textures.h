@@ -4,13 +4,13 @@
 
 #include <type_traits>
 
-#include "klab_cuda/device.h"
+#include <klab_cuda/device.h>
 
 extern "C" {
 /// Of a texture at x, y, z, of which `dimensions` count: four channels, as floats or, where the texture is read as it is
 /// stored, as bits. `linear`: x is the index of an element of linear memory, or is a texel's in an array.
-void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z, int index,
-                     int layer, void* channels, const void* return_address);
+void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
+                     int index, int layer, void* channels, const void* return_address);
 void* klab_cuda_surface(cudaSurfaceObject_t surface, int x_bytes, int y, int z, unsigned bytes, bool write);
 }
 
@@ -31,12 +31,13 @@ KLAB_SIMT_INLINE T texel(const void* channels) {
   T value;
   C* to = reinterpret_cast<C*>(&value);
   for (int k = 0; k < Texel<T>::channels; ++k)
-    to[k] = std::is_same_v<C, float> ? C(static_cast<const float*>(channels)[k]) : C(static_cast<const int*>(channels)[k]);
+    to[k] = std::is_same_v<C, float> ? C(static_cast<const float*>(channels)[k])
+                                     : C(static_cast<const int*>(channels)[k]);
   return value;
 }
 template <class T>
-KLAB_SIMT_INLINE T fetch(cudaTextureObject_t t, int dimensions, bool by_index, float x, float y, float z, int index,
-                         int layer = 0) {
+KLAB_SIMT_INLINE T fetch(cudaTextureObject_t t, int dimensions, bool by_index, float x, float y, float z,
+                         int index, int layer = 0) {
   alignas(16) int channels[4];
   klab_cuda_fetch(t, dimensions, by_index, x, y, z, index, layer, channels, nullptr);
   return texel<T>(channels);
@@ -72,16 +73,22 @@ KLAB_SIMT_INLINE T tex2DLod(cudaTextureObject_t t, float x, float y, float) {
   return klab::program::fetch<T>(t, 2, false, x, y, 0, 0);
 }
 template <class T>
-KLAB_SIMT_INLINE void tex1Dfetch(T* out, cudaTextureObject_t t, int x) { *out = tex1Dfetch<T>(t, x); }
+KLAB_SIMT_INLINE void tex1Dfetch(T* out, cudaTextureObject_t t, int x) {
+  *out = tex1Dfetch<T>(t, x);
+}
 template <class T>
-KLAB_SIMT_INLINE void tex2D(T* out, cudaTextureObject_t t, float x, float y) { *out = tex2D<T>(t, x, y); }
+KLAB_SIMT_INLINE void tex2D(T* out, cudaTextureObject_t t, float x, float y) {
+  *out = tex2D<T>(t, x, y);
+}
 
 template <class T>
 KLAB_SIMT_INLINE T surf2Dread(cudaSurfaceObject_t s, int x, int y, int = 0) {
   return *static_cast<const T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), false));
 }
 template <class T>
-KLAB_SIMT_INLINE void surf2Dread(T* out, cudaSurfaceObject_t s, int x, int y, int = 0) { *out = surf2Dread<T>(s, x, y); }
+KLAB_SIMT_INLINE void surf2Dread(T* out, cudaSurfaceObject_t s, int x, int y, int = 0) {
+  *out = surf2Dread<T>(s, x, y);
+}
 template <class T>
 KLAB_SIMT_INLINE void surf2Dwrite(T value, cudaSurfaceObject_t s, int x, int y, int = 0) {
   *static_cast<T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), true)) = value;
@@ -113,7 +120,8 @@ struct Fetched {
 };
 template <class T>
 struct Fetched<T, cudaReadModeNormalizedFloat> {
-  using type = std::conditional_t<Texel<T>::channels == 1, float, std::conditional_t<Texel<T>::channels == 2, float2, float4>>;
+  using type = std::conditional_t<Texel<T>::channels == 1, float,
+                                  std::conditional_t<Texel<T>::channels == 2, float2, float4>>;
 };
 }  // namespace klab::program
 template <class T, int d, cudaTextureReadMode m>
@@ -133,8 +141,8 @@ KLAB_SIMT_INLINE auto tex3D(const texture<T, d, m>& t, float x, float y, float z
   return tex3D<typename klab::program::Fetched<T, m>::type>(t.object, x, y, z);
 }
 template <class T, int d, cudaTextureReadMode m>
-inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const void* p, const cudaChannelFormatDesc& desc,
-                                   size_t bytes = ~0u) {
+inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const void* p,
+                                   const cudaChannelFormatDesc& desc, size_t bytes = ~0u) {
   cudaResourceDesc r = {};
   r.resType = cudaResourceTypeLinear;
   r.res.linear.devPtr = const_cast<void*>(p);
@@ -148,7 +156,8 @@ inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const vo
 }
 template <class T, int d, cudaTextureReadMode m>
 inline cudaError_t cudaBindTexture2D(size_t* offset, texture<T, d, m>& t, const void* p,
-                                     const cudaChannelFormatDesc& desc, size_t width, size_t height, size_t pitch) {
+                                     const cudaChannelFormatDesc& desc, size_t width, size_t height,
+                                     size_t pitch) {
   cudaResourceDesc r = {};
   r.resType = cudaResourceTypePitch2D;
   r.res.pitch2D.devPtr = const_cast<void*>(p);
@@ -159,7 +168,8 @@ inline cudaError_t cudaBindTexture2D(size_t* offset, texture<T, d, m>& t, const 
   return klab_cuda_bind_texture(&t, &r, m, offset);
 }
 template <class T, int d, cudaTextureReadMode m>
-inline cudaError_t cudaBindTextureToArray(texture<T, d, m>& t, cudaArray_const_t array, const cudaChannelFormatDesc&) {
+inline cudaError_t cudaBindTextureToArray(texture<T, d, m>& t, cudaArray_const_t array,
+                                          const cudaChannelFormatDesc&) {
   cudaResourceDesc r = {};
   r.resType = cudaResourceTypeArray;
   r.res.array.array = const_cast<cudaArray_t>(array);
