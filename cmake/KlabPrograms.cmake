@@ -37,7 +37,7 @@ target_link_options(klab_cuda PRIVATE -Wl,-Bsymbolic-functions)
 set_target_properties(klab_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${top}/lib64 NO_SONAME ON UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 
 add_library(klab_anchor STATIC ${KLAB_HOME}/harness/cuda_program/anchor.cpp)
-target_link_libraries(klab_anchor PRIVATE klab_flags)
+target_link_libraries(klab_anchor PRIVATE klab_flags klab_cuda_rooms)
 set_target_properties(klab_anchor PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${top}/lib64 POSITION_INDEPENDENT_CODE ON)
 foreach(name libcudadevrt.so libcudart_static.so)
   file(GENERATE OUTPUT ${top}/lib64/${name} CONTENT "INPUT(${top}/lib64/libcudart.so)\n")

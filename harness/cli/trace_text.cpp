@@ -77,8 +77,19 @@ std::string launches_text(const TraceView& v) {
                r ? fmt::format("{} B", r->spill_stores + r->spill_loads) : "?", filled});
   }
   std::string text = table.text();
+  text += inked("  " + carveout_text() + "\n", Ink::dim);
   if (!v.no_resources.empty()) text += inked("  registers: " + v.no_resources + "\n", Ink::dim);
   return text;
+}
+
+/// "Shared memory: the largest carve-out, 228 KB of a multiprocessor of NVIDIA H100 SXM."
+std::string carveout_text() {
+  const simt::GpuModel& gpu = simt::named_gpu();
+  const size_t bytes = simt::carveout(gpu);
+  return fmt::format("occupancy with {}, {} KB of a multiprocessor of {} (--carveout PERCENT)",
+                     bytes == gpu.shared ? std::string("the largest carve-out of shared memory")
+                                         : fmt::format("a carve-out of {}%", simt::chosen_carveout()),
+                     bytes / 1024, gpu.name);
 }
 
 std::string occupancy_text(const TraceView& v) {
@@ -220,6 +231,7 @@ void add_counts(Json& j, const TraceView& v) {
                              {"spill_bytes", r ? Json(r->spill_stores + r->spill_loads) : Json(nullptr)},
                              {"occupancy", occupancy}});
   }
+  j["carveout_bytes"] = simt::carveout(simt::named_gpu());
   j["lines"] = Json::array();
   for (const LineCounts* l : worst_first(v.run)) {
     const simt::Counts& n = l->counts;

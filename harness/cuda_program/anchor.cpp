@@ -1,21 +1,6 @@
 // In every program and shared library of CUDA code: makes a thread's copy of its shared memory, says where its variables are,
 // and tells the runtime of itself.
-#include <cstddef>
-
-namespace klab::simt {
-struct ProgramModule {
-  void* (*anchor)();
-  void* (*arena)();
-  const char *constant_begin, *constant_end;
-  const char *device_begin[2], *device_end[2];
-  bool traced;
-};
-struct Module;
-const Module& adopt_module(const ProgramModule& program);
-}  // namespace klab::simt
-
-// As much as a block can be given (harness/simt/gpus.h); what lies behind a kernel's share is out of its bounds.
-constexpr size_t kArena = 228 << 10;
+#include "harness/simt/modules.h"
 
 extern "C" {
 // Made by the linker where the program has such variables (harness/cuda_compiler/rewrite.cpp).
@@ -33,7 +18,7 @@ const char klab_program_anchor = 1;
 /// 1 in files whose accesses are watched, and set by them before any of this runs.
 __attribute__((weak, visibility("hidden"))) extern const char klab_program_watched;
 
-__attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[kArena]
+__attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[klab::simt::kProgramArena]
     __attribute__((aligned(1024)));
 }
 

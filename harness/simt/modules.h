@@ -28,6 +28,10 @@ struct Module {
 /// Loads an object and registers the variants in it. Throws std::runtime_error saying why it cannot.
 const Module& load_module(const std::string& path, bool traced);
 
+/// Bytes of a program that dynamic shared memory lies in: as much as any block can be given (gpus.h). What lies behind a
+/// kernel's share of them is nothing else's.
+inline constexpr size_t kProgramArena = 228 << 10;
+
 /// What a program that is linked with klab, rather than loaded, says of itself (harness/cuda_program/anchor.cpp).
 struct ProgramModule {
   void* (*anchor)();

@@ -12,8 +12,6 @@ namespace {
 /// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
 constexpr size_t kLongLog = 4096;
 constexpr uint64_t kTurn = 16384;
-/// Addresses behind a program's dynamic shared memory that are nothing else's (harness/cuda_program/anchor.cpp).
-constexpr size_t kArena = 192 << 10;
 
 std::atomic<uint32_t> last_interval{1};
 
@@ -253,7 +251,7 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   } else if (is_device(p)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
   } else if (c >= dynamic_.begin() - 256 &&
-             c < dynamic_.begin() + dynamic_.bytes() + (executor_->arena != nullptr ? kArena : 256)) {
+             c < dynamic_.begin() + (executor_->arena != nullptr ? kProgramArena : dynamic_.bytes() + 256)) {
     f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
              std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
   } else if (static_.holds(c)) {

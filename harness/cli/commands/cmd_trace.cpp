@@ -37,6 +37,7 @@ struct Options {
   std::string share = "100%";
   double seconds = 600;
   int64_t memory = 0;  // MB
+  int carveout = 100;
   std::vector<int64_t> shape;
   std::string html;
   std::string gpu;
@@ -166,6 +167,7 @@ int trace_program(const Options& o) {
 
 int run(Options o) {
   choose_gpu(o.gpu);
+  simt::choose_carveout(o.carveout);
   if (is_program(o.names[0])) return trace_program(o);
   if (!settings().rest.empty()) throw std::invalid_argument("only programs take arguments behind --");
   if (o.names.size() > 1)
@@ -239,6 +241,9 @@ KLAB_COMMAND(
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
        app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       app.add_option("--carveout", o->carveout,
+                      "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)")
+           ->check(CLI::Range(0, 100));
        auto* metrics = app.add_flag("--metrics", o->metrics,
                                     "print Nsight Compute's names of what is counted, and nothing else");
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,
