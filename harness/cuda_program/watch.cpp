@@ -193,7 +193,8 @@ State& state() {
     simt::Options options{.traced = true};
     options.share = std::min(1.0, std::max(1e-6, number_from("KLAB_PROGRAM_SHARE", 1)));
     options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
-    options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 0));
+    // More than klab's own kernels are given: other people let one thread do the work of a grid.
+    options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
     s->session = std::make_unique<simt::Session>(options);
     simt::Session::share(*s->session);
     return s;

@@ -92,7 +92,9 @@ wrong freed 1 "use after free in kernel fill"
 echo "$head"'__global__ void spin(volatile int* x) { while (x[0] == 0) {} }
 int main() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); spin<<<1, 1>>>(x);
   return cudaDeviceSynchronize() == cudaErrorLaunchTimeout ? 0 : 3; }' >spin.cu
+export KLAB_PROGRAM_STEPS=20000000
 wrong spin 1 "never ends in kernel spin"
+unset KLAB_PROGRAM_STEPS
 echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); volatile int k = 1; while (k) {} }' >endless.cu
 code 1 endless "$klab" trace endless.cu --seconds 2
 has out "was ended after 2 s" endless

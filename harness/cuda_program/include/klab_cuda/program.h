@@ -41,11 +41,44 @@ inline unsigned insert_bits(unsigned x, unsigned into, unsigned from, unsigned b
   return (into & ~mask) | (x << from & mask);
 }
 
+/// How a parameter reaches a thread: its bytes, as a GPU's threads get them, without a call of the copy constructor, which
+/// is host code's. Types that have one are passed by address in the Itanium C++ ABI, so a reference passes them on.
+template <class P>
+inline constexpr bool by_value = std::is_reference_v<P> || (std::is_trivially_copy_constructible_v<P> &&
+                                                            std::is_trivially_move_constructible_v<P> &&
+                                                            std::is_trivially_destructible_v<P>);
+template <class P>
+using Passed = std::conditional_t<by_value<P>, P, P&>;
+template <class P, bool value = by_value<P>>
+struct Own {
+  P p;
+  explicit Own(std::remove_cv_t<P>& from) : p(from) {}
+  operator P() { return p; }  // NOLINT
+};
+template <class P>
+struct Own<P, false> {
+  alignas(P) unsigned char bytes[sizeof(P)];
+  explicit Own(const P& from) { __builtin_memcpy(bytes, &from, sizeof(P)); }
+  operator P&() { return *reinterpret_cast<P*>(bytes); }  // NOLINT
+};
+template <class P>
+KLAB_SIMT_INLINE decltype(auto) argument(void* from) {
+  if constexpr (std::is_reference_v<P>)
+    return **static_cast<std::remove_reference_t<P>**>(from);
+  else
+    return *static_cast<const std::remove_cv_t<P>*>(from);
+}
+
 template <class... P>
 struct Parameters {
   using Tuple = std::tuple<std::remove_cv_t<P>...>;
   static void run(const void* body, void* values) {
-    std::apply(reinterpret_cast<void (*)(P...)>(const_cast<void*>(body)), *static_cast<Tuple*>(values));
+    run_each(body, *static_cast<Tuple*>(values), std::index_sequence_for<P...>());
+  }
+  template <size_t... k>
+  static void run_each(const void* body, Tuple& values, std::index_sequence<k...>) {
+    (void)values;
+    reinterpret_cast<void (*)(Passed<P>...)>(const_cast<void*>(body))(Own<P>(std::get<k>(values))...);
   }
   static void copy(void* to, const void* from) { new (to) Tuple(*static_cast<const Tuple*>(from)); }
   static void destroy(void* p) { static_cast<Tuple*>(p)->~Tuple(); }
@@ -53,7 +86,7 @@ struct Parameters {
   template <size_t... k>
   static void fill_each(void* to, void** from, std::index_sequence<k...>) {
     (void)from;
-    new (to) Tuple(*static_cast<const std::remove_cv_t<P>*>(from[k])...);
+    new (to) Tuple(argument<P>(from[k])...);
   }
 };
 
