@@ -74,7 +74,7 @@ int64_t most_memory() {
 pid_t running_child = 0;
 void pass_on(int signal) {
   if (running_child > 0) kill(-running_child, SIGKILL);
-  std::signal(signal, SIG_DFL);
+  ::signal(signal, SIG_DFL);
   raise(signal);
 }
 
@@ -309,9 +309,9 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::invalid_argument(o.files[0] + ": cannot be started: " + std::strerror(error));
   running_child = child;
-  for (const int s : {SIGINT, SIGTERM, SIGHUP}) std::signal(s, pass_on);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) ::signal(s, pass_on);
   Watched(child, o.limits).wait(run);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP}) std::signal(s, SIG_DFL);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) ::signal(s, SIG_DFL);
   running_child = 0;
   read_report(run, report);
   return run;

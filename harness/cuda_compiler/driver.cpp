@@ -124,16 +124,47 @@ constexpr std::array kLibraries = {Library{"cublas", "the device library cuBLAS"
                                    Library{"npp", "NPP"},
                                    Library{"cutlass/", "CUTLASS"}};
 
+const Library* library_of(const std::string& header) {
+  const auto found =
+      std::ranges::find_if(kLibraries, [&](const Library& l) { return header.starts_with(l.header); });
+  return found == kLibraries.end() ? nullptr : &*found;
+}
+std::string no_library(const std::string& where, const std::string& header, const Library& l) {
+  return where + header + ": " + l.name + " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
+}
+
+/// A device library's header that the program includes, where a toolkit is installed: a line that says so, or nothing.
+std::string library_in(const std::string& preprocessed) {
+  std::istringstream in(preprocessed);
+  std::string file;
+  int line_number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const size_t open = line.find('"'), close = line.rfind('"');
+    if (!line.starts_with("# ") || open == std::string::npos || close <= open) {
+      ++line_number;
+      continue;
+    }
+    const std::string name = line.substr(open + 1, close - open - 1);
+    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file)) {
+      const std::string include = "/include/";
+      const size_t at = name.rfind(include);
+      const std::string header = at == std::string::npos ? "" : name.substr(at + include.size());
+      if (const Library* l = library_of(header); l != nullptr && is_foreign(name))
+        return no_library(file + ":" + std::to_string(line_number) + ": ", header, *l);
+    }
+    file = name;
+    line_number = std::atoi(line.c_str() + 2);
+  }
+  return "";
+}
+
 /// What the preprocessor says, in one line where it is about a header.
 std::string about_headers(const std::string& words) {
   static const std::regex missing(R"(([^\n:]+):(\d+):\d+: fatal error: ([^:\n]+): No such file)");
   std::smatch m;
   if (!std::regex_search(words, m, missing)) return words;
   const std::string header = m[3], where = m[1].str() + ":" + m[2].str() + ": ";
-  for (const Library& l : kLibraries)
-    if (header.starts_with(l.header))
-      return where + header + ": " + l.name +
-             " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
+  if (const Library* l = library_of(header); l != nullptr) return no_library(where, header, *l);
   return where + "no header " + header + "; -I names the folder it lies in\n";
 }
 
@@ -230,7 +261,12 @@ class Build {
     }
     if (code != 0) return 2;
     if (!o_.dry) {
-      const Rewritten r = rewrite(whole(preprocessed), is_foreign);
+      const std::string text = whole(preprocessed);
+      if (const std::string library = library_in(text); !library.empty()) {
+        std::fprintf(stderr, "%s", library.c_str());
+        return 2;
+      }
+      const Rewritten r = rewrite(text, is_foreign);
       kernels_ += r.kernels;
       std::ofstream(o_.stop == Options::Stop::preprocessed ? object : rewritten, std::ios::binary) << r.text;
     }
@@ -256,10 +292,12 @@ class Build {
     add(c, o_.link);
     add(c, {"-L" + (top_ / "lib64").string(), (top_ / "lib64/libklab_anchor.a").string(),
             (top_ / "lib64/libklab_cuda.so").string()});
-    // Who reads this to learn how to link, as CMake does, shall link with this program, or with these libraries.
-    if (o_.verbose)
+    // Who reads this to learn how to link, as CMake does, shall link with this program, or with these libraries, found there.
+    if (o_.verbose) {
+      std::fprintf(stderr, "ld -o %s -L%s/lib64 -lcudadevrt -lcudart\n", c[2].c_str(), top_.c_str());
       std::fprintf(stderr, "#$ %s/bin/klab-nvcc -o %s -L%s/lib64 -lcudadevrt -lcudart\n", top_.c_str(),
                    c[2].c_str(), top_.c_str());
+    }
     return o_.dry || run(c) == 0 ? 0 : 2;
   }
 

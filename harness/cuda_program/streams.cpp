@@ -269,7 +269,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     e.recorded = true;
     e.at = std::chrono::steady_clock::now();
     e.stream = &s;
-    e.number = s.done;
+    // In the legacy stream an event comes after all that was given to others before.
+    e.number = &s == &legacy() ? state().work_number.load() : s.done;
     e.waits = s.waits;
   });
 }

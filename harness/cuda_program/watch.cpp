@@ -95,11 +95,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
     const simt::Module* m = program_at(p);
     if (m != nullptr && in_sections(*m, static_cast<const char*>(p))) {
       const simt::Allocation* a = simt::device_variable_at(p);
-      add_host_finding(
-          simt::Kind::host_access,
-          what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
-              ": on a GPU that is another variable than the kernels'; use cudaMemcpyToSymbol or FromSymbol",
-          pc);
+      add_host_finding(simt::Kind::host_access,
+                       what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
+                           ": on a GPU that is another variable than the kernels'; use cudaMemcpyFromSymbol",
+                       pc);
     }
     inside = false;
     return;

@@ -102,8 +102,8 @@ echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); int* p = nullptr; std::pr
 wrong crash 1 "SIGSEGV" "a null pointer"
 echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) if (fork() == 0) { setsid(); sleep(30); _exit(0); } }' >forks.cu
 wrong forks 1 "it had started"
-pgrep -f "$tmp" >/dev/null && fail "something of forks.cu still runs"
-echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) { char* p = (char*)malloc(1 << 24); for (int k = 0; k < 1 << 24; k += 4096) p[k] = 1; } }' >memory.cu
+pgrep -x forks >/dev/null && fail "something of forks.cu still runs"
+echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) { volatile char* p = (volatile char*)malloc(1 << 24); for (int k = 0; k < 1 << 24; k += 4096) p[k] = 1; } }' >memory.cu
 wrong memory 1 "it took more than"
 
 # What cannot be had stops with file and line.
