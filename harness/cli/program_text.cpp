@@ -15,7 +15,7 @@ namespace {
 
 std::string speed_text(const ProgramRun& run) {
   const auto accesses = double(run.accesses());
-  if (run.kernel_seconds <= 0 || accesses <= 0) return "";
+  if (run.kernel_seconds < 0.01 || accesses < 1e4) return "";  // too little to say a speed
   return fmt::format("{:.1f} M accesses watched in {:.1f} s of kernels, {:.1f} M/s",
                      accesses * run.share / 1e6, run.kernel_seconds,
                      accesses * run.share / 1e6 / run.kernel_seconds);

@@ -2,6 +2,11 @@
 #pragma once
 
 #include <klab_cuda/device.h>
+
+using half = __half;
+using half2 = __half2;
+using nv_bfloat16 = __nv_bfloat16;
+using nv_bfloat162 = __nv_bfloat162;
 #include "harness/simt/half.h"
 
 #define KLAB_CUDA_HALVES(H, H2)                                                                \
