@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# ctest: slow
 # CUDA programs with a main of their own: ten run to their own check without a finding; what is wrong in others is found, named
 # with file and line, and ends; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
 set -uo pipefail

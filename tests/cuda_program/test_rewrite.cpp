@@ -55,8 +55,8 @@ TEST(Rewrite, KernelsBecomeABodyAndALauncher) {
   EXPECT_TRUE(holds(r, "static void k__klab1(const T* a, int (*f)(int), int) { a[n]; }"));
   EXPECT_TRUE(
       holds(r,
-            "void k(const T* a, int (*f)(int), int klab_p0) { ::klab::program::launch(0, &k__klab1<T, n>, "
-            "a, f, klab_p0); }"));
+            "void k(const T* a, int (*f)(int), int klab_p2) { ::klab::program::launch(0, &k__klab1<T, n>, "
+            "a, f, klab_p2); }"));
   const Rewritten bounds = of("extern \"C\" __global__ void __launch_bounds__(64, 2) k(int a) {}");
   EXPECT_TRUE(holds(bounds, "extern \"C\" void k(int a) { ::klab::program::launch(64, &k__klab1, a); }"));
   const Rewritten special = of("template <> __global__ void k<float>(float* a) {}");
