@@ -53,6 +53,16 @@ std::string cut(const std::string& text, int width) {
   return columns_of(text) <= width ? text : text.substr(0, size_t(std::max(width, 1)));
 }
 
+/// "occupancy with the largest carve-out of shared memory, 228 KB of a multiprocessor of NVIDIA H100 SXM"
+std::string carveout_text() {
+  const simt::GpuModel& gpu = simt::named_gpu();
+  const size_t bytes = simt::carveout(gpu);
+  return fmt::format("occupancy with {}, {} KB of a multiprocessor of {} (--carveout PERCENT)",
+                     bytes == gpu.shared ? std::string("the largest carve-out of shared memory")
+                                         : fmt::format("a carve-out of {}%", simt::chosen_carveout()),
+                     bytes / 1024, gpu.name);
+}
+
 std::string launches_text(const TraceView& v) {
   Table table({{"kernel"},
                {"launches", Column::Kind::right},
@@ -80,16 +90,6 @@ std::string launches_text(const TraceView& v) {
   text += inked("  " + carveout_text() + "\n", Ink::dim);
   if (!v.no_resources.empty()) text += inked("  registers: " + v.no_resources + "\n", Ink::dim);
   return text;
-}
-
-/// "Shared memory: the largest carve-out, 228 KB of a multiprocessor of NVIDIA H100 SXM."
-std::string carveout_text() {
-  const simt::GpuModel& gpu = simt::named_gpu();
-  const size_t bytes = simt::carveout(gpu);
-  return fmt::format("occupancy with {}, {} KB of a multiprocessor of {} (--carveout PERCENT)",
-                     bytes == gpu.shared ? std::string("the largest carve-out of shared memory")
-                                         : fmt::format("a carve-out of {}%", simt::chosen_carveout()),
-                     bytes / 1024, gpu.name);
 }
 
 std::string occupancy_text(const TraceView& v) {
