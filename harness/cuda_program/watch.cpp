@@ -43,13 +43,11 @@ bool in_sections(const simt::Module& m, const char* c) {
 
 void say_end(int code) {
   if (ended.exchange(true) || getpid() != began) return;
-  State& s = state();
   add_leaks();
   if (const char* file = std::getenv("KLAB_PROGRAM_REPORT"); file != nullptr)
     write_report(file, code);
   else
     print_findings();
-  (void)s;
 }
 
 /// A program that would end well, but in which something illegal was seen, ends with 1.
