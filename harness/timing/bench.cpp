@@ -14,7 +14,6 @@
 #include "harness/check/failure_text.h"
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/bench_loop.h"
-#include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/ceilings.h"
 #include "harness/timing/contents.h"
 #include "harness/timing/core_to_core.h"

@@ -51,11 +51,12 @@ float finish(const BatchnormFwd::Args<float>& x, int64_t j, float mean, float sq
 void by_runs(const BatchnormFwd::Args<float>& x, int64_t j, bool stream) {
   const Tag d;
   const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
-  float sum = 0, squares = 0;
+  // Of runs there may be millions, of one position each: in float so long a sum leans to one side.
+  double sum = 0, squares = 0;
   for (int64_t i = 0; i < n; ++i) sum += sum_of(d, x.x + j * hw + i * step, hw);
-  const float mean = sum / float(n * hw);
+  const auto mean = float(sum / double(n * hw));
   for (int64_t i = 0; i < n; ++i) squares += squares_about(d, x.x + j * hw + i * step, hw, mean);
-  const float rstd = finish(x, j, mean, squares);
+  const float rstd = finish(x, j, mean, float(squares));
   const V m = hn::Set(d, mean), scale = hn::Set(d, x.gamma[j] * rstd), shift = hn::Set(d, x.beta[j]);
   for (int64_t i = 0; i < n; ++i) {
     const float* run = x.x + j * hw + i * step;
