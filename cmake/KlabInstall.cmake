@@ -34,3 +34,23 @@ configure_package_config_file(${KLAB_HOME}/cmake/klabConfig.cmake.in ${PROJECT_B
 # Object files fit the sources of their own version only.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/klabConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/klabConfig.cmake ${PROJECT_BINARY_DIR}/klabConfigVersion.cmake DESTINATION ${package})
+
+# CUDA programs: what cmake/KlabPrograms.cmake gathers, and klab-nvcc where compilers are.
+if(TARGET klab_cuda)
+  set(cuda ${CMAKE_INSTALL_LIBDIR}/klab/cuda)
+  install(TARGETS klab-nvcc RUNTIME DESTINATION ${cuda}/bin)
+  install(TARGETS klab_cuda LIBRARY DESTINATION ${cuda}/lib64)
+  install(TARGETS klab_anchor ARCHIVE DESTINATION ${cuda}/lib64)
+  install(FILES ${PROJECT_BINARY_DIR}/cuda/flags.txt DESTINATION ${cuda})
+  install(DIRECTORY ${KLAB_HOME}/harness/cuda_program/include/ DESTINATION ${cuda}/include)
+  install(DIRECTORY ${KLAB_HOME}/harness/simt DESTINATION ${cuda}/include/harness FILES_MATCHING PATTERN "*.h")
+  install(CODE "
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    set(libraries \"\${CMAKE_INSTALL_PREFIX}/${cuda}/lib64\")
+    foreach(name libcudart.so libcudart_static.so libcudadevrt.so)
+      file(WRITE \"\${prefix}/${cuda}/lib64/\${name}\" \"INPUT(\${libraries}/libklab_anchor.a \${libraries}/libklab_cuda.so)\\n\")
+    endforeach()
+    file(CREATE_LINK klab-nvcc \"\${prefix}/${cuda}/bin/nvcc\" SYMBOLIC)
+    file(MAKE_DIRECTORY \"\${prefix}/${CMAKE_INSTALL_BINDIR}\")
+    file(CREATE_LINK ../${cuda}/bin/klab-nvcc \"\${prefix}/${CMAKE_INSTALL_BINDIR}/klab-nvcc\" SYMBOLIC)")
+endif()

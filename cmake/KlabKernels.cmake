@@ -107,6 +107,17 @@ function(klab_cuda_host_objects target traced rooms)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
+# Flags of CUDA code for the host, klab's kernels' and other programs'.
+set(klab_cuda_host_common -fno-plt -ffp-contract=off -fno-math-errno)
+# One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps, unswitching and
+# splitting loops, laying out blocks anew all do) or merged with another. Checked are indexes beyond an array that still meet
+# memory of the kernel: the next array, the next row.
+set(klab_cuda_host_traced -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1 --param=tsan-distinguish-volatile=1
+    -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops -fno-thread-jumps -fno-unswitch-loops -fno-split-loops
+    -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks -fno-reorder-blocks-and-partition -fsanitize=bounds-strict)
+# The branches are counted, so that a kernel that never ends is ended.
+set(klab_cuda_host_plain -O2 -fsanitize-coverage=trace-pc)
+
 function(klab_cuda_host_flags target traced)
   # Hidden: an inline function that is instrumented here must not stand in for the program's own.
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
@@ -115,20 +126,12 @@ function(klab_cuda_host_flags target traced)
   target_compile_definitions(${target} PRIVATE KLAB_SIMT=1)
   # nvcc knows #pragma unroll. GCC 12 sees copies beyond the end in std::string that are not there, as in KlabFlags.cmake.
   target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-unknown-pragmas -Wno-unused-function
-                                           -Wno-pedantic -fno-plt -g1)
+                                           -Wno-pedantic -g1 ${klab_cuda_host_common})
   if(traced)
     target_compile_definitions(${target} PRIVATE KLAB_SIMT_TRACED=1)
-    # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps,
-    # unswitching and splitting loops, laying out blocks anew all do) or merged with another.
-    target_compile_options(${target} PRIVATE -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1
-      --param=tsan-distinguish-volatile=1 -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops
-      -fno-thread-jumps -fno-unswitch-loops -fno-split-loops -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks
-      -fno-reorder-blocks-and-partition)
-    # An index beyond its array that still meets memory of the kernel: the next array, the next row.
-    target_compile_options(${target} PRIVATE -fsanitize=bounds-strict)
+    target_compile_options(${target} PRIVATE ${klab_cuda_host_traced})
   else()
-    # The branches are counted, so that a kernel that never ends is ended.
-    target_compile_options(${target} PRIVATE -O2 -fsanitize-coverage=trace-pc)
+    target_compile_options(${target} PRIVATE ${klab_cuda_host_plain})
   endif()
 endfunction()
 

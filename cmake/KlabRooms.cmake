@@ -75,6 +75,7 @@ function(klab_room name folder)
     target_compile_options(${target} PRIVATE ${klab_lightly})
     target_precompile_headers(${target} REUSE_FROM klab_headers_light)
   else()
+    target_compile_options(${target} PRIVATE ${klab_room_code})
     target_precompile_headers(${target} REUSE_FROM klab_headers)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # The same copies as in KlabFlags.cmake, seen where std::string comes from a precompiled header.
@@ -96,6 +97,8 @@ target_precompile_headers(klab_headers_commands PRIVATE <CLI/CLI.hpp> <fmt/forma
 
 # What most files of the harness include and take longest to read, compiled once for each way to compile.
 set(klab_lightly -Og CACHE INTERNAL "")
+# Rooms that may stand in a library as well (KlabPrograms.cmake): one that is there when a program starts.
+set(klab_room_code -fPIC -ftls-model=initial-exec -fno-semantic-interposition CACHE INTERNAL "")
 file(WRITE ${PROJECT_BINARY_DIR}/generated/headers.cpp "")
 foreach(way "" _light)
   add_library(klab_headers${way} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
@@ -104,3 +107,4 @@ foreach(way "" _light)
                             <functional> <map> <memory> <stdexcept> <string> <vector>)
 endforeach()
 target_compile_options(klab_headers_light PRIVATE ${klab_lightly})
+target_compile_options(klab_headers PRIVATE ${klab_room_code})

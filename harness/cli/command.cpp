@@ -88,8 +88,11 @@ int parse_and_run(int argc, const char* const* argv) {
     runs[app] = command.setup(*app);
     add_settings(*app);
   }
+  const auto dashes =
+      std::find_if(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--"; });
+  mutable_settings().rest.assign(std::min(dashes + 1, argv + argc), argv + argc);
   try {
-    root.parse(argc, argv);
+    root.parse(int(dashes - argv), argv);
   } catch (const CLI::CallForHelp& help) {
     return root.exit(help);
   } catch (const CLI::ParseError& error) {
@@ -105,6 +108,10 @@ int parse_and_run(int argc, const char* const* argv) {
     std::fputs(root.help().c_str(), stdout);
     return exit_ok;
   }
+  if (!settings().rest.empty() && std::ranges::none_of(commands(), [&](const Command& c) {
+        return c.takes_rest && c.name == command->get_name();
+      }))
+    return complain("'" + command->get_name() + "' takes nothing behind --");
   if (!settings().isa.empty()) use_instruction_set(settings().isa);
   if (settings().threads > 0) omp_set_num_threads(settings().threads);
   const int code = runs.at(command)();

@@ -38,6 +38,7 @@ struct Settings {
   int threads = 0;  // 0: all; already given to OpenMP when a command runs
   uint64_t seed = 1;
   bool seed_given = false;
+  std::vector<std::string> rest;  // what stands behind --, for commands that take it
   std::string isa;  // Highway's name of an instruction set; in force when a command runs. Empty: the best
 };
 const Settings& settings();
@@ -49,7 +50,8 @@ struct Command {
   /// Adds the command's options and returns what runs it once they are parsed. Values that the returned
   /// function needs are best kept in a shared_ptr, since setup returns before the parse.
   std::function<std::function<int()>(CLI::App&)> setup;
-  std::string file = {};  // filled by the registrar
+  bool takes_rest = false;  // words behind --, which are somebody else's: settings().rest
+  std::string file = {};    // filled by the registrar
 };
 
 /// All commands by name.

@@ -112,7 +112,7 @@ std::string launches_html(const TraceView& v) {
   for (const simt::GpuModel& g : simt::gpus()) heads.push_back(fmt::format("occupancy {}", g.short_name));
   HtmlTable table("launches", heads);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v.variant->id, l.kernel);
+    const KernelResources* r = resources_of(v.run.variant, l.kernel);
     const int registers = r == nullptr ? 0 : r->registers;
     const size_t shared = l.static_shared + l.dynamic_shared;
     const unsigned threads = l.block[0] * l.block[1] * l.block[2];
@@ -143,7 +143,11 @@ std::string counters_html(const TraceView& v) {
     table.add({HtmlCell::text(c.words),
                number(c.value, c.ratio ? fmt::format("{:.1f}", c.value) : fmt::format("{:.0f}", c.value)),
                HtmlCell::code(c.nsight)});
-  return "<h2>Counters</h2>\n" + table.html(false) +
+  const std::string html = "<h2>Counters</h2>\n" + table.html(false);
+  if (v.op == nullptr)
+    return html +
+           fmt::format("<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}.</p>\n", v.run.moved);
+  return html +
          fmt::format(
              "<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}. Compulsory by the contract: "
              "{:.0f}.</p>\n",
@@ -152,24 +156,35 @@ std::string counters_html(const TraceView& v) {
 
 }  // namespace
 
+std::string trace_html_tables(const TraceView& v) {
+  return "<h2>Source</h2>\n" + source_html(v) + worst_html(v) + launches_html(v) + counters_html(v);
+}
+
+std::string trace_page(const std::string& title, const std::string& small_print, const std::string& content) {
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+             "content=\"width=device-width, initial-scale=1\">\n<title>{0}: trace</title>\n<link "
+             "rel=\"icon\" "
+             "href=\"data:,\">\n<style>\n{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
+             "<p class=\"dim\">{3}</p>\n",
+             escaped(title), report_css(), kStyle, small_print) +
+         content +
+         fmt::format(
+             "<footer>Made by klab trace. Counts are exact and the same on every machine.</footer>\n"
+             "<script>\n{}</script>\n</body>\n</html>\n",
+             report_js());
+}
+
 std::string trace_html(const TraceView& v) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>{0}: trace</title>\n<link rel=\"icon\" "
-      "href=\"data:,\">\n<style>\n{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
-      "<p class=\"dim\">{3}; seed {4}; run on the host, every access watched, within the limits of "
-      "{5}.</p>\n",
-      escaped(v.variant->id), report_css(), kStyle, escaped(shape_text(v.op->op, v.run.shape)), v.run.seed,
-      simt::named_gpu().name);
+  std::string html;
   for (const simt::Finding& f : v.run.findings)
     html += "<p class=\"bad\">" + escaped(f.describe()) + "</p>\n";
   if (!v.run.error.empty()) html += "<p class=\"bad\">" + escaped(v.run.error) + "</p>\n";
-  html += hints_html(v) + "<h2>Source</h2>\n" + source_html(v) + worst_html(v) + launches_html(v) +
-          counters_html(v);
-  return html + fmt::format(
-                    "<footer>Made by klab trace. Counts are exact and the same on every machine.</footer>\n"
-                    "<script>\n{}</script>\n</body>\n</html>\n",
-                    report_js());
+  return trace_page(
+      v.variant->id,
+      fmt::format("{}; seed {}; run on the host, every access watched, within the limits of {}.",
+                  escaped(shape_text(v.op->op, v.run.shape)), v.run.seed, simt::named_gpu().name),
+      html + hints_html(v) + trace_html_tables(v));
 }
 
 }  // namespace klab

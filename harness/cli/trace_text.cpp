@@ -53,6 +53,16 @@ std::string cut(const std::string& text, int width) {
   return columns_of(text) <= width ? text : text.substr(0, size_t(std::max(width, 1)));
 }
 
+/// "occupancy with the largest carve-out of shared memory, 228 KB of a multiprocessor of NVIDIA H100 SXM"
+std::string carveout_text() {
+  const simt::GpuModel& gpu = simt::named_gpu();
+  const size_t bytes = simt::carveout(gpu);
+  return fmt::format("occupancy with {}, {} KB of a multiprocessor of {} (--carveout PERCENT)",
+                     bytes == gpu.shared ? std::string("the largest carve-out of shared memory")
+                                         : fmt::format("a carve-out of {}%", simt::chosen_carveout()),
+                     bytes / 1024, gpu.name);
+}
+
 std::string launches_text(const TraceView& v) {
   Table table({{"kernel"},
                {"launches", Column::Kind::right},
@@ -65,7 +75,7 @@ std::string launches_text(const TraceView& v) {
                {"occupancy"}});
   table.indent(2);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v.variant->id, l.kernel);
+    const KernelResources* r = resources_of(v.run.variant, l.kernel);
     const auto o = simt::occupancy(simt::named_gpu(), l.block[0] * l.block[1] * l.block[2],
                                    r ? r->registers : 0, l.static_shared + l.dynamic_shared);
     std::string filled = fmt::format("{:.0f}%", 100 * o.fraction);
@@ -77,6 +87,7 @@ std::string launches_text(const TraceView& v) {
                r ? fmt::format("{} B", r->spill_stores + r->spill_loads) : "?", filled});
   }
   std::string text = table.text();
+  text += inked("  " + carveout_text() + "\n", Ink::dim);
   if (!v.no_resources.empty()) text += inked("  registers: " + v.no_resources + "\n", Ink::dim);
   return text;
 }
@@ -88,7 +99,7 @@ std::string occupancy_text(const TraceView& v) {
   Table table(heads);
   table.indent(2);
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v.variant->id, l.kernel);
+    const KernelResources* r = resources_of(v.run.variant, l.kernel);
     std::vector<Cell> cells = {l.kernel};
     for (const simt::GpuModel& g : simt::gpus()) {
       const size_t shared = l.static_shared + l.dynamic_shared;
@@ -147,6 +158,8 @@ std::string counters_text(const TraceView& v) {
                c.ratio ? fmt::format("{:.1f}", c.value) : fmt::format("{:.0f}", c.value),
                {c.nsight, Ink::dim}});
   std::string text = "\n" + table.text();
+  if (v.op == nullptr)
+    return text + fmt::format("bytes moved: {:.0f} between L1 and L2 if L1 catches nothing\n", v.run.moved);
   const double least = v.run.compulsory.bytes;
   text += fmt::format(
       "bytes moved: {:.0f} between L1 and L2 if L1 catches nothing; compulsory by the contract: {:.0f}",
@@ -176,6 +189,12 @@ std::string hints_text(const TraceView& v) {
 
 }  // namespace
 
+std::string trace_tables(const TraceView& v) {
+  const std::string text = launches_text(v);
+  if (v.run.lines.empty()) return text;
+  return text + occupancy_text(v) + source_text(v) + worst_text(v) + counters_text(v);
+}
+
 std::string trace_text(const TraceView& v) {
   const simt::GpuModel& gpu = simt::named_gpu();
   std::string text = fmt::format("{}  {}\n", inked(v.variant->id, Ink::bold),
@@ -185,25 +204,17 @@ std::string trace_text(const TraceView& v) {
   for (const simt::Finding& f : v.run.findings) text += inked("  FINDING  ", Ink::red) + f.describe() + "\n";
   if (!v.run.error.empty() && v.run.findings.empty())
     text += inked("  ERROR  ", Ink::red) + v.run.error + "\n";
-  text += launches_text(v);
-  if (v.run.lines.empty()) return text;
-  return text + occupancy_text(v) + source_text(v) + worst_text(v) + counters_text(v) + hints_text(v);
+  text += trace_tables(v);
+  return v.run.lines.empty() ? text : text + hints_text(v);
 }
 
-Json trace_json(const TraceView& v) {
-  Json j = {{"variant", v.variant->id},
-            {"shape", Json::object()},
-            {"seed", v.run.seed},
-            {"gpu", simt::named_gpu().name}};
-  for (size_t d = 0; d < v.run.shape.size(); ++d) j["shape"][v.op->op.dims[d]] = v.run.shape[d];
-  j["compulsory_bytes"] = v.run.compulsory.bytes;
-  j["moved_bytes"] = v.run.moved;
+void add_counts(Json& j, const TraceView& v) {
   j["counts"] = counts_of(v.run);
   j["nsight"] = Json::object();
   for (const NamedCounter& c : named_counters(v.run)) j["nsight"][c.nsight] = c.value;
   j["launches"] = Json::array();
   for (const simt::LaunchRecord& l : v.run.launches) {
-    const KernelResources* r = resources_of(v.variant->id, l.kernel);
+    const KernelResources* r = resources_of(v.run.variant, l.kernel);
     Json occupancy = Json::object();
     for (const simt::GpuModel& g : simt::gpus())
       occupancy[g.name] = simt::occupancy(g, l.block[0] * l.block[1] * l.block[2], r ? r->registers : 0,
@@ -220,6 +231,7 @@ Json trace_json(const TraceView& v) {
                              {"spill_bytes", r ? Json(r->spill_stores + r->spill_loads) : Json(nullptr)},
                              {"occupancy", occupancy}});
   }
+  j["carveout_bytes"] = simt::carveout(simt::named_gpu());
   j["lines"] = Json::array();
   for (const LineCounts* l : worst_first(v.run)) {
     const simt::Counts& n = l->counts;
@@ -238,6 +250,17 @@ Json trace_json(const TraceView& v) {
                           {"collisions", n.collisions},
                           {"merged_by_the_compiler", l->merged}});
   }
+}
+
+Json trace_json(const TraceView& v) {
+  Json j = {{"variant", v.variant->id},
+            {"shape", Json::object()},
+            {"seed", v.run.seed},
+            {"gpu", simt::named_gpu().name}};
+  for (size_t d = 0; d < v.run.shape.size(); ++d) j["shape"][v.op->op.dims[d]] = v.run.shape[d];
+  j["compulsory_bytes"] = v.run.compulsory.bytes;
+  j["moved_bytes"] = v.run.moved;
+  add_counts(j, v);
   j["hints"] = Json::array();
   for (const Hint& h : v.hints)
     j["hints"].push_back({{"line", h.line}, {"text", h.text}, {"excess", h.excess}, {"rung", h.rung}});

@@ -43,6 +43,14 @@ std::vector<SourceView> annotated_source(const CountedRun& run);
 /// All counted lines, worst first: by what they cost beyond what they must, then by what they cost.
 std::vector<const LineCounts*> worst_first(const CountedRun& run);
 
+/// Launches, occupancy, source, worst lines and counters. Of a program `op` and `variant` are null.
+std::string trace_tables(const TraceView& view);
+std::string trace_html_tables(const TraceView& view);
+/// Counts, launches and lines.
+void add_counts(nlohmann::ordered_json& j, const TraceView& view);
+/// A page of that title, with a line of small print below it.
+std::string trace_page(const std::string& title, const std::string& small_print, const std::string& content);
+
 std::string trace_text(const TraceView& view);
 nlohmann::ordered_json trace_json(const TraceView& view);
 std::string trace_html(const TraceView& view);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <tuple>
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
@@ -18,45 +17,6 @@ namespace klab {
 namespace {
 
 constexpr double kWork = 1e6;  // operations or bytes of a counted call
-
-bool same_launch(const simt::LaunchRecord& a, const simt::LaunchRecord& b) {
-  return a.kernel == b.kernel && std::equal(a.grid, a.grid + 3, b.grid) &&
-         std::equal(a.block, a.block + 3, b.block) && a.dynamic_shared == b.dynamic_shared;
-}
-
-/// In the order of their first time.
-std::vector<simt::LaunchRecord> together(const std::vector<simt::LaunchRecord>& all) {
-  std::vector<simt::LaunchRecord> list;
-  for (const simt::LaunchRecord& l : all) {
-    const auto at = std::ranges::find_if(list, [&](const auto& k) { return same_launch(k, l); });
-    if (at == list.end()) {
-      list.push_back(l);
-    } else {
-      at->times += l.times;
-      at->barriers = std::max(at->barriers, l.barriers);
-      at->thread_accesses = std::max(at->thread_accesses, l.thread_accesses);
-    }
-  }
-  return list;
-}
-
-/// Sites of one line and one kind are one: unrolled loops and templates have several.
-std::vector<LineCounts> by_line(const simt::Profile& profile) {
-  using Key = std::tuple<std::string, int, simt::Space, bool, bool, bool, unsigned>;
-  std::map<Key, LineCounts> lines;
-  for (const simt::Site& s : profile.sites()) {
-    if (s.counts.requests == 0) continue;
-    const simt::SourceLine at = simt::source_of(s.pc);
-    LineCounts& l = lines[{at.file, at.line, s.space, s.write, s.atomic, s.async, s.width}];
-    if (l.counts.requests == 0)
-      l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}, false};
-    l.counts.add(s.merged() ? s.as_merged() : s.counts);
-    l.merged = l.merged || s.merged();
-  }
-  std::vector<LineCounts> list;
-  for (auto& [key, line] : lines) list.push_back(std::move(line));
-  return list;
-}
 
 void add_launches(const CountedRun& run, std::map<std::string, int64_t>& counts) {
   int64_t barriers = 0, shared_bytes = 0;
@@ -73,16 +33,6 @@ void add_launches(const CountedRun& run, std::map<std::string, int64_t>& counts)
 }
 
 }  // namespace
-
-int64_t LineCounts::excess() const {
-  return counts.sectors - counts.ideal_sectors + counts.conflicts() + counts.collisions;
-}
-
-std::string kind_of(const LineCounts& l) {
-  std::string kind = l.space == simt::Space::shared ? "shared " : "";
-  kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
-  return kind;
-}
 
 std::string place_in_tree(const std::string& file) {
   for (const char* room : {"kernels/", "tests/", "harness/"})
@@ -111,8 +61,8 @@ CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, u
     run.error = e.what();
   }
   run.findings = session.findings();
-  run.launches = together(session.profile().launches);
-  run.lines = by_line(session.profile());
+  run.launches = launches_together(session.profile().launches);
+  run.lines = counts_by_line(session.profile());
   const simt::Bus& bus = session.profile().bus;
   run.copied = bus.bytes();
   run.staged = variant.pinned ? 0 : bus.bytes();

@@ -12,26 +12,10 @@
 #include "harness/core/registry.h"
 #include "harness/records/rows.h"
 #include "harness/simt/finding.h"
+#include "harness/simt/line_counts.h"
 #include "harness/simt/profile.h"
 
 namespace klab {
-
-/// One kind of access in one line of the source.
-struct LineCounts {
-  std::string file;  // as the compiler was given it
-  int line = 0;
-  simt::Space space = simt::Space::global;
-  bool write = false, atomic = false, async = false;
-  unsigned width = 0;  // bytes per lane
-  int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
-  simt::Counts counts;
-  bool merged = false;  // atomics that a compiler for GPUs gives to one lane of a warp: counted as that
-  /// Sectors and wavefronts that a better order of the same accesses would save.
-  int64_t excess() const;
-};
-
-/// "load", "shared store", "atomic", "copy in": what an access is.
-std::string kind_of(const LineCounts& line);
 
 /// A file by its place in the tree, kernels/transpose/cuda/01_naive.cu, whatever path the compiler was given.
 std::string place_in_tree(const std::string& file);

@@ -11,12 +11,19 @@ namespace klab::simt {
 
 namespace ctx = boost::context::detail;
 
-thread_local Executor* running = nullptr;
+constinit thread_local Executor* running = nullptr;
+BlockDone block_done = nullptr;
+
+extern "C" {
+constinit thread_local unsigned klab_thread_idx[3] = {}, klab_block_idx[3] = {}, klab_block_dim[3] = {},
+                                klab_grid_dim[3] = {};
+}
 
 namespace {
 
 constexpr size_t kStack = 256 << 10;
 constexpr size_t kStackGuard = 4096;
+constexpr size_t kMostGuards = 12000;
 
 uint64_t mix(uint64_t x) {  // splitmix64
   x += 0x9E3779B97F4A7C15u;
@@ -44,7 +51,8 @@ Fiber* Executor::idle_fiber() {
     void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    mprotect(p, kStackGuard, PROT_NONE);  // an overflow shows
+    // An overflow shows. Of very many stacks only the first have a guard: the system counts them.
+    if (fibers_.size() < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
     f->stack = static_cast<char*>(p) + kStackGuard;
     // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
     const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
@@ -80,6 +88,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       ended->fiber = nullptr;
       self->lane = self->next_fresh(ended->warp);
       if (self->lane != nullptr) {
+        self->go_on_with(self->lane);
         self->lane->fiber = fiber;
         fiber->lane = self->lane;
       }
@@ -104,7 +113,7 @@ Lane* Executor::next_fresh(unsigned warp) {
 
 /// Runs a lane until it waits, or ends and no fresh one of its warp is left.
 void Executor::resume(Lane& next) {
-  lane = &next;
+  go_on_with(&next);
   ++resumed_;
   if (next.fiber == nullptr) {
     next.fiber = idle_fiber();
@@ -169,7 +178,7 @@ bool Executor::run_warp(unsigned warp) {
   return moved;
 }
 
-void Executor::run_block() {
+void Executor::begin_block() {
   for (unsigned t = 0; t < threads_; ++t) {
     Lane& l = lanes_[t];
     l.state = State::fresh;
@@ -185,6 +194,9 @@ void Executor::run_block() {
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();
+}
+
+bool Executor::run_block() {
   const unsigned turn = unsigned(mix(options_.seed + block_number) % std::max(1U, warps()));
   for (;;) {
     bool moved = false;
@@ -193,9 +205,20 @@ void Executor::run_block() {
     unsigned done = 0;
     for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
     if (done == threads_) break;
-    if (!moved) stuck();
+    if (moved) continue;
+    if (all_at_grid()) return false;
+    stuck();
   }
   if (trace != nullptr) trace->block_ended();
+  return true;
+}
+
+void Executor::take_block(uint64_t b) {
+  block[0] = unsigned(b % grid_dim[0]);
+  block[1] = unsigned(b / grid_dim[0] % grid_dim[1]);
+  block[2] = unsigned(b / grid_dim[0] / grid_dim[1]);
+  block_number = b;
+  std::copy(std::begin(block), std::end(block), klab_block_idx);
 }
 
 void Executor::run(const Launch& what, const std::string& kernel, const Options& options, Trace* with) {
@@ -206,6 +229,8 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
   trace = with;
   std::copy(what.block, what.block + 3, block_dim);
   std::copy(what.grid, what.grid + 3, grid_dim);
+  std::copy(what.block, what.block + 3, klab_block_dim);
+  std::copy(what.grid, what.grid + 3, klab_grid_dim);
   threads_ = what.block[0] * what.block[1] * what.block[2];
   for (unsigned t = 0; t < threads_; ++t) {
     Lane& l = lanes_[t];
@@ -216,10 +241,14 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
     l.warp = t / 32;
     l.lane = t % 32;
   }
-  constexpr size_t kAlign = 256;
-  dynamic_.resize(what.shared_bytes + 2 * kAlign);
-  const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
-  dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;
+  if (arena != nullptr) {
+    dynamic_shared = arena;
+  } else {
+    constexpr size_t kAlign = 256;
+    dynamic_.resize(what.shared_bytes + 2 * kAlign);
+    const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
+    dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;
+  }
   aborted_ = false;
   divergence_told_ = false;
   step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
@@ -234,13 +263,24 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
   };
   while (!coprime(step, blocks)) step += 2;
   const uint64_t begin = mix(options.seed + 1) % blocks;
+  const auto block_of = [&](uint64_t n) {
+    return uint64_t((__extension__(unsigned __int128)(n) * step + begin) % blocks);
+  };
+  watched_ = 0;
   try {
+    std::vector<uint64_t> together;
     for (uint64_t n = 0; n < blocks; ++n) {
-      const uint64_t b = uint64_t((__extension__(unsigned __int128)(n) * step + begin) % blocks);
-      block[0] = unsigned(b % what.grid[0]);
-      block[1] = unsigned(b / what.grid[0] % what.grid[1]);
-      block[2] = unsigned(b / what.grid[0] / what.grid[1]);
-      block_number = b;
+      if (what.cooperative) {
+        together.push_back(block_of(n));
+        continue;
+      }
+      // Every so often one is watched, the first in any case.
+      const bool watch = options.share >= 1 || n == 0 ||
+                         uint64_t(double(n) * options.share) != uint64_t(double(n - 1) * options.share);
+      trace = watch ? with : nullptr;
+      watched_ += watch;
+      take_block(block_of(n));
+      begin_block();
       run_block();
       constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
       session.add_work(steps_ + kThread * threads_ + kResume * resumed_);
@@ -252,12 +292,19 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
         session.add(long_one);
         throw Error("cudaErrorLaunchTimeout", long_one.describe());
       }
+      if (block_done != nullptr) block_done(n + 1, blocks, kernel_);
+    }
+    if (!together.empty()) {
+      watched_ = blocks;
+      run_together(together);
+      session.add_work(steps_);
     }
   } catch (const Error&) {
     running = nullptr;
     lane = nullptr;
     reset_fibers();
     session.add_work(steps_);
+    trace = with;
     if (!aborted_) throw;
     session.add(fatal_);
     const char* name = fatal_.kind == Kind::misaligned ? "cudaErrorMisalignedAddress"
@@ -269,6 +316,7 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
     throw Error(name, fatal_.describe());
   }
   running = nullptr;
+  trace = with;
 }
 
 }  // namespace klab::simt

@@ -21,6 +21,12 @@ namespace klab::simt {
 struct Lane;
 class Trace;
 
+// threadIdx, blockIdx, blockDim and gridDim of the running thread, for programs (language.h).
+extern "C" {
+extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], klab_block_dim[3],
+    klab_grid_dim[3];
+}
+
 struct Fiber {
   boost::context::detail::fcontext_t at = nullptr;
   char* stack = nullptr;  // lowest address
@@ -41,7 +47,7 @@ struct Frame {
   uint32_t turn = 0;
 };
 
-enum class State : uint8_t { fresh, ready, at_barrier, meeting, done };
+enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
 
 struct Lane {
   unsigned x = 0, y = 0, z = 0;
@@ -75,6 +81,7 @@ class Executor {
   void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
 
   // Called on a fiber.
+  void wait_for_grid(const char* file, int line);
   int wait_at_barrier(Vote vote, int predicate, const char* file, int line);
   void wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned),
                       const char* name, const char* file, int line);
@@ -97,6 +104,7 @@ class Executor {
   const Launch* launch = nullptr;
   Trace* trace = nullptr;
   char* dynamic_shared = nullptr;
+  char* arena = nullptr;          // where dynamic shared memory has to lie; nullptr: anywhere
   char* static_shared = nullptr;  // of the kernel's module, this thread's
   size_t static_shared_bytes = 0;
   uint64_t block_number = 0;
@@ -108,10 +116,27 @@ class Executor {
   Lane& lane_of(unsigned warp, unsigned index) { return lanes_[warp * 32 + index]; }
   unsigned warps() const { return (threads_ + 31) / 32; }
   unsigned threads() const { return threads_; }
+  uint64_t watched_blocks() const { return watched_; }
+  /// The running lane: what threadIdx says.
+  void go_on_with(Lane* l) {
+    lane = l;
+    klab_thread_idx[0] = l->x;
+    klab_thread_idx[1] = l->y;
+    klab_thread_idx[2] = l->z;
+  }
 
  private:
   static void fiber_main(boost::context::detail::transfer_t from);
-  void run_block();
+  /// A block that waits for the others of its grid: its threads, its shared memory, what is known of it.
+  struct Parked;
+  void begin_block();
+  /// Until all threads have ended (true) or wait for the grid.
+  bool run_block();
+  void take_block(uint64_t number);
+  void run_together(const std::vector<uint64_t>& blocks);
+  void park(Parked& to);
+  void unpark(Parked& from);
+  bool all_at_grid() const;
   bool run_warp(unsigned warp);
   bool hold_meetings(unsigned warp);
   bool release_barrier();
@@ -139,14 +164,19 @@ class Executor {
   int vote_ = 0;
   bool aborted_ = false;
   bool divergence_told_ = false;
+  uint64_t watched_ = 0;  // blocks of the launch
   Options options_;
   std::string kernel_;
   Finding fatal_;
   std::vector<char> dynamic_;
 };
 
+/// Told how many blocks of a launch have run, of how many. nullptr: nobody asks.
+using BlockDone = void (*)(uint64_t done, uint64_t blocks, const std::string& kernel);
+extern BlockDone block_done;
+
 /// The one of this host thread.
 Executor& executor();
-extern thread_local Executor* running;  // nullptr while no kernel runs here
+extern constinit thread_local Executor* running;  // nullptr while no kernel runs here
 
 }  // namespace klab::simt

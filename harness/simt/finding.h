@@ -20,6 +20,10 @@ enum class Kind {
   never_ends,          // the limit of steps is reached
   trap,                // the kernel stopped itself
   write_to_constant,   // a write to __constant__ memory or to a parameter
+  host_access,         // host code touches device memory
+  not_synchronized,    // host code reads what the device may still be writing
+  leak,                // device memory that a program has not freed when it ends
+  program,             // what befalls the program as a whole
 };
 const char* name_of(Kind kind);
 

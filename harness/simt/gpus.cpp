@@ -78,6 +78,41 @@ const DeviceLimits& device_limits() {
   return limits;
 }
 
+std::vector<size_t> carveouts(const GpuModel& gpu) {
+  const auto kib = [](std::initializer_list<size_t> list) {
+    std::vector<size_t> bytes;
+    for (const size_t n : list) bytes.push_back(n * kKiB);
+    return bytes;
+  };
+  switch (gpu.compute_capability) {
+    case 70:
+      return kib({0, 8, 16, 32, 64, 96});
+    case 75:
+      return kib({32, 64});
+    case 80:
+      return kib({0, 8, 16, 32, 64, 100, 132, 164});
+    case 86:
+    case 89:
+    case 120:
+      return kib({0, 8, 16, 32, 64, 100});
+    default:
+      return kib({0, 8, 16, 32, 64, 100, 132, 164, 196, 228});
+  }
+}
+
+namespace {
+std::atomic<int> carveout_percent{100};
+}  // namespace
+
+void choose_carveout(int percent) { carveout_percent = std::clamp(percent, 0, 100); }
+int chosen_carveout() { return carveout_percent; }
+
+size_t carveout(const GpuModel& gpu) {
+  for (const size_t bytes : carveouts(gpu))
+    if (bytes * 100 >= gpu.shared * size_t(carveout_percent)) return bytes;
+  return gpu.shared;
+}
+
 Occupancy occupancy(const GpuModel& gpu, unsigned threads, int registers, size_t shared) {
   Occupancy o;
   const int warps = int((threads + 31) / 32);
@@ -93,7 +128,13 @@ Occupancy occupancy(const GpuModel& gpu, unsigned threads, int registers, size_t
     limits.push_back({"registers", gpu.registers / a_warp / gpu.warps_unit * gpu.warps_unit / warps});
   }
   const size_t a_block = up(shared + gpu.shared_reserved, gpu.shared_unit);
-  if (shared > 0) limits.push_back({"shared memory", int(gpu.shared / a_block)});
+  if (shared > 0) {
+    // A block that needs more than the carve-out is given the next that holds it.
+    size_t all = carveout(gpu);
+    for (const size_t bytes : carveouts(gpu))
+      if (all < a_block && bytes >= a_block) all = bytes;
+    limits.push_back({"shared memory", int(all / a_block)});
+  }
   const auto least = std::ranges::min_element(limits, {}, &Limit::blocks);
   o.blocks = least->blocks;
   o.warps = o.blocks * warps;

@@ -35,6 +35,15 @@ const GpuModel* find_gpu(const std::string& name);
 const GpuModel& named_gpu();
 void name_gpu(const GpuModel& gpu);
 
+/// How much of a multiprocessor's memory is shared memory, and no cache. Sizes that can be chosen are those of the CUDA C++
+/// Programming Guide, sections on shared memory by compute capability; bytes, ascending.
+std::vector<size_t> carveouts(const GpuModel& gpu);
+/// The smallest that is at least so many percent of the largest, as cudaFuncAttributePreferredSharedMemoryCarveout asks for
+/// it; what occupancy() reckons with from then on. 100, the largest, at first. The block's need is met in any case.
+void choose_carveout(int percent);
+int chosen_carveout();
+size_t carveout(const GpuModel& gpu);
+
 struct Occupancy {
   int blocks = 0;           // on a multiprocessor at once
   int warps = 0;            //

@@ -32,8 +32,10 @@ struct __nv_bfloat16 {
     return *this = __nv_bfloat16(float(*this) * float(o));
   }
 };
+#ifndef KLAB_CUDA_PROGRAM  // there cuda_fp16.h and cuda_bf16.h bring the short names, for who includes them
 using half = __half;
 using nv_bfloat16 = __nv_bfloat16;
+#endif
 
 struct alignas(4) __half2 {
   __half x, y;
@@ -45,8 +47,10 @@ struct alignas(4) __nv_bfloat162 {
   KLAB_SIMT_WHOLE(__nv_bfloat162)
   KLAB_SIMT_INLINE __nv_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) : x(a), y(b) {}
 };
+#ifndef KLAB_CUDA_PROGRAM
 using half2 = __half2;
 using nv_bfloat162 = __nv_bfloat162;
+#endif
 
 KLAB_SIMT_INLINE __half __ushort_as_half(unsigned short bits) {
   __half h;

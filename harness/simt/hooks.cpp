@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/memory.h"
 #include "harness/simt/trace.h"
 
 namespace {
@@ -10,7 +11,14 @@ namespace {
 using klab::simt::running;
 
 inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
-  if (running == nullptr || running->lane == nullptr || running->trace == nullptr) return;
+  using namespace klab::simt;
+  if (running == nullptr || running->lane == nullptr) {
+    const auto* c = static_cast<const char*>(p);
+    if (host_touch != nullptr && (is_device(p) || (c >= watched_begin && c < watched_end)))
+      host_touch(p, bytes, (how & kWrite) != 0, pc);
+    return;
+  }
+  if (running->trace == nullptr) return;
   running->trace->access(p, bytes, how, pc);
 }
 

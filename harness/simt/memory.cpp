@@ -16,6 +16,8 @@ namespace klab::simt {
 char* device_begin = nullptr;
 char* device_end = nullptr;
 thread_local bool watching = false;
+HostTouch host_touch = nullptr;
+const char *watched_begin = nullptr, *watched_end = nullptr;
 
 namespace {
 
@@ -80,7 +82,7 @@ struct Device {
 };
 
 Device& device() {
-  static Device d;
+  static Device& d = *new Device;  // what ends last may still hold memory
   return d;
 }
 
@@ -189,6 +191,14 @@ std::string guards_broken(const Allocation& a) {
 }
 
 size_t device_bytes_in_use() { return device().in_use; }
+
+std::vector<const Allocation*> live_allocations() {
+  const std::lock_guard lock(device().mutex);
+  std::vector<const Allocation*> list;
+  for (const Allocation& a : device().allocations)
+    if (a.live) list.push_back(&a);
+  return list;
+}
 
 namespace {
 void require_inside(const void* p, size_t bytes, const char* what) {

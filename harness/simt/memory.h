@@ -11,10 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/simt/shadow.h"
 
 namespace klab::simt {
+
+/// Who may touch an allocation: kernels only, or host code as well.
+enum class Home : uint8_t { device, pinned, managed };
 
 struct Allocation {
   char* begin = nullptr;
@@ -23,6 +27,7 @@ struct Allocation {
   char* guard_end = nullptr;
   bool live = false;
   bool given_back = false;  // scratch memory that nobody has taken: as good as freed
+  Home home = Home::device;
   std::string name;
   Cell* shadow = nullptr;  // one a word of 4 bytes, made when the first traced kernel touches it
 };
@@ -53,5 +58,14 @@ std::string guards_broken(const Allocation& allocation);
 Cell* shadow_of(Allocation& allocation);
 
 size_t device_bytes_in_use();
+
+/// In a program: told of each access that host code makes to device memory or to a __device__ variable (`watched_begin` to
+/// `watched_end`). nullptr: nobody asks.
+using HostTouch = void (*)(const void* p, size_t bytes, bool write, const void* return_address);
+extern HostTouch host_touch;
+extern const char *watched_begin, *watched_end;
+
+/// All allocations that live.
+std::vector<const Allocation*> live_allocations();
 
 }  // namespace klab::simt

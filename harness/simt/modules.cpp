@@ -10,6 +10,9 @@
 #include <mutex>
 #include <stdexcept>
 
+// Defined in the library that programs with a main of their own are linked with (harness/cuda_program).
+extern "C" __attribute__((weak)) const char klab_runtime_of_programs;
+
 namespace klab::simt {
 namespace {
 namespace fs = std::filesystem;
@@ -17,7 +20,7 @@ namespace fs = std::filesystem;
 std::mutex modules_mutex;
 // Read without the lock by running kernels: a deque's elements stay where they are, and the count is set last.
 std::deque<Module>& modules() {
-  static std::deque<Module> list;
+  static auto& list = *new std::deque<Module>;  // what ends last may still ask
   return list;
 }
 
@@ -68,6 +71,7 @@ fs::path module_folder() {
 
 /// At the start of the program, so that variants are registered as those linked in are.
 const bool loaded = [] {
+  if (&klab_runtime_of_programs != nullptr) return false;
   const fs::path folder = module_folder();
   if (!folder.empty()) load_module(folder / "libklab_cuda_host.so", false);
   return true;
@@ -86,6 +90,27 @@ const Module& load_module(const std::string& path, bool traced) {
   if (auto* constant =
           reinterpret_cast<void (*)(const char**, const char**)>(dlsym(handle, "klab_simt_constant")))
     constant(&m.constant_begin, &m.constant_end);
+  const std::lock_guard lock(modules_mutex);
+  return modules().emplace_back(std::move(m));
+}
+
+const Module& adopt_module(const ProgramModule& p) {
+  Module m{.path = "the program", .traced = p.traced};
+  m.anchor = p.anchor;
+  m.arena = p.arena;
+  m.constant_begin = p.constant_begin;
+  m.constant_end = p.constant_end;
+  for (int k = 0; k < 2; ++k) {
+    m.device_begin[k] = p.device_begin[k];
+    m.device_end[k] = p.device_end[k];
+  }
+  Search search{reinterpret_cast<const char*>(m.anchor), &m};
+  dl_iterate_phdr(visit, &search);
+  for (int k = 0; k < 2; ++k) {
+    if (m.device_begin[k] == m.device_end[k]) continue;
+    watched_begin = watched_begin == nullptr ? m.device_begin[k] : std::min(watched_begin, m.device_begin[k]);
+    watched_end = std::max(watched_end, m.device_end[k]);
+  }
   const std::lock_guard lock(modules_mutex);
   return modules().emplace_back(std::move(m));
 }

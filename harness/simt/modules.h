@@ -18,11 +18,29 @@ struct Module {
   const char* writable_end = nullptr;
   const char* constant_begin = nullptr;  // of these, __constant__ memory
   const char* constant_end = nullptr;
+  const char* device_begin[2] =
+      {};  // of a program: its __device__ variables, which its host code must not touch
+  const char* device_end[2] = {};
+  void* (*arena)() = nullptr;   // of a program: where this thread's dynamic shared memory lies
   void* (*anchor)() = nullptr;  // makes and returns this thread's shared memory
 };
 
 /// Loads an object and registers the variants in it. Throws std::runtime_error saying why it cannot.
 const Module& load_module(const std::string& path, bool traced);
+
+/// Bytes of a program that dynamic shared memory lies in: as much as any block can be given (gpus.h). What lies behind a
+/// kernel's share of them is nothing else's.
+inline constexpr size_t kProgramArena = 228 << 10;
+
+/// What a program that is linked with klab, rather than loaded, says of itself (harness/cuda_program/anchor.cpp).
+struct ProgramModule {
+  void* (*anchor)();
+  void* (*arena)();
+  const char *constant_begin, *constant_end;
+  const char *device_begin[2], *device_end[2];
+  bool traced;
+};
+const Module& adopt_module(const ProgramModule& program);
 
 /// The module that address belongs to, or nullptr.
 const Module* module_at(const void* p);

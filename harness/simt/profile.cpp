@@ -1,5 +1,7 @@
 #include "harness/simt/profile.h"
 
+#include <cmath>
+
 namespace klab::simt {
 namespace {
 size_t hash_of(const void* pc, Space space) {
@@ -31,6 +33,17 @@ Counts Site::as_merged() const {
 }
 
 Profile::Profile() : table_(256) {}
+
+void Profile::scale(const std::vector<Counts>& before, double by) {
+  for (size_t k = 0; k < sites_.size(); ++k) {
+    const Counts was = k < before.size() ? before[k] : Counts{};
+    Counts& now = sites_[k].counts;
+    for (int64_t Counts::*field :
+         {&Counts::requests, &Counts::lanes, &Counts::bytes, &Counts::sectors, &Counts::ideal_sectors,
+          &Counts::lane_sectors, &Counts::wavefronts, &Counts::ideal_wavefronts, &Counts::collisions})
+      now.*field = was.*field + std::llround(double(now.*field - was.*field) * by);
+  }
+}
 
 void Profile::grow() {
   std::vector<uint16_t> bigger(table_.size() * 4);

@@ -62,6 +62,8 @@ class Profile {
   uint16_t site(const void* pc, Space space, bool write, bool atomic, bool merges, unsigned width);
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
+  /// Multiplies what has been counted since the sites' counts were `before`.
+  void scale(const std::vector<Counts>& before, double by);
   std::vector<LaunchRecord> launches;
   Bus bus;  // for kernels whose operands are on the host
 

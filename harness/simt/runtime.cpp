@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "harness/simt/executor.h"
 #include "harness/simt/modules.h"
@@ -18,7 +19,7 @@ namespace {
 
 std::mutex shared_mutex;
 std::map<const void*, size_t>& allowed_shared() {
-  static std::map<const void*, size_t> bytes;
+  static auto& bytes = *new std::map<const void*, size_t>;
   return bytes;
 }
 
@@ -86,6 +87,7 @@ void launch(const Launch& l) {
   check_launch(l, kernel, static_bytes);
   Executor& ex = executor();
   const Module* module = module_at(l.kernel);
+  ex.arena = module != nullptr && module->arena != nullptr ? static_cast<char*>(module->arena()) : nullptr;
   ex.static_shared = nullptr;
   ex.static_shared_bytes = 0;
   if (module != nullptr) shared_of(*module, &ex.static_shared, &ex.static_shared_bytes);
@@ -98,8 +100,15 @@ void launch(const Launch& l) {
     session.profile().launches.push_back(record);
     trace->launch_begins(ex, session, &session.profile(), l);
   }
+  std::vector<Counts> before;
+  if (trace != nullptr && session.options().share < 1)
+    for (const Site& s : session.profile().sites()) before.push_back(s.counts);
   try {
     ex.run(l, kernel, session.options(), trace);
+    if (trace != nullptr && session.options().share < 1) {
+      const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
+      session.profile().scale(before, blocks / double(ex.watched_blocks()));
+    }
   } catch (...) {
     if (trace != nullptr) trace->launch_ended();
     throw;
@@ -215,6 +224,10 @@ T combine(Atomic how, T old, T value, T expected) {
       return value;
     case Atomic::compare:
       return old == expected ? value : old;
+    case Atomic::increment:
+      return old >= value ? T(0) : T(old + 1);
+    case Atomic::decrement:
+      return old == T(0) || old > value ? value : T(old - 1);
     default:
       if constexpr (std::is_integral_v<T>)
         return T(how == Atomic::bit_and ? old & value : how == Atomic::bit_or ? old | value : old ^ value);

@@ -33,7 +33,8 @@ struct Launch {
   size_t parameter_bytes;
   unsigned grid[3];
   unsigned block[3];
-  size_t shared_bytes;  // dynamic
+  size_t shared_bytes;       // dynamic
+  bool cooperative = false;  // blocks run beside each other, and may wait for all of the grid
 };
 /// Runs all blocks. Throws simt::Error with CUDA's name of what is wrong.
 void launch(const Launch& what);
@@ -46,6 +47,9 @@ void allow_shared(const void* kernel, size_t bytes);
 enum class Vote { sync, count, all, any };
 /// __syncthreads and its kin: returns the vote over the block's threads.
 int barrier(Vote vote, int predicate, const char* file, int line);
+
+/// Waits for all threads of the grid. Only in a cooperative launch.
+void grid_barrier(const char* file, int line);
 
 /// Lanes that meet: each waits until all of `mask` that have not exited are there, with the same `what` and mask;
 /// then one of them runs act(slots, present), which finds what each lane brought, and all go on.
@@ -65,11 +69,11 @@ enum class Reduce { add, min, max, bit_and, bit_or, bit_xor };
 uint32_t reduce(Reduce how, bool is_signed, unsigned mask, uint32_t value, const char* name, const char* file,
                 int line);
 
-enum class Atomic { add, max, min, exchange, bit_and, bit_or, bit_xor, compare };
+enum class Atomic { add, max, min, exchange, bit_and, bit_or, bit_xor, compare, increment, decrement };
 /// Added to an Atomic whose operand the compiler knows: where all lanes of a warp come to one address with it, a compiler
 /// for GPUs has one lane do it for all.
 inline constexpr int kConstantOperand = 16;
-/// Old value. `compare` exchanges when the old value is `expected`.
+/// Old value. `compare` exchanges when the old value is `expected`; `increment` and `decrement` wrap around at `value`.
 uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected);
 uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected);
 uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, bool is_signed);

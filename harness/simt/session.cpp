@@ -1,6 +1,7 @@
 #include "harness/simt/session.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "harness/simt/memory.h"
 #include "harness/simt/profile.h"
@@ -8,6 +9,7 @@
 namespace klab::simt {
 namespace {
 thread_local Session* innermost = nullptr;
+std::atomic<Session*> shared_by_all{nullptr};
 }  // namespace
 
 Session::Session(const Options& options)
@@ -21,8 +23,15 @@ Session::~Session() {
   watching = outer_ != nullptr && outer_->options_.traced;
 }
 
+void Session::share(Session& session) { shared_by_all = &session; }
+
 Session& Session::current() {
   if (innermost != nullptr) return *innermost;
+  if (Session* all = shared_by_all; all != nullptr) {
+    innermost = all;
+    watching = all->options_.traced;
+    return *all;
+  }
   thread_local Session plain{Options{}};  // which is the innermost from here on
   return plain;
 }
@@ -65,6 +74,14 @@ const char* name_of(Kind kind) {
       return "trap";
     case Kind::write_to_constant:
       return "write to constant memory";
+    case Kind::host_access:
+      return "host access of device memory";
+    case Kind::not_synchronized:
+      return "missing synchronization";
+    case Kind::leak:
+      return "leak";
+    case Kind::program:
+      return "program";
   }
   return "?";
 }
@@ -77,8 +94,9 @@ std::string Finding::describe() const {
   size_t at = file.rfind("kernels/");
   if (at == std::string::npos) at = file.rfind("tests/");
   const std::string where = at == std::string::npos ? file : file.substr(at);
-  std::string all = std::string(name_of(kind)) + " in kernel " + kernel + ", block " + triple(block) +
-                    ", thread " + triple(thread);
+  std::string all = name_of(kind);
+  all += kernel.empty() ? " in host code"
+                        : " in kernel " + kernel + ", block " + triple(block) + ", thread " + triple(thread);
   if (line > 0) all += ", " + where + ":" + std::to_string(line);
   all += ": " + text;
   if (times > 1) all += " (" + std::to_string(times) + " times)";

@@ -28,7 +28,9 @@ struct Options {
       0;  // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
   uint64_t work_limit =
       0;  // Session::work() at which a launch ends, between two blocks, as if it never did; 0: none
-  int most_findings = 20;   // different ones that are kept
+  int most_findings = 20;  // different ones that are kept
+  double share =
+      1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
   int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 
@@ -52,7 +54,10 @@ class Session {
   uint64_t random() { return turn_ = turn_ * 6364136223846793005U + 1442695040888963407U; }
   void add_work(uint64_t units) { work_ += units; }
 
-  /// The innermost of this thread; a plain untraced one where there is none.
+  /// Of threads that have none of their own: this one, for as long as the process lives. For programs with a main of their own.
+  static void share(Session& session);
+
+  /// The innermost of this thread; else the shared one; else a plain untraced one.
   static Session& current();
 
  private:

@@ -40,14 +40,14 @@ class Debug {
 };
 
 Debug& debug_for(const void* p) {
-  static auto debug = std::make_unique<Debug>();
+  static auto& debug = *new std::unique_ptr<Debug>(std::make_unique<Debug>());  // as long as the process
   if (debug->at(p) == nullptr) debug = std::make_unique<Debug>();
   return *debug;
 }
 
 /// Files whose functions stand for what CUDA has built in.
 bool is_emulation(const char* file) {
-  return std::strstr(file, "harness/simt/") != nullptr ||
+  return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr;
 }
@@ -121,6 +121,15 @@ std::string unqualified(const std::string& full) {
   return full.substr(begin, end - begin);
 }
 
+/// A program's kernel, whose body has a name of its own: "k__klab3<float>" -> "k<float>" (harness/cuda_compiler/kernels.cpp).
+std::string as_written(std::string name) {
+  const size_t at = name.find("__klab");
+  if (at == std::string::npos) return name;
+  size_t end = at + 6;
+  while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+  return name.erase(at, end - at);
+}
+
 const char* mangled_at(const void* p) {
   Dwfl_Module* module = debug_for(p).at(p);
   return module ? dwfl_module_addrname(module, Dwarf_Addr(p)) : nullptr;
@@ -176,7 +185,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
 }  // namespace
 
 SourceLine source_of(const void* return_address) {
-  static std::map<const void*, SourceLine> known;
+  static auto& known = *new std::map<const void*, SourceLine>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(return_address);
   if (fresh) at->second = find_source(return_address);
@@ -184,18 +193,18 @@ SourceLine source_of(const void* return_address) {
 }
 
 std::string function_name(const void* address) {
-  static std::map<const void*, std::string> known;
+  static auto& known = *new std::map<const void*, std::string>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(address);
   if (fresh) {
     const char* mangled = mangled_at(address);
-    at->second = mangled ? unqualified(demangled(mangled)) : "kernel";
+    at->second = mangled ? as_written(unqualified(demangled(mangled))) : "kernel";
   }
   return at->second;
 }
 
 std::vector<SharedVariable> shared_variables(const Module& module) {
-  static std::map<const Module*, std::vector<SharedVariable>> known;
+  static auto& known = *new std::map<const Module*, std::vector<SharedVariable>>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(&module);
   if (fresh) at->second = find_shared(module);
@@ -226,7 +235,7 @@ KernelSymbol find_kernel(const void* kernel) {
 }
 
 const KernelSymbol& kernel_symbol(const void* kernel) {
-  static std::map<const void*, KernelSymbol> known;
+  static auto& known = *new std::map<const void*, KernelSymbol>;
   const auto [at, fresh] = known.try_emplace(kernel);
   if (fresh) at->second = find_kernel(kernel);
   return at->second;
@@ -238,7 +247,7 @@ namespace {
 
 /// The variables of a module, by address.
 std::map<const char*, Allocation>& variables_of(const Module& m) {
-  static std::map<const Module*, std::map<const char*, Allocation>> known;
+  static auto& known = *new std::map<const Module*, std::map<const char*, Allocation>>;
   const auto [at, fresh] = known.try_emplace(&m);
   Dwfl_Module* module = fresh ? debug_for(m.begin).at(m.begin) : nullptr;
   const int symbols = module ? dwfl_module_getsymtab(module) : 0;
@@ -282,7 +291,7 @@ Allocation* device_variable_at(const void* p) {
 Allocation* global_at(const void* p) { return is_device(p) ? allocation_at(p) : device_variable_at(p); }
 
 size_t static_shared_bytes(const void* kernel) {
-  static std::map<const void*, size_t> known;
+  static auto& known = *new std::map<const void*, size_t>;
   const Module* module = module_at(kernel);
   if (module == nullptr) return 0;
   const std::vector<SharedVariable> all = shared_variables(*module);
@@ -297,8 +306,8 @@ size_t static_shared_bytes(const void* kernel) {
 }
 
 std::vector<SharedVariable> shared_variables_of(const void* kernel) {
-  static std::map<const Module*, std::vector<std::string>>
-      kernels;  // mangled names of those that were asked for
+  static auto& kernels =
+      *new std::map<const Module*, std::vector<std::string>>;  // mangled names of those that were asked for
   const Module* module = module_at(kernel);
   if (module == nullptr) return {};
   const std::vector<SharedVariable> all = shared_variables(*module);

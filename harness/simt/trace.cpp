@@ -1,6 +1,7 @@
 #include "harness/simt/trace.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "harness/simt/modules.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr size_t kLongLog = 4096;
 constexpr uint64_t kTurn = 16384;
 
-thread_local uint32_t last_interval = 1;
+std::atomic<uint32_t> last_interval{1};
 
 std::string in_words(uint8_t how, size_t bytes) {
   return std::string(how & kAtomic  ? "atomic access to "
@@ -22,6 +23,8 @@ std::string in_words(uint8_t how, size_t bytes) {
 }
 
 }  // namespace
+
+uint32_t Trace::next_interval() { return ++last_interval; }
 
 Trace& trace_of_thread() {
   thread_local Trace one;
@@ -55,7 +58,7 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   executor_ = &executor;
   session_ = &session;
   profile_ = profile;
-  interval_ = launch_first_ = ++last_interval;
+  interval_ = launch_first_ = next_interval();
   split_.clear();
   block_firsts_.clear();
   block_numbers_.clear();
@@ -84,7 +87,7 @@ void Trace::block_begins() {
   dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
   static_.forget();
   dynamic_.forget();
-  block_first_ = interval_ = ++last_interval;
+  block_first_ = interval_ = next_interval();
   block_firsts_.push_back(block_first_);
   block_numbers_.push_back(executor_->block_number);
   clocks_.assign(executor_->warps(), WarpClock{});
@@ -98,7 +101,7 @@ void Trace::block_begins() {
 
 void Trace::block_ended() {
   settle();
-  interval_ = ++last_interval;
+  interval_ = next_interval();
   if (profile_ != nullptr && !profile_->launches.empty()) {
     LaunchRecord& launch = profile_->launches.back();
     launch.barriers = std::max(launch.barriers, barriers_);
@@ -107,7 +110,7 @@ void Trace::block_ended() {
 }
 
 void Trace::barrier_passed(const char*, int) {
-  interval_ = ++last_interval;
+  interval_ = next_interval();
   ++barriers_;
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
@@ -247,11 +250,12 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
     }
   } else if (is_device(p)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
-  } else if (static_.holds(c)) {
-    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
-  } else if (c >= dynamic_.begin() - 256 && c < dynamic_.begin() + dynamic_.bytes() + 256) {
+  } else if (c >= dynamic_.begin() - 256 &&
+             c < dynamic_.begin() + (executor_->arena != nullptr ? kProgramArena : dynamic_.bytes() + 256)) {
     f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
              std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
+  } else if (static_.holds(c)) {
+    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
   } else {
     f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
              (reinterpret_cast<uintptr_t>(p) < 4096 ? " (a null pointer)" : "");
@@ -298,14 +302,14 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     cells = shadow_of(*a);
     begin = a->begin;
     shared = false;
-  } else if (static_.holds(c)) {
-    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
-    cells = nullptr;
-    begin = static_.begin();
   } else if (dynamic_.holds(c)) {
     if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
     cells = nullptr;
     begin = dynamic_.begin();
+  } else if (static_.holds(c)) {
+    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = static_.begin();
   } else {
     Allocation* variable = nullptr;
     if (is_constant(c, bytes, how, pc, &variable)) return;
@@ -327,9 +331,9 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
-    Cell& cell = cells != nullptr    ? cells[size_t(at - begin) / 4]
-                 : static_.holds(at) ? static_.cell(at)
-                                     : dynamic_.cell(at);
+    Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
+                 : dynamic_.holds(at) ? dynamic_.cell(at)
+                                      : static_.cell(at);
     watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
     at += n;
   }
@@ -350,8 +354,10 @@ void Trace::copy_issued(const AsyncCopy& copy) {
   access(copy.to, copy.bytes, kWrite | kAsync, copy.site);
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
-    if (static_.holds(at)) static_.cell(at).in_flight = true;
-    if (dynamic_.holds(at)) dynamic_.cell(at).in_flight = true;
+    if (dynamic_.holds(at))
+      dynamic_.cell(at).in_flight = true;
+    else if (static_.holds(at))
+      static_.cell(at).in_flight = true;
   }
   std::memset(copy.to, 0xFF, copy.bytes);  // whoever does not wait sees NaN
 }
@@ -360,7 +366,7 @@ void Trace::copy_landed(const AsyncCopy& copy) {
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
     if (!static_.holds(at) && !dynamic_.holds(at)) continue;
-    Cell& cell = static_.holds(at) ? static_.cell(at) : dynamic_.cell(at);
+    Cell& cell = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
     cell.in_flight = false;
     // The copy is a write of the thread that waits, made now.
     cell.write_interval = interval_;

@@ -26,6 +26,8 @@ class SharedShadow {
   const char* begin() const { return begin_; }
   /// Forgets the last block, and spoils what it left.
   void forget();
+  /// Everything has been written, and what was done is ordered before what comes.
+  void all_defined();
 
  private:
   char* begin_ = nullptr;
@@ -54,6 +56,17 @@ class Trace {
   void atomic_at(const void* p);
   void copy_issued(const AsyncCopy& copy);
   void copy_landed(const AsyncCopy& copy);
+
+  /// What is known of a block that waits for the others of its grid, and is put aside until they have come.
+  struct ParkedBlock {
+    std::vector<WarpLog> logs;
+    std::vector<int64_t> accesses;
+    int64_t barriers = 0;
+  };
+  ParkedBlock park();
+  void unpark(ParkedBlock block);
+  /// All blocks have met: what was done before is ordered before what comes.
+  void grid_synchronized();
 
   void block_begins();
   void block_ended();
@@ -84,6 +97,8 @@ class Trace {
   std::string who(uint32_t interval, uint16_t thread) const;
   void place(Finding& finding, const void* pc) const;
 
+  /// Of the whole process: threads of the host that launch beside each other may use the same memory.
+  static uint32_t next_interval();
   void log_place();
   void replay(unsigned warp, uint32_t going_on);
   void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);

@@ -61,10 +61,11 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
               "copied has not waited for it"};
       place(f, (*profile_)[site].pc);
       executor_->report(std::move(f));
-    } else if ((cell.defined & mask) != mask) {
+    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
-        const Module* m = static_.holds(word) ? module_at((*profile_)[site].pc) : nullptr;
+        const Module* m =
+            static_.holds(word) && !dynamic_.holds(word) ? module_at((*profile_)[site].pc) : nullptr;
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";
@@ -150,7 +151,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
   Finding f{.kind = shared ? Kind::shared_race : Kind::global_race};
   std::string what = "memory";
   if (shared) {
-    const Module* m = static_.holds(p) ? module_at((*profile_)[site].pc) : nullptr;
+    const Module* m = static_.holds(p) && !dynamic_.holds(p) ? module_at((*profile_)[site].pc) : nullptr;
     what = m ? shared_name(*m, static_.offset(p))
              : "dynamic shared memory, byte " + std::to_string(dynamic_.offset(p));
   } else if (const Allocation* a = global_at(p)) {

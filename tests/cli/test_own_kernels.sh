@@ -41,6 +41,10 @@ has "$tmp/rows.csv" swiglu_bwd.cpu.02_threads "rows"
 must trace "$own" trace swiglu_fwd.cuda.01_one_each --shape 1024 --html "$tmp/trace.html"
 has "$tmp/log" "kernels/swiglu_fwd/cuda/01_one_each.cu" "trace names the file"
 has "$tmp/log" "load 4 B" "trace counts"
+must "a program of CUDA" "$own" trace "$source_dir/tests/programs/scan.cu"
+has "$tmp/log" "scan passed" "a program of CUDA"
+must klab-nvcc "$tmp/installed/bin/klab-nvcc" "$source_dir/tests/programs/histogram.cu" -o "$tmp/histogram"
+must "what klab-nvcc made" "$tmp/histogram"
 must baseline "$own" bench --quick --baseline first --sessions 4
 code=0
 "$own" regress --against first --minutes 0.2 >"$tmp/log" 2>&1 || code=$?

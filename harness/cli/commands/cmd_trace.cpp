@@ -10,6 +10,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/cli/gpu_counters.h"
+#include "harness/cli/program_run.h"
 #include "harness/cli/shape_option.h"
 #include "harness/cli/trace_text.h"
 #include "harness/core/select.h"
@@ -30,7 +31,13 @@ namespace klab::trace_command {
 namespace {
 
 struct Options {
+  std::vector<std::string> names;  // a variant, or the files of a program and behind -- its arguments
   std::string variant;
+  std::vector<std::string> compiler;
+  std::string share = "100%";
+  double seconds = 600;
+  int64_t memory = 0;  // MB
+  int carveout = 100;
   std::vector<int64_t> shape;
   std::string html;
   std::string gpu;
@@ -127,8 +134,45 @@ int compare(const Options& o, const CountedRun& counted) {
                                                                                         : exit_failed;
 }
 
-int run(const Options& o) {
+/// "5%" as 0.05.
+double share_of(const std::string& text) {
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || (*end != '\0' && std::string(end) != "%") || !(percent > 0) || percent > 100)
+    throw std::invalid_argument("--blocks " + text +
+                                ": a share of the blocks, more than 0% and at most 100%, such as 5%");
+  return percent / 100;
+}
+
+int trace_program(const Options& o) {
+  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty())
+    throw std::invalid_argument("--shape, --metrics, --counters and --on-gpu are for klab's variants; " +
+                                o.names[0] + " is a program");
+  ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
+  p.limits.seconds = o.seconds;
+  p.limits.bytes = o.memory * 1'000'000;
+  p.files = o.names;
+  p.arguments = settings().rest;
+  for (const std::string& f : p.files)
+    if (!is_program(f)) throw std::invalid_argument(f + ": no file of a program; its arguments go behind --");
+  const ProgramRun run = run_program(p, o.json);
+  if (!o.html.empty()) write_file(o.html, program_html(run));
+  if (o.json)
+    fmt::print("{}\n", program_json(run).dump(2));
+  else
+    fmt::print("{}", program_text(run));
+  if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
+  return run.illegal() ? exit_failed : run.exit_code == 0 ? exit_ok : exit_failed;
+}
+
+int run(Options o) {
   choose_gpu(o.gpu);
+  simt::choose_carveout(o.carveout);
+  if (is_program(o.names[0])) return trace_program(o);
+  if (!settings().rest.empty()) throw std::invalid_argument("only programs take arguments behind --");
+  if (o.names.size() > 1)
+    throw std::invalid_argument("one variant at a time: " + o.names[1] + " is one too many");
+  o.variant = o.names[0];
   const ScratchFolder folder;
   const Step* const step = find_variant(o.variant) == nullptr ? step_called(o.variant) : nullptr;
   if (step != nullptr && o.on_gpu)
@@ -171,19 +215,35 @@ KLAB_COMMAND(
          "ncu --csv --metrics $(klab trace VARIANT --metrics) klab trace VARIANT --on-gpu > FILE\n"
          "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
          "it\n"
+         "klab trace program.cu more.cpp -- 1024           any CUDA program with a main of its own\n"
          "Sectors are pieces of 32 bytes; a request is one load or store of a warp. In "
          "brackets: as few as\n"
          "would do. Exit code 1: the executor found something illegal, or a GPU's counts differ; 2: bad "
          "input.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
-       app.add_option("variant", o->variant,
-                      "a CUDA variant, e.g. transpose.cuda.02_shared_tile, or a step: your file of it")
+       app.add_option("what", o->names,
+                      "a CUDA variant, e.g. transpose.cuda.02_shared_tile, a step: your file of it; or the "
+                      "files of a "
+                      "program, and its arguments behind --")
            ->required()
-           ->option_text("VARIANT");
+           ->option_text("VARIANT | PROGRAM.cu... [-- ARGUMENTS]");
+       app.add_option("--compiler", o->compiler,
+                      "of a program: an option for klab-nvcc, e.g. --compiler=-Iinclude")
+           ->take_all()
+           ->allow_extra_args(false);
+       app.add_option("--blocks", o->share, "of a program: watch this share of each grid and scale, e.g. 5%");
+       app.add_option("--seconds", o->seconds, "of a program: end it after so many (600)")
+           ->check(CLI::PositiveNumber);
+       app.add_option("--memory", o->memory,
+                      "of a program: end it beyond so many MB (three quarters of the machine's)")
+           ->check(CLI::PositiveNumber);
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
        app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       app.add_option("--carveout", o->carveout,
+                      "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)")
+           ->check(CLI::Range(0, 100));
        auto* metrics = app.add_flag("--metrics", o->metrics,
                                     "print Nsight Compute's names of what is counted, and nothing else");
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,
@@ -195,7 +255,8 @@ KLAB_COMMAND(
        on_gpu->excludes(metrics);
        app.add_flag("--json", o->json, "for programs");
        return [o] { return run(*o); };
-     }});
+     },
+     .takes_rest = true});
 
 }  // namespace
 }  // namespace klab::trace_command

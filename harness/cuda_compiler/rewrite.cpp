@@ -1,0 +1,250 @@
+#include "harness/cuda_compiler/rewrite.h"
+
+#include <algorithm>
+
+#include "harness/cuda_compiler/rewriter.h"
+
+namespace klab::cuda_compiler {
+namespace {
+
+enum class Kind : unsigned char { file, type, function, other };
+
+struct Scope {
+  Kind kind = Kind::file;
+  bool device = false;  // code that runs on a device, perhaps among others
+};
+
+constexpr const char* kShared = "static thread_local constinit __attribute__((aligned(128)))";
+#if defined(__x86_64__) || defined(__i386__)
+#define KLAB_COMMENT "#"
+#else
+#define KLAB_COMMENT "//"
+#endif
+constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
+// Zeros take no room in the file. The compiler's own flags of the section stand behind the comment's mark.
+constexpr const char* kDeviceZero =
+    "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
+
+class Rewriter {
+ public:
+  explicit Rewriter(Source& s) : s_(s) { scopes_.push_back({}); }
+
+  Rewritten run() {
+    for (size_t i = 0; i < s_.size(); ++i) {
+      const Token& t = s_[i];
+      if (t.kind == TokenKind::mark) {
+        mark(i);
+      } else if (t.kind == TokenKind::word && t.ours) {
+        if (const size_t next = word(i); next != Source::kNone) i = next - 1;
+      }
+    }
+    return {s_.edited(), kernels_, launches_};
+  }
+
+ private:
+  void mark(size_t i) {
+    const Token& t = s_[i];
+    if (t.is("{")) {
+      scopes_.push_back(scope_of(i));
+      head_ = i + 1;
+    } else if (t.is("}")) {
+      if (scopes_.size() > 1) scopes_.pop_back();
+      head_ = i + 1;
+    } else if (t.is(";")) {
+      head_ = i + 1;
+    } else if (t.is(":") && i > 0 &&
+               (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
+      head_ = i + 1;
+    } else if (t.is("<") && t.ours && s_.is(i + 1, "<") && s_.is(i + 2, "<") && s_[i + 1].at == t.at + 1) {
+      if (scopes_.back().device)
+        s_.fail(i,
+                "a kernel is launched from device code: dynamic parallelism is not supported on the host; "
+                "launch it "
+                "from host code");
+      rewrite_launch(s_, i);
+      ++launches_;
+    }
+  }
+
+  /// What the { at i opens, by the declaration before it.
+  Scope scope_of(size_t i) const {
+    const Scope& around = scopes_.back();
+    size_t from = head_;
+    if (s_.is(from, "template") && s_.is(from + 1, "<")) {
+      size_t k = from + 1;
+      int depth = 0;
+      for (; k < i; ++k) {
+        if (s_.is(k, "<")) ++depth;
+        if (s_.is(k, ">") && --depth == 0) break;
+      }
+      from = k + 1;
+    }
+    const bool closed = i > 0 && s_.is(i - 1, ")");
+    bool call = false;
+    for (size_t k = from; k < i; ++k) {
+      if (s_.is(k, "(")) call = true;
+      if (s_.is(k, "namespace") || (s_.is(k, "extern") && k + 2 == i)) return {Kind::file, false};
+      if ((s_.is(k, "struct") || s_.is(k, "class") || s_.is(k, "union")) && !closed && !call &&
+          !s_.has(k, i, "="))
+        return {Kind::type, false};
+      if (s_.is(k, "enum") && !call) return {Kind::other, around.device};
+    }
+    if (around.kind == Kind::function || around.kind == Kind::other) return {Kind::other, around.device};
+    if (!call) return {Kind::other, false};
+    return {Kind::function, s_.has(head_, i, "__device__") || s_.has(head_, i, "__global__")};
+  }
+
+  /// Returns where to go on, kNone for the next token.
+  size_t word(size_t i) {
+    const std::string_view w = s_[i].text;
+    if (w[0] != '_' && w != "asm") return Source::kNone;
+    if (w == "__global__") return kernel(i);
+    if (w == "__shared__") {
+      shared(i);
+    } else if (w == "__constant__") {
+      constant(i);
+    } else if (w == "__device__") {
+      device(i);
+    } else if (w == "__host__" || w == "__managed__" || w == "__grid_constant__") {
+      s_.remove(i);
+    } else if (w == "__forceinline__") {
+      const bool has = s_.has(head_, i, "inline") || s_.has(i, std::min(i + 6, s_.size()), "inline") ||
+                       s_.has(head_, i, "__inline__");
+      s_.replace(i, i + 1, has ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
+    } else if (w == "__noinline__") {
+      if (!s_.is(i - 1, "(")) s_.replace(i, i + 1, "__attribute__((noinline))");
+    } else if (w == "__launch_bounds__" || w == "__maxnreg__") {
+      s_.replace(i, s_.close_of(i + 1) + 1, "");
+    } else if (w == "__align__") {
+      s_.replace(i, i + 1, "__attribute__((aligned");
+      s_.insert_behind(s_.close_of(i + 1), "))");
+    } else if ((w == "asm" || w == "__asm__" || w == "__asm") && scopes_.back().device) {
+      rewrite_ptx(s_, i);
+    }
+    return Source::kNone;
+  }
+
+  size_t kernel(size_t i) {
+    const size_t open = rewrite_kernel(s_, head_, i, kernels_ + 1);
+    if (open != Source::kNone) {
+      ++kernels_;
+      return open;
+    }
+    size_t end = i;
+    while (end < s_.size() && !s_.is(end, ";")) ++end;
+    return end;
+  }
+
+  size_t statement_end(size_t i) const {
+    for (size_t k = i; k < s_.size(); ++k) {
+      if (s_.is(k, "(") || s_.is(k, "[") || s_.is(k, "{"))
+        k = s_.close_of(k);
+      else if (s_.is(k, ";"))
+        return k;
+    }
+    s_.fail(i, "nothing ends this declaration");
+  }
+
+  void shared(size_t i) {
+    const size_t end = statement_end(i);
+    if (!s_.has(head_, end, "extern")) {
+      const bool is_static = s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 4), "static");
+      s_.replace(i, i + 1, is_static ? std::string(kShared).substr(7) : kShared);
+      return;
+    }
+    if (scopes_.back().kind == Kind::function || scopes_.back().kind == Kind::other)
+      return dynamic_here(i, end);
+    for (size_t k = head_; k < end; ++k)
+      if (s_.is(k, "extern")) s_.replace(k, k + 1, "extern constinit thread_local");
+    s_.remove(i);
+    s_.insert_before(end, " __asm__(\"klab_dynamic_shared\")");
+  }
+
+  /// In a function: a reference to an array of unknown length.
+  void dynamic_here(size_t i, size_t end) {
+    std::string type;
+    size_t name = Source::kNone, k = head_;
+    for (; k < end; ++k) {
+      if (s_.is(k, "extern") || s_.is(k, "__shared__") || s_.is(k, "static")) continue;
+      if (s_.is(k, "__align__") || s_.is(k, "alignas") || s_.is(k, "__attribute__")) {
+        k = s_.close_of(k + 1);
+        continue;
+      }
+      if (s_.is(k, "<")) {
+        const size_t behind = s_.behind_angles(k);
+        type += s_.plain(k, behind);
+        k = behind - 1;
+        continue;
+      }
+      if (s_[k].word() && (s_.is(k + 1, "[") || k + 1 == end)) {
+        name = k;
+        break;
+      }
+      type += s_.plain(k, k + 1) + " ";
+    }
+    if (name == Source::kNone)
+      s_.fail(i, "this extern __shared__ declaration is not understood: write extern __shared__ T name[];");
+    const std::string array = s_.plain(name + 1, end);
+    if (s_.has(name + 1, end, ",")) s_.fail(i, "one extern __shared__ array a declaration, please");
+    s_.replace(head_, end,
+               type + "(&" + std::string(s_[name].text) + ")" + array + " = *static_cast<" + type + "(*)" +
+                   array + ">(::klab::simt::dynamic_shared())");
+  }
+
+  void constant(size_t i) {
+    const size_t end = statement_end(i);
+    const bool kept =
+        s_.has(head_, i, "extern") || s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 3), "static");
+    std::string with = kept ? "" : "static ";
+    if (!s_.has(head_, std::min(end, i + 4), "const") && !s_.has(head_, std::min(end, i + 4), "constexpr"))
+      with += "__attribute__((section(\"klab_constant\")))";
+    s_.replace(i, i + 1, with);
+  }
+
+  void device(size_t i) { s_.replace(i, i + 1, is_variable(i) ? section_of(i) : ""); }
+
+  /// Whether __device__ at i stands before a variable that lives as long as the program.
+  bool is_variable(size_t i) const {
+    if (scopes_.back().kind != Kind::file &&
+        !(scopes_.back().kind == Kind::type && s_.has(head_, i, "static")))
+      return false;
+    if (s_.is(head_, "template") || s_.has(head_, i, "extern") || s_.has(head_, i, "using") ||
+        s_.has(head_, i, "typedef"))
+      return false;
+    for (size_t k = i + 1; k < s_.size(); ++k) {
+      if (s_.is(k, "__constant__") || s_.is(k, "__shared__") || s_.is(k, "__managed__") ||
+          s_.is(k, "operator") || s_.is(k, "const") || s_.is(k, "constexpr") || s_.is(k, "extern") ||
+          s_.is(k, "inline") || s_.is(k, "__forceinline__") || s_.is(k, "friend"))
+        return false;
+      if (s_.is(k, "__align__") || s_.is(k, "alignas") || s_.is(k, "__attribute__") || s_.is(k, "decltype"))
+        k = s_.close_of(k + 1);
+      else if (s_.is(k, "<"))
+        k = s_.behind_angles(k) - 1;
+      else if (s_.is(k, "("))
+        return s_.is(k + 1, "*");  // float (*f)(float)
+      else if (s_.is(k, "=") || s_.is(k, ";") || s_.is(k, "[") || s_.is(k, "{"))
+        return !(s_.has(head_, i, "__constant__") || s_.has(head_, i, "__managed__") ||
+                 s_.has(head_, i, "const") || s_.has(head_, i, "constexpr") || s_.has(head_, i, "inline"));
+    }
+    return false;
+  }
+
+  std::string section_of(size_t i) const {
+    const size_t end = statement_end(i);
+    return s_.has(i, end, "=") || s_.has(i, end, "{") ? kDevice : kDeviceZero;
+  }
+
+  Source& s_;
+  std::vector<Scope> scopes_;
+  size_t head_ = 0;  // first token of the declaration or statement
+  int kernels_ = 0, launches_ = 0;
+};
+
+}  // namespace
+
+Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file)) {
+  Source source(preprocessed, tokenize(preprocessed, is_foreign));
+  return Rewriter(source).run();
+}
+
+}  // namespace klab::cuda_compiler

@@ -1,0 +1,66 @@
+// What the parts of the rewriter share: tokens, edits, and where in the nest of scopes a token stands.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cuda_compiler/rewrite.h"
+#include "harness/cuda_compiler/tokens.h"
+
+namespace klab::cuda_compiler {
+
+struct Edit {
+  size_t at, length;
+  std::string text;
+};
+
+/// Indexes of tokens throughout; kNone: there is none.
+class Source {
+ public:
+  static constexpr size_t kNone = ~size_t(0);
+  Source(std::string_view text, TokenList list) : text_(text), list_(std::move(list)) {}
+
+  const std::vector<Token>& tokens() const { return list_.tokens; }
+  const Token& operator[](size_t i) const { return list_.tokens[i]; }
+  size_t size() const { return list_.tokens.size(); }
+  bool is(size_t i, std::string_view t) const { return i < size() && list_.tokens[i].text == t; }
+
+  /// The bracket that closes the one at i: of ( [ {. Throws Unsupported when none does.
+  size_t close_of(size_t i) const;
+  size_t open_of(size_t i) const;  // the other way
+  /// Behind the template arguments that begin with the < at i.
+  size_t behind_angles(size_t i) const;
+  /// The < that a > closes.
+  size_t angle_open_of(size_t i) const;
+  /// Whether one of the tokens [from, to) is that.
+  bool has(size_t from, size_t to, std::string_view t) const;
+  /// The text of tokens, on one line, without CUDA's keywords.
+  std::string plain(size_t from, size_t to) const;
+  [[noreturn]] void fail(size_t i, const std::string& what) const;
+
+  void replace(size_t from, size_t to, const std::string& with);  // tokens [from, to); line breaks are kept
+  void remove(size_t i) { replace(i, i + 1, ""); }
+  void insert_before(size_t i, const std::string& what) { edits_.push_back({list_.tokens[i].at, 0, what}); }
+  void insert_behind(size_t i, const std::string& what) {
+    edits_.push_back({list_.tokens[i].end(), 0, what});
+  }
+  std::string edited() const;
+
+ private:
+  std::string_view text_;
+  TokenList list_;
+  std::vector<Edit> edits_;
+};
+
+/// A kernel's definition, from `head` (its first token) on; `word` is its __global__. Returns the ( of the parameters, or
+/// kNone where it is a declaration, which needs no more than losing its keywords.
+size_t rewrite_kernel(Source& s, size_t head, size_t word, int number);
+
+/// The launch whose <<< begins at i. Returns the ( of the arguments.
+void rewrite_launch(Source& s, size_t i);
+
+/// asm(...) in device code, from its word at i to its ).
+void rewrite_ptx(Source& s, size_t i);
+
+}  // namespace klab::cuda_compiler

@@ -1,0 +1,92 @@
+// What kernels call of the C library: copies and fills are watched, the heap is the device's, and a failed assertion ends the
+// kernel, not the program.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness/cuda_program/state.h"
+#include "harness/simt/executor.h"
+#include "harness/simt/memory.h"
+#include "harness/simt/trace.h"
+
+namespace {
+
+bool in_kernel() { return klab::simt::running != nullptr && klab::simt::running->lane != nullptr; }
+
+/// As a thread would copy: in the widest pieces that both ends are aligned to, at most 8 bytes.
+void touch(const void* p, size_t bytes, bool write, const void* pc, uintptr_t alignment) {
+  if (in_kernel()) {
+    klab::simt::Trace* trace = klab::simt::running->trace;
+    if (trace == nullptr) return;
+    size_t piece = 8;
+    while (piece > 1 && alignment % piece != 0) piece /= 2;
+    for (size_t at = 0; at < bytes; at += piece)
+      trace->access(static_cast<const char*>(p) + at, std::min(piece, bytes - at),
+                    write ? klab::simt::kWrite : klab::simt::kRead, pc);
+  } else if (klab::simt::host_touch != nullptr && klab::simt::is_device(p) && bytes > 0) {
+    klab::simt::host_touch(p, bytes, write, pc);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+void* klab_memcpy(void* to, const void* from, size_t bytes) {
+  const void* pc = __builtin_return_address(0);
+  const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+  touch(from, bytes, false, pc, alignment);
+  touch(to, bytes, true, pc, alignment);
+  return std::memcpy(to, from, bytes);
+}
+void* klab_memmove(void* to, const void* from, size_t bytes) {
+  const void* pc = __builtin_return_address(0);
+  const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+  touch(from, bytes, false, pc, alignment);
+  touch(to, bytes, true, pc, alignment);
+  return std::memmove(to, from, bytes);
+}
+void* klab_memset(void* p, int value, size_t bytes) {
+  touch(p, bytes, true, __builtin_return_address(0), reinterpret_cast<uintptr_t>(p) | bytes);
+  return std::memset(p, value, bytes);
+}
+void* klab_malloc(size_t bytes) {
+  if (!in_kernel()) return std::malloc(bytes);
+  size_t limit = 0;
+  if (cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize) != cudaSuccess || bytes > limit) return nullptr;
+  return klab::simt::device_alloc(bytes, "malloc in a kernel");
+}
+void klab_free(void* p) {
+  if (!klab::simt::is_device(p)) return std::free(p);
+  try {
+    klab::simt::device_free(p);
+  } catch (const klab::simt::Error& e) {
+    if (in_kernel())
+      klab::simt::running->abandon({.kind = klab::simt::Kind::use_after_free, .text = e.what()});
+    klab::program::add_host_finding(klab::simt::Kind::host_access, "free() of device memory",
+                                    __builtin_return_address(0));
+  }
+}
+
+/// What assert() calls.
+[[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
+                                const char* function) noexcept {
+  if (in_kernel()) {
+    const klab::simt::Executor& e = *klab::simt::running;
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
+                 line, function, e.block[0], e.block[1], e.block[2], e.lane->x, e.lane->y, e.lane->z,
+                 expression);
+    klab::simt::running->abandon({.kind = klab::simt::Kind::trap,
+                                  .file = file,
+                                  .line = int(line),
+                                  .text = std::string("assertion ") + expression + " failed"});
+  }
+  using Fail = void (*)(const char*, const char*, unsigned, const char*);
+  if (auto* next = reinterpret_cast<Fail>(dlsym(RTLD_NEXT, "__assert_fail")); next != nullptr)
+    next(expression, file, line, function);
+  std::abort();
+}
+}

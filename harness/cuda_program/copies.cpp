@@ -1,0 +1,236 @@
+// Copies between host and device, plain, in rows, in layers, and of variables.
+#include <algorithm>
+#include <cstring>
+
+#include "harness/cuda_program/state.h"
+#include "harness/simt/memory.h"
+
+namespace klab::program {
+namespace {
+
+enum class Side { host, device };
+
+/// Whether the bytes may be copied from or to: in one live allocation, or of the host.
+Side side_of(const void* p, size_t bytes) {
+  const auto* c = static_cast<const char*>(p);
+  const simt::Allocation* a = memory_at(p);
+  if (a == nullptr) {
+    require(!simt::is_device(p));
+    return Side::host;
+  }
+  if (a->live && a->home != simt::Home::device && c >= a->begin && c + bytes <= a->begin + a->bytes)
+    return Side::device;
+  if (!a->live || c < a->begin || c + bytes > a->begin + a->bytes) {
+    add_host_finding(a->live ? simt::Kind::out_of_bounds : simt::Kind::use_after_free,
+                     "a copy or fill of " + std::to_string(bytes) + " bytes in " + a->name + " (" +
+                         std::to_string(a->bytes) + " bytes), " +
+                         (a->live ? "byte " + std::to_string(c - a->begin) + " on, does not fit"
+                                  : "which has been freed"));
+    throw Failed{cudaErrorInvalidValue};
+  }
+  return Side::device;
+}
+
+bool both(const void* p) {
+  const simt::Allocation* a = simt::allocation_at(p);
+  return a != nullptr && a->live && a->home != simt::Home::device;
+}
+
+/// What is said of a side must be so: memory of the host is none of the device's. Pinned and managed memory is both.
+void check_kind(const void* to, Side to_side, const void* from, Side from_side, cudaMemcpyKind kind) {
+  require(unsigned(kind) <= 4, cudaErrorInvalidMemcpyDirection);
+  if (kind == cudaMemcpyDefault) return;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (!both(to)) require((to_side == Side::device) == to_device);
+  if (!both(from)) require((from_side == Side::device) == from_device);
+}
+
+bool is_of_host(const void* p) { return memory_at(p) == nullptr || both(p); }
+
+/// Part of a 3-D copy: rows of one side.
+struct Box {
+  char* begin;
+  size_t pitch, layer;
+  char* row(size_t y, size_t z) const { return begin + z * layer + y * pitch; }
+};
+Box box_of(cudaArray_t array, const cudaPos& pos, const cudaPitchedPtr& ptr) {
+  if (array != nullptr)
+    return {array->data + (pos.z * array->rows() + pos.y) * array->row_bytes() + pos.x * array->texel(),
+            array->row_bytes(), array->row_bytes() * array->rows()};
+  return {static_cast<char*>(ptr.ptr) + (pos.z * ptr.ysize + pos.y) * ptr.pitch + pos.x, ptr.pitch,
+          ptr.pitch * ptr.ysize};
+}
+
+}  // namespace
+
+void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (bytes == 0) return;
+  require(to != nullptr && from != nullptr);
+  const Side to_side = side_of(to, bytes), from_side = side_of(from, bytes);
+  check_kind(to, to_side, from, from_side, kind);
+  if (is_of_host(from) != is_of_host(to)) simt::host_copy(0, is_of_host(from), bytes);
+  std::memmove(to, from, bytes);
+  if (to_side == Side::device) simt::mark_defined(to, bytes, true);
+}
+
+void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, size_t width, size_t height,
+             cudaMemcpyKind kind) {
+  require(height <= 1 || (width <= to_pitch && width <= from_pitch), cudaErrorInvalidPitchValue);
+  for (size_t y = 0; y < height; ++y) copy(to + y * to_pitch, from + y * from_pitch, width, kind);
+}
+
+void copy_3d(const cudaMemcpy3DParms& p) {
+  const Box to = box_of(p.dstArray, p.dstPos, p.dstPtr), from = box_of(p.srcArray, p.srcPos, p.srcPtr);
+  // Of arrays the width counts texels.
+  const size_t texel = p.dstArray != nullptr   ? p.dstArray->texel()
+                       : p.srcArray != nullptr ? p.srcArray->texel()
+                                               : 1;
+  for (size_t z = 0; z < p.extent.depth; ++z)
+    for (size_t y = 0; y < p.extent.height; ++y)
+      copy(to.row(y, z), from.row(y, z), p.extent.width * texel, cudaMemcpyDefault);
+}
+
+void fill(void* p, int value, size_t bytes) {
+  if (bytes == 0) return;
+  require(side_of(p, bytes) == Side::device);
+  std::memset(p, value, bytes);
+  simt::mark_defined(p, bytes, true);
+}
+
+namespace {
+
+/// A copy that the caller waits for, as far as CUDA does: copies within the device only begin.
+void now(Work work, bool waits) {
+  require_no_capture();
+  work();
+  if (waits) synchronized(nullptr, false);
+}
+
+void later(cudaStream_t stream, void* to, const void* from, Work work) {
+  enqueue(stream, std::move(work));
+  const bool down = memory_at(from) != nullptr && !both(from);
+  if (down && both(to)) busy(to, stream, "the device copies to it");
+}
+
+}  // namespace
+}  // namespace klab::program
+
+using namespace klab::program;
+namespace simt = klab::simt;
+
+extern "C" {
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return api([&] { now([=] { copy(to, from, bytes, kind); }, is_of_host(to) || is_of_host(from)); });
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return api([&] { later(stream, to, from, [=] { copy(to, from, bytes, kind); }); });
+}
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  return api([&] {
+    require(to_device == 0 && from_device == 0, cudaErrorInvalidDevice);
+    copy(to, from, bytes, cudaMemcpyDeviceToDevice);
+  });
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t) {
+  return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind) {
+  return api([&] {
+    now(
+        [=] {
+          copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
+                  kind);
+        },
+        is_of_host(to) || is_of_host(from));
+  });
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return api([&] {
+    later(stream, to, from, [=] {
+      copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
+              kind);
+    });
+  });
+}
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
+  return api([&] { now([q = *p] { copy_3d(q); }, true); });
+}
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
+  return api([&] { enqueue(stream, [q = *p] { copy_3d(q); }); });
+}
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind) {
+  return api([&] {
+    require(to != nullptr, cudaErrorInvalidResourceHandle);
+    now(
+        [=] {
+          copy_2d(to->data + y * to->row_bytes() + x, to->row_bytes(), static_cast<const char*>(from), pitch,
+                  width, height, kind);
+        },
+        true);
+  });
+}
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                  size_t width, size_t height, cudaMemcpyKind kind) {
+  return api([&] {
+    require(from != nullptr, cudaErrorInvalidResourceHandle);
+    now(
+        [=] {
+          copy_2d(static_cast<char*>(to), pitch, from->data + y * from->row_bytes() + x, from->row_bytes(),
+                  width, height, kind);
+        },
+        true);
+  });
+}
+cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                              cudaMemcpyKind kind) {
+  return api([&] {
+    require(to != nullptr, cudaErrorInvalidResourceHandle);
+    now([=] { copy(to->data + y * to->row_bytes() + x, from, bytes, kind); }, true);
+  });
+}
+cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
+                                cudaMemcpyKind kind) {
+  return api([&] {
+    require(from != nullptr, cudaErrorInvalidResourceHandle);
+    now([=] { copy(to, from->data + y * from->row_bytes() + x, bytes, kind); }, true);
+  });
+}
+
+cudaError_t klab_cuda_symbol(const void* symbol, size_t, void** address) {
+  return api([&] {
+    require(memory_at(symbol) != nullptr || simt::module_at(symbol) != nullptr, cudaErrorInvalidSymbol);
+    *address = const_cast<void*>(symbol);
+  });
+}
+cudaError_t klab_cuda_copy_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
+                                  cudaMemcpyKind kind, int from_symbol, int async, cudaStream_t stream) {
+  return api([&] {
+    require(simt::module_at(symbol) != nullptr && !simt::is_device(symbol), cudaErrorInvalidSymbol);
+    require(offset + bytes <= symbol_bytes);
+    require(kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice ||
+                kind == (from_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice),
+            cudaErrorInvalidMemcpyDirection);
+    char* at = static_cast<char*>(symbol) + offset;
+    const Work work = [=] {
+      require(bytes == 0 || other != nullptr);
+      const bool device = side_of(other, bytes) == Side::device && !both(other);
+      if (kind != cudaMemcpyDefault) require(both(other) || device == (kind == cudaMemcpyDeviceToDevice));
+      if (!device) simt::host_copy(0, !from_symbol, bytes);
+      if (from_symbol) {
+        std::memcpy(other, at, bytes);
+        if (device) simt::mark_defined(other, bytes, true);
+      } else {
+        std::memcpy(at, other, bytes);
+      }
+    };
+    if (async) return enqueue(stream, work);
+    now(work, true);
+  });
+}
+}

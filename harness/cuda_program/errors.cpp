@@ -1,0 +1,124 @@
+// Errors: names, texts, and how a call ends.
+#include <algorithm>
+
+#include "harness/cuda_program/state.h"
+
+namespace klab::program {
+namespace {
+
+struct Named {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+#define KLAB_ERROR(name, text) \
+  { cuda##name, "cuda" #name, text }
+constexpr Named kErrors[] = {
+    KLAB_ERROR(Success, "no error"),
+    KLAB_ERROR(ErrorInvalidValue, "invalid argument"),
+    KLAB_ERROR(ErrorMemoryAllocation, "out of memory"),
+    KLAB_ERROR(ErrorInitializationError, "initialization error"),
+    KLAB_ERROR(ErrorInvalidConfiguration, "invalid configuration argument"),
+    KLAB_ERROR(ErrorInvalidPitchValue, "invalid pitch argument"),
+    KLAB_ERROR(ErrorInvalidSymbol, "invalid device symbol"),
+    KLAB_ERROR(ErrorInvalidHostPointer, "invalid host pointer"),
+    KLAB_ERROR(ErrorInvalidDevicePointer, "invalid device pointer"),
+    KLAB_ERROR(ErrorInvalidTexture, "invalid texture reference"),
+    KLAB_ERROR(ErrorInvalidTextureBinding, "texture is not bound to a pointer"),
+    KLAB_ERROR(ErrorInvalidChannelDescriptor, "invalid channel descriptor"),
+    KLAB_ERROR(ErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
+    KLAB_ERROR(ErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
+    KLAB_ERROR(ErrorMissingConfiguration, "__global__ function call is not configured"),
+    KLAB_ERROR(ErrorInvalidDeviceFunction, "invalid device function"),
+    KLAB_ERROR(ErrorNoDevice, "no CUDA-capable device is detected"),
+    KLAB_ERROR(ErrorInvalidDevice, "invalid device ordinal"),
+    KLAB_ERROR(ErrorInvalidKernelImage, "device kernel image is invalid"),
+    KLAB_ERROR(ErrorInvalidResourceHandle, "invalid resource handle"),
+    KLAB_ERROR(ErrorIllegalState, "the operation cannot be performed in the present state"),
+    KLAB_ERROR(ErrorSymbolNotFound, "named symbol not found"),
+    KLAB_ERROR(ErrorNotReady, "device not ready"),
+    KLAB_ERROR(ErrorIllegalAddress, "an illegal memory access was encountered"),
+    KLAB_ERROR(ErrorLaunchOutOfResources, "too many resources requested for launch"),
+    KLAB_ERROR(ErrorLaunchTimeout, "the launch timed out and was terminated"),
+    KLAB_ERROR(ErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    KLAB_ERROR(ErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    KLAB_ERROR(ErrorAssert, "device-side assert triggered"),
+    KLAB_ERROR(ErrorHostMemoryAlreadyRegistered,
+               "part or all of the requested memory range is already mapped"),
+    KLAB_ERROR(ErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
+    KLAB_ERROR(ErrorMisalignedAddress, "misaligned address"),
+    KLAB_ERROR(ErrorInvalidAddressSpace, "operation not supported on global/shared address space"),
+    KLAB_ERROR(ErrorLaunchFailure, "unspecified launch failure"),
+    KLAB_ERROR(ErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
+    KLAB_ERROR(ErrorNotPermitted, "operation not permitted"),
+    KLAB_ERROR(ErrorNotSupported, "operation not supported"),
+    KLAB_ERROR(ErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    KLAB_ERROR(ErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    KLAB_ERROR(ErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"),
+    KLAB_ERROR(ErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
+    KLAB_ERROR(ErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
+    KLAB_ERROR(ErrorStreamCaptureImplicit,
+               "operation would make the legacy stream depend on a capturing blocking stream"),
+    KLAB_ERROR(ErrorUnknown, "unknown error"),
+};
+#undef KLAB_ERROR
+
+/// Errors after which nothing works any more, as on a device whose context is lost.
+bool breaks(cudaError_t e) {
+  return e == cudaErrorIllegalAddress || e == cudaErrorLaunchTimeout || e == cudaErrorMisalignedAddress ||
+         e == cudaErrorLaunchFailure || e == cudaErrorAssert;
+}
+
+}  // namespace
+
+cudaError_t& last_error() {
+  thread_local cudaError_t error = cudaSuccess;
+  return error;
+}
+
+cudaError_t error_named(const std::string& name) {
+  const auto found = std::ranges::find_if(kErrors, [&](const Named& e) { return name == e.name; });
+  return found == std::end(kErrors) ? cudaErrorUnknown : found->error;
+}
+
+cudaError_t api(const std::function<void()>& body, bool when_broken) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  cudaError_t error = cudaSuccess;
+  try {
+    if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
+    body();
+  } catch (const Failed& f) {
+    error = f.error;
+  } catch (const simt::Error& e) {
+    error = error_named(e.cuda_name());
+    if (breaks(error)) s.broken = error;
+  } catch (const std::bad_alloc&) {
+    error = cudaErrorMemoryAllocation;
+  }
+  if (error != cudaSuccess) last_error() = error;
+  return error;
+}
+
+}  // namespace klab::program
+
+using klab::program::last_error;
+
+extern "C" {
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = last_error();
+  last_error() = klab::program::state().broken;
+  return error;
+}
+cudaError_t cudaPeekAtLastError() { return last_error(); }
+const char* cudaGetErrorString(cudaError_t error) {
+  for (const auto& e : klab::program::kErrors)
+    if (e.error == error) return e.text;
+  return "unrecognized error code";
+}
+const char* cudaGetErrorName(cudaError_t error) {
+  for (const auto& e : klab::program::kErrors)
+    if (e.error == error) return e.name;
+  return "unrecognized error code";
+}
+}

@@ -1,0 +1,3 @@
+// CUDA cooperative groups.
+#pragma once
+#include <klab_cuda/groups.h>

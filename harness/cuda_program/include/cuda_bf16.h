@@ -1,0 +1,3 @@
+// CUDA bfloat16 numbers.
+#pragma once
+#include <klab_cuda/halves.h>

@@ -1,0 +1,3 @@
+// CUDA half numbers.
+#pragma once
+#include <klab_cuda/halves.h>

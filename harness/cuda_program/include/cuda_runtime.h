@@ -1,0 +1,7 @@
+// CUDA's runtime: the API, and in CUDA files the language's functions as well.
+#pragma once
+
+#include <klab_cuda/api.h>
+#if defined(__CUDACC__)
+#include <klab_cuda/textures.h>
+#endif

@@ -1,0 +1,108 @@
+// What the rewritten program calls (harness/cuda_compiler/rewrite.h): launches.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <klab_cuda/api.h>
+#include "harness/simt/language.h"
+
+namespace klab::program {
+
+/// What <<<>>> says, kept until the kernel's name is called.
+void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr,
+               const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+/// A kernel that has been called by name.
+struct Call {
+  const void* body;                                 // runs one thread
+  void (*run)(const void* body, void* parameters);  // with the parameters at that address
+  size_t bytes;                                     // of them
+  void (*copy)(void* to, const void* from);         // makes them anew in memory of that size
+  void (*destroy)(void* p);
+  int max_threads;  // __launch_bounds__; 0: none
+};
+/// Of a name that was called with arguments: `parameters` are copied.
+void launch(const Call& call, const void* parameters);
+/// Of a name that was called for its function, or with pointers to arguments (cudaLaunchKernel): true when it was; the
+/// call has been taken. `fill` makes parameters of pointers.
+bool asked(const Call& call, void (*fill)(void* to, void** from));
+
+unsigned warp_index();
+unsigned multiprocessor();
+unsigned multiprocessors();
+inline unsigned bit_field(unsigned x, unsigned from, unsigned bits) {
+  return from > 31 || bits == 0 ? 0 : x >> from & (bits > 31 ? ~0u : (1u << bits) - 1);
+}
+inline unsigned insert_bits(unsigned x, unsigned into, unsigned from, unsigned bits) {
+  if (from > 31 || bits == 0) return into;
+  const unsigned mask = (bits > 31 ? ~0u : (1u << bits) - 1) << from;
+  return (into & ~mask) | (x << from & mask);
+}
+
+/// How a parameter reaches a thread: its bytes, as a GPU's threads get them, without a call of the copy constructor, which
+/// is host code's. Types that have one are passed by address in the Itanium C++ ABI, so a reference passes them on.
+template <class P>
+inline constexpr bool by_value = std::is_reference_v<P> || (std::is_trivially_copy_constructible_v<P> &&
+                                                            std::is_trivially_move_constructible_v<P> &&
+                                                            std::is_trivially_destructible_v<P>);
+template <class P>
+using Passed = std::conditional_t<by_value<P>, P, P&>;
+template <class P, bool value = by_value<P>>
+struct Own {
+  P p;
+  explicit Own(std::remove_cv_t<P>& from) : p(from) {}
+  operator P() { return p; }  // NOLINT
+};
+template <class P>
+struct Own<P, false> {
+  alignas(P) unsigned char bytes[sizeof(P)];
+  explicit Own(const P& from) { __builtin_memcpy(bytes, &from, sizeof(P)); }
+  operator P&() { return *reinterpret_cast<P*>(bytes); }  // NOLINT
+};
+template <class P>
+KLAB_SIMT_INLINE decltype(auto) argument(void* from) {
+  if constexpr (std::is_reference_v<P>)
+    return **static_cast<std::remove_reference_t<P>**>(from);
+  else
+    return *static_cast<const std::remove_cv_t<P>*>(from);
+}
+
+template <class... P>
+struct Parameters {
+  using Tuple = std::tuple<std::remove_cv_t<P>...>;
+  static void run(const void* body, void* values) {
+    run_each(body, *static_cast<Tuple*>(values), std::index_sequence_for<P...>());
+  }
+  template <size_t... k>
+  static void run_each(const void* body, Tuple& values, std::index_sequence<k...>) {
+    (void)values;
+    reinterpret_cast<void (*)(Passed<P>...)>(const_cast<void*>(body))(Own<P>(std::get<k>(values))...);
+  }
+  static void copy(void* to, const void* from) { new (to) Tuple(*static_cast<const Tuple*>(from)); }
+  static void destroy(void* p) { static_cast<Tuple*>(p)->~Tuple(); }
+  static void fill(void* to, void** from) { fill_each(to, from, std::index_sequence_for<P...>()); }
+  template <size_t... k>
+  static void fill_each(void* to, void** from, std::index_sequence<k...>) {
+    (void)from;
+    new (to) Tuple(argument<P>(from[k])...);
+  }
+};
+
+/// The body of what is left of a kernel under its own name.
+template <class... P, class... A>
+inline void launch(int max_threads, void (*body)(P...), A&... args) {
+  using All = Parameters<P...>;
+  const Call call{reinterpret_cast<const void*>(body),
+                  All::run,
+                  sizeof(typename All::Tuple),
+                  All::copy,
+                  All::destroy,
+                  max_threads};
+  if (asked(call, All::fill)) return;
+  const typename All::Tuple values(args...);
+  launch(call, &values);
+}
+
+}  // namespace klab::program

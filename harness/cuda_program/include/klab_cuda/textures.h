@@ -1,0 +1,185 @@
+// Textures and surfaces: fetches of points and of weighted neighbors (CUDA C++ Programming Guide, "Texture Fetching"), counted
+// as loads of the texels that are read.
+#pragma once
+
+#include <type_traits>
+
+#include <klab_cuda/device.h>
+
+extern "C" {
+/// Of a texture at x, y, z, of which `dimensions` count: four channels, as floats or, where the texture is read as it is
+/// stored, as bits. `linear`: x is the index of an element of linear memory, or is a texel's in an array.
+void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
+                     int index, int layer, void* channels, const void* return_address);
+void* klab_cuda_surface(cudaSurfaceObject_t surface, int x_bytes, int y, int z, unsigned bytes, bool write);
+}
+
+namespace klab::program {
+template <class T, class = void>
+struct Texel {
+  static constexpr int channels = 1;
+  using type = T;
+};
+template <class T>
+struct Texel<T, std::void_t<decltype(T::x)>> {
+  static constexpr int channels = sizeof(T) / sizeof(T::x);
+  using type = decltype(T::x);
+};
+template <class T>
+KLAB_SIMT_INLINE T texel(const void* channels) {
+  using C = typename Texel<T>::type;
+  T value;
+  C* to = reinterpret_cast<C*>(&value);
+  for (int k = 0; k < Texel<T>::channels; ++k)
+    to[k] = std::is_same_v<C, float> ? C(static_cast<const float*>(channels)[k])
+                                     : C(static_cast<const int*>(channels)[k]);
+  return value;
+}
+template <class T>
+KLAB_SIMT_INLINE T fetch(cudaTextureObject_t t, int dimensions, bool by_index, float x, float y, float z,
+                         int index, int layer = 0) {
+  alignas(16) int channels[4];
+  klab_cuda_fetch(t, dimensions, by_index, x, y, z, index, layer, channels, nullptr);
+  return texel<T>(channels);
+}
+}  // namespace klab::program
+
+template <class T>
+KLAB_SIMT_INLINE T tex1Dfetch(cudaTextureObject_t t, int x) {
+  return klab::program::fetch<T>(t, 1, true, 0, 0, 0, x);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex1D(cudaTextureObject_t t, float x) {
+  return klab::program::fetch<T>(t, 1, false, x, 0, 0, 0);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex2D(cudaTextureObject_t t, float x, float y) {
+  return klab::program::fetch<T>(t, 2, false, x, y, 0, 0);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex3D(cudaTextureObject_t t, float x, float y, float z) {
+  return klab::program::fetch<T>(t, 3, false, x, y, z, 0);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex2DLayered(cudaTextureObject_t t, float x, float y, int layer) {
+  return klab::program::fetch<T>(t, 2, false, x, y, 0, 0, layer);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex1DLayered(cudaTextureObject_t t, float x, int layer) {
+  return klab::program::fetch<T>(t, 1, false, x, 0, 0, 0, layer);
+}
+template <class T>
+KLAB_SIMT_INLINE T tex2DLod(cudaTextureObject_t t, float x, float y, float) {
+  return klab::program::fetch<T>(t, 2, false, x, y, 0, 0);
+}
+template <class T>
+KLAB_SIMT_INLINE void tex1Dfetch(T* out, cudaTextureObject_t t, int x) {
+  *out = tex1Dfetch<T>(t, x);
+}
+template <class T>
+KLAB_SIMT_INLINE void tex2D(T* out, cudaTextureObject_t t, float x, float y) {
+  *out = tex2D<T>(t, x, y);
+}
+
+template <class T>
+KLAB_SIMT_INLINE T surf2Dread(cudaSurfaceObject_t s, int x, int y, int = 0) {
+  return *static_cast<const T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), false));
+}
+template <class T>
+KLAB_SIMT_INLINE void surf2Dread(T* out, cudaSurfaceObject_t s, int x, int y, int = 0) {
+  *out = surf2Dread<T>(s, x, y);
+}
+template <class T>
+KLAB_SIMT_INLINE void surf2Dwrite(T value, cudaSurfaceObject_t s, int x, int y, int = 0) {
+  *static_cast<T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), true)) = value;
+}
+template <class T>
+KLAB_SIMT_INLINE T surf3Dread(cudaSurfaceObject_t s, int x, int y, int z, int = 0) {
+  return *static_cast<const T*>(klab_cuda_surface(s, x, y, z, sizeof(T), false));
+}
+template <class T>
+KLAB_SIMT_INLINE void surf3Dwrite(T value, cudaSurfaceObject_t s, int x, int y, int z, int = 0) {
+  *static_cast<T*>(klab_cuda_surface(s, x, y, z, sizeof(T), true)) = value;
+}
+enum { cudaBoundaryModeZero = 0, cudaBoundaryModeClamp = 1, cudaBoundaryModeTrap = 2 };
+
+// Texture references, which CUDA 12 no longer has; older programs do.
+#define cudaTextureType1D 1
+#define cudaTextureType2D 2
+#define cudaTextureType3D 3
+template <class T, int dimensions = 1, cudaTextureReadMode mode = cudaReadModeElementType>
+struct texture : textureReference {
+  texture(int norm = 0, cudaTextureFilterMode filter = cudaFilterModePoint,
+          cudaTextureAddressMode address = cudaAddressModeClamp)
+      : textureReference{norm, filter, {address, address, address}, cudaCreateChannelDesc<T>(), 0} {}
+};
+namespace klab::program {
+template <class T, cudaTextureReadMode mode>
+struct Fetched {
+  using type = T;
+};
+template <class T>
+struct Fetched<T, cudaReadModeNormalizedFloat> {
+  using type = std::conditional_t<Texel<T>::channels == 1, float,
+                                  std::conditional_t<Texel<T>::channels == 2, float2, float4>>;
+};
+}  // namespace klab::program
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex1Dfetch(const texture<T, d, m>& t, int x) {
+  return tex1Dfetch<typename klab::program::Fetched<T, m>::type>(t.object, x);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex1D(const texture<T, d, m>& t, float x) {
+  return tex1D<typename klab::program::Fetched<T, m>::type>(t.object, x);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex2D(const texture<T, d, m>& t, float x, float y) {
+  return tex2D<typename klab::program::Fetched<T, m>::type>(t.object, x, y);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex3D(const texture<T, d, m>& t, float x, float y, float z) {
+  return tex3D<typename klab::program::Fetched<T, m>::type>(t.object, x, y, z);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const void* p,
+                                   const cudaChannelFormatDesc& desc, size_t bytes = ~0u) {
+  cudaResourceDesc r = {};
+  r.resType = cudaResourceTypeLinear;
+  r.res.linear.devPtr = const_cast<void*>(p);
+  r.res.linear.desc = desc;
+  r.res.linear.sizeInBytes = bytes;
+  return klab_cuda_bind_texture(&t, &r, m, offset);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const void* p, size_t bytes = ~0u) {
+  return cudaBindTexture(offset, t, p, t.channelDesc, bytes);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTexture2D(size_t* offset, texture<T, d, m>& t, const void* p,
+                                     const cudaChannelFormatDesc& desc, size_t width, size_t height,
+                                     size_t pitch) {
+  cudaResourceDesc r = {};
+  r.resType = cudaResourceTypePitch2D;
+  r.res.pitch2D.devPtr = const_cast<void*>(p);
+  r.res.pitch2D.desc = desc;
+  r.res.pitch2D.width = width;
+  r.res.pitch2D.height = height;
+  r.res.pitch2D.pitchInBytes = pitch;
+  return klab_cuda_bind_texture(&t, &r, m, offset);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTextureToArray(texture<T, d, m>& t, cudaArray_const_t array,
+                                          const cudaChannelFormatDesc&) {
+  cudaResourceDesc r = {};
+  r.resType = cudaResourceTypeArray;
+  r.res.array.array = const_cast<cudaArray_t>(array);
+  return klab_cuda_bind_texture(&t, &r, m, nullptr);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTextureToArray(texture<T, d, m>& t, cudaArray_const_t array) {
+  return cudaBindTextureToArray(t, array, t.channelDesc);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaUnbindTexture(texture<T, d, m>& t) {
+  return klab_cuda_bind_texture(&t, nullptr, m, nullptr);
+}

@@ -1,0 +1,3 @@
+// CUDA warp-wide matrices.
+#pragma once
+#include <klab_cuda/matrices.h>

@@ -1,0 +1,259 @@
+// Launches: by <<<>>>, by pointers to arguments, cooperative; and what is asked about kernels.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+
+#include "harness/cuda_program/state.h"
+#include "harness/simt/executor.h"
+#include "harness/simt/gpus.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
+
+namespace klab::program {
+namespace {
+
+struct Configuration {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+  const char* file;
+  int line;
+};
+thread_local std::vector<Configuration> configured;
+
+/// A kernel's name that is called for its function, or with pointers to its arguments.
+struct Question {
+  std::optional<Call> call;
+  void** args = nullptr;
+  std::shared_ptr<void> parameters;
+};
+thread_local Question* question = nullptr;
+
+/// Parameters of a launch, which outlive the call.
+std::shared_ptr<void> room_for(const Call& call, bool made) {
+  void* p = std::aligned_alloc(64, (call.bytes + 63) / 64 * 64 + 64);
+  return {p, [destroy = call.destroy, made](void* q) {
+            if (made) destroy(q);
+            std::free(q);
+          }};
+}
+
+Question ask(const void* function, void** args) {
+  require(function != nullptr && simt::module_at(function) != nullptr, cudaErrorInvalidDeviceFunction);
+  Question q;
+  q.args = args;
+  Question* const before = std::exchange(question, &q);
+  // The function that launches takes the kernel's arguments; it looks at none of them when it is asked.
+  reinterpret_cast<void (*)()>(const_cast<void*>(function))();
+  question = before;
+  require(q.call.has_value(), cudaErrorInvalidDeviceFunction);
+  return q;
+}
+
+int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
+  const auto& gpu = simt::named_gpu();
+  return simt::occupancy(gpu, threads, 0, simt::static_shared_bytes(call.body) + shared).blocks;
+}
+
+void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative) {
+  const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+  if (call.max_threads > 0 && threads <= 1024)
+    require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
+  if (cooperative) {
+    const auto most = uint64_t(blocks_at_once(call, block.x * block.y * block.z, shared)) *
+                      uint64_t(simt::device_limits().multiprocessors);
+    require(uint64_t(grid.x) * grid.y * grid.z <= most, cudaErrorCooperativeLaunchTooLarge);
+  }
+  State& s = state();
+  ++s.launches;
+  const auto begin = std::chrono::steady_clock::now();
+  const struct Timed {
+    State& s;
+    std::chrono::steady_clock::time_point begin;
+    ~Timed() {
+      s.kernel_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      std::fflush(stdout);  // what kernels print
+    }
+  } timed{s, begin};
+  simt::launch({.kernel = call.body,
+                .call = call.run,
+                .parameters = parameters,
+                .parameter_bytes = call.bytes,
+                .grid = {grid.x, grid.y, grid.z},
+                .block = {block.x, block.y, block.z},
+                .shared_bytes = shared,
+                .cooperative = cooperative});
+}
+
+}  // namespace
+
+void configure(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const char* file, int line) {
+  configured.push_back({grid, block, shared, stream, file, line});
+}
+
+bool asked(const Call& call, void (*fill)(void* to, void** from)) {
+  Question* const q = std::exchange(question, nullptr);
+  if (q == nullptr) return false;
+  q->call = call;
+  if (q->args != nullptr) {
+    q->parameters = room_for(call, true);
+    fill(q->parameters.get(), q->args);
+  }
+  return true;
+}
+
+void launch(const Call& call, const void* parameters) {
+  if (simt::running != nullptr && simt::running->lane != nullptr)
+    simt::running->abandon(
+        {.kind = simt::Kind::trap,
+         .text = "a kernel is called from device code: dynamic parallelism is not supported on the host"});
+  if (configured.empty()) {
+    add_host_finding(simt::Kind::program,
+                     "kernel " + simt::function_name(call.body) + " is called without <<<>>>");
+    last_error() = cudaErrorMissingConfiguration;
+    return;
+  }
+  const Configuration c = configured.back();
+  configured.pop_back();
+  api([&] {
+    const std::shared_ptr<void> kept = room_for(call, true);
+    call.copy(kept.get(), parameters);
+    enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, false); });
+    busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
+  });
+}
+
+const Call& call_of(const void* function) {
+  thread_local Call found;
+  found = *ask(function, nullptr).call;
+  return found;
+}
+
+Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
+                    bool cooperative) {
+  static void* none[1] = {};
+  const Question q = ask(function, args == nullptr ? none : args);
+  return [call = *q.call, parameters = q.parameters, grid, block, shared, cooperative] {
+    run(call, parameters.get(), grid, block, shared, cooperative);
+  };
+}
+
+void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream,
+                 bool cooperative) {
+  static void* none[1] = {};
+  const Question q = ask(function, args == nullptr ? none : args);
+  enqueue(stream, [call = *q.call, parameters = q.parameters, grid, block, shared, cooperative] {
+    run(call, parameters.get(), grid, block, shared, cooperative);
+  });
+  busy_parameters(q.parameters.get(), q.call->bytes, stream, simt::function_name(q.call->body));
+}
+
+unsigned warp_index() { return simt::running->lane->warp; }
+unsigned multiprocessors() { return unsigned(simt::device_limits().multiprocessors); }
+unsigned multiprocessor() { return unsigned(simt::running->block_number % multiprocessors()); }
+
+}  // namespace klab::program
+
+using namespace klab::program;
+namespace simt = klab::simt;
+
+extern "C" {
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
+                             cudaStream_t stream) {
+  return api([&] { launch_with(function, grid, block, args, shared, stream, false); });
+}
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                                        size_t shared, cudaStream_t stream) {
+  return api([&] { launch_with(function, grid, block, args, shared, stream, true); });
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
+  return api([&] {
+    bool cooperative = false;
+    for (unsigned k = 0; k < config->numAttrs; ++k) {
+      const cudaLaunchAttribute& a = config->attrs[k];
+      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative,
+              cudaErrorNotSupported);
+      if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
+    }
+    launch_with(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
+                cooperative);
+  });
+}
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  return api([&] {
+    const Call& call = call_of(function);
+    if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+      require(value >= 0);
+      simt::allow_shared(call.body, size_t(value));
+    } else {
+      require(attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100);
+    }
+  });
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return api([&] {
+    const Call& call = call_of(function);
+    const int capability = simt::named_gpu().compute_capability;
+    *attributes = {};
+    attributes->sharedSizeBytes = simt::static_shared_bytes(call.body);
+    attributes->maxThreadsPerBlock = call.max_threads > 0 ? call.max_threads : 1024;
+    attributes->numRegs = 32;  // not known on the host
+    attributes->ptxVersion = attributes->binaryVersion = capability;
+    attributes->maxDynamicSharedSizeBytes =
+        int(simt::device_limits().shared_per_block - attributes->sharedSizeBytes);
+    attributes->preferredShmemCarveout = -1;
+  });
+}
+cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
+  return api([&] { call_of(function); });
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig) {
+  return api([&] { call_of(function); });
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
+                                                          size_t shared) {
+  return api([&] {
+    const Call& call = call_of(function);
+    require(threads > 0);
+    const int most = call.max_threads > 0 ? call.max_threads : 1024;
+    *blocks = threads > most ? 0 : blocks_at_once(call, unsigned(threads), shared);
+  });
+}
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
+                                                      int threads) {
+  return api([&] {
+    const Call& call = call_of(function);
+    require(blocks > 0 && threads > 0 && threads <= 1024);
+    const auto& gpu = simt::named_gpu();
+    const size_t each = std::min(gpu.shared / size_t(blocks) - gpu.shared_reserved, gpu.shared_per_block);
+    const size_t fixed = simt::static_shared_bytes(call.body);
+    *bytes = each > fixed ? each - fixed : 0;
+  });
+}
+cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function,
+                                 size_t (*shared)(void* data, int threads), void* data, int limit) {
+  return api([&] {
+    const Call& call = call_of(function);
+    const int most = std::min(call.max_threads > 0 ? call.max_threads : 1024, limit > 0 ? limit : 1024);
+    int best = 0;
+    for (int threads = most / 32 * 32; threads >= 32; threads -= 32) {
+      const int blocks = blocks_at_once(call, unsigned(threads), shared(data, threads));
+      if (blocks * threads <= best) continue;
+      best = blocks * threads;
+      *block = threads;
+      *grid = blocks * simt::device_limits().multiprocessors;
+    }
+    require(best > 0);
+  });
+}
+void klab_cuda_grid_sync(const char* file, int line) { simt::grid_barrier(file, line); }
+bool klab_cuda_grid_can_sync() { return simt::running->launch->cooperative; }
+unsigned klab_is_global(const void* p) { return simt::global_at(p) != nullptr; }
+unsigned klab_is_shared(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  const simt::Executor& e = *simt::running;
+  return (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes) ||
+         (c >= e.dynamic_shared && c < e.dynamic_shared + e.launch->shared_bytes);
+}
+}

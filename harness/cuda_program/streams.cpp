@@ -1,0 +1,297 @@
+// Streams and events. Work is done when it is asked for; what is kept is what a program must wait for, and what is
+// captured into graphs.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "harness/cuda_program/stream_state.h"
+#include "harness/simt/memory.h"
+
+namespace klab::program {
+namespace {
+
+CUstream_st& legacy() {
+  static CUstream_st& one = *new CUstream_st;
+  return one;
+}
+std::set<CUstream_st*>& streams() {
+  static auto& list = *new std::set<CUstream_st*>;
+  return list;
+}
+std::set<CUevent_st*>& events() {
+  static auto& list = *new std::set<CUevent_st*>;
+  return list;
+}
+
+CUstream_st& stream_of(cudaStream_t s) {
+  if (s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread) return legacy();
+  require(streams().count(s) == 1, cudaErrorInvalidResourceHandle);
+  return *s;
+}
+CUevent_st& event_of(cudaEvent_t e) {
+  require(events().count(e) == 1, cudaErrorInvalidResourceHandle);
+  return *e;
+}
+
+struct Busy {
+  const simt::Allocation* what;
+  CUstream_st* stream;
+  uint64_t number;
+  std::string why;
+};
+std::vector<Busy>& busy_list() {
+  static auto& list = *new std::vector<Busy>;
+  return list;
+}
+
+/// The stream's work up to that number is over, and so is what it waited for.
+void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_st*, uint64_t>>& waits) {
+  std::erase_if(busy_list(), [&](const Busy& b) {
+    if (b.stream == s && b.number <= number) return true;
+    return std::ranges::any_of(waits,
+                               [&](const auto& w) { return b.stream == w.first && b.number <= w.second; });
+  });
+}
+
+}  // namespace
+
+void require_stream(cudaStream_t s) { stream_of(s); }
+
+void require_no_capture() {
+  bool any = false;
+  for (CUstream_st* s : streams())
+    if (s->captured != nullptr) any = s->spoiled = true;
+  require(!any, cudaErrorStreamCaptureUnsupported);
+}
+
+void enqueue(cudaStream_t stream, Work work) {
+  CUstream_st& s = stream_of(stream);
+  if (&s == &legacy() && std::ranges::any_of(streams(), [](const CUstream_st* o) {
+        return o->captured != nullptr && (o->flags & cudaStreamNonBlocking) == 0;
+      }))
+    throw Failed{cudaErrorStreamCaptureImplicit};
+  if (s.captured != nullptr) {
+    auto node = std::make_unique<CUgraphNode_st>();
+    node->work = std::move(work);
+    if (!s.captured->nodes.empty()) node->after.push_back(s.captured->nodes.back().get());
+    s.captured->nodes.push_back(std::move(node));
+    return;
+  }
+  s.done = ++state().work_number;
+  work();
+}
+
+void synchronized(cudaStream_t stream, bool all) {
+  if (all) {
+    busy_list().clear();
+    return;
+  }
+  CUstream_st& s = stream_of(stream);
+  over(&s, ~uint64_t(0), s.waits);
+  // The legacy stream waits for all that are not told to keep out of its way.
+  if (&s == &legacy())
+    for (CUstream_st* o : streams())
+      if ((o->flags & cudaStreamNonBlocking) == 0) over(o, ~uint64_t(0), o->waits);
+}
+
+void busy(const void* p, cudaStream_t stream, const std::string& why) {
+  const simt::Allocation* a = simt::allocation_at(p);
+  CUstream_st& s = stream_of(stream);
+  if (a == nullptr || a->home == simt::Home::device || s.captured != nullptr) return;
+  busy_list().push_back({a, &s, s.done, why});
+}
+
+void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, const std::string& kernel) {
+  for (size_t k = 0; k + sizeof(void*) <= bytes; k += sizeof(void*)) {
+    const void* p = *reinterpret_cast<const void* const*>(static_cast<const char*>(parameters) + k);
+    if (simt::is_device(p)) busy(p, stream, "kernel " + kernel + " was launched with it");
+  }
+}
+
+void forget_busy(const void* p) {
+  const simt::Allocation* a = simt::allocation_at(p);
+  std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });
+}
+
+std::string busy_reason(const void* p) {
+  const simt::Allocation* a = simt::allocation_at(p);
+  const auto found = std::ranges::find(busy_list(), a, &Busy::what);
+  if (found == busy_list().end()) return "";
+  std::string why = found->why;
+  std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });  // told once
+  return why;
+}
+
+}  // namespace klab::program
+
+using namespace klab::program;
+
+extern "C" {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  return api([&] {
+    require(stream != nullptr && flags <= 1);
+    *stream = new CUstream_st;
+    (*stream)->flags = flags;
+    (*stream)->priority = std::clamp(priority, -5, 0);
+    streams().insert(*stream);
+  });
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return api([&] { *priority = stream_of(stream).priority; });
+}
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+  return api([&] { *flags = stream_of(stream).flags; });
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return api([&] {
+    require(streams().erase(stream) == 1, cudaErrorInvalidResourceHandle);
+    // What it was given goes on: who reads it must still wait for the device.
+    for (CUstream_st* s : streams())
+      std::erase_if(s->waits, [&](const auto& w) { return w.first == stream; });
+    for (Busy& b : busy_list())
+      if (b.stream == stream) b.stream = &legacy(), b.number = ++state().work_number;
+    delete stream;
+  });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return api([&] {
+    CUstream_st& s = stream_of(stream);
+    if (s.captured != nullptr) {
+      s.spoiled = true;
+      throw Failed{cudaErrorStreamCaptureUnsupported};
+    }
+    synchronized(stream, false);
+  });
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return api([&] {
+    CUstream_st& s = stream_of(stream);
+    CUevent_st& e = event_of(event);
+    if (e.captured != nullptr) {
+      require(s.captured == nullptr || s.captured == e.captured, cudaErrorStreamCaptureMerge);
+      s.captured = e.captured;
+      return;
+    }
+    if (!e.recorded) return;
+    s.waits.emplace_back(e.stream, e.number);
+    s.waits.insert(s.waits.end(), e.waits.begin(), e.waits.end());
+  });
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+  return api([&] {
+    enqueue(stream, [=] {
+      over(&stream_of(stream), ~uint64_t(0), {});
+      call(stream, cudaSuccess, data);
+    });
+  });
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
+  return api([&] {
+    enqueue(stream, [=] {
+      over(&stream_of(stream), ~uint64_t(0), {});
+      call(data);
+    });
+  });
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* p, size_t, unsigned) {
+  return api([&] {
+    require_stream(stream);
+    const klab::simt::Allocation* a = klab::simt::allocation_at(p);
+    require(a != nullptr && a->home == klab::simt::Home::managed);
+  });
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return api([&] {
+    CUstream_st& s = stream_of(stream);
+    require(&s != &legacy(), cudaErrorStreamCaptureUnsupported);
+    require(s.captured == nullptr, cudaErrorIllegalState);
+    s.captured = std::make_shared<CUgraph_st>();
+    s.captures = true;
+    s.spoiled = false;
+  });
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return api([&] {
+    CUstream_st& s = stream_of(stream);
+    require(s.captured != nullptr, cudaErrorIllegalState);
+    require(s.captures, cudaErrorStreamCaptureUnmatched);
+    const std::shared_ptr<CUgraph_st> made = s.captured;
+    bool spoiled = false;
+    for (CUstream_st* o : streams())
+      if (o->captured == made) {
+        spoiled = spoiled || o->spoiled;
+        o->captured = nullptr;
+        o->captures = false;
+      }
+    for (CUevent_st* e : events())
+      if (e->captured == made) e->captured = nullptr;
+    *graph = nullptr;
+    require(!spoiled, cudaErrorStreamCaptureInvalidated);
+    *graph = new CUgraph_st(std::move(*made));
+  });
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return api([&] {
+    const CUstream_st& s = stream_of(stream);
+    *status = s.captured == nullptr ? cudaStreamCaptureStatusNone
+              : s.spoiled           ? cudaStreamCaptureStatusInvalidated
+                                    : cudaStreamCaptureStatusActive;
+  });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return api([&] {
+    require(event != nullptr);
+    *event = new CUevent_st;
+    (*event)->flags = flags;
+    events().insert(*event);
+  });
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return api([&] {
+    require(events().erase(event) == 1, cudaErrorInvalidResourceHandle);
+    delete event;
+  });
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return api([&] {
+    CUevent_st& e = event_of(event);
+    CUstream_st& s = stream_of(stream);
+    e.captured = s.captured;
+    if (s.captured != nullptr) return;
+    e.recorded = true;
+    e.at = std::chrono::steady_clock::now();
+    e.stream = &s;
+    // In the legacy stream an event comes after all that was given to others before.
+    e.number = &s == &legacy() ? state().work_number.load() : s.done;
+    e.waits = s.waits;
+  });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return api([&] {
+    const CUevent_st& e = event_of(event);
+    require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
+    if (!e.recorded) return;
+    over(e.stream, e.number, e.waits);
+    if (e.stream == &legacy())  // work of other streams that came before it
+      for (CUstream_st* o : streams())
+        if ((o->flags & cudaStreamNonBlocking) == 0) over(o, e.number, {});
+  });
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
+  return api([&] {
+    const CUevent_st &a = event_of(from), &b = event_of(to);
+    require(a.recorded && b.recorded && ((a.flags | b.flags) & cudaEventDisableTiming) == 0,
+            cudaErrorInvalidResourceHandle);
+    *ms = std::chrono::duration<float, std::milli>(b.at - a.at).count();
+  });
+}
+}

@@ -1,0 +1,223 @@
+// A program from its beginning to its end: the session that all its launches belong to, what host code does that it must not, and
+// what is said of all of it at the end, on whatever way the program ends.
+#include <execinfo.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness/cuda_program/report.h"
+#include "harness/cuda_program/state.h"
+#include "harness/simt/executor.h"
+#include "harness/simt/fault.h"
+#include "harness/simt/gpus.h"
+
+extern "C" const char klab_runtime_of_programs = 1;
+
+namespace klab::program {
+namespace {
+
+pid_t began = 0;  // children of the program report nothing
+std::atomic<bool> ended{false};
+alignas(16) char signal_stack[1 << 18];
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
+
+double number_from(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? otherwise : std::strtod(text, nullptr);
+}
+
+const simt::Module* program_at(const void* p) {
+  const simt::Module* m = simt::module_at(p);
+  return m != nullptr && m->arena != nullptr ? m : nullptr;
+}
+
+bool in_sections(const simt::Module& m, const char* c) {
+  return (c >= m.constant_begin && c < m.constant_end) || (c >= m.device_begin[0] && c < m.device_end[0]) ||
+         (c >= m.device_begin[1] && c < m.device_end[1]);
+}
+
+void say_end(int code) {
+  if (ended.exchange(true) || getpid() != began) return;
+  add_leaks();
+  if (const char* file = std::getenv("KLAB_PROGRAM_REPORT"); file != nullptr)
+    write_report(file, code);
+  else
+    print_findings();
+}
+
+/// A program that would end well, but in which something illegal was seen, ends with 1.
+void at_exit(int code, void*) {
+  std::fflush(nullptr);
+  say_end(code);
+  const char* wanted = std::getenv("KLAB_PROGRAM_FINDINGS");
+  const bool ignored = wanted != nullptr && std::strcmp(wanted, "ignore") == 0;
+  if (getpid() == began && code == 0 && !ignored && something_illegal()) {
+    std::fflush(nullptr);
+    _exit(1);
+  }
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  simt::kernel_fault(signal, info, context);
+  std::signal(signal, SIG_DFL);
+  // Not all of what follows is safe here. If it hangs, the alarm ends it.
+  alarm(20);
+  if (signal != SIGTERM) {
+    simt::running = nullptr;
+    const bool null = signal == SIGSEGV && reinterpret_cast<uintptr_t>(info->si_addr) < 4096;
+    std::string what = std::string("the program ended by SIG") + sigabbrev_np(signal);
+    if (signal == SIGSEGV && simt::is_device(info->si_addr))
+      what += ": host code touched device memory";
+    else if (null)
+      what += ": a null pointer";
+    add_host_finding(simt::Kind::program, what);
+  }
+  say_end(128 + signal);
+  raise(signal);
+}
+
+void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
+  static thread_local bool inside = false;
+  if (inside || getpid() != began) return;
+  inside = true;
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const std::string verb = write ? "a write of " : "a read of ";
+  const std::string what = verb + std::to_string(bytes) + " bytes ";
+  if (!simt::is_device(p)) {
+    const simt::Module* m = program_at(p);
+    if (m != nullptr && in_sections(*m, static_cast<const char*>(p))) {
+      const simt::Allocation* a = simt::device_variable_at(p);
+      add_host_finding(simt::Kind::host_access,
+                       what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
+                           ": on a GPU that is another variable than the kernels'; use cudaMemcpyFromSymbol",
+                       pc);
+    }
+    inside = false;
+    return;
+  }
+  const simt::Allocation* a = simt::allocation_at(p);
+  const auto* c = static_cast<const char*>(p);
+  const bool fits = a != nullptr && c >= a->begin && c + bytes <= a->begin + a->bytes;
+  if (a == nullptr || !a->live || !fits || a->home == simt::Home::device) {
+    const std::string of = a == nullptr ? "where no memory is allocated"
+                                        : "in " + a->name + " (" + std::to_string(a->bytes) + " bytes)";
+    if (a != nullptr && !a->live)
+      add_host_finding(simt::Kind::use_after_free, what + of + ", which has been freed", pc);
+    else if (a == nullptr || a->home == simt::Home::device)
+      add_host_finding(simt::Kind::host_access,
+                       what + of + ": only kernels may touch it; copy it with cudaMemcpy", pc);
+    else
+      add_host_finding(simt::Kind::out_of_bounds,
+                       what + "outside of " + a->name + " (" + std::to_string(a->bytes) + " bytes), byte " +
+                           std::to_string(c - a->begin),
+                       pc);
+    // On a machine with a GPU the program would end here.
+    std::fflush(nullptr);
+    say_end(139);
+    _exit(139);
+  }
+  if (const std::string why = busy_reason(p); !why.empty())
+    add_host_finding(
+        simt::Kind::not_synchronized,
+        what + "in " + a->name + ", though " + why +
+            ", and nothing has waited for it since (cudaDeviceSynchronize, cudaStreamSynchronize)",
+        pc);
+  inside = false;
+}
+
+/// Says early that a launch takes long.
+void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
+  using Clock = std::chrono::steady_clock;
+  static thread_local Clock::time_point begin;
+  static thread_local bool told = false;
+  static thread_local double shown = 0;
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (done == 1) {
+    begin = Clock::now();
+    told = false;
+    shown = 0;
+    return;
+  }
+  if ((done & 15) != 0 && blocks > 256) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (seconds < 2) return;
+  const double left = seconds / double(done) * double(blocks - done);
+  if (!told && left > 300) {
+    told = true;
+    std::fprintf(
+        stderr,
+        "klab: this launch of %s will take about %.0f min here (%llu of %llu blocks in %.0f s); --blocks N%% "
+        "watches a share of the blocks, a smaller problem needs less\n",
+        kernel.c_str(), left / 60, static_cast<unsigned long long>(done),
+        static_cast<unsigned long long>(blocks), seconds);
+  }
+  if (terminal && seconds - shown > 0.5 && std::getenv("KLAB_PROGRAM_REPORT") != nullptr) {
+    shown = seconds;
+    std::fprintf(stderr, "\rklab: %s, block %llu of %llu, about %.0f s left   %s", kernel.c_str(),
+                 static_cast<unsigned long long>(done), static_cast<unsigned long long>(blocks), left,
+                 done == blocks ? "\r\033[K" : "");
+  }
+  if (terminal && done == blocks && shown > 0) std::fprintf(stderr, "\r\033[K");
+}
+
+__attribute__((constructor)) void begin() {
+  began = getpid();
+  on_exit(at_exit, nullptr);
+  simt::host_touch = host_touched;
+  simt::block_done = on_block;
+  stack_t stack{};
+  stack.ss_sp = signal_stack;
+  stack.ss_size = sizeof signal_stack;
+  sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  for (const int s : kSignals) sigaction(s, &action, nullptr);
+}
+
+}  // namespace
+
+State& state() {
+  static State& one = *[] {
+    auto* s = new State;
+    simt::Options options{.traced = true};
+    options.share = std::min(1.0, std::max(1e-6, number_from("KLAB_PROGRAM_SHARE", 1)));
+    options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
+    // More than klab's own kernels are given: other people let one thread do the work of a grid.
+    options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
+    s->session = std::make_unique<simt::Session>(options);
+    simt::Session::share(*s->session);
+    return s;
+  }();
+  simt::Session::current();  // this thread's from here on
+  return one;
+}
+
+const simt::Allocation* memory_at(const void* p) {
+  if (simt::is_device(p)) return simt::allocation_at(p);
+  const simt::Module* m = program_at(p);
+  if (m == nullptr || !in_sections(*m, static_cast<const char*>(p))) return nullptr;
+  return simt::device_variable_at(p);
+}
+
+simt::SourceLine place_of_call() {
+  std::array<void*, 24> frames{};
+  const int count = backtrace(frames.data(), int(frames.size()));
+  for (int k = 0; k < count; ++k)
+    if (program_at(frames[size_t(k)]) != nullptr) return simt::source_of(frames[size_t(k)]);
+  return {};
+}
+
+void add_host_finding(simt::Kind kind, const std::string& text, const void* pc) {
+  const simt::SourceLine at = pc != nullptr ? simt::source_of(pc) : place_of_call();
+  state().session->add({.kind = kind, .file = at.file, .line = at.line, .text = text});
+}
+
+}  // namespace klab::program

@@ -1,0 +1,35 @@
+// Counts of a traced run, by line of the source.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/simt/profile.h"
+
+namespace klab {
+
+/// One kind of access in one line of the source.
+struct LineCounts {
+  std::string file;  // as the compiler was given it
+  int line = 0;
+  simt::Space space = simt::Space::global;
+  bool write = false, atomic = false, async = false;
+  unsigned width = 0;  // bytes per lane
+  int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
+  simt::Counts counts;
+  bool merged = false;  // atomics that a compiler for GPUs gives to one lane of a warp: counted as that
+  /// Sectors and wavefronts that a better order of the same accesses would save.
+  int64_t excess() const;
+};
+
+/// "load", "shared store", "atomic", "copy in": what an access is.
+std::string kind_of(const LineCounts& line);
+
+/// Sites of one line and one kind are one: unrolled loops and templates have several. By file and line.
+std::vector<LineCounts> counts_by_line(const simt::Profile& profile);
+
+/// Equal launches together, in the order of their first time.
+std::vector<simt::LaunchRecord> launches_together(const std::vector<simt::LaunchRecord>& all);
+
+}  // namespace klab

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# ctest: slow
+# CUDA programs with a main of their own: ten run to their own check without a finding; what is wrong in others is found, named
+# with file and line, and ends; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
+set -uo pipefail
+klab=$1 source_dir=$2 build_dir=$3
+nvcc=$build_dir/klab-nvcc
+[[ -x $nvcc ]] || { echo "this build has no host executor"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export NO_COLOR=1
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+has() { grep -qF -e "$2" "$1" || { tail -n 25 "$1"; fail "$3: no '$2'"; }; }
+code() {  # wanted, what, command...
+  local want=$1 what=$2 got=0; shift 2
+  "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+  cat "$tmp/err" >>"$tmp/out"
+  [[ $got -eq $want ]] || { tail -n 25 "$tmp/out"; fail "$what: exit code $got, not $want"; }
+}
+cd "$tmp"
+
+for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync; do
+  code 0 $program "$klab" trace "$source_dir/tests/programs/$program.cu"
+  has out "$program passed" $program
+  grep -q "FINDING" out && { grep FINDING out; fail "$program has findings"; }
+  grep -q "  note" out && { grep "  note" out; fail "$program leaves memory behind"; }
+done
+
+# Counts are those of the access patterns: of the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
+code 0 counts "$klab" trace "$source_dir/tests/programs/transpose.cu" --json -- 128 64
+python3 - <<'P' || fail "counts of the transposes"
+import json
+text = open("out").read()
+j = json.loads(text[text.index("{"):text.rindex("}") + 1])
+assert j["exit_code"] == 0 and j["launched"] == 4 and not j["findings"], j["findings"]
+stores = sorted(l["sectors"] / l["requests"] for l in j["lines"] if l["access"] == "store")
+assert stores == [4, 4, 32], stores
+loads = sorted(l["bank_conflicts"] / l["requests"] for l in j["lines"] if l["access"] == "shared load")
+assert loads == [15.5], loads
+assert {l["kernel"] for l in j["launches"]} == {"copied", "naive", "tiled<0>", "tiled<1>"}
+assert all(l["static_shared"] == (4096 if "<0>" in l["kernel"] else 4224 if "<1>" in l["kernel"] else 0) for l in j["launches"])
+P
+code 0 page "$klab" trace "$source_dir/tests/programs/scan.cu" --html page.html
+for word in "<!DOCTYPE html>" "scan_blocks" "sectors/request"; do has page.html "$word" page; done
+code 0 share "$klab" trace "$source_dir/tests/programs/transpose.cu" --blocks 25% -- 256 256
+has out "25% of the blocks of each grid watched, counts scaled to all" share
+
+# What is wrong is found, and named.
+wrong() {  # name, code, words in the report...
+  local name=$1 want=$2; shift 2
+  code "$want" "$name" "$klab" trace "$name.cu" --seconds 20 --memory 900
+  for word in "$@"; do has out "$word" "$name"; done
+}
+head='#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+__global__ void fill(int* x, int n) { int k = blockIdx.x * blockDim.x + threadIdx.x; if (k < n) x[k] = k; }
+'
+echo "$head"'int main() {
+  int* x; cudaMalloc(&x, 40);
+  fill<<<1, 32>>>(x, 32);
+  if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) return 5;
+  if (cudaMemcpy(x, x, 4, cudaMemcpyDeviceToDevice) != cudaErrorIllegalAddress) return 6;
+}' >bounds.cu
+wrong bounds 1 "out of bounds in kernel fill" "bounds.cu:4" "bytes past the end of cudaMalloc of line 6"
+echo "$head"'__global__ void sum(const int* x, int* y) { y[threadIdx.x] = x[threadIdx.x] + 1; }
+int main() { int *x, *y; cudaMalloc(&x, 128); cudaMalloc(&y, 128); sum<<<1, 32>>>(x, y); cudaDeviceSynchronize(); }' >unwritten.cu
+wrong unwritten 1 "uninitialized memory in kernel sum" "unwritten.cu:5" "note" "2 allocations of 256 bytes"
+echo '__global__ void shift(int* y) { __shared__ int s[64]; s[threadIdx.x] = threadIdx.x; y[threadIdx.x] = s[63 - threadIdx.x]; }
+int main() { int* y; cudaMalloc(&y, 256); shift<<<1, 64>>>(y); cudaFree(y); }' >race.cu
+wrong race 1 "race on shared memory in kernel shift" "race.cu:1"
+echo '__global__ void half(int* y) { if (threadIdx.x < 16) return; __syncthreads(); y[threadIdx.x] = 1; }
+int main() { int* y; cudaMalloc(&y, 256); half<<<1, 64>>>(y); cudaFree(y); }' >barrier.cu
+wrong barrier 1 "barrier divergence in kernel half"
+echo "$head"'int main() { int* x; cudaMalloc(&x, 128); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize();
+  int sum = 0;
+  for (int k = 0; k < 32; ++k)
+    sum += x[k];
+  std::printf("%d\n", sum); }' >host.cu
+wrong host 1 "host access of device memory in host code" "host.cu:8"
+echo "$head"'__device__ int counter;
+__global__ void count() { atomicAdd(&counter, 1); }
+int main() { count<<<1, 8>>>(); cudaDeviceSynchronize();
+  return counter == 8 ? 0 : 3; }' >variable.cu
+wrong variable 1 "host access of device memory" "variable.cu:8" "counter" "cudaMemcpyFromSymbol"
+echo "$head"'int main() { int* x; cudaMallocManaged(&x, 128); fill<<<1, 32>>>(x, 32);
+  int first = x[31];
+  cudaDeviceSynchronize(); cudaFree(x); return first == 31 ? 0 : 3; }' >unsynchronized.cu
+wrong unsynchronized 1 "missing synchronization" "unsynchronized.cu:6" "kernel fill"
+echo "$head"'int main() { int* x; cudaMalloc(&x, 128); cudaFree(x); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize(); }' >freed.cu
+wrong freed 1 "use after free in kernel fill"
+echo "$head"'__global__ void spin(volatile int* x) { while (x[0] == 0) {} }
+int main() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); spin<<<1, 1>>>(x);
+  return cudaDeviceSynchronize() == cudaErrorLaunchTimeout ? 0 : 3; }' >spin.cu
+export KLAB_PROGRAM_STEPS=20000000
+wrong spin 1 "never ends in kernel spin"
+unset KLAB_PROGRAM_STEPS
+echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); volatile int k = 1; while (k) {} }' >endless.cu
+code 1 endless "$klab" trace endless.cu --seconds 2
+has out "was ended after 2 s" endless
+echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); int* p = nullptr; std::printf("%d\n", p[atoi("3")]); }' >crash.cu
+wrong crash 1 "SIGSEGV" "a null pointer"
+echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) if (fork() == 0) { setsid(); sleep(30); _exit(0); } }' >forks.cu
+wrong forks 1 "it had started"
+pgrep -x forks >/dev/null && fail "something of forks.cu still runs"
+echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) { volatile char* p = (volatile char*)malloc(1 << 24); for (int k = 0; k < 1 << 24; k += 4096) p[k] = 1; } }' >memory.cu
+wrong memory 1 "it took more than"
+
+# What cannot be had stops with file and line.
+refused() {  # name, words...
+  local name=$1; shift
+  code 2 "$name" "$klab" trace "$name.cu"
+  for word in "$@"; do has out "$word" "$name"; done
+}
+echo 'int main() { return 0; }' >nothing.cu
+refused nothing "no kernel in it"
+echo '#include <cublas_v2.h>
+int main() {}' >library.cu
+refused library "library.cu:1: cublas_v2.h: the device library cuBLAS cannot run on the host"
+echo '#include "not_there.h"' >header.cu
+refused header "header.cu:1: no header not_there.h"
+echo '__global__ void k(int* x) {
+  asm volatile("wgmma.fence.sync.aligned;");
+}
+int main() {}' >ptx.cu
+refused ptx "ptx.cu:2" "wgmma.fence.sync.aligned"
+echo '__global__ void child() {}
+__global__ void parent() { child<<<1, 1>>>(); }
+int main() {}' >dynamic.cu
+refused dynamic "dynamic.cu:2" "dynamic parallelism"
+cp /bin/true binary
+code 2 binary "$klab" trace ./binary
+has out "a program without its source cannot be traced" binary
+code 2 missing "$klab" trace not_there.cu
+has out "there is no such file" missing
+
+# A CMake project, as it would be built with nvcc: a library, a program of CUDA and C++ files, tests.
+cp -r "$source_dir/tests/programs/project" project
+code 0 "cmake" cmake -S project -B project/build -G Ninja -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_BUILD_TYPE=Release
+code 0 "the project" ninja -C project/build
+code 0 "its tests" ctest --test-dir project/build --output-on-failure
+has out "100% tests passed" "its tests"
+code 0 "a program that is built" "$klab" trace project/build/app -- 12
+has out "saxpy" "a program that is built"
+# A makefile that asks for CUDA_PATH.
+mkdir make && cp "$source_dir/tests/programs/scan.cu" "$source_dir/tests/programs/check.h" make
+printf 'CUDA_PATH ?= /usr/local/cuda\nscan: scan.o\n\t$(CUDA_PATH)/bin/nvcc -m64 -gencode arch=compute_80,code=sm_80 -o $@ $<\nscan.o: scan.cu\n\t$(CUDA_PATH)/bin/nvcc -I. -O3 -std=c++14 -Xcompiler -Wall,-O2 -lineinfo -dc $< -o $@\n' >make/Makefile
+code 0 make make -C make CUDA_PATH="$build_dir/cuda"
+code 0 "the made program" make/scan
+has out "scan passed" "the made program"
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))

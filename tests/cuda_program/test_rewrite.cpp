@@ -1,0 +1,135 @@
+// CUDA's language as C++: what is rewritten, what stays, and what is refused with its place.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "harness/cuda_compiler/options.h"
+#include "harness/cuda_compiler/rewrite.h"
+
+namespace klab::cuda_compiler {
+namespace {
+
+bool system_file(const std::string& file) { return file.starts_with("/usr/"); }
+
+Rewritten of(const std::string& text) { return rewrite("# 1 \"a.cu\"\n" + text, system_file); }
+
+std::string refusal(const std::string& text) {
+  try {
+    of(text);
+  } catch (const Unsupported& e) {
+    return e.what();
+  }
+  return "";
+}
+
+::testing::AssertionResult holds(const Rewritten& r, const std::string& wanted) {
+  if (r.text.find(wanted) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "no \"" << wanted << "\" in:\n" << r.text;
+}
+
+int lines(const std::string& text) { return int(std::count(text.begin(), text.end(), '\n')); }
+
+TEST(Rewrite, LaunchesKeepTheirTemplateArgumentsAndLines) {
+  const std::string text =
+      "void f() {\n  ns::k<float, (3 > 2)><<<dim3(2,\n 3), n >> 1, 0, s>>>(a,\n b);\n  after();\n}\n";
+  const Rewritten r = of(text);
+  EXPECT_TRUE(holds(r, "(::klab::program::configure(dim3(2, 3), n >> 1, 0, s), ns::k<float, (3 > 2)>"));
+  EXPECT_EQ(r.launches, 1);
+  EXPECT_EQ(lines(r.text), lines(text) + 1);
+  EXPECT_EQ(lines(r.text.substr(0, r.text.find("after"))), lines(text.substr(0, text.find("after"))) + 1);
+}
+
+TEST(Rewrite, LaunchesThroughPointersTablesAndMembers) {
+  EXPECT_TRUE(holds(of("void f() { (*p)<<<1, 2>>>(x); }"), "(::klab::program::configure(1, 2), (*p)(x))"));
+  EXPECT_TRUE(holds(of("void f() { t[i]<<<1, 2>>>(x); }"), "(::klab::program::configure(1, 2), t[i](x))"));
+  EXPECT_TRUE(holds(of("void f() { o->k<<<1, 2>>>(x); }"), "(::klab::program::configure(1, 2), o->k(x))"));
+  EXPECT_TRUE(holds(of("void f() { if (y) k<<<1, 2>>>(x); else k<<<3, 4>>>(x); }"),
+                    "else (::klab::program::configure(3, 4), k(x))"));
+}
+
+TEST(Rewrite, KernelsBecomeABodyAndALauncher) {
+  const Rewritten r =
+      of("template <typename T, int n = 2>\n__global__ void k(const T* a, int (*f)(int), int) { a[n]; }");
+  EXPECT_EQ(r.kernels, 1);
+  EXPECT_TRUE(holds(r, "static void k__klab1(const T* a, int (*f)(int), int) { a[n]; }"));
+  EXPECT_TRUE(
+      holds(r,
+            "void k(const T* a, int (*f)(int), int klab_p2) { ::klab::program::launch(0, &k__klab1<T, n>, "
+            "a, f, klab_p2); }"));
+  const Rewritten bounds = of("extern \"C\" __global__ void __launch_bounds__(64, 2) k(int a) {}");
+  EXPECT_TRUE(holds(bounds, "extern \"C\" void k(int a) { ::klab::program::launch(64, &k__klab1, a); }"));
+  const Rewritten special = of("template <> __global__ void k<float>(float* a) {}");
+  EXPECT_TRUE(
+      holds(special, "template <> void k<float>(float* a) { ::klab::program::launch(0, &k__klab1, a); }"));
+  const Rewritten pack = of("template <class... A> __global__ void k(A... a) {}");
+  EXPECT_TRUE(holds(pack, "::klab::program::launch(0, &k__klab1<A...>, a...);"));
+  EXPECT_EQ(of("__global__ void k(int a);").kernels, 0);
+}
+
+TEST(Rewrite, SharedMemory) {
+  EXPECT_TRUE(holds(of("__global__ void k() { extern __shared__ float4 s[]; }"),
+                    "float4 (&s)[] = *static_cast<float4 (*)[]>(::klab::simt::dynamic_shared());"));
+  EXPECT_TRUE(holds(of("extern __shared__ __align__(16) int s[];\n"), "__asm__(\"klab_dynamic_shared\");"));
+  EXPECT_TRUE(
+      holds(of("__device__ void f() { __shared__ volatile int a[3]; }"), "static thread_local constinit"));
+  EXPECT_EQ(of("__device__ void f() { static __shared__ int a; }").text.find("static static"),
+            std::string::npos);
+}
+
+TEST(Rewrite, VariablesOfTheDevice) {
+  EXPECT_TRUE(holds(of("__device__ int a = 3;"), "section(\"klab_device\")"));
+  EXPECT_TRUE(holds(of("__device__ float big[1 << 20];"), "klab_device_zero"));
+  EXPECT_TRUE(holds(of("__constant__ float c[4];"),
+                    "static __attribute__((section(\"klab_constant\"))) float c[4];"));
+  EXPECT_TRUE(holds(of("__device__ float f(float);"), " float f(float);"));
+  EXPECT_EQ(of("__device__ const int t[] = {1};").text.find("section"), std::string::npos);
+}
+
+TEST(Rewrite, LeavesTextAndOthersFilesAlone) {
+  const std::string text =
+      "const char* s = \"k<<<1, 2>>>(x) __shared__\"; auto r = R\"x(__global__ )\" )x\"; char q = '\"';\n"
+      "#pragma unroll __shared__\n";
+  EXPECT_TRUE(holds(of(text), text));
+  const std::string foreign =
+      "# 1 \"/usr/include/x.h\" 1 3\n__attribute__((__noinline__)) void f(); int __shared__;\n";
+  EXPECT_TRUE(holds(of(foreign), foreign));
+}
+
+TEST(Rewrite, RefusesWithFileAndLine) {
+  EXPECT_EQ(
+      refusal("# 7 \"b.cuh\" 1\n__device__ void f() {\n  asm(\"tcgen05.fence;\");\n}").rfind("b.cuh:8: ", 0),
+      0U);
+  EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1>>>(); }").find("a.cu:2: "), std::string::npos);
+  EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1>>>(); }").find("dynamic parallelism"),
+            std::string::npos);
+  EXPECT_NE(refusal("__cluster_dims__(2, 1, 1) __global__ void k() {}").size() +
+                refusal("__global__ void __cluster_dims__(2, 1, 1) k() {}").size(),
+            0U);
+  EXPECT_NE(refusal("void f() { k<<<1, 2(x); }"), "");
+  EXPECT_EQ(
+      refusal(
+          "__device__ unsigned f() { unsigned l; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l)); return l; }"),
+      "");
+}
+
+TEST(Options, AreNvccs) {
+  const Options o = parse_options({"-c", "a.cu", "b.cpp", "-gencode", "arch=compute_70,code=sm_70",
+                                   "-arch=sm_86", "-Xcompiler", "-fPIC,-Wall", "-Idir", "-D", "X=1",
+                                   "-lineinfo", "-O3", "-std=c++14", "-lm", "x.o"});
+  EXPECT_EQ(o.stop, Options::Stop::object);
+  ASSERT_EQ(o.inputs.size(), 2U);
+  EXPECT_TRUE(o.inputs[0].cuda && !o.inputs[1].cuda);
+  EXPECT_EQ(o.architecture, 860);
+  EXPECT_EQ(o.preprocess, (std::vector<std::string>{"-Idir", "-DX=1"}));
+  EXPECT_EQ(o.host, (std::vector<std::string>{"-fPIC", "-Wall"}));
+  EXPECT_EQ(o.link, (std::vector<std::string>{"-lm", "x.o"}));
+  EXPECT_TRUE(parse_options({"-x", "cu", "a.cpp"}).inputs[0].cuda);
+  EXPECT_THROW(parse_options({"a.cu", "-lcublas"}), std::invalid_argument);
+  EXPECT_THROW(parse_options({"a.ptx"}), std::invalid_argument);
+  EXPECT_THROW(parse_options({"a.cu", "-ptx"}), std::invalid_argument);
+  EXPECT_THROW(parse_options({"a.cu", "-o"}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace klab::cuda_compiler
