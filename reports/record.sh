@@ -5,11 +5,13 @@
 #   gpu_check        gpu_check.json: CUDA variants on the GPU, each in a process of its own
 #   sanitizer        sanitizer/*.txt: compute-sanitizer's memcheck, racecheck, synccheck, initcheck
 #   gpu_bench        gpu_rows.csv: times of the CUDA ladders, by the GPU's events
+#   simt_train       train/*_simt_*.json: a small training by CUDA rungs on the host executor
 #   counts           counts/*.json: what each CUDA variant moves, counted on the host
 #   ncu              ncu/*.csv, *.json: Nsight Compute's counters of the same calls, clocks left as they are, and how they
 #                    compare
 #   check            check.json: every variant against the reference; CUDA variants on the host, every access watched
 #   bench            rows.csv: times of all ladders, with ceilings; --quick: of the tour's
+#   gpu_train        train/*_cuda_*.json: the trainer on the GPU, likewise
 #   train            train/*.json: the trainer on the built-in scene, its PSNR after a minute, the share of each stage
 #
 # Without a GPU the steps that need one say what they would run, and why they do not. Exit code 0: what could be done was
@@ -20,7 +22,7 @@ here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd -P)
 say() { printf 'record: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 2; }
 
-steps=(gpu_check sanitizer gpu_bench counts ncu check bench train)
+steps=(gpu_check sanitizer gpu_bench gpu_train simt_train counts ncu check bench train)
 quick=()
 seconds=60  # of training
 only=
@@ -99,6 +101,29 @@ step sanitizer && for tool in memcheck racecheck synccheck initcheck; do
     "$klab" check --backend cuda --quick --json
 done
 step gpu_bench && on_gpu gpu_rows.txt "$klab" bench --backend cuda "${quick[@]}" --out "$out/gpu_rows.csv"
+train_run() {  # FILE OPTION...: a run's result.json becomes the file
+  local file=$1
+  shift
+  say "$klab train built-in $*"
+  rm -rf "$tmp/trained"
+  if "$klab" train built-in "$@" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
+    mkdir -p "$out/train"
+    cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/$file"
+  else
+    failed=1
+    say "$(tail -n 1 "$tmp/train.txt")"
+  fi
+}
+if step gpu_train; then
+  if [[ -n $why ]]; then say "without a GPU not run: $klab train built-in --backend cuda --seconds $seconds"
+  else train_run "1_built_in_cuda_$seconds.json" --backend cuda --seconds "$seconds"; fi
+fi
+if step simt_train; then
+  # What a sample costs does not depend on how many there are; the executor's patience does.
+  printf '%s\n' '{"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 256, "first_rays": 32,' \
+    '"max_samples_per_ray": 64, "steps_per_diagonal": 48, "grid": 16}' >"$tmp/small.json"
+  train_run "1_built_in_simt_50.json" --backend simt --config "$tmp/small.json" --downscale 8 --steps 50
+fi
 step counts && for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
 step ncu && for rung in "${rungs[@]}"; do
   metrics=$("$klab" trace "$rung" --metrics 2>/dev/null) || continue  # what the host cannot count has no counterpart
@@ -111,15 +136,6 @@ if step bench; then
   if ((${#quick[@]} > 0)); then timing=("$klab" run --out "$out/rows.csv"); else timing=("$klab" bench --out "$out/rows.csv"); fi
   keep bench.txt env -C "$tmp" "${timing[@]}"  # the tour writes its page where it stands
 fi
-if step train; then
-  say "$klab train built-in --seconds $seconds"
-  if "$klab" train built-in --seconds "$seconds" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
-    mkdir -p "$out/train"
-    cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/1_built_in_$seconds.json"
-  else
-    failed=1
-    say "$(tail -n 1 "$tmp/train.txt")"
-  fi
-fi
+step train && train_run "1_built_in_$seconds.json" --seconds "$seconds"
 say "the record is in $out"
 exit $failed

@@ -7,6 +7,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/core/source.h"
+#include "harness/records/bound.h"
 #include "harness/report/table.h"
 #include "harness/simt/gpus.h"
 
@@ -168,6 +169,19 @@ std::string counters_text(const TraceView& v) {
   return text + "\n";
 }
 
+std::string least_time_text(const CountedWork& work, const simt::GpuModel& gpu) {
+  const LeastTime least = least_time(work, gpu);
+  std::string text =
+      fmt::format("{} on {}: {}, by {} ({} {}). A bound, no prediction of time\n", "least time", gpu.name,
+                  seconds_text(least.seconds()), least.limits.front().name, work.launches,
+                  work.launches == 1 ? "launch" : "launches");
+  Table table({{"limit"}, {"least time", Column::Kind::right}, {"", Column::Kind::bar, 16}});
+  table.indent(2);
+  for (const LeastTime::Limit& l : least.limits)
+    table.add({l.name, seconds_text(l.seconds), Cell::bar(l.seconds)});
+  return text + table.text();
+}
+
 std::string section_of_lesson(const Variant& v) {
   const Lab* lab = lab_of(v.op);
   return lab == nullptr
@@ -204,6 +218,7 @@ std::string trace_text(const TraceView& v) {
   for (const simt::Finding& f : v.run.findings) text += inked("  FINDING  ", Ink::red) + f.describe() + "\n";
   if (!v.run.error.empty() && v.run.findings.empty())
     text += inked("  ERROR  ", Ink::red) + v.run.error + "\n";
+  if (v.bound) text += "\n" + least_time_text(work_of(v.run, *v.variant), gpu) + "\n";
   text += trace_tables(v);
   return v.run.lines.empty() ? text : text + hints_text(v);
 }
@@ -260,6 +275,11 @@ Json trace_json(const TraceView& v) {
   for (size_t d = 0; d < v.run.shape.size(); ++d) j["shape"][v.op->op.dims[d]] = v.run.shape[d];
   j["compulsory_bytes"] = v.run.compulsory.bytes;
   j["moved_bytes"] = v.run.moved;
+  if (v.bound) {
+    const LeastTime least = least_time(work_of(v.run, *v.variant), simt::named_gpu());
+    j["least_time"] = {{"seconds", least.seconds()}, {"limits", Json::object()}};
+    for (const LeastTime::Limit& l : least.limits) j["least_time"]["limits"][l.name] = l.seconds;
+  }
   add_counts(j, v);
   j["hints"] = Json::array();
   for (const Hint& h : v.hints)

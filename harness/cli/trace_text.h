@@ -17,6 +17,7 @@ struct TraceView {
   CountedRun run;
   std::vector<Hint> hints;
   std::string no_resources;  // why registers are not known; empty: they are
+  bool bound = false;        // with the least time on the named GPU
 };
 
 /// A counter under the name that Nsight Compute gives it, with the one that klab uses in words.

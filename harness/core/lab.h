@@ -76,7 +76,8 @@ struct Claim {
 /// What `klab run LAB` tells a lab that has a run of its own.
 struct LabRun {
   uint64_t seed = 1;
-  std::function<bool()> stop;  // asks whether to end early; what was measured is still printed
+  std::string backend = "cpu";  // "cpu", or "simt": CUDA rungs on the host executor, counted
+  std::function<bool()> stop;   // asks whether to end early; what was measured is still printed
   std::function<void(const std::string&)> status;  // one line, written over by the next; "" clears it
 };
 

@@ -52,39 +52,65 @@ Gpu open_gpu() {
   const auto alloc_pinned = function<const char*(void**, size_t)>(module, "klab_gpu_alloc_pinned");
   const auto free_pinned = function<const char*(void*)>(module, "klab_gpu_free_pinned");
   const auto copy = function<const char*(void*, const void*, size_t, int)>(module, "klab_gpu_copy");
+  const auto fill = function<const char*(void*, int, size_t)>(module, "klab_gpu_fill");
+  const auto upload_later =
+      function<const char*(void*, const void*, size_t)>(module, "klab_gpu_upload_later");
+  const auto free_memory = function<const char*(size_t*)>(module, "klab_gpu_free_memory");
+  const auto capture_begin = function<const char*()>(module, "klab_gpu_capture_begin");
+  const auto capture_end = function<const char*(void**)>(module, "klab_gpu_capture_end");
+  const auto graph_launch = function<const char*(void*)>(module, "klab_gpu_graph_launch");
+  const auto graph_free = function<const char*(void*)>(module, "klab_gpu_graph_free");
   const auto synchronize = function<const char*()>(module, "klab_gpu_synchronize");
   const auto begin = function<const char*()>(module, "klab_gpu_begin");
   const auto end = function<const char*(double*)>(module, "klab_gpu_end");
-  return {.name = text(0),
-          .driver = text(1),
-          .compute_capability = int(number(0)),
-          .multiprocessors = int(number(1)),
-          .memory = number(2),
-          .l2 = number(3),
-          .alloc =
-              [alloc](size_t bytes) {
-                void* p = nullptr;
-                require(alloc(&p, bytes));
-                return p;
-              },
-          .free = [free](void* p) { free(p); },  // called where nothing may throw
-          .alloc_pinned =
-              [alloc_pinned](size_t bytes) {
-                void* p = nullptr;
-                require(alloc_pinned(&p, bytes));
-                return p;
-              },
-          .free_pinned = [free_pinned](void* p) { free_pinned(p); },
-          .upload = [copy](void* d, const void* h, size_t n) { require(copy(d, h, n, 0)); },
-          .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
-          .synchronize = [synchronize] { require(synchronize()); },
-          .begin = [begin] { require(begin()); },
-          .end =
-              [end] {
-                double seconds = 0;
-                require(end(&seconds));
-                return seconds;
-              }};
+  return {
+      .name = text(0),
+      .driver = text(1),
+      .compute_capability = int(number(0)),
+      .multiprocessors = int(number(1)),
+      .memory = number(2),
+      .l2 = number(3),
+      .alloc =
+          [alloc](size_t bytes) {
+            void* p = nullptr;
+            require(alloc(&p, bytes));
+            return p;
+          },
+      .free = [free](void* p) { free(p); },  // called where nothing may throw
+      .alloc_pinned =
+          [alloc_pinned](size_t bytes) {
+            void* p = nullptr;
+            require(alloc_pinned(&p, bytes));
+            return p;
+          },
+      .free_pinned = [free_pinned](void* p) { free_pinned(p); },
+      .upload = [copy](void* d, const void* h, size_t n) { require(copy(d, h, n, 0)); },
+      .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
+      .fill = [fill](void* d, int byte, size_t n) { require(fill(d, byte, n)); },
+      .upload_later = [upload_later](void* d, const void* h, size_t n) { require(upload_later(d, h, n)); },
+      .free_memory =
+          [free_memory] {
+            size_t bytes = 0;
+            require(free_memory(&bytes));
+            return bytes;
+          },
+      .capture_begin = [capture_begin] { require(capture_begin()); },
+      .capture_end =
+          [capture_end] {
+            void* graph = nullptr;
+            require(capture_end(&graph));
+            return graph;
+          },
+      .graph_launch = [graph_launch](void* graph) { require(graph_launch(graph)); },
+      .graph_free = [graph_free](void* graph) { graph_free(graph); },  // called where nothing may throw
+      .synchronize = [synchronize] { require(synchronize()); },
+      .begin = [begin] { require(begin()); },
+      .end =
+          [end] {
+            double seconds = 0;
+            require(end(&seconds));
+            return seconds;
+          }};
 }
 
 }  // namespace

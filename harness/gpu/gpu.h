@@ -20,6 +20,12 @@ struct Gpu {
   std::function<void(void*)> free_pinned;
   std::function<void(void* device, const void* host, size_t)> upload;
   std::function<void(void* host, const void* device, size_t)> download;
+  std::function<void(void* device, int byte, size_t)> fill;                  // in the stream, as kernels are
+  std::function<void(void* device, const void* host, size_t)> upload_later;  // back before it is done
+  std::function<size_t()> free_memory;                                       // bytes
+  std::function<void()> capture_begin;  // launches from here on go into a graph,
+  std::function<void*()> capture_end;   // which this one brings
+  std::function<void(void*)> graph_launch, graph_free;
   std::function<void()> synchronize;  // throws what the device says of the work before
   std::function<void()> begin;        // an event in the stream, and
   std::function<double()> end;        // the seconds since it, by the device's clock

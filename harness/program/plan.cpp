@@ -28,9 +28,13 @@ std::vector<std::vector<PlannedCall>> by_op(std::span<const PlannedCall> calls) 
 }
 
 /// Why a variant cannot do these calls of its op, and what to do instead; empty when it can.
-std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
-  // Also for a CUDA rung on a machine with a GPU: the arrays of a training run stay in the host's memory.
-  if (v.backend != "cpu")
+std::string refusal(const Variant& v, std::span<const PlannedCall> calls, const std::string& backend) {
+  if (v.backend != backend && backend != "cpu")
+    return fmt::format(
+        "{} is written for the processor, and this run is one of CUDA rungs; take a rung of {}.cuda "
+        "(`klab list {}`)",
+        v.id, v.op, v.op);
+  if (v.backend != backend)
     return fmt::format(
         "{} is written for {}, and programs made of ops run on the processor only; take a rung of {}.cpu "
         "(`klab list {}`)",
@@ -45,7 +49,7 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls) {
             v.id, tensor, v.op, v.op);
     if (!op.op.valid(c.shape))
       return fmt::format("{} at {}: is no shape of this operation", v.op, shape_text(op.op, c.shape));
-    if (const std::string why = v.supported(c.shape, this_host()); !why.empty())
+    if (const std::string why = v.supported(c.shape, host_of(v)); !why.empty())
       return fmt::format(
           "{} cannot run at {} here: {}; take another rung of {}, or leave the op out of the plan to have "
           "the "
@@ -73,20 +77,23 @@ PlannedProgram program_of(std::span<const PlannedCall> calls) {
   return own;
 }
 
-const Variant& naive(const std::string& op) {
-  for (const Variant* v : variants_of(op, "cpu"))
+const Variant& naive(const std::string& op, const std::string& backend) {
+  for (const Variant* v : variants_of(op, backend))
     if (!v->peer) return *v;
-  throw std::runtime_error("no variant of " + op + " for the processor is built in");
+  throw std::runtime_error("no variant of " + op + " for " + (backend == "cpu" ? "the processor" : "CUDA") +
+                           " is built in");
 }
 
 /// What the best one is chosen from.
-std::vector<const Variant*> candidates(std::span<const PlannedCall> calls) {
+std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend) {
   const std::string& op = calls.front().op;
   std::vector<const Variant*> list;
   std::string reasons;
-  for (const Variant* v : variants_of(op, "cpu")) {
-    if (v->peer || v->numerics.unit != Unit::f32 || !v->numerics.deterministic) continue;
-    if (const std::string why = refusal(*v, calls); why.empty())
+  for (const Variant* v : variants_of(op, backend)) {
+    if (v->peer || v->numerics.unit != Unit::f32) continue;
+    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk())
+      continue;  // on a GPU atomics are the rule
+    if (const std::string why = refusal(*v, calls, backend); why.empty())
       list.push_back(v);
     else
       reasons += "\n  " + why;
@@ -97,7 +104,8 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls) {
 
 /// Every op of the program that is fixed, checked; the first of the message is what plan it is.
 std::map<std::string, const Variant*> resolve(const VariantIds& variants, const std::string& where,
-                                              std::span<const PlannedCall> calls) {
+                                              std::span<const PlannedCall> calls,
+                                              const std::string& backend) {
   const PlannedProgram program = program_of(calls);
   std::map<std::string, const Variant*> chosen;
   std::vector<std::string> problems;
@@ -121,7 +129,7 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
                              : fmt::format("{} is no variant of {} (see `klab list {}`)", id, op, op));
       continue;
     }
-    if (const std::string why = refusal(*v, of_op); !why.empty())
+    if (const std::string why = refusal(*v, of_op, backend); !why.empty())
       problems.push_back(why);
     else if (!of_op.empty())
       chosen[op] = v;
@@ -130,7 +138,7 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
   if (!problems.empty())
     throw std::runtime_error(fmt::format("plan {}:\n  {}", where, fmt::join(problems, "\n  ")));
   for (const auto& group : by_op(calls))
-    if (!chosen.contains(group.front().op)) candidates(group);  // throws when there is none
+    if (!chosen.contains(group.front().op)) candidates(group, backend);  // throws when there is none
   return chosen;
 }
 
@@ -179,28 +187,30 @@ VariantIds plan_from_json(const std::string& text, const std::string& where, con
   return ids;
 }
 
-VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls) {
+VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls, const std::string& backend) {
   const PlannedProgram program = program_of(calls);
   if (name != "best" && name != "naive")
     return plan_from_json(plan_text(name), "plan " + name, program.fused);
   VariantIds ids;
   if (name == "naive")
     for (const PlannedCall& c : calls)
-      if (c.op != program.fused) ids[c.op] = naive(c.op).id;
+      if (c.op != program.fused) ids[c.op] = naive(c.op, backend).id;
   return ids;
 }
 
-void Plan::require(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls) {
-  resolve(variants, where, calls);
+void Plan::require(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
+                   const std::string& backend) {
+  resolve(variants, where, calls, backend);
 }
 
-Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times) {
-  return fixed(plan_ids(name, calls), name, calls, times);
+Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
+                 const std::string& backend) {
+  return fixed(plan_ids(name, calls, backend), name, calls, times, backend);
 }
 
 Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
-                 CallTimes& times) {
-  const auto chosen = resolve(variants, where, calls);
+                 CallTimes& times, const std::string& backend) {
+  const auto chosen = resolve(variants, where, calls, backend);
   const PlannedProgram program = program_of(calls);
   Plan plan;
   plan.order_ = program.ops;
@@ -208,8 +218,10 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
       plan.choices_[op] = {at->second, "by the plan " + where, 0};
+    } else if (const auto list = candidates(group, backend); backend != "cpu") {
+      plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
     } else {
-      const auto fastest = times.fastest(group, candidates(group));
+      const auto fastest = times.fastest(group, list);
       plan.choices_[op] = {fastest.variant, fastest.why, fastest.seconds};
     }
   }

@@ -50,14 +50,16 @@ class Plan {
   /// Throws std::runtime_error for a file, op or variant that does not exist, and for a variant that cannot do these calls:
   /// of another op, for another device, not supported at a shape, or in need of a tensor that is not given. The message
   /// says why, and what to do instead.
-  static Plan named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times);
+  /// `backend` "cuda": rungs for a GPU, of which, untimed, the last one of each trunk counts as best.
+  static Plan named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
+                    const std::string& backend = "cpu");
   /// The same from variants that `where` (a file, a checkpoint) names.
   static Plan fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
-                    CallTimes& times);
+                    CallTimes& times, const std::string& backend = "cpu");
 
   /// Throws what fixed() would, without timing anything: for the beginning of a program.
   static void require(const VariantIds& variants, const std::string& where,
-                      std::span<const PlannedCall> calls);
+                      std::span<const PlannedCall> calls, const std::string& backend = "cpu");
 
   /// Runs the contract's op. Throws std::invalid_argument for a shape that the contract does not have and for a tensor that
   /// is missing (see require_valid), std::logic_error for an op that was not planned.
@@ -85,7 +87,8 @@ class Plan {
 
 /// What a name fixes: of "best" nothing, of "naive" the first rung of each op, of a file what it says. Throws
 /// std::runtime_error naming the file.
-VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls);
+VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls,
+                    const std::string& backend = "cpu");
 /// What the text of such a file says; `where` names it in messages. `fused` is the op for which null may stand; none if empty.
 VariantIds plan_from_json(const std::string& text, const std::string& where, const std::string& fused = "");
 std::string to_json_text(const Plan& plan);

@@ -32,19 +32,13 @@ class Profile {
   template <class Contract>
   void run(const std::string& stage, const Plan& plan, const typename Contract::template Args<float>& args) {
     time(stage, [&] { plan.run<Contract>(args); });
-    const Cost one = Contract::cost(args.shape);
-    Calls& calls = calls_[stage];
-    calls.op = Contract::name;
-    calls.shape = dims_of<Contract>(args.shape);
-    const Cost before = calls.cost;
-    calls.cost = one;
-    calls.cost.bytes += before.bytes;
-    calls.cost.flops += before.flops;
-    calls.cost.table_bytes += before.table_bytes;
-    calls.cost.transcendentals += before.transcendentals;
-    calls.cost.divisions += before.divisions;
-    calls.cost.roots += before.roots;
-    calls.cost.gathers += before.gathers;
+    add_call(stage, Contract::name, dims_of<Contract>(args.shape), Contract::cost(args.shape));
+  }
+  template <class Work>
+  void run(const std::string& stage, const std::string& op, const std::vector<int64_t>& shape,
+           const Cost& cost, Work&& work) {
+    time(stage, work);
+    add_call(stage, op, shape, cost);
   }
   const std::map<std::string, Calls>& calls() const { return calls_; }
 
@@ -60,6 +54,22 @@ class Profile {
   }
 
  private:
+  void add_call(const std::string& stage, std::string_view op, const std::vector<int64_t>& shape,
+                const Cost& one) {
+    Calls& calls = calls_[stage];
+    calls.op = op;
+    calls.shape = shape;
+    const Cost before = calls.cost;
+    calls.cost = one;
+    calls.cost.bytes += before.bytes;
+    calls.cost.flops += before.flops;
+    calls.cost.table_bytes += before.table_bytes;
+    calls.cost.transcendentals += before.transcendentals;
+    calls.cost.divisions += before.divisions;
+    calls.cost.roots += before.roots;
+    calls.cost.gathers += before.gathers;
+  }
+
   std::map<std::string, double> seconds_;
   std::map<std::string, Calls> calls_;
 };

@@ -11,10 +11,13 @@
 namespace klab::simt {
 namespace {
 
-constexpr size_t kKiB = 1024;
+constexpr size_t operator""_KiB(unsigned long long n) { return n * 1024; }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+// In lower case, without spaces: "rtx4090".
+std::string plain(const std::string& name) {
+  std::string text;
+  for (const char c : name)
+    if (c != ' ') text += char(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -31,28 +34,30 @@ std::atomic<const GpuModel*>& chosen() {
 
 const std::vector<GpuModel>& gpus() {
   static const std::vector<GpuModel> list = {
-      {"NVIDIA T4", "t4", 75, 40, 32, 16, 64 * kKiB, 64 * kKiB, 0},
-      {"NVIDIA V100", "v100", 70, 80, 64, 32, 96 * kKiB, 96 * kKiB, 0},
-      {"NVIDIA A100", "a100", 80, 108, 64, 32, 164 * kKiB, 163 * kKiB, 1 * kKiB},
-      {"NVIDIA RTX 3090", "3090", 86, 82, 48, 16, 100 * kKiB, 99 * kKiB, 1 * kKiB},
-      {"NVIDIA RTX 4090", "4090", 89, 128, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
-      {"NVIDIA L4", "l4", 89, 58, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
-      {"NVIDIA L40S", "l40s", 89, 142, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
-      {"NVIDIA H100 SXM", "h100", 90, 132, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
-      {"NVIDIA H200", "h200", 90, 132, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
-      {"NVIDIA B200", "b200", 100, 148, 64, 32, 228 * kKiB, 227 * kKiB, 1 * kKiB},
-      {"NVIDIA RTX 5090", "5090", 120, 170, 48, 24, 100 * kKiB, 99 * kKiB, 1 * kKiB},
+      {"NVIDIA T4", "t4", 75, 40, 32, 16, 64_KiB, 64_KiB, 0, {320e9, 1.59e9, 64, 512}},
+      {"NVIDIA V100", "v100", 70, 80, 64, 32, 96_KiB, 96_KiB, 0, {900e9, 1.53e9, 64, 512}},
+      {"NVIDIA A100", "a100", 80, 108, 64, 32, 164_KiB, 163_KiB, 1_KiB, {2039e9, 1.41e9, 64, 1024}},
+      {"NVIDIA RTX 3090", "3090", 86, 82, 48, 16, 100_KiB, 99_KiB, 1_KiB, {936e9, 1.695e9, 128, 512}},
+      {"NVIDIA RTX A6000", "a6000", 86, 84, 48, 16, 100_KiB, 99_KiB, 1_KiB, {768e9, 1.8e9, 128, 512}},
+      {"NVIDIA RTX 3070", "3070", 86, 46, 48, 16, 100_KiB, 99_KiB, 1_KiB, {448e9, 1.725e9, 128, 512}},
+      {"NVIDIA RTX 4090", "4090", 89, 128, 48, 24, 100_KiB, 99_KiB, 1_KiB, {1008e9, 2.52e9, 128, 512}},
+      {"NVIDIA L4", "l4", 89, 58, 48, 24, 100_KiB, 99_KiB, 1_KiB, {300e9, 2.04e9, 128, 512}},
+      {"NVIDIA L40S", "l40s", 89, 142, 48, 24, 100_KiB, 99_KiB, 1_KiB, {864e9, 2.52e9, 128, 512}},
+      {"NVIDIA H100 SXM", "h100", 90, 132, 64, 32, 228_KiB, 227_KiB, 1_KiB, {3352e9, 1.98e9, 128, 2048}},
+      {"NVIDIA H200", "h200", 90, 132, 64, 32, 228_KiB, 227_KiB, 1_KiB, {4800e9, 1.98e9, 128, 2048}},
+      {"NVIDIA B200", "b200", 100, 148, 64, 32, 228_KiB, 227_KiB, 1_KiB, {8000e9, 1.965e9, 128, 4096}},
+      {"NVIDIA RTX 5090", "5090", 120, 170, 48, 24, 100_KiB, 99_KiB, 1_KiB, {1792e9, 2.407e9, 128, 512}},
   };
   return list;
 }
 
 const GpuModel* find_gpu(const std::string& name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = plain(name);
   if (wanted.empty()) return nullptr;
   for (const GpuModel& g : gpus())
-    if (wanted == g.short_name || wanted == lower(g.name)) return &g;
+    if (wanted == g.short_name || wanted == plain(g.name)) return &g;
   for (const GpuModel& g : gpus())
-    if (lower(g.name).find(wanted) != std::string::npos) return &g;
+    if (plain(g.name).find(wanted) != std::string::npos) return &g;
   return nullptr;
 }
 
@@ -69,7 +74,7 @@ const DeviceLimits& device_limits() {
   of = &g;
   limits = {.name = g.name,
             .multiprocessors = multiprocessors,
-            .shared_per_block = 48 * kKiB,
+            .shared_per_block = 48_KiB,
             .shared_per_block_optin = g.shared_per_block,
             .shared_per_multiprocessor = g.shared,
             .registers_per_multiprocessor = g.registers,

@@ -11,16 +11,28 @@
 
 namespace klab::simt {
 
+/// What a GPU can do in a second at most. Memory and clocks are those of NVIDIA's data sheets (the boost clock that their
+/// FLOP/s are given at), lanes and multiply-adds of tensor cores those of the architectures' white papers: half precision,
+/// sums in half precision where that is faster, no sparsity.
+struct GpuRates {
+  double dram;         // bytes a second
+  double clock;        // Hz
+  int lanes;           // multiply-adds in single precision, a clock and multiprocessor
+  int tensor;          // multiply-adds of tensor cores, likewise
+  int schedulers = 4;  // instructions of a warp, likewise
+};
+
 struct GpuModel {
   const char* name;        // "NVIDIA H100 SXM"
   const char* short_name;  // "h100", for options
   int compute_capability;  // 90
   int multiprocessors;
-  int warps;                 // a multiprocessor's
-  int blocks;                // a multiprocessor's
-  size_t shared;             // bytes of a multiprocessor
-  size_t shared_per_block;   // bytes, after opting in
-  size_t shared_reserved;    // bytes that the system takes of each block's
+  int warps;                // a multiprocessor's
+  int blocks;               // a multiprocessor's
+  size_t shared;            // bytes of a multiprocessor
+  size_t shared_per_block;  // bytes, after opting in
+  size_t shared_reserved;   // bytes that the system takes of each block's
+  GpuRates rates;
   int registers = 65536;     // of a multiprocessor
   int registers_unit = 256;  // a warp's registers come in these
   int warps_unit = 4;        // as many schedulers share them

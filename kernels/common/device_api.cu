@@ -10,6 +10,7 @@ char message[512];
 cudaDeviceProp properties;
 char driver[32];
 cudaEvent_t first, last;
+char versions[160];
 
 const char* said(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return nullptr;
@@ -25,11 +26,18 @@ const char* said(cudaError_t error, const char* call) {
   if (const char* error = said((call), #call); error != nullptr) return error
 
 KLAB_EXPORT const char* klab_gpu_open() {
-  int count = 0, version = 0;
+  int count = 0, version = 0, runtime = 0;
+  KLAB_TRY(cudaDriverGetVersion(&version));
+  KLAB_TRY(cudaRuntimeGetVersion(&runtime));
+  if (version / 1000 < runtime / 1000) {
+    std::snprintf(versions, sizeof versions,
+                  "the NVIDIA driver knows CUDA %d.%d and this build needs %d.0: update the driver",
+                  version / 1000, version % 1000 / 10, runtime / 1000);
+    return versions;
+  }
   KLAB_TRY(cudaGetDeviceCount(&count));
   if (count == 0) return "no CUDA device";
   KLAB_TRY(cudaGetDeviceProperties(&properties, 0));
-  KLAB_TRY(cudaDriverGetVersion(&version));
   std::snprintf(driver, sizeof driver, "%d.%d", version / 1000, version % 1000 / 10);
   KLAB_TRY(cudaSetDevice(0));
   KLAB_TRY(cudaEventCreate(&first));
@@ -65,6 +73,45 @@ KLAB_EXPORT const char* klab_gpu_copy(void* to, const void* from, size_t bytes, 
   const auto kind = back != 0 ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
   KLAB_TRY(cudaMemcpyAsync(to, from, bytes, kind, klab::cuda::stream()));
   return said(cudaStreamSynchronize(klab::cuda::stream()), "cudaMemcpy");
+}
+
+KLAB_EXPORT const char* klab_gpu_fill(void* p, int byte, size_t bytes) {
+  return said(cudaMemsetAsync(p, byte, bytes, klab::cuda::stream()), "cudaMemsetAsync");
+}
+
+/// Back at once; a page-locked source must stay as it is until the stream is through.
+KLAB_EXPORT const char* klab_gpu_upload_later(void* to, const void* from, size_t bytes) {
+  return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, klab::cuda::stream()),
+              "cudaMemcpyAsync");
+}
+
+KLAB_EXPORT const char* klab_gpu_free_memory(size_t* bytes) {
+  size_t all = 0;
+  return said(cudaMemGetInfo(bytes, &all), "cudaMemGetInfo");
+}
+
+/// What is launched between begin and end goes into a graph instead of being run.
+KLAB_EXPORT const char* klab_gpu_capture_begin() {
+  return said(cudaStreamBeginCapture(klab::cuda::stream(), cudaStreamCaptureModeThreadLocal),
+              "cudaStreamBeginCapture");
+}
+
+KLAB_EXPORT const char* klab_gpu_capture_end(void** graph) {
+  cudaGraph_t captured = nullptr;
+  KLAB_TRY(cudaStreamEndCapture(klab::cuda::stream(), &captured));
+  cudaGraphExec_t ready = nullptr;
+  const cudaError_t error = cudaGraphInstantiate(&ready, captured, 0);
+  cudaGraphDestroy(captured);
+  *graph = ready;
+  return said(error, "cudaGraphInstantiate");
+}
+
+KLAB_EXPORT const char* klab_gpu_graph_launch(void* graph) {
+  return said(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), klab::cuda::stream()), "cudaGraphLaunch");
+}
+
+KLAB_EXPORT const char* klab_gpu_graph_free(void* graph) {
+  return said(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)), "cudaGraphExecDestroy");
 }
 
 KLAB_EXPORT const char* klab_gpu_synchronize() {

@@ -1,6 +1,14 @@
 // Lab 13: sizes at which marching through the occupancy grid is checked and timed.
 #include "harness/core/lab.h"
+#include "reference/draw_rays/draw_rays.h"
+#include "reference/occupancy_bits/occupancy_bits.h"
+#include "reference/occupancy_choose/occupancy_choose.h"
+#include "reference/occupancy_place/occupancy_place.h"
+#include "reference/occupancy_update/occupancy_update.h"
+#include "reference/place_samples/place_samples.h"
 #include "reference/ray_march/ray_march.h"
+#include "reference/sample_begin/sample_begin.h"
+#include "reference/spread_samples/spread_samples.h"
 
 namespace klab {
 namespace {
@@ -8,36 +16,106 @@ namespace {
 KLAB_LAB({
     .title = "Ray marching: where to look, and where not to",
     .question = "How little work can it be to find the parts of a ray that matter?",
-    .ops = {{
-        .op = make_op<RayMarch>(),
-        .bench =
-            {{.name = "8192 rays, 128^3",
-              .shape = {8192, 128, 1, 1024, 1 << 20},
-              .cache = Cache::hot,
-              .tour = true},
-             {.name = "384 candidates, as training has it",
-              .shape = {10752, 128, 1, 384, 1 << 20},
-              .cache = Cache::hot},
-             {.name = "blobs everywhere", .shape = {8192, 64, 1, 256, 1 << 20}, .cache = Cache::hot},
-             {.name = "8192 rays, 3 cascades", .shape = {8192, 128, 3, 1024, 1 << 21}, .cache = Cache::hot}},
-        .check = {{0, 1, 2, 63, 64, 65, 300},
-                  {2, 4, 16, 64, 128},
-                  {1, 2, 3},
-                  {1, 7, 64, 1024},
-                  {0, 1, 100, 5000, 30000}},
-        .counted = {65, 16, 2, 64, 1500},
-        .traffic = Traffic::copy,
-        // More rays than 16 bits count, more room than 2^20 samples.
-        .beyond = {{(1 << 16) + 1, 4, 1, 3, 1 << 17}, {2, 128, 3, 1024, (1 << 20) + 1}},
-        // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
-        // bytes of the grid, which two rungs condense.
-        .busiest =
-            [](ShapeView s) {
-              const auto [rays, grid, cascades, most, capacity] = shape_of<RayMarch>(s);
-              return 12.0 * double(std::clamp<int64_t>(most, 64, 1024)) * double(rays) +
-                     double(cascades * grid * grid * grid) / 8;
-            },
-    }},
+    .ops =
+        {{
+             .op = make_op<RayMarch>(),
+             .bench =
+                 {{.name = "8192 rays, 128^3",
+                   .shape = {8192, 128, 1, 1024, 1 << 20},
+                   .cache = Cache::hot,
+                   .tour = true},
+                  {.name = "384 candidates, as training has it",
+                   .shape = {10752, 128, 1, 384, 1 << 20},
+                   .cache = Cache::hot},
+                  {.name = "blobs everywhere", .shape = {8192, 64, 1, 256, 1 << 20}, .cache = Cache::hot},
+                  {.name = "8192 rays, 3 cascades",
+                   .shape = {8192, 128, 3, 1024, 1 << 21},
+                   .cache = Cache::hot}},
+             .check = {{0, 1, 2, 63, 64, 65, 300},
+                       {2, 4, 16, 64, 128},
+                       {1, 2, 3},
+                       {1, 7, 64, 1024},
+                       {0, 1, 100, 5000, 30000}},
+             .counted = {65, 16, 2, 64, 1500},
+             .traffic = Traffic::copy,
+             // More rays than 16 bits count, more room than 2^20 samples.
+             .beyond = {{(1 << 16) + 1, 4, 1, 3, 1 << 17}, {2, 128, 3, 1024, (1 << 20) + 1}},
+             // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
+             // bytes of the grid, which two rungs condense.
+             .busiest =
+                 [](ShapeView s) {
+                   const auto [rays, grid, cascades, most, capacity] = shape_of<RayMarch>(s);
+                   return 12.0 * double(std::clamp<int64_t>(most, 64, 1024)) * double(rays) +
+                          double(cascades * grid * grid * grid) / 8;
+                 },
+         },
+         {.op = make_op<DrawRays>(),
+          .bench = {{.name = "10752 rays of 64 views of 400 x 400",
+                     .shape = {10752, 64, 10240000, 0, 0, 1, 1},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 7, 64, 65, 300, 1000},
+                    {1, 2, 5},
+                    {0, 5, 100, 3000},
+                    {0, 5, 100, 3000},
+                    {0, 4, 200},
+                    {0, 1, 2},
+                    {0, 1}},
+          .counted = {130, 3, 900, 900, 30, 2, 1},
+          .traffic = Traffic::copy},
+         {.op = make_op<SampleBegin>(),
+          .bench = {{.name = "10752 rays, a first look",
+                     .shape = {10752, 0, 8, 1 << 20, 0},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 7, 64, 65, 300, 1000}, {0, 8, 24}, {0, 8, 1000}, {0, 10, 1000, 100000}, {0, 1}},
+          .counted = {1500, 8, 16, 9000, 1},
+          .traffic = Traffic::copy},
+         {.op = make_op<PlaceSamples>(),
+          .bench = {{.name = "10752 rays, 2^16 samples",
+                     .shape = {10752, 1 << 16, 1 << 17, 0},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 7, 64, 65, 300, 1000}, {0, 1, 50, 999, 5000}, {0, 1, 100, 4097, 9000}, {0, 8}},
+          .counted = {65, 700, 900, 8},
+          .traffic = Traffic::copy},
+         {.op = make_op<SpreadSamples>(),
+          .bench = {{.name = "10752 rays, 2^15 samples",
+                     .shape = {10752, 1 << 15, 1 << 17},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 7, 64, 65, 300, 1000}, {0, 1, 50, 999, 5000}, {0, 1, 100, 4097, 9000}},
+          .counted = {65, 700, 900},
+          .traffic = Traffic::copy},
+         {.op = make_op<OccupancyChoose>(),
+          .bench = {{.name = "2^17 cells of 128^3",
+                     .shape = {1 << 17, 0, 1 << 21, 0},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 8, 16, 1024, 4104, 20000}, {0, 8, 80000}, {1, 4096, 1 << 21}, {0, 1}},
+          .counted = {2056, 8, 4096, 0},
+          .traffic = Traffic::copy},
+         {.op = make_op<OccupancyPlace>(),
+          .bench = {{.name = "2^15 cells of 128^3",
+                     .shape = {1 << 15, 128, 1, 0},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 63, 300, 5000}, {2, 16, 128, 512}, {1, 2, 5}, {0, 7}},
+          .counted = {300, 32, 2, 8},
+          .traffic = Traffic::copy},
+         {.op = make_op<OccupancyUpdate>(),
+          .bench = {{.name = "2^17 cells, a quarter looked at",
+                     .shape = {1 << 17, 1 << 15, 1},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 8, 100, 4100, 9000}, {0, 1, 100, 2049, 4100}, {0, 1}},
+          .counted = {2056, 500, 1},
+          .traffic = Traffic::update},
+         {.op = make_op<OccupancyBits>(),
+          .bench = {{.name = "128^3", .shape = {1 << 21}, .cache = Cache::hot, .tour = true}},
+          .check = {{0, 8, 16, 264, 4096, 40000}},
+          .counted = {2056},
+          .traffic = Traffic::read}},
 });
 
 }  // namespace

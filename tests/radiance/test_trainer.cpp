@@ -10,7 +10,6 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/plan_ladder.h"
 #include "labs/radiance/train/trainer.h"
-#include "labs/radiance/train/visible.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -167,7 +166,7 @@ TEST(Trainer, CutRaysAreLeftOut) {
   const StepReport first = trainer.loss_and_gradient();
   EXPECT_LT(first.rays, 512);
   EXPECT_GT(first.rays, 0);
-  EXPECT_LE(first.marched, 4 * crowded.batch_samples + crowded.max_samples_per_ray);
+  EXPECT_LE(first.marched, Step::march_capacity(crowded));
   for (int i = 0; i < 3; ++i) trainer.step(0);
   const StepReport later = trainer.step(0);
   EXPECT_LT(later.marched, 2 * crowded.batch_samples) << "the number of rays did not adapt";
@@ -201,10 +200,11 @@ TEST(Trainer, PiecesMakeTheWholePicture) {
   }
   march(model, plan, profile, batch);
   ASSERT_EQ(whole_rays(batch, config.max_samples_per_ray), pixels);
-  const std::array<const float*, 3> parameters = {
-      model.of(Part::table).data(), model.of(Part::density).data(), model.of(Part::color).data()};
-  VisibleSamples visible(model, profile, pixels, batch.max_samples);
-  shade(parameters, profile, visible, field, batch);
+  place_samples(model, batch);
+  spread_directions(batch);
+  field.density(model.of(Part::table).data(), model.of(Part::density).data(), batch.positions.data(),
+                batch.samples);
+  field.color(model.of(Part::color).data(), batch.sample_directions.data(), batch.samples);
   composite(plan, profile, field, batch);
   double covered = 0;
   for (int64_t i = 0; i < pixels; ++i) {

@@ -159,19 +159,21 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
 }
 
 /// A lab whose ladder is not made of kernels, run by itself.
-int run_whole(const Lab& lab) {
+int run_whole(const Lab& lab, const std::string& backend) {
   watch_interrupt();
   fmt::print("{}{}\n{}\n", noise_text(), inked(fmt::format("{}  {}", lab.id, lab.title), Ink::bold),
              lab.question);
   std::fflush(stdout);
   Progress progress;
-  const bool right =
-      lab.run({.seed = settings().seed, .stop = interrupted, .status = [&](const std::string& line) {
-                 if (line.empty())
-                   progress.clear();
-                 else
-                   progress.show(line);
-               }});
+  const bool right = lab.run({.seed = settings().seed,
+                              .backend = backend,
+                              .stop = interrupted,
+                              .status = [&](const std::string& line) {
+                                if (line.empty())
+                                  progress.clear();
+                                else
+                                  progress.show(line);
+                              }});
   progress.clear();
   if (interrupted()) return exit_interrupted;
   fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab.id.substr(0, lab.id.find('_')));
@@ -187,9 +189,13 @@ const Lab* lab_with_run(const std::string& what) {
   return nullptr;
 }
 
-int run(const std::string& what, const std::string& out, bool all) {
+int run(const std::string& what, const std::string& out, bool all, const std::string& backend) {
   if (!out.empty()) require_writable(out);
-  if (const Lab* lab = lab_with_run(what)) return run_whole(*lab);
+  if (const Lab* lab = lab_with_run(what)) return run_whole(*lab, backend);
+  if (backend != "cpu")
+    throw std::invalid_argument(fmt::format(
+        "--backend {} is for labs that are programs, such as hash_nerf; others show their CUDA rungs anyway",
+        backend));
   const bool tour = what.empty();
   std::vector<std::string> names;
   if (!tour) names.push_back(what);
@@ -241,7 +247,12 @@ KLAB_COMMAND(
        app.add_option("--out", *out, "write rows to this file, .csv or .json");
        auto all = std::make_shared<bool>(false);
        app.add_flag("--all", *all, "with the branches, each at the size where it pays");
-       return [what, out, all] { return run(*what, *out, *all); };
+       auto backend = std::make_shared<std::string>("cpu");
+       app.add_option("--backend", *backend,
+                      "of a lab that is a program: cpu (default), or simt, its CUDA rungs counted on the "
+                      "host executor")
+           ->check(CLI::IsMember({"cpu", "simt"}));
+       return [=] { return run(*what, *out, *all, *backend); };
      }});
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Options {
   int carveout = 100;
   std::vector<int64_t> shape;
   std::string html;
-  std::string gpu;
+  std::string gpu, on;
   std::string counters;  // file of a GPU's own, to compare with
   bool metrics = false;
   bool on_gpu = false;
@@ -145,8 +145,8 @@ double share_of(const std::string& text) {
 }
 
 int trace_program(const Options& o) {
-  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty())
-    throw std::invalid_argument("--shape, --metrics, --counters and --on-gpu are for klab's variants; " +
+  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty())
+    throw std::invalid_argument("--shape, --metrics, --counters, --on and --on-gpu are for klab's variants; " +
                                 o.names[0] + " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.limits.seconds = o.seconds;
@@ -166,7 +166,7 @@ int trace_program(const Options& o) {
 }
 
 int run(Options o) {
-  choose_gpu(o.gpu);
+  choose_gpu(o.on.empty() ? o.gpu : o.on);
   simt::choose_carveout(o.carveout);
   if (is_program(o.names[0])) return trace_program(o);
   if (!settings().rest.empty()) throw std::invalid_argument("only programs take arguments behind --");
@@ -188,6 +188,7 @@ int run(Options o) {
   Progress progress;
   progress.show("counting " + variant.id);
   TraceView view{.op = &op, .variant = &variant, .run = count_run(op, variant, shape, settings().seed)};
+  view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);
   progress.clear();
@@ -240,7 +241,11 @@ KLAB_COMMAND(
            ->check(CLI::PositiveNumber);
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
-       app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       auto* gpu =
+           app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
+       app.add_option("--on", o->on,
+                      "also the least time that this GPU needs, and which of its limits that is: a bound")
+           ->excludes(gpu);
        app.add_option("--carveout", o->carveout,
                       "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)")
            ->check(CLI::Range(0, 100));

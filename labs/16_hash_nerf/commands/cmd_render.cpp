@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
+#include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
 
@@ -17,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RenderValues {
-  std::string model, scene, out = "render", plan = "best";
+  std::string model, scene, out = "render", plan = "best", backend = "cpu";
   SceneOptions reading;
   int view = -1;
   int orbit = 0, size = 400;
@@ -54,9 +57,11 @@ void save_picture(const RenderValues& v, const Picture& p, const fs::path& file)
 
 int render(const RenderValues& v) {
   const Model model = Model::load(model_file(v.model));
-  const auto calls = render_calls(model.config, model.placement.cascades);
+  const BackendChoice where = backend_named(v.backend);
+  const OnGpu on_a_gpu(v.backend == "cuda");
   CallTimes times = times_here();
-  Renderer renderer(model, Plan::named(v.plan, calls, times));
+  const PictureMaker maker(model, v.plan, where, times);
+  const auto picture_of = maker.render();
   const fs::path folder = v.out;
   make_folder(folder);
   if (v.view >= 0) {
@@ -65,7 +70,7 @@ int render(const RenderValues& v) {
       throw std::invalid_argument(
           fmt::format("--view {}: the scene has {} test views, counted from 0", v.view, scene.test.size()));
     const fs::path file = folder / fmt::format("view_{:04}.png", v.view);
-    save_picture(v, renderer.render(scene.test[size_t(v.view)].camera), file);
+    save_picture(v, picture_of(scene.test[size_t(v.view)].camera), file);
     fmt::print("{}\n", file.string());
     return exit_ok;
   }
@@ -78,7 +83,7 @@ int render(const RenderValues& v) {
     const Camera camera =
         look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180));
     const fs::path file = folder / fmt::format("frame_{:04}.png", i);
-    save_picture(v, renderer.render(camera), file);
+    save_picture(v, picture_of(camera), file);
     fmt::print("{}\n", file.string());
   }
   if (frames > 1 && std::system("command -v ffmpeg >/dev/null 2>&1") == 0) {
@@ -111,6 +116,7 @@ std::function<int()> setup_render(CLI::App& app) {
                             "from the center, in sides of the unit cube"));
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
   app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  add_backend(app, v->backend);
   app.add_flag("--depth", v->depth, "write depth maps too");
   return [v] { return render(*v); };
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
@@ -60,6 +61,7 @@ std::function<int()> setup_train(CLI::App& app) {
       "--plan", v->plan,
       "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs");
+  add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");

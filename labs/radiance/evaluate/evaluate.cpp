@@ -92,19 +92,24 @@ double leave_out_pixels_without_ray(const View& view, const std::vector<float>& 
 
 }  // namespace
 
-Score evaluate(const Model& model, const Plan& plan, std::span<const View> views,
-               const std::function<void(const View&, const Picture&, const ViewScore&)>& each) {
-  if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
+Score evaluate(const Model& model, const Plan& plan, std::span<const View> views, const EachView& each) {
   Renderer renderer(model, plan);
+  return evaluate([&](const Camera& camera) { return renderer.render(camera); }, model.placement.black, views,
+                  each);
+}
+
+Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, std::span<const View> views,
+               const EachView& each) {
+  if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
   Score score;
   double most_without = 0;  // share of a view's pixels
   for (const View& view : views) {
     const auto begin = std::chrono::steady_clock::now();
-    Picture picture = renderer.render(view.camera);
+    Picture picture = render(view.camera);
     ViewScore s;
     s.name = view.name;
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const std::vector<float> truth = ground_truth(view, model.placement.black);
+    const std::vector<float> truth = ground_truth(view, black);
     const double without = leave_out_pixels_without_ray(view, truth, picture.rgb);
     most_without = std::max(most_without, without);
     s.psnr = psnr(picture.rgb, truth) + 10 * std::log10(1 - without);
@@ -118,8 +123,7 @@ Score evaluate(const Model& model, const Plan& plan, std::span<const View> views
   score.protocol = fmt::format(
       "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
       "test view was trained on",
-      views.size(), views.front().image.width, views.front().image.height,
-      model.placement.black ? "black" : "white");
+      views.size(), views.front().image.width, views.front().image.height, black ? "black" : "white");
   if (most_without > 0)
     score.protocol +=
         fmt::format("; pixels without a ray, up to {:.1f} % of a view, are left out", 100 * most_without);

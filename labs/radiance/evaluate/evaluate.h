@@ -34,8 +34,12 @@ struct Score {
   std::string protocol;                    // in words
 };
 
+using EachView = std::function<void(const View&, const Picture&, const ViewScore&)>;
+
 /// All given views, in order; `each` sees every picture.
-Score evaluate(const Model& model, const Plan& plan, std::span<const View> views,
-               const std::function<void(const View&, const Picture&, const ViewScore&)>& each = {});
+Score evaluate(const Model& model, const Plan& plan, std::span<const View> views, const EachView& each = {});
+/// The same with pictures from elsewhere, on a black background or a white one.
+Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, std::span<const View> views,
+               const EachView& each = {});
 
 }  // namespace klab

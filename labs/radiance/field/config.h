@@ -37,6 +37,7 @@ struct Config {
   double decay = 0.33;              // "steps": factor ...
   int64_t decay_start = 20000;      // ... at this step ...
   int64_t decay_every = 10000;      // ... and after every so many
+  double clip_norm = 0;             // length that the gradient of a network is cut to; 0: as it is
   double ema = 0.95;                // of the weights used for inference; 0: the weights themselves
   // Batch.
   int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
@@ -86,6 +87,7 @@ struct Config {
     visit("decay", c.decay, 1e-6, 1);
     visit("decay_start", c.decay_start, 0, int64_t(1) << 40);
     visit("decay_every", c.decay_every, 1, int64_t(1) << 40);
+    visit("clip_norm", c.clip_norm, 0, 1e6);
     visit("ema", c.ema, 0, 0.99999);
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
     visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096);

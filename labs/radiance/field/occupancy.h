@@ -1,42 +1,32 @@
-// The occupancy grid: which cells of the volume are worth a sample. Learned from the field while it trains.
-//
-// Müller et al. 2022, appendix E: every grid_every steps the density of some cells is looked at, at a random
-// point of each; a cell keeps max(old·decay, density·smallest step) and counts as occupied above
-// min(threshold, mean).
+// The occupancy grid: which cells of the volume are worth a sample. Learned from the field while it trains: the ops
+// occupancy_choose, occupancy_place, occupancy_update and occupancy_bits (lab 13) do that, over what this class holds.
 #pragma once
 
 #include <span>
 
-#include "labs/radiance/field/field.h"
+#include "labs/radiance/field/model.h"
 #include "labs/radiance/scene/scene.h"
 
 namespace klab {
 
 class Occupancy {
  public:
-  Occupancy(Model& model, uint64_t seed);
+  explicit Occupancy(const Model& model);
 
-  /// Fixes cells that no training camera sees as empty. They would collect floaters that no picture
-  /// contradicts. Returns the share of such cells.
+  /// Fixes cells that no training camera sees as empty. They would collect floaters that no picture contradicts. Returns the
+  /// share of such cells.
   double leave_out_unseen(const Scene& scene);
 
-  /// Looks at all cells, or (after the warm-up) at a share of them, and renews the bits in model.occupancy.
-  void update(Field& field, int64_t step);
+  /// Cells that are occupied in a bit field.
+  static int64_t occupied(const Array<uint8_t>& bits);
 
-  double occupied_share() const;
   std::span<float> values() {
     return {values_.data(), size_t(values_.size())};
   }  // [cascades, grid³]; -1: unseen
 
  private:
-  void look_at(Field& field, std::span<const int32_t> cells, int64_t step);
-  void renew_bits();
-
-  Model& model_;
-  uint64_t seed_;
-  int64_t cells_;  // of one cascade
+  int64_t grid_, cells_;  // of one cascade
   Array<float> values_;
-  Array<float> positions_;
 };
 
 }  // namespace klab

@@ -6,10 +6,16 @@ namespace klab {
 
 const std::vector<std::string>& plan_ops() {
   static const std::vector<std::string> ops = {
-      "ray_march", "hashgrid_fwd", "mlp_fwd", "sh_fwd", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-      "composite_bwd", "composite_loss_bwd", "mlp_bwd", "hashgrid_bwd", "adam",
-      // Of losses that a config may ask for.
-      "opacity_entropy_fwd", "opacity_entropy_bwd", "distortion_fwd", "distortion_bwd"};
+      "draw_rays", "ray_march", "sample_begin", "place_samples", "hashgrid_fwd", "mlp_fwd", "visible_limit",
+      "ray_weights", "spread_samples", "visible_compact", "sh_fwd", "composite_fwd", "pixel_loss_fwd",
+      "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd", "weighted_sum", "mlp_bwd", "axpy",
+      "hashgrid_bwd", "all_finite", "adam", "ema",
+      // Now and then.
+      "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
+      // Of what a config may ask for.
+      "opacity_entropy_fwd", "opacity_entropy_bwd", "depth_loss_fwd", "depth_loss_bwd", "distortion_fwd",
+      "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
+      "total_variation_bwd", "clip_norm"};
   return ops;
 }
 

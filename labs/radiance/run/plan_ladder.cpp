@@ -12,6 +12,7 @@
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
 #include "labs/radiance/field/plan_ops.h"
+#include "labs/radiance/run/counted_ladder.h"
 
 namespace klab {
 namespace {
@@ -24,25 +25,6 @@ std::string op_of(const std::string& stage) {
   const auto& ops = plan_ops();
   return std::find(ops.begin(), ops.end(), name) == ops.end() ? "" : name;
 }
-
-// The common starting point, on disk as any checkpoint is.
-class StartingPoint {
- public:
-  explicit StartingPoint(const Trainer& trainer)
-      : file_(fs::temp_directory_path() / fmt::format("klab_plans_{}.safetensors", ::getpid())) {
-    trainer.save(file_, {});
-  }
-  ~StartingPoint() {
-    std::error_code ignored;
-    fs::remove(file_, ignored);
-  }
-  StartingPoint(const StartingPoint&) = delete;
-  StartingPoint& operator=(const StartingPoint&) = delete;
-  void restore(Trainer& trainer) const { trainer.restore(TensorFile(file_)); }
-
- private:
-  fs::path file_;
-};
 
 // One step that is not timed, then the timed ones. The losses of all of them are kept. Fast plans take some more steps, until
 // `at_least` seconds are over: a moment in which something else runs must not be all that was measured.
@@ -78,6 +60,18 @@ std::string largest_stages(const Profile& profile, size_t count) {
 
 }  // namespace
 
+CheckpointFile::CheckpointFile(const Trainer& trainer)
+    : file_(fs::temp_directory_path() / fmt::format("klab_plans_{}.safetensors", ::getpid())) {
+  trainer.save(file_, {});
+}
+
+CheckpointFile::~CheckpointFile() {
+  std::error_code ignored;
+  fs::remove(file_, ignored);
+}
+
+void CheckpointFile::restore(Trainer& trainer) const { trainer.restore(TensorFile(file_)); }
+
 double loss_bound(size_t step) { return step == 0 ? 1e-4 : 0.02 * double(step); }
 
 std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive_plan,
@@ -92,7 +86,7 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, co
       say(fmt::format("training to a common starting point: step {} of {}", i, options.warm_steps));
     trainer.step(0);
   }
-  const StartingPoint start(trainer);
+  const CheckpointFile start(trainer);
   PlanRung naive = {"naive", naive_plan, {}, {}, {}};
   say("the naive plan, to see which op to replace first");
   measure(trainer, naive, 1, 0);
@@ -125,6 +119,7 @@ double disagreement(const PlanRung& rung, const PlanRung& first) {
 }
 
 bool run_plan_ladder(const LabRun& run) {
+  if (run.backend == "simt") return run_counted_ladder(run);
   const Config config;
   CallTimes times = times_here();
   Plan::require({}, "best", training_calls(config, 1));

@@ -2,6 +2,7 @@
 // rung, in the order in which it pays most. Amdahl's law at work.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,19 @@ struct PlanLadderOptions {
   int steps = 2;  // of every plan and round, from that point
   double seconds = 0.4;  // a plan whose steps take less goes on until then, for its time only
   int rounds = 5;
+};
+
+/// The common starting point of several plans, on disk as any checkpoint is, while it lives.
+class CheckpointFile {
+ public:
+  explicit CheckpointFile(const Trainer& trainer);
+  ~CheckpointFile();
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
+  void restore(Trainer& trainer) const;
+
+ private:
+  std::filesystem::path file_;
 };
 
 /// How far the losses of two plans may be apart: relative, at step k after the common point. Before the first update

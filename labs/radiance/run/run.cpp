@@ -4,20 +4,24 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/gpu/gpu.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab {
 namespace {
@@ -54,8 +58,10 @@ int64_t peak_memory() {
 }
 
 // Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
-std::vector<PlannedCall> run_calls(const Config& config, int cascades) {
+// On another backend pictures have a plan of their own.
+std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std::string& ladder) {
   std::vector<PlannedCall> calls = training_calls(config, cascades);
+  if (ladder != "cpu") return calls;
   const auto pictures = render_calls(config, cascades, 0);
   calls.insert(calls.end(), pictures.begin(), pictures.end());
   return calls;
@@ -68,7 +74,11 @@ struct EvaluationStopped {};
 class Run {
  public:
   Run(RunOptions options, CallTimes& times)
-      : o_(std::move(options)), times_(times), words_(o_.json ? stderr : stdout) {}
+      : o_(std::move(options)),
+        times_(times),
+        words_(o_.json ? stderr : stdout),
+        place_(backend_named(o_.backend)),
+        on_a_gpu_(o_.backend == "cuda") {}
 
   int go() {
     require_unused(o_.out);
@@ -79,12 +89,12 @@ class Run {
     open_folder();
     // From here on an interruption is an orderly end, while rungs are timed too.
     const StopSignals signals;
-    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_);
+    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_, place_.ladder);
     fmt::print(words_, "{}", plan.text());
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
-    Trainer trainer(scene_, o_.config, plan, state_.seed);
+    Trainer trainer(scene_, o_.config, plan, state_.seed, place_.backend, place_.sizes);
     if (checkpoint_) {
       trainer.restore(*checkpoint_);
       checkpoint_.reset();
@@ -112,6 +122,8 @@ class Run {
     checkpoint_.emplace(folder_->file("checkpoint.safetensors"));
     o_.config = config_from_json(checkpoint_->metadata("config"), "the checkpoint's config");
     state_ = run_state_in(*checkpoint_);
+    if (state_.ladder != place_.ladder) state_.plan.clear();  // its rungs are of no use here: chosen anew
+    state_.ladder = place_.ladder;
     scene_name_ = resumed_scene(o_, state_);
     if (o_.seconds || o_.steps) return;
     if (state_.budget_seconds > 0) o_.seconds = state_.budget_seconds;
@@ -123,8 +135,9 @@ class Run {
   void choose_plan() {
     const bool as_before = !o_.plan && !state_.plan.empty();
     where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
-    wanted_ = as_before ? state_.plan : plan_ids(where_, run_calls(o_.config, 1));
-    Plan::require(wanted_, where_, run_calls(o_.config, 1));
+    const std::vector<PlannedCall> calls = run_calls(o_.config, 1, place_.ladder);
+    wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
+    Plan::require(wanted_, where_, calls, place_.ladder);
   }
 
   void read_scene() {
@@ -144,13 +157,15 @@ class Run {
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);
-    calls_ = run_calls(o_.config, scene_.cascades);
-    Plan::require(wanted_, where_, calls_);
-    const int64_t bytes = Trainer::bytes_of(scene_, o_.config);
+    calls_ = run_calls(o_.config, scene_.cascades, place_.ladder);
+    Plan::require(wanted_, where_, calls_, place_.ladder);
+    const int64_t bytes = Trainer::bytes_of(scene_, o_.config, place_.sizes, !place_.backend.in_host_memory);
     fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
                o_.config.batch_samples);
-    require_memory(bytes, "the run",
-                   "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale");
+    const std::string remedy =
+        "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale";
+    require_room(place_.backend, bytes, "the run", remedy);
+    require_memory(bytes, "the run", remedy);
   }
 
   void open_folder() {
@@ -212,7 +227,7 @@ class Run {
       if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
         sample_ceilings(trainer);
       const auto step_began = Clock::now();
-      const StepReport report = trainer.step(done);
+      const StepReport report = step(trainer, done);
       step_took(since(step_began));
       state_.samples += double(report.samples);
       const double after = elapsed();
@@ -234,6 +249,27 @@ class Run {
     for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
     seconds_ = elapsed();
     progress.clear();
+  }
+
+  /// A step; where the backend fails in it, the message says what can be gone on with.
+  StepReport step(Trainer& trainer, double done) const {
+    try {
+      return trainer.step(done);
+    } catch (const NotFinite&) {
+      throw;
+    } catch (const std::runtime_error& e) {
+      if (o_.backend == "cpu") throw;
+      const fs::path checkpoint = folder_->file("checkpoint.safetensors");
+      std::error_code error;
+      const std::string left =
+          fs::exists(checkpoint, error)
+              ? fmt::format(
+                    "the last checkpoint is {}: klab train --resume {} goes on from it, on any backend",
+                    checkpoint.string(), folder_->path().string())
+              : "there is no checkpoint yet";
+      throw std::runtime_error(
+          fmt::format("--backend {}, step {}: {}; {}", o_.backend, trainer.steps_done(), e.what(), left));
+    }
   }
 
   void show(const StepReport& r, double psnr, double rate, double after, double last_report,
@@ -260,6 +296,9 @@ class Run {
                {"samples", state_.samples},
                {"samples_per_second", rate},
                {"seed", state_.seed},
+               {"backend", o_.backend},
+               {"host_waits_per_step", double(trainer.host_counts().waits) /
+                                           double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
                {"interrupted", bool(stop_requested)},
                {"stages", stages_json(trainer.profile(), shares)},
                {"config", json::parse(config_to_json(o_.config))},
@@ -292,7 +331,11 @@ class Run {
       ++index;
     };
     try {
-      const Score score = evaluate(model, plan, scene_.test, each);
+      // The host executor takes seconds a picture; klab eval --backend simt shows them.
+      const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
+      const PictureMaker pictures(model, "best", where, times_,
+                                  o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
+      const Score score = evaluate(pictures.render(), model.placement.black, scene_.test, each);
       result_["score"] = json::parse(score_json(score));
       result_["seconds_evaluation"] = since(evaluation);
       fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
@@ -311,6 +354,8 @@ class Run {
   RunOptions o_;
   CallTimes& times_;
   FILE* words_;
+  const BackendChoice place_;
+  const OnGpu on_a_gpu_;  // what rungs support is asked of it
   const bool terminal_ = isatty(fileno(stderr)) != 0;
   std::optional<RunFolder> folder_;
   std::optional<TensorFile> checkpoint_;

@@ -26,7 +26,8 @@ struct RunOptions {
   std::optional<double> seconds;        // of training; evaluation is not counted
   std::optional<int64_t> steps;
   std::optional<std::string>
-      plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
+      plan;                     // "best", "naive" or a file; not given: best, or as the resumed run had it
+  std::string backend = "cpu";  // "cpu", "simt" or "cuda" (backends.h)
   Config config;
   std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
   std::filesystem::path resume;  // a run's folder to go on with

@@ -44,6 +44,7 @@ std::map<std::string, std::string> to_metadata(const RunState& s) {
                       {"holdout", s.holdout},
                       {"seed", s.seed},
                       {"plan", s.plan},
+                      {"ladder", s.ladder},
                       {"seconds", s.seconds},
                       {"samples", s.samples},
                       {"budget_seconds", s.budget_seconds},
@@ -68,6 +69,12 @@ RunState run_state_in(const TensorFile& file) {
   s.budget_steps = number_in<int64_t>(state, "budget_steps", {0, range::steps.high}, where);
   // Checkpoints were written without these once.
   if (has("plan")) s.plan = plan_from_json(field("plan")->dump(), where + ", plan");
+  if (has("ladder")) {
+    const json& ladder = *field("ladder");
+    if (ladder != "cpu" && ladder != "cuda")
+      throw std::runtime_error(where + ": \"ladder\" must be \"cpu\" or \"cuda\"");
+    s.ladder = ladder;
+  }
   if (has("scene_from_run") && *field("scene_from_run") != "")
     s.scene_from_run = path_from_json(*field("scene_from_run"), where);
   if (has("views")) {

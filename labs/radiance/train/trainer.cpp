@@ -5,27 +5,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "harness/program/random.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
-#include "reference/composite_bwd/composite_bwd.h"
-#include "reference/hashgrid_bwd/hashgrid_bwd.h"
-#include "reference/mlp_bwd/mlp_bwd.h"
+#include "reference/draw_rays/draw_rays.h"
 
 namespace klab {
 namespace {
-
-enum Purpose : uint64_t { kPixels = 10, kJitter, kBackground };
-
-// Marched samples per step may take, over those that are to get a gradient: rays reach some way into what turns out to
-// be behind a surface.
-int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
-// Rays of empty space cost no samples, and those that hit something a few; this bounds how many may come together.
-int64_t ray_capacity(const Config& c) { return std::max(c.first_rays, c.batch_samples); }
 
 Placement placement_of(const Scene& scene, const Config& config) {
   return {scene.cascades, scene.scale, scene.offset, scene.near, config.background == "black"};
@@ -36,15 +24,24 @@ const Scene& with_views(const Scene& scene) {
   return scene;
 }
 
-// The first element that is not finite, or -1. Runs over a whole batch in every step, so all are first taken
-// together, in integers, which either compiler makes vectors of: infinities and NaN have all bits of the exponent set.
-int64_t first_not_finite(const float* p, int64_t n) {
-  constexpr uint32_t kExponent = 0x7F800000;
-  uint32_t found = 0;
-#pragma omp parallel for schedule(static) reduction(| : found)
-  for (int64_t i = 0; i < n; ++i) found |= uint32_t((std::bit_cast<uint32_t>(p[i]) & kExponent) == kExponent);
-  if (found == 0) return -1;
-  return std::find_if(p, p + n, [](float x) { return !std::isfinite(x); }) - p;
+using PixelList = std::shared_ptr<const std::vector<int32_t>>;
+
+/// The lists of pixels that have a ray, each once: views through one lens share theirs.
+std::vector<PixelList> lists_with_ray(const Scene& scene) {
+  std::vector<PixelList> lists;
+  for (const View& v : scene.train)
+    if (v.with_ray && std::ranges::find(lists, v.with_ray) == lists.end()) lists.push_back(v.with_ray);
+  return lists;
+}
+
+Step::Data data_of(const Scene& scene) {
+  Step::Data data{.views = int64_t(scene.train.size())};
+  for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
+  for (const View& v : scene.train) {
+    data.pixels += int64_t(v.image.width) * v.image.height;
+    data.depth = data.depth || !v.depth.empty();
+  }
+  return data;
 }
 
 const char* name_of(Part part) {
@@ -68,225 +65,236 @@ double learning_rate(const Config& c, int64_t step, double progress) {
 // all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
+bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
+
 }  // namespace
 
-std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
-  // Rays of a grid that has learned what is empty have a few samples each.
-  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
-  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, march_capacity(c));
-  const auto add = [&](std::vector<PlannedCall> more) {
-    calls.insert(calls.end(), more.begin(), more.end());
-  };
-  const std::string all = fmt::format("{} samples", samples);
-  add(loss_calls(c, cascades, rays, samples));
-  add({planned<CompositeBwd>({.rays = rays, .samples = samples}, fmt::format("{} of {} rays", all, rays)),
-       planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
-       planned<HashgridBwd>(hash_shape(c, cascades, samples), all)});
-  const int64_t table = hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0))) * c.features;
-  add(adam_calls(table, c.features));
-  for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
-    add(adam_calls(weights, weights));
-  return calls;
+int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
+  Step::Data data = data_of(scene);
+  if (!with_pictures) {
+    data.pixels = data.views;
+    data.depth = false;
+  }
+  return Step(c, scene.cascades, data, sizes).arena.bytes();
 }
 
-int64_t Trainer::bytes_of(const Scene& scene, const Config& c) {
-  const int64_t table = Model::bytes_of(c, scene.cascades);
-  const int64_t samples = march_capacity(c);
-  const int64_t per_sample =
-      4 * (3 * c.levels * c.features + 2 * c.sh_degree * c.sh_degree + 3 * c.geometry_features + 21);
-  return 5 * table + table / c.features / 4 + samples * per_sample + 96 * ray_capacity(c) +
-         Losses::bytes_of(c, ray_capacity(c), samples) + 4 * scene.cascades * c.grid * c.grid * c.grid;
-}
-
-Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed)
+Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
+                 const StepSizes& sizes)
     : scene_(with_views(scene)),
       config_(config),
       plan_(plan),
       seed_(seed),
       model_(config, placement_of(scene, config)),
-      field_(model_, plan_, profile_, march_capacity(config)),
-      batch_(model_, ray_capacity(config), march_capacity(config)),
-      visible_(model_, profile_, batch_.max_rays, batch_.max_samples),
-      occupancy_(model_, seed),
-      rays_next_(config.first_rays),
-      truth_{Array<float>(3 * batch_.max_rays), Array<float>(batch_.max_rays)},
-      losses_(config_, plan_, batch_.max_rays, batch_.max_samples) {
+      occupancy_(model_),
+      lists_(config, scene.cascades, data_of(scene), sizes),
+      loss_(lists_.loss(fused(plan))),
+      rays_next_(config.first_rays) {
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   for (const Part part : kParts) {
     const int64_t n = model_.of(part).size();
-    moments_[size_t(part)] = OptimizerState(n, group_of(part));
+    moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
   }
-  const int64_t samples = batch_.max_samples;
-  d_raw_ = Array<float>(samples);
-  d_rgb_ = Array<float>(3 * samples);
-  d_color_input_ = Array<float>(model_.color_in() * samples);
-  d_features_ = Array<float>(model_.encoded() * samples);
+  runner_ = std::make_unique<Runner>(lists_.arena, std::move(backend));
+  tie_memory();
+  load_views();
 }
 
-// An entry of the table has one step count; so has each matrix, which always moves as a whole.
-int64_t Trainer::group_of(Part part) const {
-  return part == Part::table ? config_.features : model_.of(part).size();
+// Arrays that are written to files and read from them are the trainer's own; what a step needs besides is the runner's.
+void Trainer::tie_memory() {
+  const StepTensors& t = lists_.t;
+  for (const Part part : kParts) {
+    const auto p = size_t(part);
+    runner_->mirror(t.parameters[p], model_.parameters[p].data());
+    runner_->mirror(t.gradient[p], moments_[p].gradient.data());
+    runner_->mirror(t.m[p], moments_[p].m.data());
+    runner_->mirror(t.v[p], moments_[p].v.data());
+    runner_->mirror(t.steps[p], moments_[p].steps.data());
+    if (config_.ema > 0) runner_->mirror(t.average[p], averages_[p].data());
+  }
+  runner_->mirror(t.values, occupancy_.values().data());
+  runner_->mirror(t.bits, model_.occupancy.data());
 }
 
-void Trainer::draw_rays() {
-  const Draws pixels(seed_, uint64_t(step_), kPixels), jitter(seed_, uint64_t(step_), kJitter),
-      background(seed_, uint64_t(step_), kBackground);
-  const int64_t n = batch_.rays = rays_next_;
-  const auto views = int64_t(scene_.train.size());
-  const bool random = config_.background == "random";
-  const float fixed = config_.background == "black" ? 0.0F : 1.0F;
-  struct Drawn {
-    const View& view;
-    int64_t pixel;
+void Trainer::load_views() {
+  const StepTensors& t = lists_.t;
+  const auto views = scene_.train.size();
+  std::vector<float> cameras(20 * views);
+  constexpr auto kPlace = size_t(DrawRays::kPlace);
+  std::vector<int64_t> places(kPlace * views);
+  // In the host's memory pictures stay where they are, and are found by how far they are from the first.
+  const bool here = runner_->backend().in_host_memory;
+  const uint8_t* first = nullptr;
+  const float* first_depth = nullptr;
+  for (const View& v : scene_.train) {
+    if (first == nullptr || v.image.rgba.data() < first) first = v.image.rgba.data();
+    if (!v.depth.empty() && (first_depth == nullptr || v.depth.data() < first_depth))
+      first_depth = v.depth.data();
+  }
+  if (here) {
+    runner_->mirror(t.image, const_cast<uint8_t*>(first));
+    if (first_depth != nullptr) runner_->mirror(t.true_depth, const_cast<float*>(first_depth));
+  }
+  runner_->allocate();
+  const std::vector<PixelList> lists = lists_with_ray(scene_);
+  const auto list_begin = [&](const PixelList& list) {
+    int64_t begin = 0;
+    for (size_t i = 0; lists[i] != list; ++i) begin += int64_t(lists[i]->size());
+    return begin;
   };
-  const auto draw = [&](int64_t r) {
-    const View& view = scene_.train[size_t(pixels.below(uint64_t(r) * 2, views))];
-    return Drawn{view, view.place_with_ray(pixels.below(uint64_t(r) * 2 + 1, view.places_with_ray()))};
-  };
-  // A pixel anywhere in all the pictures is a miss in every cache; the draws of later rays are known already.
-  constexpr int64_t kAhead = 16;
-#pragma omp parallel for schedule(static)
-  for (int64_t r = 0; r < n; ++r) {
-    const Drawn later = draw(r + kAhead);
-    __builtin_prefetch(later.view.image.rgba.data() + later.pixel * 4);
-    if (!later.view.depth.empty()) __builtin_prefetch(later.view.depth.data() + later.pixel);
-    const auto [view, pixel] = draw(r);
-    const auto x = int(pixel % view.image.width), y = int(pixel / view.image.width);
-    const Ray ray = view.camera.ray(float(x) + 0.5F, float(y) + 0.5F);
-    const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
-    const float d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
-    const uint8_t* p = view.image.at(x, y);
-    const float alpha = float(p[3]) / 255.0F;
-    for (int64_t c = 0; c < 3; ++c) {
-      batch_.origins[c * n + r] = o[c];
-      batch_.directions[c * n + r] = d[c];
-      const float back = random ? background.unit(uint64_t(r) * 3 + uint64_t(c)) : fixed;
-      batch_.background[c * n + r] = back;
-      truth_.color[c * n + r] = alpha * float(p[c]) / 255.0F + (1 - alpha) * back;
+  for (const PixelList& list : lists)
+    runner_->write(t.seen + list_begin(list), list->data(), list->size() * sizeof(int32_t));
+  int64_t pixels = 0;
+  for (size_t i = 0; i < views; ++i) {
+    const View& v = scene_.train[i];
+    const Camera& c = v.camera;
+    const float lens[8] = {c.fx, c.fy, c.cx, c.cy, c.k1, c.k2, c.p1, c.p2};
+    std::copy(lens, lens + 8, cameras.data() + 20 * i);
+    std::copy(c.pose.begin(), c.pose.end(), cameras.data() + 20 * i + 8);
+    const auto away = [](const void* p, const void* from, size_t size) {
+      return int64_t(reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(from)) / int64_t(size);
+    };
+    const int64_t own[kPlace] = {v.image.width,
+                                 v.image.height,
+                                 here ? away(v.image.rgba.data(), first, 4) : pixels,
+                                 v.depth.empty() ? -1
+                                 : here          ? away(v.depth.data(), first_depth, sizeof(float))
+                                                 : pixels,
+                                 v.places_with_ray(),
+                                 v.with_ray ? list_begin(v.with_ray) : -1};
+    std::copy(own, own + kPlace, places.data() + kPlace * i);
+    if (!here) {
+      runner_->write(t.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
+      runner_->write(t.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
     }
-    batch_.jitter[r] = jitter.unit(uint64_t(r));
-    truth_.depth[r] = view.depth.empty() ? 0.0F : view.depth[size_t(pixel)];
+    pixels += int64_t(v.image.width) * v.image.height;
   }
+  runner_->write(t.cameras, cameras.data(), cameras.size() * sizeof(float));
+  runner_->write(t.places, places.data(), places.size() * sizeof(int64_t));
+  if (config_.total_variation > 0) {
+    const std::vector<float> ones(size_t(Step::kVariationPoints), 1.0F);
+    runner_->write(lists_.ones(), ones.data(), ones.size() * sizeof(float));
+  }
+  runner_->push();
+  const auto occupied = int32_t(8 * model_.occupancy.size());  // as it is at first
+  runner_->write(t.occupied, &occupied, sizeof occupied);
 }
 
-void Trainer::leave_out_cut_rays() {
-  const int64_t whole = whole_rays(batch_, config_.max_samples_per_ray), all = batch_.rays;
-  if (whole == all) return;
-  keep_rays(batch_, whole);
-  for (int64_t c = 1; c < 3; ++c) {
-    float* rows = truth_.color.data();
-    std::memmove(rows + c * whole, rows + c * all, size_t(whole) * sizeof(float));
-  }
+void Trainer::use(const Plan& plan) {
+  plan_ = plan;
+  loss_ = lists_.loss(fused(plan));
 }
 
-double Trainer::backward() {
-  const int64_t rays = batch_.rays, n = batch_.samples;
-  double loss = 0;
-  const bool fused = losses_.fused();
-  if (fused)
-    loss = losses_.evaluate_fused(batch_, truth_, field_.geometry(n), field_.rgb(), d_raw_.data(),
-                                  d_rgb_.data(), profile_);
-  else
-    profile_.time("loss", [&] { loss = losses_.evaluate(batch_, truth_, field_.geometry(n)); });
-  if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
-  if (!fused)
-    profile_.run<CompositeBwd>("composite_bwd", plan_,
-                               {.shape = {.rays = rays, .samples = n},
-                                .ray_begin = batch_.ray_begin.data(),
-                                .density_raw = field_.geometry(n),
-                                .rgb = field_.rgb(),
-                                .delta = batch_.delta.data(),
-                                .t = batch_.t.data(),
-                                .background = batch_.background.data(),
-                                .d_color = losses_.d_color(),
-                                .d_opacity = losses_.d_opacity(),
-                                .d_depth = losses_.d_depth(),
-                                .d_density_raw = d_raw_.data(),
-                                .d_rgb = d_rgb_.data()});
-  losses_.add_distortion_gradient(batch_, field_.geometry(n), d_raw_.data());
-  profile_.run<MlpBwd>("mlp_bwd color", plan_,
-                       {.shape = model_.color_shape(n),
-                        .x = field_.color_input(),
-                        .weights = model_.of(Part::color).data(),
-                        .d_y = d_rgb_.data(),
-                        .d_x = d_color_input_.data(),
-                        .d_weights = gradient(Part::color).data()});
-  float* d_geometry = d_color_input_.data() + model_.directional() * n;
-  profile_.time("samples", [&] {
-  // The first geometry output feeds both the density and the color network: its two gradients add up.
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; ++i) d_geometry[i] += d_raw_[i];
-  });
-  profile_.run<MlpBwd>("mlp_bwd density", plan_,
-                       {.shape = model_.density_shape(n),
-                        .x = field_.features(),
-                        .weights = model_.of(Part::density).data(),
-                        .d_y = d_geometry,
-                        .d_x = d_features_.data(),
-                        .d_weights = gradient(Part::density).data()});
-  for (const Part part : {Part::density, Part::color}) {
-    const Array<float>& gradient = moments_[size_t(part)].gradient;
-    require_finite(name_of(part), gradient.data(), gradient.size());
-  }
-  // The table's gradient is large and mostly zero; what is not finite in it comes from here.
-  require_finite("the hash features", d_features_.data(), model_.encoded() * n);
-  profile_.run<HashgridBwd>("hashgrid_bwd", plan_,
-                            {.shape = model_.hash_shape(n),
-                             .positions = batch_.positions.data(),
-                             .d_features = d_features_.data(),
-                             .d_table = gradient(Part::table).data()});
-  return loss;
+const Model& Trainer::model() const {
+  runner_->pull();
+  return model_;
 }
 
-void Trainer::color_batch() {
-  if (colored_) return;
-  composite(plan_, profile_, field_, batch_);
-  colored_ = true;
+Array<float>& Trainer::gradient(Part part) {
+  runner_->pull(lists_.t.gradient[size_t(part)]);
+  return moments_[size_t(part)].gradient;
+}
+
+void Trainer::move(Part part, const std::vector<float>& direction, double times) {
+  runner_->pull();
+  const Array<float>& parameters = model_.of(part);
+  for (int64_t i = 0; i < parameters.size(); ++i)
+    parameters[i] = float(double(parameters[i]) + times * double(direction[size_t(i)]));
+  runner_->push();
+}
+
+double Trainer::occupied_share() const {
+  int32_t occupied = 0;
+  runner_->read(&occupied, lists_.t.occupied, sizeof occupied);
+  return double(occupied) / double(8 * model_.occupancy.size());
+}
+
+StepNumbers Trainer::numbers() const {
+  const Config& c = config_;
+  StepNumbers n = marching_numbers(c, model_.placement);
+  n.seed[0] = uint32_t(seed_);
+  n.seed[1] = uint32_t(seed_ >> 32);
+  n.step[0] = uint32_t(step_);
+  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.rays = int32_t(rays_next_);
+  n.entropy = float(c.opacity_entropy);
+  n.distortion = float(c.distortion);
+  n.depth = float(c.depth);
+  n.variation = float(c.total_variation / double(Step::kVariationPoints));
+  n.cell = 1.0F / (float(c.grid) * n.side);
+  n.grid_decay = float(c.grid_decay);
+  n.grid_share = float(c.grid_fraction);
+  n.grid_threshold = float(c.grid_threshold);
+  n.clip = float(c.clip_norm);
+  n.keep = float(std::pow(c.ema, double(kAverageEvery)));
+  return n;
+}
+
+void Trainer::update_grid() {
+  const StepNumbers n = numbers();
+  runner_->write(lists_.t.numbers, &n, sizeof n);
+  runner_->set(lists_.t.all_cells, step_ < config_.grid_warmup);
+  runner_->run(lists_.occupancy, plan_, profile_);
+}
+
+StepReport Trainer::loss_and_gradient() {
+  StepNumbers n = numbers();
+  runner_->write(lists_.t.numbers, &n, sizeof n);
+  runner_->set(lists_.t.rays, n.rays);
+  runner_->run(loss_, plan_, profile_);
+  runner_->wait();
+  runner_->read(&n, lists_.t.numbers, sizeof n);
+  drawn_ = n.rays;
+  whole_ = n.whole;
+  colored_ = !fused(plan_) || !Step::fusable(config_);
+  require_finite(n);
+  StepReport report;
+  report.loss = double(n.loss);
+  report.rays = n.whole;
+  int32_t samples = 0, marched = 0;
+  runner_->read(&samples, lists_.t.begin + drawn_, sizeof samples);
+  runner_->read(&marched, lists_.t.ray_begin + drawn_, sizeof marched);
+  report.samples = samples;
+  report.marched = marched;
+  return report;
+}
+
+void Trainer::require_finite(const StepNumbers& after) const {
+  if (!std::isfinite(after.loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
+  for (size_t k = 0; k < kFiniteChecks.size(); ++k)
+    if (after.not_finite[k] != StepNumbers::kAllFinite)
+      throw NotFinite(fmt::format("step {}: the gradient of {} is not finite (element {})", step_,
+                                  kFiniteChecks[k], after.not_finite[k]));
 }
 
 double Trainer::batch_psnr() {
-  color_batch();
+  if (!colored_) runner_->run(lists_.color, plan_, profile_);
+  colored_ = true;
+  const int64_t stride = runner_->size(lists_.t.rays);
+  std::vector<float> color(size_t(3 * stride)), target(size_t(3 * stride));
+  runner_->read(color.data(), lists_.t.color, color.size() * sizeof(float));
+  runner_->read(target.data(), lists_.t.target, target.size() * sizeof(float));
   double sum = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-  for (int64_t i = 0; i < 3 * batch_.rays; ++i) {
-    const double d = double(batch_.color[i]) - double(truth_.color[i]);
-    sum += d * d;
-  }
-  return -10 * std::log10(std::max(sum / double(3 * batch_.rays), 1e-12));
-}
-
-void Trainer::require_finite(const char* what, const float* gradient, int64_t n) {
-  profile_.time("finite gradients", [&] {
-    const int64_t bad = first_not_finite(gradient, n);
-    if (bad >= 0)
-      throw NotFinite(
-          fmt::format("step {}: the gradient of {} is not finite (element {})", step_, what, bad));
-  });
+  for (int64_t c = 0; c < 3; ++c)
+    for (int64_t r = 0; r < whole_; ++r) {
+      const double d = double(color[size_t(c * stride + r)]) - double(target[size_t(c * stride + r)]);
+      sum += d * d;
+    }
+  return -10 * std::log10(std::max(sum / double(std::max<int64_t>(1, 3 * whole_)), 1e-12));
 }
 
 void Trainer::optimize(double progress) {
-  const double rate = learning_rate(config_, step_, progress);
-  for (const Part part : kParts) {
-    const AdamSettings adam = {rate, config_.beta1, config_.beta2, config_.epsilon,
-                               part == Part::table ? 0.0 : config_.weight_decay};
-    profile_.time("adam", [&] {
-      adam_step(plan_, adam, group_of(part), model_.parameters[size_t(part)], moments_[size_t(part)]);
-    });
-  }
-  if (config_.ema > 0 && (step_ + 1) % kAverageEvery == 0) profile_.time("average", [&] { average(); });
-}
-
-void Trainer::average() {
-  const auto keep = float(std::pow(config_.ema, double(kAverageEvery)));
-  averaged_weight_ = double(keep) * averaged_weight_ + (1 - double(keep));
-  for (const Part part : kParts) {
-    float* average = averages_[size_t(part)].data();
-    const float* now = model_.of(part).data();
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < model_.of(part).size(); ++i) average[i] = keep * average[i] + (1 - keep) * now[i];
-  }
+  StepNumbers n = numbers();
+  const auto rate = float(learning_rate(config_, step_, progress));
+  n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
+  n.networks = n.table;
+  n.networks.l2 = float(config_.weight_decay);
+  runner_->write(lists_.t.numbers, &n, sizeof n);
+  runner_->run(lists_.update, plan_, profile_);
+  if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
+  averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
+  runner_->run(lists_.average, plan_, profile_);
 }
 
 void Trainer::adapt_rays(const StepReport& report) {
@@ -296,45 +304,14 @@ void Trainer::adapt_rays(const StepReport& report) {
   const auto rays_for = [&](double wanted, int64_t had) {
     return wanted * rays / double(std::max<int64_t>(1, had));
   };
-  const double want = std::min({rays_for(double(config_.batch_samples), report.samples),
-                                rays_for(0.9 * double(march_capacity(config_)), report.marched), 2.0 * rays});
-  rays_next_ = std::clamp(int64_t(want), int64_t(16), batch_.max_rays);
-}
-
-StepReport Trainer::loss_and_gradient() {
-  StepReport report;
-  profile_.time("rays", [&] { draw_rays(); });
-  march(model_, plan_, profile_, batch_);
-  leave_out_cut_rays();
-  report.marched = batch_.samples;
-  const std::array<const float*, 3> parameters = {
-      model_.of(Part::table).data(), model_.of(Part::density).data(), model_.of(Part::color).data()};
-  shade(parameters, profile_, visible_, field_, batch_);
-  colored_ = false;
-  if (!losses_.fused()) color_batch();
-  report.loss = backward();
-  report.rays = batch_.rays;
-  report.samples = batch_.samples;
-  if (config_.total_variation > 0) {
-    color_batch();  // while the field still has what its colors are made of
-    profile_.time("total variation", [&] {
-      Profile inner;  // its share of the field is not the step's
-      std::swap(inner, profile_);
-      report.loss += total_variation(model_, plan_, field_, seed_, step_, moments_);
-      std::swap(inner, profile_);
-    });
-  }
-  return report;
+  const double want =
+      std::min({rays_for(double(config_.batch_samples), report.samples),
+                rays_for(0.9 * double(Step::march_capacity(config_)), report.marched), 2.0 * rays});
+  rays_next_ = std::clamp(int64_t(want), int64_t(16), Step::ray_capacity(config_) - 1);
 }
 
 StepReport Trainer::step(double progress) {
-  if (step_ % config_.grid_every == 0)
-    profile_.time("occupancy", [&] {
-      Profile inner;  // the grid's share of the field is not the step's
-      std::swap(inner, profile_);
-      occupancy_.update(field_, step_);
-      std::swap(inner, profile_);
-    });
+  if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = loss_and_gradient();
   optimize(progress);
   adapt_rays(report);
@@ -343,6 +320,7 @@ StepReport Trainer::step(double progress) {
 }
 
 Model Trainer::averaged() const {
+  runner_->pull();
   Model copy(config_, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
   for (const Part part : kParts) {
@@ -373,6 +351,7 @@ std::vector<TensorView> Trainer::state() const {
 }
 
 void Trainer::save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const {
+  runner_->pull();
   std::map<std::string, std::string> metadata = model_.metadata();
   metadata.insert(extra.begin(), extra.end());
   metadata["trainer"] =
@@ -385,7 +364,7 @@ void Trainer::restore(const TensorFile& file) {
   const std::string where = file.path().string() + ", its trainer state";
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
-  const auto rays = number_in<int64_t>(saved, "rays", {1, double(batch_.max_rays)}, where);
+  const auto rays = number_in<int64_t>(saved, "rays", {1, double(Step::ray_capacity(config_) - 1)}, where);
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
@@ -394,6 +373,9 @@ void Trainer::restore(const TensorFile& file) {
   averaged_weight_ = averaged;
   step_ = step;
   rays_next_ = rays;
+  runner_->push();
+  const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
+  runner_->write(lists_.t.occupied, &occupied, sizeof occupied);
 }
 
 }  // namespace klab

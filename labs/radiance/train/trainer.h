@@ -1,4 +1,5 @@
-// Training: pixels in, a model out. One step at a time, so that whoever owns the clock decides when to stop.
+// Training: pixels in, a model out. One step at a time, so that whoever owns the clock decides when to stop. What a step
+// does is data (step.h); where it runs is a backend's business (runner.h).
 #pragma once
 
 #include <array>
@@ -8,14 +9,14 @@
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/train/losses.h"
-#include "labs/radiance/train/visible.h"
+#include "labs/radiance/train/runner.h"
+#include "labs/radiance/train/step.h"
 
 namespace klab {
 
 struct StepReport {
   int64_t step = 0;  // steps done, this one included
-  double loss = 0;   // of losses.h
+  double loss = 0;   // of step.h
   int64_t rays = 0;
   int64_t samples = 0;  // with a gradient, through the whole step
   int64_t marched = 0;  // before the samples behind opaque ones were left out
@@ -26,14 +27,16 @@ class NotFinite : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The calls of one training step, for a plan.
+/// The calls of one training step, for a plan, and those of a stretch of a picture (Step::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
+std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
 class Trainer {
  public:
   /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
   /// and std::runtime_error when the memory it will take (see bytes_of) is not there.
-  Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed);
+  Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
+          Backend backend = cpu_backend(), const StepSizes& sizes = {});
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite.
@@ -42,22 +45,27 @@ class Trainer {
   /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
   /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
   StepReport loss_and_gradient();
-  Array<float>& gradient(Part part) { return moments_[size_t(part)].gradient; }
+  Array<float>& gradient(Part part);
+
+  /// Adds so many times a direction to the parameters of a part.
+  void move(Part part, const std::vector<float>& direction, double times);
 
   /// Goes on with other variants; the model stays.
-  void use(const Plan& plan) { plan_ = plan; }
+  void use(const Plan& plan);
 
   /// PSNR of the pixels of the last step's batch as they were before the update, dB. With a plan that needs no colors it takes
   /// a composite_fwd. Not after restore(), until there was a step.
   double batch_psnr();
 
   int64_t steps_done() const { return step_; }
-  const Model& model() const { return model_; }
+  const Model& model() const;
   /// The model to look at pictures with: averaged weights when the config asks for them.
   Model averaged() const;
-  double occupied_share() const { return occupancy_.occupied_share(); }
+  double occupied_share() const;
   double unseen_share() const { return unseen_; }
   Profile& profile() { return profile_; }
+  const Step& lists() const { return lists_; }
+  const Runner::Counts& host_counts() const { return runner_->counts(); }
 
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
@@ -65,17 +73,17 @@ class Trainer {
   /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
   void restore(const TensorFile& file);
 
-  static int64_t bytes_of(const Scene& scene, const Config& config);
+  /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
+  static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},
+                          bool with_pictures = false);
 
  private:
-  int64_t group_of(Part part) const;
-  void draw_rays();
-  void leave_out_cut_rays();
-  double backward();
-  void color_batch();
-  void require_finite(const char* what, const float* gradient, int64_t n);
+  void tie_memory();
+  void load_views();
+  StepNumbers numbers() const;
+  void update_grid();
   void optimize(double progress);
-  void average();
+  void require_finite(const StepNumbers& after) const;
   void adapt_rays(const StepReport& report);
   std::vector<TensorView> state() const;
 
@@ -83,22 +91,20 @@ class Trainer {
   Config config_;
   Plan plan_;
   uint64_t seed_;
-  Profile profile_;
+  mutable Profile profile_;
   Model model_;
-  Field field_;
-  RayBatch batch_;
-  VisibleSamples visible_;
   Occupancy occupancy_;
   double unseen_ = 0;
-  bool colored_ = false;  // the batch has its colors
-  int64_t step_ = 0;
-  int64_t rays_next_;
-  double averaged_weight_ = 0;             // sum of the average's weights, for debiasing
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  Truth truth_;
-  Losses losses_;
-  Array<float> d_raw_, d_rgb_, d_color_input_, d_features_;  // per sample
+  Step lists_;
+  OpList loss_;
+  std::unique_ptr<Runner> runner_;
+  int64_t step_ = 0;
+  int64_t rays_next_, drawn_ = 0,
+                      whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
+  bool colored_ = false;           // the batch has its colors
+  double averaged_weight_ = 0;     // sum of the average's weights, for debiasing
 };
 
 }  // namespace klab

@@ -1,0 +1,84 @@
+#include "harness/records/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace klab {
+namespace {
+
+constexpr double kSectorsAPass = 4, kFlopsAnInstruction = 64;
+constexpr double kWidest = 16;  // bytes of a load of a lane
+
+/// Multiprocessors that are busy all the time, if blocks are equal.
+double busy(const CountedWork& w, const simt::GpuModel& gpu) {
+  const double all = gpu.multiprocessors;
+  return w.blocks > 0 ? w.blocks / std::ceil(w.blocks / all) : all;
+}
+
+}  // namespace
+
+CountedWork CountedWork::times(double factor) const {
+  CountedWork more = *this;
+  for (double* part : {&more.dram_bytes, &more.passes, &more.requests, &more.flops, &more.blocks})
+    *part *= factor;
+  return more;
+}
+
+namespace {
+
+CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
+  CountedWork w;
+  w.dram_bytes = compulsory.bytes;
+  w.flops = compulsory.flops;
+  w.narrow = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16;
+  return w;
+}
+
+void add(CountedWork& w, simt::Space space, unsigned width, const simt::Counts& n) {
+  if (space == simt::Space::global) {
+    w.requests += double(n.requests);
+    w.passes += std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
+    return;
+  }
+  const double joined = std::min(1.0, double(width) / kWidest);
+  w.requests += joined * double(n.requests);
+  w.passes += joined * double(n.wavefronts);
+}
+
+void add(CountedWork& w, const std::vector<simt::LaunchRecord>& launches) {
+  for (const simt::LaunchRecord& l : launches) {
+    w.blocks = std::max(w.blocks, double(l.grid[0]) * double(l.grid[1]) * double(l.grid[2]));
+    w.launches += double(l.times);
+  }
+}
+
+}  // namespace
+
+CountedWork work_of(const CountedRun& run, const Variant& variant) {
+  CountedWork w = work_of_contract(run.compulsory, variant);
+  for (const LineCounts& l : run.lines) add(w, l.space, l.width, l.counts);
+  add(w, run.launches);
+  return w;
+}
+
+CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant) {
+  CountedWork w = work_of_contract(compulsory, variant);
+  for (const simt::Site& s : profile.sites()) add(w, s.space, s.width, s.merged() ? s.as_merged() : s.counts);
+  add(w, profile.launches);
+  return w;
+}
+
+LeastTime least_time(const CountedWork& w, const simt::GpuModel& gpu) {
+  const simt::GpuRates& r = gpu.rates;
+  const double clocks = busy(w, gpu) * r.clock;
+  const double instructions = w.requests + (w.narrow ? 0 : w.flops / kFlopsAnInstruction);
+  LeastTime t;
+  t.limits = {{"DRAM", w.dram_bytes / r.dram},
+              {"L1 and shared memory", w.passes / clocks},
+              {"multiply-adds", w.flops / 2 / ((w.narrow ? r.tensor : r.lanes) * clocks)},
+              {"instructions", instructions / (r.schedulers * clocks)}};
+  std::ranges::stable_sort(t.limits, std::ranges::greater(), &LeastTime::Limit::seconds);
+  return t;
+}
+
+}  // namespace klab

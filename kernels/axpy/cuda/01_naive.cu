@@ -1,0 +1,30 @@
+// axpy.cuda.01_naive: one thread per entry.
+//
+// CHANGE   the loop over entries spread over threads.
+// EXPECT   coalesced: four sectors a request.
+// NUMERICS as the contract has it.
+// NEEDS    nothing.
+// TRIED    -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/axpy/axpy.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) add(Axpy::Args<float> x) {
+  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < x.shape.n) x.y[i] += *x.a * x.x[i];
+}
+
+void run(const Axpy::Args<float>& x) {
+  if (x.shape.n == 0) return;
+  cuda::launch(add, dim3(unsigned((x.shape.n + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+}
+
+KLAB_VARIANT(Axpy, {.run = run, .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,32 @@
+// depth_loss_fwd.cuda.01_naive: one thread per ray.
+//
+// CHANGE   the loop over rays spread over threads.
+// EXPECT   coalesced; the launch takes longer than the kernel.
+// NUMERICS as the contract has it.
+// NEEDS    nothing.
+// TRIED    -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/depth_loss_fwd/depth_loss_fwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) depth_loss(DepthLossFwd::Args<float> x) {
+  const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (r >= x.shape.rays) return;
+  const float error = x.depth[r] - x.truth[r];
+  x.loss[r] = x.truth[r] > 0 ? error * error * 0.5F : 0.0F;
+}
+
+void run(const DepthLossFwd::Args<float>& x) {
+  if (x.shape.rays == 0) return;
+  cuda::launch(depth_loss, dim3(unsigned((x.shape.rays + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+}
+
+KLAB_VARIANT(DepthLossFwd, {.run = run, .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,99 @@
+// draw_rays.cuda.02_wide_loads: cameras and pixels by wide loads.
+//
+// CHANGE   a camera comes by five 16-byte loads and a pixel by one of 4 bytes, where the arrays begin at such
+//          borders.
+// EXPECT   six scattered requests instead of 28; the sectors that they touch are the same, or fewer.
+// NUMERICS as the contract has it.
+// NEEDS    nothing.
+// TRIED    -
+#include "harness/core/registrar.h"
+#include "kernels/common/camera.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/philox.h"
+#include "reference/draw_rays/draw_rays.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 128;
+
+constexpr int64_t kPlace = DrawRays::kPlace;
+
+struct Draw {
+  int64_t view, pixel;
+  float jitter;
+};
+
+__device__ __forceinline__ Draw draw(const DrawRays::Args<float>& x, int64_t r) {
+  if (!x.shape.drawn)
+    return {0, int64_t((uint64_t(x.step[0]) + uint64_t(r)) % uint64_t(x.places[0] * x.places[1])), 0.5F};
+  const PhiloxWords words = philox(uint64_t(r), x.seed, x.step);
+  const int64_t view = int64_t(uint64_t(words.w[0]) * uint64_t(x.shape.views) >> 32);
+  const int64_t* place = x.places + kPlace * view;
+  const auto at = int64_t(uint64_t(words.w[1]) * uint64_t(place[4]) >> 32);
+  return {view, place[5] >= 0 ? x.seen[place[5] + at] : at, float(words.w[2] >> 8) * 0x1p-24F};
+}
+
+__device__ __forceinline__ void no_ray(const DrawRays::Args<float>& x, int64_t r) {
+  for (int64_t c = 0; c < 3; ++c) {
+    const int64_t at = c * x.shape.rays + r;
+    x.origins[at] = 1e3F;
+    x.directions[at] = float(c == 0);
+    x.backdrop[at] = x.color[at] = 0;
+  }
+  x.jitter[r] = x.depth[r] = 0;
+}
+
+__global__ void __launch_bounds__(kThreads) draw_rays(DrawRays::Args<float> x) {
+  const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (r >= x.shape.rays) return;
+  if (r >= *x.count) return no_ray(x, r);
+  const DrawRays::Shape& s = x.shape;
+  const Draw drawn = draw(x, r);
+  const int64_t* place = x.places + kPlace * drawn.view;
+  float camera[20];
+  const float* from = x.cameras + 20 * drawn.view;
+  if (reinterpret_cast<uintptr_t>(x.cameras) % 16 == 0) {
+    for (int k = 0; k < 5; ++k) {
+      const float4 four = reinterpret_cast<const float4*>(from)[k];
+      camera[4 * k] = four.x, camera[4 * k + 1] = four.y, camera[4 * k + 2] = four.z,
+                 camera[4 * k + 3] = four.w;
+    }
+  } else {
+    for (int k = 0; k < 20; ++k) camera[k] = from[k];
+  }
+  const PixelRay ray = pixel_ray(camera, float(drawn.pixel % place[0]) + 0.5F,
+                                 float(drawn.pixel / place[0]) + 0.5F, DrawRays::kLensSteps);
+  PhiloxWords behind{};
+  if (s.background == 2) behind = philox(uint64_t(r) | uint64_t{1} << 32, x.seed, x.step);
+  const bool pictures = s.pixels > 0;
+  uint8_t bytes[4] = {0, 0, 0, 0};
+  const uint8_t* where = pictures ? x.image + 4 * (place[2] + drawn.pixel) : nullptr;
+  if (pictures && reinterpret_cast<uintptr_t>(where) % 4 == 0) {
+    const uint32_t word = *reinterpret_cast<const uint32_t*>(where);
+    for (int k = 0; k < 4; ++k) bytes[k] = uint8_t(word >> 8 * k);
+  } else if (pictures) {
+    for (int k = 0; k < 4; ++k) bytes[k] = where[k];
+  }
+  const float alpha = float(bytes[3]) / 255.0F;
+  for (int64_t c = 0; c < 3; ++c) {
+    const int64_t at = c * s.rays + r;
+    x.origins[at] = ray.origin[c];
+    x.directions[at] = ray.direction[c];
+    const float back = s.background == 2 ? float(behind.w[c] >> 8) * 0x1p-24F : float(s.background);
+    x.backdrop[at] = back;
+    x.color[at] = pictures ? alpha * float(bytes[c]) / 255.0F + (1 - alpha) * back : back;
+  }
+  x.jitter[r] = drawn.jitter;
+  x.depth[r] = s.depths > 0 && place[3] >= 0 ? x.true_depth[place[3] + drawn.pixel] : 0.0F;
+}
+
+void run(const DrawRays::Args<float>& x) {
+  if (x.shape.rays == 0) return;
+  cuda::launch(draw_rays, dim3(unsigned((x.shape.rays + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+}
+
+KLAB_VARIANT(DrawRays, {.run = run, .parent = "01_naive", .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,108 @@
+// occupancy_choose.cuda.01_three_passes: count, scan, write.
+//
+// CHANGE   blocks count what they choose, one thread adds up the blocks, blocks choose again and write.
+// EXPECT   the generator runs twice for a thread of four cells; the one thread between is nothing for some hundred
+//          blocks.
+// NUMERICS as the contract has it.
+// NEEDS    nothing.
+// TRIED    -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/philox.h"
+#include "reference/occupancy_choose/occupancy_choose.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256, kCells = 4 * kThreads;
+
+/// Which of a thread's four cells are chosen, as bits.
+__device__ __forceinline__ unsigned chosen_of(const OccupancyChoose::Args<float>& x,
+                                              OccupancyChoose::Thresholds limits, int64_t c) {
+  if (c >= x.shape.cells) return 0;
+  const uint64_t block = uint64_t(x.shape.first + c) / 4;
+  PhiloxWords words{};
+  if (!x.shape.all) words = philox(block + (uint64_t{3} << 48), x.seed, x.step);
+  const unsigned bits = x.bits[c / 8] >> (c % 8);
+  unsigned chosen = 0;
+  for (int k = 0; k < 4; ++k) {
+    const bool occupied = (bits >> k & 1) != 0 && (words.w[k] & 0xFFFF) < limits.occupied;
+    if (x.values[c + k] >= 0 && (x.shape.all || (words.w[k] >> 16) < limits.any || occupied))
+      chosen |= 1U << k;
+  }
+  return chosen;
+}
+
+__device__ __forceinline__ OccupancyChoose::Thresholds limits_of(const OccupancyChoose::Args<float>& x) {
+  const int occupied = *x.occupied;
+  const double share = double(*x.share),
+               want = share * double(x.shape.grid_cells) / double(occupied > 0 ? occupied : 1);
+  return {uint32_t(share * 65536), uint32_t((want < 1 ? want : 1) * 65536)};
+}
+
+/// How many the threads before this one have, and in *all how many the block has.
+__device__ __forceinline__ int rank_in_block(int n, int* all) {
+  __shared__ int sums[kThreads / 32];
+  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+  int sum = n;
+  for (int by = 1; by < 32; by *= 2) {
+    const int below = __shfl_up_sync(~0U, sum, by);
+    if (lane >= by) sum += below;
+  }
+  if (lane == 31) sums[warp] = sum;
+  __syncthreads();
+  int before = 0;
+  *all = 0;
+  for (int k = 0; k < kThreads / 32; ++k) {
+    if (k < warp) before += sums[k];
+    *all += sums[k];
+  }
+  return before + sum - n;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    count_chosen(OccupancyChoose::Args<float> x, int* __restrict__ blocks) {
+  const int64_t c = int64_t(blockIdx.x) * kCells + 4 * threadIdx.x;
+  int all = 0;
+  rank_in_block(__popc(chosen_of(x, limits_of(x), c)), &all);
+  if (threadIdx.x == 0) blocks[blockIdx.x] = all;
+}
+
+__global__ void scan_blocks(int count, int* __restrict__ blocks, int32_t* __restrict__ total) {
+  int at = 0;
+  for (int b = 0; b < count; ++b) {
+    const int n = blocks[b];
+    blocks[b] = at;
+    at += n;
+  }
+  *total = at;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    write_chosen(OccupancyChoose::Args<float> x, const int* __restrict__ blocks) {
+  const int64_t c = int64_t(blockIdx.x) * kCells + 4 * threadIdx.x;
+  const unsigned chosen = chosen_of(x, limits_of(x), c);
+  int all = 0;
+  int64_t at = blocks[blockIdx.x] + rank_in_block(__popc(chosen), &all);
+  for (int k = 0; k < 4; ++k)
+    if (chosen >> k & 1) x.chosen[at++] = int32_t(c + k);
+  for (int k = 0; k < 4; ++k)
+    if (c + k < x.shape.cells && c + k >= *x.count) x.chosen[c + k] = -1;
+}
+
+void run(const OccupancyChoose::Args<float>& x) {
+  if (x.shape.cells == 0) {
+    cuda::fill_zero(x.count, sizeof(int32_t));
+    return;
+  }
+  const unsigned count = unsigned((x.shape.cells + kCells - 1) / kCells);
+  cuda::Scratch scratch(count * sizeof(int));
+  cuda::launch(count_chosen, dim3(count), dim3(kThreads), 0, x, scratch.as<int>());
+  cuda::launch(scan_blocks, dim3(1), dim3(1), 0, int(count), scratch.as<int>(), x.count);
+  cuda::launch(write_chosen, dim3(count), dim3(kThreads), 0, x, scratch.as<int>());
+}
+
+KLAB_VARIANT(OccupancyChoose, {.run = run, .tiles = {kCells}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,58 @@
+// place_samples.cuda.01_sample_per_thread: one thread per sample.
+//
+// CHANGE   a thread finds its ray by binary search in the begins.
+// EXPECT   stores are whole lines; the search reads some thirteen begins, which all lanes of a warp share but for the
+//          last few.
+// NUMERICS as the contract has it.
+// NEEDS    nothing.
+// TRIED    -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/place_samples/place_samples.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// The ray that sample i belongs to: the last one that begins at or before it, among those with samples.
+__device__ __forceinline__ int64_t ray_of(const int32_t* __restrict__ begin, int64_t rays, int64_t i) {
+  int64_t low = 0, high = rays;  // begin[low] <= i < begin[high]
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (begin[middle] <= i)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+__global__ void __launch_bounds__(kThreads) place(PlaceSamples::Args<float> x) {
+  const PlaceSamples::Shape& s = x.shape;
+  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= s.samples) return;
+  const bool mine = i < x.begin[s.rays];
+  const int64_t r = mine ? ray_of(x.begin, s.rays, i) : 0;
+  const int64_t from = mine ? x.ray_begin[r] + s.first + i - x.begin[r] : 0;
+  const bool real = mine && from < x.ray_begin[r + 1];
+  const float t = real ? x.t[from] : 0;
+  for (int64_t axis = 0; axis < 3; ++axis) {
+    float p = 0.5F;
+    if (real) {
+      p = 0.5F + (x.origins[axis * s.rays + r] + t * x.directions[axis * s.rays + r] - 0.5F) / *x.side;
+      p = fminf(fmaxf(p, 0.0F), 1.0F);
+    }
+    x.positions[axis * s.samples + i] = p;
+  }
+}
+
+void run(const PlaceSamples::Args<float>& x) {
+  if (x.shape.samples == 0) return;
+  cuda::launch(place, dim3(unsigned((x.shape.samples + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+}
+
+KLAB_VARIANT(PlaceSamples, {.run = run, .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab

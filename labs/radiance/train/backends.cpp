@@ -1,0 +1,140 @@
+#include "labs/radiance/train/backends.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/gpu/gpu.h"
+#include "harness/simt/memory.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
+#include "harness/simt/session.h"
+
+namespace klab {
+namespace {
+
+// One launch for all samples and all parameters: a GPU has no cache that a stretch would stay in, and each launch costs.
+const StepSizes kWhole = {.looks = {0}, .stretch = 0};
+
+}  // namespace
+
+Backend simt_backend() {
+  Backend b;
+  b.name = "simt";
+  b.in_host_memory = b.exact = false;
+  b.alloc = [](size_t bytes, const std::string& tensor) {
+    void* p = simt::device_alloc(bytes, tensor.c_str());
+    simt::device_fill_zero(p, bytes);
+    return p;
+  };
+  b.free = [](void* p, size_t) { simt::device_free(p); };
+  b.upload = simt::device_upload;
+  b.download = simt::device_download;
+  b.fill = [](void* p, uint8_t byte, size_t bytes) {
+    if (byte == 0) return simt::device_fill_zero(p, bytes);
+    const std::vector<uint8_t> filled(bytes, byte);
+    simt::device_upload(p, filled.data(), bytes);
+  };
+  b.bind = [](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    const bool traced = simt::Session::current().options().traced && simt::load_traced_variants();
+    const auto& form = traced ? v.host_traced : v.host;
+    if (!form) throw std::runtime_error(v.id + " was not compiled for the host");
+    return form(shape, pointers);
+  };
+  b.wait = [] {};
+  return b;
+}
+
+namespace {
+
+/// Page-locked room for a few small uploads on their way, in turn. Whoever makes more of them than there are turns without
+/// waiting for the stream in between is made to wait.
+class Staging {
+ public:
+  explicit Staging(const Gpu* device)
+      : device_(device), room_(static_cast<char*>(device->alloc_pinned(kTurns * Backend::kStaged))) {}
+  ~Staging() { device_->free_pinned(room_); }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  void upload(void* to, const void* from, size_t bytes) {
+    if (turn_ == kTurns) through();
+    char* here = room_ + turn_++ * Backend::kStaged;
+    std::memcpy(here, from, bytes);
+    device_->upload_later(to, here, bytes);
+  }
+  void through() {
+    device_->synchronize();
+    turn_ = 0;
+  }
+
+ private:
+  static constexpr size_t kTurns = 16;
+  const Gpu* device_;
+  char* room_;
+  size_t turn_ = 0;
+};
+
+}  // namespace
+
+Backend cuda_backend() {
+  std::string why;
+  const Gpu* device = gpu(&why);
+  if (device == nullptr) throw std::runtime_error("--backend cuda: " + why);
+  const auto staging = std::make_shared<Staging>(device);
+  Backend b;
+  b.name = "cuda";
+  b.in_host_memory = b.exact = false;
+  b.fill = [device](void* p, uint8_t byte, size_t bytes) { device->fill(p, byte, bytes); };
+  b.alloc = [device](size_t bytes, const std::string&) {
+    void* p = device->alloc(bytes);
+    device->fill(p, 0, bytes);
+    return p;
+  };
+  b.free = [device](void* p, size_t) { device->free(p); };
+  b.upload = device->upload;
+  b.download = device->download;
+  b.stage = [staging](void* to, const void* from, size_t bytes) { staging->upload(to, from, bytes); };
+  b.available = [device] { return int64_t(device->free_memory()); };
+  b.record = [device](const std::function<void()>& calls) -> std::function<void()> {
+    device->capture_begin();
+    try {
+      calls();
+    } catch (...) {
+      try {
+        device->graph_free(device->capture_end());
+      } catch (const std::exception&) {  // what went wrong first is what counts
+      }
+      throw;
+    }
+    const std::shared_ptr<void> graph(device->capture_end(), device->graph_free);
+    return [device, graph] { device->graph_launch(graph.get()); };
+  };
+  b.bind = [](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    if (!v.device)
+      throw std::runtime_error(v.id + " was not compiled for a GPU (configure with KLAB_CUDA=ON)");
+    return v.device(shape, pointers);
+  };
+  b.wait = [staging] { staging->through(); };
+  return b;
+}
+
+void require_room(const Backend& backend, int64_t bytes, const std::string& what, const std::string& remedy) {
+  if (!backend.available) return;
+  if (const int64_t free = backend.available(); bytes > free)
+    throw std::runtime_error(
+        fmt::format("--backend {}: {} needs {:.2f} GB of the GPU's memory and {:.2f} GB are free: {}",
+                    backend.name, what, double(bytes) * 1e-9, double(free) * 1e-9, remedy));
+}
+
+BackendChoice backend_named(const std::string& name) {
+  if (name == "cpu") return {cpu_backend(), {}, "cpu"};
+  if (name == "simt") return {simt_backend(), kWhole, "cuda", 1 << 11};
+  if (name == "cuda") return {cuda_backend(), kWhole, "cuda"};
+  throw std::runtime_error(fmt::format("--backend {}: must be cpu, simt or cuda", name));
+}
+
+}  // namespace klab

@@ -1,0 +1,32 @@
+// Where a training step can run beside the processor.
+#pragma once
+
+#include "labs/radiance/train/runner.h"
+#include "labs/radiance/train/step.h"
+
+namespace klab {
+
+/// CUDA rungs on the host executor (harness/simt), in its device memory; accesses are watched and counted where the session
+/// of this thread asks for it.
+Backend simt_backend();
+
+/// CUDA rungs on the first GPU. Throws std::runtime_error with the reason where there is none that can be used.
+Backend cuda_backend();
+
+struct BackendChoice {
+  Backend backend;
+  StepSizes sizes;     // how a step is cut there
+  std::string ladder;  // of the rungs: "cpu" or "cuda"
+  /// Visible samples that a stretch of a picture has room for: much work for each launch, little for the host executor, which
+  /// does the padding too.
+  int64_t picture_samples = 1 << 18;
+};
+
+/// Throws std::runtime_error, "--backend cuda: the run needs 3.1 GB of the GPU's memory and 1.2 GB are free: <remedy>", where
+/// the backend knows what it has, and that is less.
+void require_room(const Backend& backend, int64_t bytes, const std::string& what, const std::string& remedy);
+
+/// "cpu", "simt" or "cuda". Throws std::runtime_error for another name, and as cuda_backend().
+BackendChoice backend_named(const std::string& name);
+
+}  // namespace klab

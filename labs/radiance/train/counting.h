@@ -1,0 +1,35 @@
+// A step on the host executor, watched: what each op of it moves.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/records/bound.h"
+#include "labs/radiance/train/backends.h"
+
+namespace klab {
+
+/// Of all calls of one op.
+struct OpCounts {
+  std::string variant;
+  int64_t calls = 0, launches = 0;
+  int64_t sectors = 0, wavefronts = 0, atomics = 0;  // of memory, of shared memory, lanes of atomics
+  double compulsory = 0;                             // bytes, by the contract
+  double least_seconds = 0;  // the sum of the calls' least times on the named GPU (bound.h)
+  std::string binds;         // the limit of the call that needs most
+  double binds_seconds = 0;
+  void add(const OpCounts& other);
+};
+
+struct StepCounts {
+  std::map<std::string, OpCounts> ops;
+  std::vector<std::string> findings;
+  OpCounts total() const;
+};
+
+/// simt_backend(), but that every call is watched and added to `counts`.
+Backend counting_backend(std::shared_ptr<StepCounts> counts);
+
+}  // namespace klab

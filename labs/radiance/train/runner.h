@@ -1,0 +1,121 @@
+// Runs lists of ops: puts addresses and sizes in the place of names, and calls the plan's variants.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
+#include "labs/radiance/train/op_list.h"
+
+namespace klab {
+
+/// Where lists run: memory, and how a variant is called there.
+struct Backend {
+  static constexpr size_t kStaged = 4096;  // bytes of a small upload
+
+  std::string name;            // "cpu"
+  bool in_host_memory = true;  // arrays of the host are used where they are
+  /// Whether numbers that ops leave behind are looked at between calls, so that each call has the size it needs. Otherwise
+  /// a call has the largest size that the arena has room for, and what is too much of it is padding.
+  bool exact = true;
+  /// Zeroed memory. Throws std::bad_alloc or std::runtime_error when there is no room.
+  std::function<void*(size_t bytes, const std::string& tensor)> alloc;
+  std::function<void(void* p, size_t bytes)> free;
+  std::function<void(void*to, const void*from, size_t bytes)> upload, download;
+  std::function<void(void* p, uint8_t byte, size_t bytes)> fill;
+  /// A variant with its shape and pointers, ready to be called.
+  std::function<std::function<void()>(const Variant&, ShapeView, std::span<void* const>)> bind;
+  /// Waits for all that was called. Throws what went wrong.
+  std::function<void()> wait;
+  /// A small upload that is in order with what is called; the source may change at once. Empty: upload does.
+  std::function<void(void* to, const void* from, size_t bytes)> stage;
+  /// Makes calls into one that can be repeated, by making them once without their being run. Empty: there is no such thing.
+  std::function<std::function<void()>(const std::function<void()>& calls)> record;
+  /// Bytes that could still be had. Empty: nobody knows.
+  std::function<int64_t()> available;
+};
+
+/// The processor, in the host's memory.
+Backend cpu_backend();
+
+class Runner {
+ public:
+  /// Takes memory for every tensor of the arena but those that mirror() has given a place. The arena must outlive it.
+  Runner(const Arena& arena, Backend backend);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  /// Ties a tensor to an array of the host, before allocate(): where the backend works in the host's memory it is this array,
+  /// else push() and pull() copy.
+  void mirror(const void* tensor, void* host);
+  /// Takes the memory: for all tensors, or for those that the lists name and those that have a mirror.
+  void allocate(std::span<const OpList* const> lists = {});
+  /// How much that is, mirrors on this side of the backend's memory included.
+  static int64_t bytes_of(const Arena& arena, std::span<const OpList* const> lists = {});
+  void pull(const void* tensor) const;
+  /// All that have a mirror.
+  void push();
+  void pull() const;
+
+  /// Value of an extent or a choice.
+  void set(int64_t symbol, int64_t value) { values_[Arena::symbol_of(symbol)] = value; }
+  /// What a dimension is now: the size that calls get.
+  int64_t size(int64_t dim) const;
+
+  /// Into and out of a tensor, from its begin.
+  void write(const void* tensor, const void* host, size_t bytes);
+  void read(void* host, const void* tensor, size_t bytes) const;
+
+  /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and
+  /// repeated from then on. It must live as long as the runner then. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
+  void run(const OpList& list, const Plan& plan, Profile& profile);
+
+  const Backend& backend() const { return backend_; }
+
+  /// What the host did so far: waits for the backend, also by reading from it; ops and fills called; lists repeated as they
+  /// were recorded.
+  struct Counts {
+    int64_t waits = 0, calls = 0, repeated = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  /// Waits for all that was called.
+  void wait() const;
+
+ private:
+  char* resolve(const void* pointer) const;
+  const LabOp* op_of(const std::string& name);
+  void call_all(const OpList& list, const Plan& plan, Profile& profile);
+  struct Made {  // a call, bound
+    std::vector<int64_t> shape;
+    std::vector<void*> pointers;
+    Cost cost;
+    std::function<void()> work;
+  };
+  void make(Made& made, const OpCall& call, const Plan& plan);
+
+  const Arena& arena_;
+  Backend backend_;
+  std::vector<char*> addresses_;                       // by tensor
+  std::vector<char*> mirrors_;                         // of the host; null without
+  std::vector<int64_t> values_;                        // by symbol
+  std::unordered_map<std::string, const LabOp*> ops_;  // that were looked for
+  struct MadeList {
+    VariantIds plan;
+    std::vector<Made> calls;
+  };
+  std::unordered_map<const OpList*, MadeList> made_;  // as each was called last
+  struct Recorded {
+    VariantIds plan;
+    std::vector<int64_t> choices;
+    std::function<void()> repeat;  // empty: it was run once
+  };
+  std::unordered_map<const OpList*, Recorded> recorded_;
+  mutable Counts counts_;
+};
+
+}  // namespace klab

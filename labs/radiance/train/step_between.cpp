@@ -1,0 +1,98 @@
+// What happens between the batches of a step: the occupancy grid, the optimizer, the average of the weights.
+#include <algorithm>
+
+#include "labs/radiance/train/step.h"
+#include "reference/adam/adam.h"
+#include "reference/clip_norm/clip_norm.h"
+#include "reference/ema/ema.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/occupancy_bits/occupancy_bits.h"
+#include "reference/occupancy_choose/occupancy_choose.h"
+#include "reference/occupancy_place/occupancy_place.h"
+#include "reference/occupancy_update/occupancy_update.h"
+
+namespace klab {
+
+// Cells are chosen in all of the grid, then looked at as many at a time as one look has room for, through its tensors: a look
+// at few samples reads as much of the table as one at many.
+void Step::list_occupancy() {
+  const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, room = march_capacity(c_);
+  const std::string stage = "occupancy";
+  t.all_cells = arena.choice("all cells", 1);
+  chosen_ = arena.tensor<int32_t>("chosen", 1, cells);
+  chosen_count_ = arena.tensor<int32_t>("chosen count", 1, 1);
+  const int64_t chosen = arena.count("chosen", chosen_count_, 0, cells);
+  occupancy.add<OccupancyChoose>(stage, {.cells = cells, .first = 0, .grid_cells = cells, .all = t.all_cells},
+                                 {.seed = numbers(&StepNumbers::seed),
+                                  .step = numbers(&StepNumbers::step),
+                                  .values = t.values,
+                                  .bits = t.bits,
+                                  .occupied = t.occupied,
+                                  .share = number(&StepNumbers::grid_share),
+                                  .chosen = chosen_,
+                                  .count = chosen_count_});
+  const Look& look = looks_.front();
+  for (int64_t first = 0; first < cells; first += room) {
+    const int64_t samples = arena.part("looked at", chosen, first, std::min(room, cells - first));
+    occupancy.add<OccupancyPlace>(stage,
+                                  {.samples = samples, .grid = c_.grid, .cascades = cascades_, .first = 0},
+                                  {.seed = numbers(&StepNumbers::seed),
+                                   .step = numbers(&StepNumbers::step),
+                                   .chosen = chosen_ + first,
+                                   .positions = look.positions});
+    occupancy.add<HashgridFwd>(stage, hash_shape(c_, cascades_, samples),
+                               {.positions = look.positions,
+                                .table = t.parameters[size_t(Part::table)],
+                                .table_half = nullptr,
+                                .features = look.features});
+    occupancy.add<MlpFwd>(
+        stage, density_shape(c_, samples),
+        {.x = look.features, .weights = t.parameters[size_t(Part::density)], .y = look.geometry});
+    occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = samples, .decays = first == 0},
+                                   {.chosen = chosen_ + first,
+                                    .raw = look.geometry,
+                                    .decay = number(&StepNumbers::grid_decay),
+                                    .step_size = number(&StepNumbers::smallest_step),
+                                    .values = t.values});
+  }
+  occupancy.add<OccupancyBits>(stage, {.cells = cells},
+                               {.values = t.values,
+                                .threshold = number(&StepNumbers::grid_threshold),
+                                .bits = t.bits,
+                                .occupied = t.occupied});
+}
+
+void Step::list_update() {
+  for (const Part part : kParts) {
+    const auto p = size_t(part);
+    const int64_t all = size_of(part), group = group_of(part);
+    if (c_.clip_norm > 0 && part != Part::table)
+      update.add<ClipNorm>("clip_norm", {.n = all},
+                           {.limit = number(&StepNumbers::clip),
+                            .gradient = t.gradient[p],
+                            .norm = numbers(&StepNumbers::norm) + (part == Part::color)});
+    // All of a stretch is cleared: to look which lines hold something takes longer than what is not written saves.
+    const int64_t stretch =
+        sizes_.stretch == 0 || group > sizes_.stretch ? all : sizes_.stretch / group * group;
+    const auto* hyper = reinterpret_cast<const float*>(part == Part::table ? number(&StepNumbers::table)
+                                                                           : number(&StepNumbers::networks));
+    for (int64_t begin = 0; begin < all; begin += stretch) {
+      const int64_t n = std::min(stretch, all - begin);
+      float* gradient = t.gradient[p] + begin;
+      update.add<Adam>("adam", {.n = n, .group = group, .zero_percent = 0},
+                       {.hyper = hyper,
+                        .gradient = gradient,
+                        .param = t.parameters[p] + begin,
+                        .m = t.m[p] + begin,
+                        .v = t.v[p] + begin,
+                        .steps = t.steps[p] + begin / group});
+      update.fill("clear gradients", gradient, 0, n * int64_t(sizeof(float)));
+    }
+    if (c_.ema > 0)
+      average.add<Ema>("ema", {.n = all},
+                       {.keep = number(&StepNumbers::keep), .now = t.parameters[p], .average = t.average[p]});
+  }
+}
+
+}  // namespace klab

@@ -1,0 +1,118 @@
+// The calls of a step at the sizes that it comes to, for a plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/check/cases.h"
+#include "labs/radiance/field/rays.h"
+#include "labs/radiance/train/trainer.h"
+#include "reference/composite_bwd/composite_bwd.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/distortion_bwd/distortion_bwd.h"
+#include "reference/hashgrid_bwd/hashgrid_bwd.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+
+namespace klab {
+namespace {
+
+int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "huber" ? 1 : 2; }
+
+/// The calls of one step that the config's terms of the loss make.
+std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
+  const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
+  const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c)};
+  std::vector<PlannedCall> calls = {planned<PixelLossFwd>(pixel_loss, pixels),
+                                    planned<PixelLossBwd>(pixel_loss, pixels)};
+  if (Step::fusable(c))
+    calls.push_back(planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c)}, all));
+  if (c.opacity_entropy > 0) {
+    calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
+    calls.push_back(planned<OpacityEntropyBwd>({.rays = rays}, pixels));
+  }
+  if (c.distortion > 0) {
+    calls.push_back(planned<DistortionFwd>({.rays = rays, .samples = samples}, all));
+    calls.push_back(planned<DistortionBwd>({.rays = rays, .samples = samples}, all));
+  }
+  if (c.total_variation > 0) {
+    const int64_t n = 4 * Step::kVariationPoints;
+    const std::string points = fmt::format("{} points", n);
+    calls.push_back(planned<HashgridFwd>(hash_shape(c, cascades, n), points));
+    calls.push_back(planned<MlpFwd>(density_shape(c, n), points));
+    calls.push_back(planned<MlpBwd>(density_shape(c, n), points));
+    calls.push_back(planned<HashgridBwd>(hash_shape(c, cascades, n), points));
+  }
+  return calls;
+}
+
+/// What a dimension of a list comes to.
+int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
+  if (!Arena::is_symbol(dim)) return dim;
+  const Arena::Symbol& s = arena.symbols()[Arena::symbol_of(dim)];
+  switch (s.kind) {
+    case Arena::Kind::extent:
+      return rays;
+    case Arena::Kind::count:
+    case Arena::Kind::part:
+      return std::min(s.most, samples);
+    case Arena::Kind::product:
+      return s.factor * usual(arena, s.of, rays, samples);
+    default:
+      return 0;
+  }
+}
+
+/// Ops of the lists that are not among the calls, each as it is called most.
+void add_others(const Step& step, std::initializer_list<const OpList*> lists, int64_t rays, int64_t samples,
+                std::vector<PlannedCall>& calls) {
+  const size_t known = calls.size();
+  for (const OpList* list : lists)
+    for (const OpCall& call : list->calls()) {
+      const auto same = [&](const PlannedCall& other) { return other.op == call.op; };
+      if (call.op.empty() || std::any_of(calls.begin(), calls.begin() + int64_t(known), same)) continue;
+      std::vector<int64_t> shape;
+      for (const int64_t d : call.shape) shape.push_back(usual(step.arena, d, rays, samples));
+      const auto at = std::ranges::find_if(
+          calls, [&](const PlannedCall& other) { return same(other) && other.shape == shape; });
+      if (at != calls.end())
+        at->times += 1;
+      else
+        calls.push_back({call.op, shape, shape_text(find_op(call.op)->op, shape), 1, {}});
+    }
+}
+
+}  // namespace
+
+std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
+  // Rays of a grid that has learned what is empty have a few samples each.
+  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, Step::march_capacity(c));
+  const auto add = [&](std::vector<PlannedCall> more) {
+    calls.insert(calls.end(), more.begin(), more.end());
+  };
+  const std::string all = fmt::format("{} samples", samples);
+  add(loss_calls(c, cascades, rays, samples));
+  add({planned<CompositeBwd>({.rays = rays, .samples = samples}, fmt::format("{} of {} rays", all, rays)),
+       planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
+       planned<HashgridBwd>(hash_shape(c, cascades, samples), all)});
+  const int64_t table = hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0))) * c.features;
+  add(adam_calls(table, c.features));
+  for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
+    add(adam_calls(weights, weights));
+  const Step step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
+  const OpList loss = step.loss(false);
+  add_others(step, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
+  return calls;
+}
+
+std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
+  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, Step::march_capacity(c));
+  const Step step(c, cascades, {.views = 1}, {});
+  const OpList picture = step.picture();
+  add_others(step, {&picture}, rays, samples, calls);
+  return calls;
+}
+
+}  // namespace klab

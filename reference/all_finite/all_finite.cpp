@@ -1,0 +1,25 @@
+#include "reference/all_finite/all_finite.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/generator.h"
+
+namespace klab {
+
+void AllFinite::arrange(const Args<float>& x, Generator& random) {
+  *x.first = random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
+  auto* p = const_cast<float*>(x.p);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  for (int64_t i = 0; i < x.shape.n; ++i) p[i] = unit(random);
+  const float bad[] = {NAN, INFINITY, -INFINITY, -NAN};
+  for (uint64_t k = random() % 3; x.shape.n > 0 && k > 0; --k)
+    p[random() % uint64_t(x.shape.n)] = bad[random() % 4];
+}
+
+void AllFinite::reference(const Args<double>& x, const Args<double>&) {
+  for (int64_t i = x.shape.n; i-- > 0;)
+    if (!std::isfinite(x.p[i])) *x.first = std::min(*x.first, int32_t(i));
+}
+
+}  // namespace klab

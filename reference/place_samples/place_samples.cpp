@@ -1,0 +1,42 @@
+#include "reference/place_samples/place_samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/generator.h"
+
+namespace klab {
+
+void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
+  const Shape& s = x.shape;
+  auto *begin = const_cast<int32_t*>(x.begin), *marched = const_cast<int32_t*>(x.ray_begin);
+  // Some rays of the marched batch look at nothing, some at all, and what is left of both goes to no ray.
+  for (int64_t r = 0; r < s.rays; ++r) {
+    const int64_t room = s.marched - marched[r], left = s.samples - begin[r];
+    const int64_t all = std::min<int64_t>(room, int64_t(random() % 3 ? random() % 20 : 0));
+    const int64_t usable = std::max<int64_t>(0, all - s.first);
+    marched[r + 1] = marched[r] + int32_t(all);
+    // A few samples more than there are: padding.
+    const int64_t n =
+        std::min<int64_t>(left, usable - (usable > 2 && random() % 2) + (random() % 8 == 0 ? 3 : 0));
+    begin[r + 1] = begin[r] + int32_t(n);
+  }
+  *const_cast<float*>(x.side) = float(1 << random() % 4);
+}
+
+void PlaceSamples::reference(const Args<double>& x, const Args<double>& magnitude) {
+  const Shape& s = x.shape;
+  for (int64_t i = 0; i < 3 * s.samples; ++i) x.positions[i] = magnitude.positions[i] = 0.5;
+  for (int64_t r = 0; r < s.rays; ++r)
+    for (int64_t i = x.begin[r]; i < x.begin[r + 1]; ++i) {
+      const int64_t from = x.ray_begin[r] + s.first + i - x.begin[r];
+      if (from >= x.ray_begin[r + 1]) continue;
+      for (int64_t axis = 0; axis < 3; ++axis) {
+        const double o = x.origins[axis * s.rays + r], step = x.t[from] * x.directions[axis * s.rays + r];
+        x.positions[axis * s.samples + i] = std::clamp(0.5 + (o + step - 0.5) / *x.side, 0.0, 1.0);
+        magnitude.positions[axis * s.samples + i] = 1 + (std::abs(o) + std::abs(step) + 0.5) / *x.side;
+      }
+    }
+}
+
+}  // namespace klab

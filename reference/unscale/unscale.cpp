@@ -1,0 +1,22 @@
+#include "reference/unscale/unscale.h"
+
+#include <cmath>
+
+#include "reference/generator.h"
+
+namespace klab {
+
+void Unscale::arrange(const Args<float>& x, Generator& random) {
+  *const_cast<float*>(x.scale) = float(1 << random() % 17);
+  *const_cast<int32_t*>(x.first) = random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
+}
+
+void Unscale::reference(const Args<double>& x, const Args<double>& magnitude) {
+  const bool finite = *x.first == 0x7FFFFFFF;
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    x.gradient[i] = finite ? x.gradient[i] / *x.scale : 0;
+    magnitude.gradient[i] = std::abs(x.gradient[i]);
+  }
+}
+
+}  // namespace klab

@@ -1,0 +1,70 @@
+// Contract of visible_limit: how far along each ray samples count: up to the one that makes it opaque.
+//
+//   for the samples of ray r that are looked at, first + 0, first + 1, ...:   while optical_depth <= stop
+//     optical_depth += exp(raw)·delta          and when the last one brought it above stop:
+//     limit_r = first + how many were taken
+//
+// A ray that has not become opaque keeps its limit. Looking goes on where it ended: `optical_depth` is what the samples
+// before first have brought.
+#pragma once
+
+#include "reference/contract.h"
+
+namespace klab {
+
+struct VisibleLimit {
+  static constexpr std::string_view name = "visible_limit";
+  static constexpr std::array dims = {"rays", "samples", "marched", "first"};
+
+  struct Shape {
+    int64_t rays;
+    int64_t samples;  // that are looked at
+    int64_t marched;
+    int64_t first;
+  };
+
+  /// Samples of a ray in the inputs that are drawn for tests.
+  static constexpr int64_t most = 200;
+
+  template <class T>
+  struct Args {
+    Shape shape;
+    const int32_t* begin;      // [rays+1] i32 of the samples that are looked at
+    const int32_t* ray_begin;  // [rays+1] i32 of the marched samples
+    const T* raw;              // [samples] f32, logarithm of the density
+    const T* delta;            // [marched] f32
+    const T* stop;             // [1] f32: optical depth at which a ray is opaque
+    T* optical_depth;          // [rays] f32, >= 0, read and written
+    int32_t* limit;            // [rays] i32, read and written
+  };
+
+  static void tensors(auto& args, auto&& visit) {
+    const Shape& s = args.shape;
+    visit("begin", args.begin, Role::input, Draw::arranged, {s.rays + 1});
+    visit("ray_begin", args.ray_begin, Role::input, Draw::arranged, {s.rays + 1});
+    visit("raw", args.raw, Role::input, Draw::arranged, {s.samples});
+    visit("delta", args.delta, Role::input, Draw::arranged, {s.marched});
+    visit("stop", args.stop, Role::input, Draw::arranged, {1});
+    visit("optical_depth", args.optical_depth, Role::accumulate, Draw::arranged, {s.rays});
+    visit("limit", args.limit, Role::accumulate, Draw::arranged, {s.rays});
+  }
+
+  static bool valid(const Shape& s) {
+    return s.rays >= 0 && s.samples >= 0 && s.marched >= 0 && s.first >= 0;
+  }
+
+  /// A logarithm and a step in a sample; begins, depth and limit of a ray.
+  static Cost cost(const Shape& s) {
+    return {.bytes = 8 * double(s.samples) + 24 * double(s.rays),
+            .flops = 18 * double(s.samples),
+            .transcendentals = double(s.samples)};
+  }
+
+  /// Two roundings a sample, and those of the exponential, of a sum of positive terms.
+  static double terms(const Shape&) { return 4 + double(most); }
+
+  static void arrange(const Args<float>& x, Generator& random);
+  static void reference(const Args<double>& x, const Args<double>& magnitude);
+};
+
+}  // namespace klab

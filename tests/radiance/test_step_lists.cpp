@@ -1,0 +1,284 @@
+// A step is a list of ops: the same list on the processor with exact sizes, with padded ones, and with CUDA rungs on the
+// host executor.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "harness/simt/session.h"
+#include "labs/radiance/evaluate/list_renderer.h"
+#include "labs/radiance/train/backends.h"
+#include "labs/radiance/train/trainer.h"
+#include "tests/radiance/small_training.h"
+
+namespace klab {
+namespace {
+
+Config tiny_config() {
+  Config c = small_config();
+  c.levels = 4;
+  c.log2_table = 9;
+  c.finest_resolution = 64;
+  c.batch_samples = 256;
+  c.first_rays = 16;
+  c.max_samples_per_ray = 64;
+  c.grid = 16;
+  c.grid_every = 8;
+  c.grid_warmup = 16;
+  c.steps_per_diagonal = 32;
+  return c;
+}
+
+const Plan& tiny_plan(const Config& c, const std::string& ladder) {
+  static std::map<std::string, Plan> plans;
+  static CallTimes times;
+  if (!plans.contains(ladder))
+    plans.emplace(ladder, Plan::named("naive", training_calls(c, 1), times, ladder));
+  return plans.at(ladder);
+}
+
+Trainer trainer_on(const std::string& backend, const Config& c, uint64_t seed) {
+  const BackendChoice choice = backend_named(backend);
+  CallTimes times;
+  const Plan plan = choice.ladder == "cpu" ? tiny_plan(c, "cpu")
+                                           : Plan::named("best", training_calls(c, 1), times, choice.ladder);
+  return Trainer(small_scene(), c, plan, seed, choice.backend, choice.sizes);
+}
+
+double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
+
+/// Padding weighs nothing.
+TEST(Step, LargestSizesGiveTheSameLosses) {
+  for (const double terms : {0.0, 1e-2}) {
+    Config c = tiny_config();
+    c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
+    CallTimes times;
+    const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+    Backend padded = cpu_backend();
+    padded.exact = false;
+    Trainer one(small_scene(), c, plan, 5),
+        other(small_scene(), c, plan, 5, padded, {.looks = {0}, .stretch = 0});
+    for (int i = 0; i < 40; ++i) {
+      const StepReport a = one.step(0), b = other.step(0);
+      EXPECT_EQ(a.rays, b.rays) << "step " << i;
+      EXPECT_EQ(a.samples, b.samples) << "step " << i;
+      EXPECT_LE(apart(a.loss, b.loss), i == 0 ? 1e-5 : 1e-3 * i) << "step " << i;
+    }
+    EXPECT_EQ(one.occupied_share(), other.occupied_share());
+  }
+}
+
+constexpr int kSteps = 100;
+
+/// The losses of a training whose parameters are moved by a rounding of single precision, up or down, after every step.
+std::vector<double> nudged_losses(const Config& c, uint64_t seed, uint32_t nudges) {
+  Trainer trainer = trainer_on("cpu", c, seed);
+  std::mt19937 random(nudges);
+  std::vector<double> losses;
+  for (int i = 0; i < kSteps; ++i) {
+    losses.push_back(trainer.step(0).loss);
+    for (const Part part : kParts) {
+      const Array<float>& now = trainer.model().of(part);
+      std::vector<float> direction(size_t(now.size()));
+      for (size_t k = 0; k < direction.size(); ++k)
+        direction[k] = random() % 2 ? now[int64_t(k)] : -now[int64_t(k)];
+      trainer.move(part, direction, 0x1p-24);
+    }
+  }
+  return losses;
+}
+
+/// How far apart losses may be. Before the first update only the order of sums differs: in a sample's networks and its ray's
+/// colors they have some 320 terms, of a rounding each. After it rounding is fed back through the optimizer, which turns the
+/// sign of gradients near zero into whole steps; how fast that grows is a property of the training, not of the backend, and is
+/// measured on the processor: by trainings that differ by one rounding a step. What four of them come to at most until a
+/// step is exceeded four times over by a fifth of the same kind next to never.
+std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c, uint64_t seed) {
+  std::vector<double> bounds(losses.size(), 320 * 0x1p-24);
+  for (uint32_t nudges = 1; nudges <= 4; ++nudges) {
+    const std::vector<double> other = nudged_losses(c, seed, nudges);
+    for (size_t i = 0; i < losses.size(); ++i)
+      bounds[i] = std::max(bounds[i], 4 * apart(losses[i], other[i]));
+  }
+  for (size_t i = 1; i < bounds.size(); ++i) bounds[i] = std::max(bounds[i], bounds[i - 1]);
+  return bounds;
+}
+
+TEST(Step, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
+  const Config c = tiny_config();
+  Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
+  std::vector<StepReport> here, there;
+  std::vector<double> losses;
+  for (int i = 0; i < kSteps; ++i) {
+    here.push_back(cpu.step(0));
+    there.push_back(simt.step(0));
+    losses.push_back(here.back().loss);
+  }
+  const std::vector<double> bounds = bounds_of(losses, c, 9);
+  double worst = 0;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_LE(apart(losses[i], there[i].loss), bounds[i])
+        << "step " << i << ": " << losses[i] << " and " << there[i].loss;
+    worst = std::max(worst, apart(losses[i], there[i].loss) / bounds[i]);
+  }
+  EXPECT_LE(bounds.back(), 0.5) << "a bound that holds nothing";
+  RecordProperty("largest_share_of_the_bound", std::to_string(worst));
+  RecordProperty("last_bound", std::to_string(bounds.back()));
+  EXPECT_EQ(here[0].rays, there[0].rays);
+  EXPECT_EQ(here[0].samples, there[0].samples);
+  EXPECT_NEAR(cpu.occupied_share(), simt.occupied_share(), 0.02);
+}
+
+/// As a GPU's graphs do: what was made once is repeated, and nobody waits within.
+TEST(Step, ARecordedStepIsTheSame) {
+  const Config c = tiny_config();
+  CallTimes times;
+  const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+  Backend called = cpu_backend();
+  called.exact = false;
+  Backend recorded = called;
+  recorded.stage = called.upload;
+  const auto tape = std::make_shared<std::vector<std::function<void()>>>();
+  const auto recording = std::make_shared<bool>(false);
+  const auto later = [tape, recording](std::function<void()> work) {
+    if (*recording)
+      tape->push_back(std::move(work));
+    else
+      work();
+  };
+  recorded.bind = [later, bind = called.bind](const Variant& v, ShapeView shape,
+                                              std::span<void* const> pointers) {
+    return [later, work = bind(v, shape, pointers)] { later(work); };
+  };
+  recorded.fill = [later, fill = called.fill](void* p, uint8_t byte, size_t bytes) {
+    later([=] { fill(p, byte, bytes); });
+  };
+  recorded.record = [tape, recording](const std::function<void()>& calls) -> std::function<void()> {
+    tape->clear();
+    *recording = true;
+    calls();
+    *recording = false;
+    return [works = *tape] {
+      for (const auto& work : works) work();
+    };
+  };
+  const StepSizes whole = {.looks = {0}, .stretch = 0};
+  Trainer one(small_scene(), c, plan, 5, called, whole), other(small_scene(), c, plan, 5, recorded, whole);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(one.step(0).loss, other.step(0).loss) << "step " << i;
+  EXPECT_GT(other.host_counts().repeated, 50);  // the loss and the update of all steps but the first two
+  EXPECT_LT(other.host_counts().calls, one.host_counts().calls / 4);
+  EXPECT_LE(double(other.host_counts().waits) / 30, 5);
+}
+
+/// One list of ops makes the processor's pictures on the host executor, and no access of it is illegal.
+TEST(Step, APictureByAListIsTheSame) {
+  const Config c = tiny_config();
+  Trainer trainer = trainer_on("cpu", c, 9);
+  for (int i = 0; i < 60; ++i) trainer.step(0);
+  const Model model = trainer.averaged();
+  CallTimes times;
+  Renderer renderer(model, Plan::named("naive", render_calls(c, 1), times));
+  BackendChoice where = backend_named("simt");
+  where.picture_samples = 256;
+  simt::Session session({.traced = true, .counts = false});
+  ListRenderer lists(model, Plan::named("best", ListRenderer::calls(model, where), times, where.ladder),
+                     where);
+  const Camera camera = small_scene().test.front().camera.downscaled(2);
+  const Picture a = renderer.render(camera), b = lists.render(camera);
+  for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
+  ASSERT_EQ(a.rgb.size(), b.rgb.size());
+  double covered = 0;
+  for (size_t i = 0; i < a.rgb.size(); ++i) {
+    // A ray ends when it is opaque to early_stop: what lies behind shows no more than that.
+    ASSERT_NEAR(a.rgb[i], b.rgb[i], 3 * c.early_stop + 1e-4) << i;
+    covered += double(a.opacity[i / 3]);
+  }
+  EXPECT_GT(covered, 1) << "nothing to see";
+}
+
+/// No access of a step is out of bounds, unordered, or to what nobody wrote.
+TEST(Step, ATracedStepHasNoFinding) {
+  Config c = tiny_config();
+  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
+  simt::Session session({.traced = true, .counts = false});
+  Trainer trainer = trainer_on("simt", c, 9);
+  trainer.step(0);
+  trainer.step(0);
+  for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
+  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 0;  // with the fused op
+  Trainer fused = trainer_on("simt", c, 9);
+  fused.step(0);
+  for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
+}
+
+/// A run goes on where another backend left it.
+TEST(Step, ACheckpointGoesFromBackendToBackend) {
+  const Config c = tiny_config();
+  const auto file =
+      std::filesystem::temp_directory_path() / ("klab_step_" + std::to_string(::getpid()) + ".safetensors");
+  Trainer simt = trainer_on("simt", c, 3);
+  for (int i = 0; i < 6; ++i) simt.step(0);
+  simt.save(file, {});
+  Trainer cpu = trainer_on("cpu", c, 99);
+  cpu.restore(TensorFile(file));
+  std::filesystem::remove(file);
+  EXPECT_EQ(cpu.steps_done(), 6);
+  EXPECT_EQ(cpu.occupied_share(), simt.occupied_share());
+  const StepReport a = cpu.loss_and_gradient(), b = simt.loss_and_gradient();
+  EXPECT_EQ(a.rays, b.rays);
+  EXPECT_LE(apart(a.loss, b.loss), 1e-5);
+}
+
+/// The gradient of the whole step on the host executor, along itself, against differences of the loss.
+TEST(Step, GradientOnTheHostExecutor) {
+  Config c = tiny_config();
+  c.loss = "mse";
+  Trainer trainer = trainer_on("simt", c, 11);
+  for (int i = 0; i < 20; ++i) trainer.step(0);
+  const auto file =
+      std::filesystem::temp_directory_path() / ("klab_grad_" + std::to_string(::getpid()) + ".safetensors");
+  trainer.save(file, {});
+  for (const Part part : kParts) {
+    trainer.restore(TensorFile(file));
+    for (const Part other : kParts)
+      std::fill(trainer.gradient(other).begin(), trainer.gradient(other).end(), 0.0F);
+    trainer.restore(TensorFile(file));  // and with it the zeros
+    trainer.loss_and_gradient();
+    const Array<float>& g = trainer.gradient(part);
+    const std::vector<float> gradient(g.begin(), g.end());
+    double length = 0;
+    for (const float v : gradient) length += double(v) * double(v);
+    ASSERT_GT(length, 0) << int(part);
+    constexpr double h = 2e-3;
+    const auto loss_at = [&](double where) {
+      trainer.restore(TensorFile(file));
+      trainer.move(part, gradient, where / std::sqrt(length));
+      return trainer.loss_and_gradient().loss;
+    };
+    const double measured = (loss_at(h) - loss_at(-h)) / (2 * h);
+    EXPECT_NEAR(measured, std::sqrt(length), 0.03 * std::sqrt(length)) << int(part);
+  }
+  std::filesystem::remove(file);
+}
+
+TEST(Step, ListsSayWhatTheyAre) {
+  const Config c = tiny_config();
+  const Step step(c, 1, {.views = 3, .pixels = 1000}, {});
+  const std::string text = text_of(step.loss(true), step.arena);
+  EXPECT_NE(text.find("draw_rays(rays, 3, 1000, 0, 0, 1, 1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("composite_loss_bwd(rays, samples, 1) begin"), std::string::npos) << text;
+  EXPECT_EQ(text.find("composite_fwd"), std::string::npos) << text;
+  EXPECT_NE(text_of(step.loss(false), step.arena).find("pixel_loss_bwd"), std::string::npos);
+}
+
+TEST(Backends, AreRefusedByName) {
+  EXPECT_THROW(backend_named("opencl"), std::runtime_error);
+  try {
+    backend_named("cuda");
+  } catch (const std::runtime_error& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("--backend cuda: ")) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace klab
