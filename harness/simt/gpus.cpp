@@ -86,7 +86,7 @@ const DeviceLimits& device_limits() {
 std::vector<size_t> carveouts(const GpuModel& gpu) {
   const auto kib = [](std::initializer_list<size_t> list) {
     std::vector<size_t> bytes;
-    for (const size_t n : list) bytes.push_back(n * kKiB);
+    for (const size_t n : list) bytes.push_back(n * 1_KiB);
     return bytes;
   };
   switch (gpu.compute_capability) {

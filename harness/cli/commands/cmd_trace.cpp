@@ -146,8 +146,9 @@ double share_of(const std::string& text) {
 
 int trace_program(const Options& o) {
   if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty())
-    throw std::invalid_argument("--shape, --metrics, --counters, --on and --on-gpu are for klab's variants; " +
-                                o.names[0] + " is a program");
+    throw std::invalid_argument(
+        "--shape, --metrics, --counters, --on and --on-gpu are for klab's variants; " + o.names[0] +
+        " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.limits.seconds = o.seconds;
   p.limits.bytes = o.memory * 1'000'000;
