@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 
 namespace klab {
 namespace {
@@ -10,6 +12,11 @@ namespace {
 std::vector<Lab>& storage() {
   static std::vector<Lab> list;
   return list;
+}
+
+std::map<std::string, LabLadder>& ladders() {
+  static std::map<std::string, LabLadder> by_id;
+  return by_id;
 }
 
 [[noreturn]] void refuse(const char* what, const std::string& name, const Lab& a, const Lab& b) {
@@ -50,6 +57,13 @@ const char* name_of(Traffic traffic) {
   }
   return "?";
 }
+
+LadderRegistrar::LadderRegistrar(const char* file, LabLadder ladder) {
+  const std::filesystem::path commands = std::filesystem::path(file).parent_path();
+  ladders()[commands.parent_path().filename().string()] = std::move(ladder);
+}
+
+const LabLadder& ladder_of(const Lab& lab) { return ladders()[lab.id]; }
 
 const std::vector<Lab>& labs() { return storage(); }
 

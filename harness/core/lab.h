@@ -88,9 +88,7 @@ struct Lab {
   std::vector<LabOp> ops;
   std::vector<Claim> claims;
   std::vector<std::string> commands;  // of a lab that is a program: those that run it, without "klab"
-  /// The ladder of a lab whose variants are no kernels: prints it. False when a rung turned out wrong. May be empty.
-  std::function<bool(const LabRun&)> run = {};
-  std::string file;  // labs/05_matmul/lab.cpp
+  std::string file;                   // labs/05_matmul/lab.cpp
 };
 
 /// All labs in order.
@@ -99,6 +97,17 @@ const std::vector<Lab>& labs();
 /// The lab and the op entry that own an op; nullptr when no lab teaches it.
 const Lab* lab_of(const std::string& op);
 const LabOp* find_op(const std::string& op);
+
+/// The ladder of a lab whose variants are no kernels: prints it. False when a rung turned out wrong. Empty: the lab has none.
+using LabLadder = std::function<bool(const LabRun&)>;
+const LabLadder& ladder_of(const Lab& lab);
+
+/// Gives the lab of labs/NN_name/commands/*.cpp, the folder that `file` is in, its ladder. It stands beside the lab's commands, as
+/// it needs what they need, and lab.cpp does not.
+class LadderRegistrar {
+ public:
+  LadderRegistrar(const char* file, LabLadder ladder);
+};
 
 /// Adds a lab; the id comes from the folder of `file`. A second lab of that name, or a second lab teaching the
 /// same op, ends the program naming both.
@@ -109,4 +118,5 @@ class LabRegistrar {
 
 }  // namespace klab
 
+#define KLAB_LADDER(ladder) const ::klab::LadderRegistrar klab_ladder_registrar(__FILE__, ladder)
 #define KLAB_LAB(...) const ::klab::LabRegistrar klab_lab_registrar(__FILE__, __VA_ARGS__)

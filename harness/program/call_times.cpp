@@ -57,7 +57,9 @@ std::string sizes_of(std::span<const PlannedCall> calls) {
   std::vector<std::string> sizes;
   for (const PlannedCall& c : calls)
     if (std::ranges::find(sizes, c.size) == sizes.end()) sizes.push_back(c.size);
-  return fmt::format("{}", fmt::join(sizes, " and "));
+  const std::string all = fmt::format("{}", fmt::join(sizes, " and "));
+  return sizes.size() < 2 || all.size() <= 80 ? all
+                                              : fmt::format("{} and {} more", sizes[0], sizes.size() - 1);
 }
 
 }  // namespace

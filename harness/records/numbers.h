@@ -26,6 +26,7 @@ inline constexpr Range sessions{1, 1000};
 inline constexpr Range baseline_sessions{4, 1000};
 inline constexpr Range session_number{1, 1e6};
 inline constexpr Range minutes{0.01, 1e5};
+inline constexpr Range percent{0, 100};
 inline constexpr Range extent{0, 1099511627776.0};  // of a shape: 2^40
 
 // Of the learner's path.

@@ -113,7 +113,7 @@ KLAB_LAB({
           .traffic = Traffic::update},
          {.op = make_op<OccupancyBits>(),
           .bench = {{.name = "128^3", .shape = {1 << 21}, .cache = Cache::hot, .tour = true}},
-          .check = {{0, 8, 16, 264, 4096, 40000}},
+          .check = {{0, 8, 16, 264, 4096, 70008}},
           .counted = {2056},
           .traffic = Traffic::read}},
 });

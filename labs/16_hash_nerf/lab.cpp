@@ -1,7 +1,6 @@
-// Lab 16: the trainer. Its variants are plans (klab train --plan), and `klab run hash_nerf` climbs them. What a step needs
+// Lab 16: the trainer. Its variants are plans (klab train --plan), and `klab run hash_nerf` climbs them (commands/ladder.cpp). What a step needs
 // beside the ops of other labs is checked here.
 #include "harness/core/lab.h"
-#include "labs/radiance/run/plan_ladder.h"
 #include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"
 #include "reference/clip_norm/clip_norm.h"
@@ -51,7 +50,6 @@ KLAB_LAB({
           .counted = {5001},
           .traffic = Traffic::update}},
     .commands = {"train", "eval", "render"},
-    .run = run_plan_ladder,
 });
 
 }  // namespace

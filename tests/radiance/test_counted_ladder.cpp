@@ -20,7 +20,7 @@ TEST(CountedLadder, PlansAgreeAndTheLastMovesLess) {
   const auto rungs = count_plans(small_scene(), c, Plan::named("naive", calls, times, "cuda"),
                                  Plan::named("best", calls, times, "cuda"), 2, {});
   ASSERT_GT(rungs.size(), 5U);
-  const OpCounts first = rungs.front().counts.total(), last = rungs.back().counts.total();
+  const OpWork first = rungs.front().counts.total(), last = rungs.back().counts.total();
   for (const CountedRung& r : rungs) {
     EXPECT_TRUE(r.counts.findings.empty()) << r.name << ": " << r.counts.findings.front();
     EXPECT_LE(std::abs(r.loss - rungs.front().loss), loss_bound(2) * rungs.front().loss) << r.name;

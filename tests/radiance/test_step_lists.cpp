@@ -48,7 +48,7 @@ Trainer trainer_on(const std::string& backend, const Config& c, uint64_t seed) {
 double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
 
 /// Padding weighs nothing.
-TEST(Step, LargestSizesGiveTheSameLosses) {
+TEST(TrainStep, LargestSizesGiveTheSameLosses) {
   for (const double terms : {0.0, 1e-2}) {
     Config c = tiny_config();
     c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
@@ -104,7 +104,7 @@ std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c
   return bounds;
 }
 
-TEST(Step, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
+TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
   const Config c = tiny_config();
   Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
   std::vector<StepReport> here, there;
@@ -130,7 +130,7 @@ TEST(Step, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
 }
 
 /// As a GPU's graphs do: what was made once is repeated, and nobody waits within.
-TEST(Step, ARecordedStepIsTheSame) {
+TEST(TrainStep, ARecordedStepIsTheSame) {
   const Config c = tiny_config();
   CallTimes times;
   const Plan plan = Plan::named("naive", training_calls(c, 1), times);
@@ -171,7 +171,7 @@ TEST(Step, ARecordedStepIsTheSame) {
 }
 
 /// One list of ops makes the processor's pictures on the host executor, and no access of it is illegal.
-TEST(Step, APictureByAListIsTheSame) {
+TEST(TrainStep, APictureByAListIsTheSame) {
   const Config c = tiny_config();
   Trainer trainer = trainer_on("cpu", c, 9);
   for (int i = 0; i < 60; ++i) trainer.step(0);
@@ -197,7 +197,7 @@ TEST(Step, APictureByAListIsTheSame) {
 }
 
 /// No access of a step is out of bounds, unordered, or to what nobody wrote.
-TEST(Step, ATracedStepHasNoFinding) {
+TEST(TrainStep, ATracedStepHasNoFinding) {
   Config c = tiny_config();
   c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
   simt::Session session({.traced = true, .counts = false});
@@ -212,7 +212,7 @@ TEST(Step, ATracedStepHasNoFinding) {
 }
 
 /// A run goes on where another backend left it.
-TEST(Step, ACheckpointGoesFromBackendToBackend) {
+TEST(TrainStep, ACheckpointGoesFromBackendToBackend) {
   const Config c = tiny_config();
   const auto file =
       std::filesystem::temp_directory_path() / ("klab_step_" + std::to_string(::getpid()) + ".safetensors");
@@ -230,7 +230,7 @@ TEST(Step, ACheckpointGoesFromBackendToBackend) {
 }
 
 /// The gradient of the whole step on the host executor, along itself, against differences of the loss.
-TEST(Step, GradientOnTheHostExecutor) {
+TEST(TrainStep, GradientOnTheHostExecutor) {
   Config c = tiny_config();
   c.loss = "mse";
   Trainer trainer = trainer_on("simt", c, 11);
@@ -261,9 +261,9 @@ TEST(Step, GradientOnTheHostExecutor) {
   std::filesystem::remove(file);
 }
 
-TEST(Step, ListsSayWhatTheyAre) {
+TEST(TrainStep, ListsSayWhatTheyAre) {
   const Config c = tiny_config();
-  const Step step(c, 1, {.views = 3, .pixels = 1000}, {});
+  const TrainStep step(c, 1, {.views = 3, .pixels = 1000}, {});
   const std::string text = text_of(step.loss(true), step.arena);
   EXPECT_NE(text.find("draw_rays(rays, 3, 1000, 0, 0, 1, 1)"), std::string::npos) << text;
   EXPECT_NE(text.find("composite_loss_bwd(rays, samples, 1) begin"), std::string::npos) << text;

@@ -166,7 +166,7 @@ TEST(Trainer, CutRaysAreLeftOut) {
   const StepReport first = trainer.loss_and_gradient();
   EXPECT_LT(first.rays, 512);
   EXPECT_GT(first.rays, 0);
-  EXPECT_LE(first.marched, Step::march_capacity(crowded));
+  EXPECT_LE(first.marched, TrainStep::march_capacity(crowded));
   for (int i = 0; i < 3; ++i) trainer.step(0);
   const StepReport later = trainer.step(0);
   EXPECT_LT(later.marched, 2 * crowded.batch_samples) << "the number of rays did not adapt";

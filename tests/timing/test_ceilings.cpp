@@ -167,7 +167,31 @@ class EveryOp : public testing::Test {
                                      {"bias_add_fwd", {kFma}},
                                      {"bias_add_bwd", {kFma}},
                                      {"activation_fwd", {kFma, kExp, kDivision}},
-                                     {"activation_bwd", {kFma, kExp, kDivision}}};
+                                     {"activation_bwd", {kFma, kExp, kDivision}},
+                                     {"draw_rays", {kFma, kDivision, kRoot, CeilingKind::gather4}},
+                                     {"sample_begin", {}},
+                                     {"place_samples", {kFma}},
+                                     {"spread_samples", {}},
+                                     {"occupancy_choose", {kFma}},
+                                     {"occupancy_place", {kFma}},
+                                     {"occupancy_update", {kFma, kExp}},
+                                     {"occupancy_bits", {kFma}},
+                                     {"visible_limit", {kFma, kExp}},
+                                     {"visible_compact", {}},
+                                     {"ray_weights", {}},
+                                     {"depth_loss_fwd", {kFma}},
+                                     {"depth_loss_bwd", {kFma}},
+                                     {"sample_weights_fwd", {kFma, kExp}},
+                                     {"sample_weights_bwd", {kFma, kExp}},
+                                     {"variation_points", {kFma}},
+                                     {"total_variation_fwd", {kFma}},
+                                     {"total_variation_bwd", {kFma}},
+                                     {"axpy", {kFma}},
+                                     {"weighted_sum", {kFma}},
+                                     {"ema", {kFma}},
+                                     {"clip_norm", {kFma}},
+                                     {"all_finite", {kFma}},
+                                     {"unscale", {kFma}}};
 };
 
 TEST_F(EveryOp, HasWorkInTheResourcesThatItsContractNames) {

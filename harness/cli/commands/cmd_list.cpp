@@ -226,7 +226,7 @@ int run(const Options& o) {
     const auto line = [](const std::string& call, const std::string& what) {
       fmt::print("  {}  {}\n", inked(fmt::format("{:<14}", call), Ink::cyan), what);
     };
-    if (lab.run && lab.ops.empty())
+    if (ladder_of(lab) && lab.ops.empty())
       line("klab run " + lab.id.substr(0, lab.id.find('_')), "Climb its ladder");
     for (const Command& c : commands())
       if (std::ranges::count(lab.commands, c.name) > 0) line("klab " + c.name, c.summary);

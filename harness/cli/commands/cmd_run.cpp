@@ -165,15 +165,15 @@ int run_whole(const Lab& lab, const std::string& backend) {
              lab.question);
   std::fflush(stdout);
   Progress progress;
-  const bool right = lab.run({.seed = settings().seed,
-                              .backend = backend,
-                              .stop = interrupted,
-                              .status = [&](const std::string& line) {
-                                if (line.empty())
-                                  progress.clear();
-                                else
-                                  progress.show(line);
-                              }});
+  const bool right = ladder_of(lab)({.seed = settings().seed,
+                                     .backend = backend,
+                                     .stop = interrupted,
+                                     .status = [&](const std::string& line) {
+                                       if (line.empty())
+                                         progress.clear();
+                                       else
+                                         progress.show(line);
+                                     }});
   progress.clear();
   if (interrupted()) return exit_interrupted;
   fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab.id.substr(0, lab.id.find('_')));
@@ -183,8 +183,8 @@ int run_whole(const Lab& lab, const std::string& backend) {
 /// The lab of that name if it has a run of its own.
 const Lab* lab_with_run(const std::string& what) {
   for (const Lab& lab : labs())
-    if (lab.run && (what == lab.id || what == lab.id.substr(0, lab.id.find('_')) ||
-                    what == lab.id.substr(lab.id.find('_') + 1)))
+    if (ladder_of(lab) && (what == lab.id || what == lab.id.substr(0, lab.id.find('_')) ||
+                           what == lab.id.substr(lab.id.find('_') + 1)))
       return &lab;
   return nullptr;
 }

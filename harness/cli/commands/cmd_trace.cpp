@@ -10,6 +10,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/cli/gpu_counters.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/program_run.h"
 #include "harness/cli/shape_option.h"
 #include "harness/cli/trace_text.h"
@@ -235,11 +236,10 @@ KLAB_COMMAND(
            ->take_all()
            ->allow_extra_args(false);
        app.add_option("--blocks", o->share, "of a program: watch this share of each grid and scale, e.g. 5%");
-       app.add_option("--seconds", o->seconds, "of a program: end it after so many (600)")
-           ->check(CLI::PositiveNumber);
-       app.add_option("--memory", o->memory,
-                      "of a program: end it beyond so many MB (three quarters of the machine's)")
-           ->check(CLI::PositiveNumber);
+       add_number(app, "--seconds", o->seconds, range::stage_seconds,
+                  "of a program: end it after so many (600)");
+       add_number(app, "--memory", o->memory, range::megabytes,
+                  "of a program: end it beyond so many MB (three quarters of the machine's)");
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
        auto* gpu =
@@ -247,9 +247,8 @@ KLAB_COMMAND(
        app.add_option("--on", o->on,
                       "also the least time that this GPU needs, and which of its limits that is: a bound")
            ->excludes(gpu);
-       app.add_option("--carveout", o->carveout,
-                      "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)")
-           ->check(CLI::Range(0, 100));
+       add_number(app, "--carveout", o->carveout, range::percent,
+                  "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)");
        auto* metrics = app.add_flag("--metrics", o->metrics,
                                     "print Nsight Compute's names of what is counted, and nothing else");
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,

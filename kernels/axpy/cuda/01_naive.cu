@@ -1,7 +1,7 @@
 // axpy.cuda.01_naive: one thread per entry.
 //
 // CHANGE   the loop over entries spread over threads.
-// EXPECT   coalesced: four sectors a request.
+// EXPECT   coalesced: four sectors/request.
 // NUMERICS as the contract has it.
 // NEEDS    nothing.
 // TRIED    -

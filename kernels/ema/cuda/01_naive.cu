@@ -1,7 +1,7 @@
 // ema.cuda.01_naive: one thread per entry.
 //
 // CHANGE   the loop over entries spread over threads.
-// EXPECT   coalesced: four sectors a request, two requests in and one out a warp.
+// EXPECT   coalesced: four sectors/request, two requests in and one out a warp.
 // NUMERICS as the contract has it.
 // NEEDS    nothing.
 // TRIED    -

@@ -2,7 +2,7 @@
 //
 // CHANGE   lanes of a warp compare neighboring values, and __ballot_sync is the word of the field; sums are taken in
 //          registers and by shuffles, one atomic a warp.
-// EXPECT   four sectors a request instead of 32, and a thousandth of the atomics.
+// EXPECT   four sectors/request instead of 32, and a thousandth of the atomics.
 // NUMERICS as the contract has it.
 // NEEDS    nothing.
 // TRIED    -

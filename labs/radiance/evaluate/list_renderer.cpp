@@ -46,7 +46,7 @@ std::vector<PlannedCall> ListRenderer::calls(const Model& model, const BackendCh
 }
 
 int64_t ListRenderer::bytes_of(const Model& model, const BackendChoice& where) {
-  const Step lists(config_of(model, where), model.placement.cascades, {.views = 1}, where.sizes);
+  const TrainStep lists(config_of(model, where), model.placement.cascades, {.views = 1}, where.sizes);
   const OpList picture = lists.picture();
   const std::array<const OpList*, 1> used = {&picture};
   return Runner::bytes_of(lists.arena, used);
@@ -64,7 +64,7 @@ void ListRenderer::look_from(const Camera& c) {
 // Draws pixels from `first` on; how many there was room for.
 int64_t ListRenderer::draw(int64_t first, int64_t pixels, Picture& out) {
   const StepTensors& t = lists_.t;
-  const int64_t rays = std::min(Step::ray_capacity(config_) - 1, pixels - first);
+  const int64_t rays = std::min(TrainStep::ray_capacity(config_) - 1, pixels - first);
   StepNumbers n = marching_numbers(config_, model_.placement);
   n.step[0] = uint32_t(first);
   n.rays = int32_t(rays);

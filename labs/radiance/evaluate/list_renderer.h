@@ -31,7 +31,7 @@ class ListRenderer {
   const Model& model_;
   Plan plan_;
   Config config_;
-  Step lists_;
+  TrainStep lists_;
   OpList picture_;
   Runner runner_;
   Profile profile_;

@@ -120,7 +120,7 @@ bool run_counted_ladder(const LabRun& run) {
                {"loss apart", Column::Kind::right}});
   bool right = true;
   for (const CountedRung& r : rungs) {
-    const OpCounts n = r.counts.total();
+    const OpWork n = r.counts.total();
     const double apart = std::abs(r.loss - rungs.front().loss) / rungs.front().loss;
     const bool same = apart <= loss_bound(kWarmSteps);
     right = right && same && r.counts.findings.empty();

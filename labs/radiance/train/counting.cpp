@@ -6,8 +6,8 @@
 namespace klab {
 namespace {
 
-OpCounts counts_of(const Variant& v, const Cost& cost, const simt::Profile& profile) {
-  OpCounts n;
+OpWork counts_of(const Variant& v, const Cost& cost, const simt::Profile& profile) {
+  OpWork n;
   n.variant = v.id;
   n.calls = 1;
   for (const simt::LaunchRecord& l : profile.launches) n.launches += l.times;
@@ -26,7 +26,7 @@ OpCounts counts_of(const Variant& v, const Cost& cost, const simt::Profile& prof
 
 }  // namespace
 
-void OpCounts::add(const OpCounts& o) {
+void OpWork::add(const OpWork& o) {
   variant = o.variant;
   calls += o.calls;
   launches += o.launches;
@@ -41,8 +41,8 @@ void OpCounts::add(const OpCounts& o) {
   }
 }
 
-OpCounts StepCounts::total() const {
-  OpCounts sum;
+OpWork StepCounts::total() const {
+  OpWork sum;
   for (const auto& [op, n] : ops) sum.add(n);
   return sum;
 }

@@ -12,7 +12,7 @@
 namespace klab {
 
 /// Of all calls of one op.
-struct OpCounts {
+struct OpWork {
   std::string variant;
   int64_t calls = 0, launches = 0;
   int64_t sectors = 0, wavefronts = 0, atomics = 0;  // of memory, of shared memory, lanes of atomics
@@ -20,13 +20,13 @@ struct OpCounts {
   double least_seconds = 0;  // the sum of the calls' least times on the named GPU (bound.h)
   std::string binds;         // the limit of the call that needs most
   double binds_seconds = 0;
-  void add(const OpCounts& other);
+  void add(const OpWork& other);
 };
 
 struct StepCounts {
-  std::map<std::string, OpCounts> ops;
+  std::map<std::string, OpWork> ops;
   std::vector<std::string> findings;
-  OpCounts total() const;
+  OpWork total() const;
 };
 
 /// simt_backend(), but that every call is watched and added to `counts`.

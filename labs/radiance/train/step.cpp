@@ -39,7 +39,7 @@ StepNumbers marching_numbers(const Config& c, const Placement& place) {
   return n;
 }
 
-Step::Step(const Config& config, int cascades, const Data& data, const StepSizes& sizes)
+TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes)
     : c_(config), cascades_(cascades), data_(data), sizes_(sizes) {
   declare_state();
   declare_batch();
@@ -48,13 +48,13 @@ Step::Step(const Config& config, int cascades, const Data& data, const StepSizes
   composite(color);
 }
 
-int64_t Step::size_of(Part part) const {
+int64_t TrainStep::size_of(Part part) const {
   if (part == Part::density) return density_shape(c_, 0).weights();
   if (part == Part::color) return color_shape(c_, 0).weights();
   return hashgrid_entries(hashgrid_levels(hash_shape(c_, cascades_, 0))) * c_.features;
 }
 
-void Step::declare_state() {
+void TrainStep::declare_state() {
   for (const Part part : kParts) {
     const auto p = size_t(part);
     const int64_t n = size_of(part), group = group_of(part);
@@ -78,7 +78,7 @@ void Step::declare_state() {
   t.numbers = arena.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
 }
 
-void Step::declare_batch() {
+void TrainStep::declare_batch() {
   const int64_t most_rays = ray_capacity(c_), room = march_capacity(c_), encoded = c_.levels * c_.features;
   t.rays = arena.extent("rays", most_rays);
   padded_ = arena.padding();
@@ -148,7 +148,7 @@ void Step::declare_batch() {
   ones_ = arena.tensor<float>("ones", 1, points);
 }
 
-OpList Step::picture() const {
+OpList TrainStep::picture() const {
   OpList list;
   draw_and_march(list);
   find_visible(list);
@@ -157,7 +157,7 @@ OpList Step::picture() const {
   return list;
 }
 
-OpList Step::loss(bool fused) const {
+OpList TrainStep::loss(bool fused) const {
   OpList list;
   draw_and_march(list);
   find_visible(list);
@@ -173,7 +173,7 @@ OpList Step::loss(bool fused) const {
   return list;
 }
 
-void Step::draw_and_march(OpList& list) const {
+void TrainStep::draw_and_march(OpList& list) const {
   const int64_t background = c_.background == "black" ? 0 : c_.background == "white" ? 1 : 2;
   list.add<DrawRays>("draw_rays",
                      {.rays = t.rays,
@@ -215,7 +215,7 @@ void Step::draw_and_march(OpList& list) const {
 
 // Looks at the samples of rays from the front, until each ray is opaque; then moves together what was computed for the
 // samples that count.
-void Step::find_visible(OpList& list) const {
+void TrainStep::find_visible(OpList& list) const {
   const int64_t room = march_capacity(c_), encoded = c_.levels * c_.features;
   list.fill("visible_limit", limit_, 0x7F, ray_capacity(c_) * int64_t(sizeof(int32_t)));
   list.fill("visible_limit", optical_depth_, 0, ray_capacity(c_) * int64_t(sizeof(float)));
@@ -306,14 +306,14 @@ void Step::find_visible(OpList& list) const {
   }
 }
 
-void Step::shade(OpList& list) const {
+void TrainStep::shade(OpList& list) const {
   list.add<ShFwd>("sh_fwd", {.n = t.samples, .degree = c_.sh_degree},
                   {.directions = sample_directions_, .basis = color_in_});
   list.add<MlpFwd>("mlp_fwd color", color_shape(c_, t.samples),
                    {.x = color_in_, .weights = t.parameters[size_t(Part::color)], .y = rgb_});
 }
 
-void Step::composite(OpList& list) const {
+void TrainStep::composite(OpList& list) const {
   list.add<CompositeFwd>("composite_fwd", {.rays = t.rays, .samples = t.samples},
                          {.ray_begin = t.begin,
                           .density_raw = arena.row(color_in_, color_shape(c_, 0).in - c_.geometry_features),
@@ -327,7 +327,7 @@ void Step::composite(OpList& list) const {
 }
 
 // From the gradients of densities and colors to those of the parameters.
-void Step::propagate(OpList& list) const {
+void TrainStep::propagate(OpList& list) const {
   list.add<MlpBwd>("mlp_bwd color", color_shape(c_, t.samples),
                    {.x = color_in_,
                     .weights = t.parameters[size_t(Part::color)],

@@ -85,14 +85,14 @@ struct StepTensors {
   int64_t marched, samples;    // symbols, counts of the last step
 };
 
-class Step {
+class TrainStep {
  public:
   struct Data {
     int64_t views = 0, pixels = 0;
     int64_t listed = 0;  // pixels in lists of those that have a ray
     bool depth = false;  // pixels have their true depth
   };
-  Step(const Config& config, int cascades, const Data& data, const StepSizes& sizes);
+  TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes);
 
   Arena arena;
   StepTensors t;

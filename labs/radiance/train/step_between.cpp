@@ -16,7 +16,7 @@ namespace klab {
 
 // Cells are chosen in all of the grid, then looked at as many at a time as one look has room for, through its tensors: a look
 // at few samples reads as much of the table as one at many.
-void Step::list_occupancy() {
+void TrainStep::list_occupancy() {
   const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, room = march_capacity(c_);
   const std::string stage = "occupancy";
   t.all_cells = arena.choice("all cells", 1);
@@ -63,7 +63,7 @@ void Step::list_occupancy() {
                                 .occupied = t.occupied});
 }
 
-void Step::list_update() {
+void TrainStep::list_update() {
   for (const Part part : kParts) {
     const auto p = size_t(part);
     const int64_t all = size_of(part), group = group_of(part);

@@ -25,7 +25,7 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c)};
   std::vector<PlannedCall> calls = {planned<PixelLossFwd>(pixel_loss, pixels),
                                     planned<PixelLossBwd>(pixel_loss, pixels)};
-  if (Step::fusable(c))
+  if (TrainStep::fusable(c))
     calls.push_back(planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c)}, all));
   if (c.opacity_entropy > 0) {
     calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
@@ -36,7 +36,7 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
     calls.push_back(planned<DistortionBwd>({.rays = rays, .samples = samples}, all));
   }
   if (c.total_variation > 0) {
-    const int64_t n = 4 * Step::kVariationPoints;
+    const int64_t n = 4 * TrainStep::kVariationPoints;
     const std::string points = fmt::format("{} points", n);
     calls.push_back(planned<HashgridFwd>(hash_shape(c, cascades, n), points));
     calls.push_back(planned<MlpFwd>(density_shape(c, n), points));
@@ -64,8 +64,8 @@ int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
 }
 
 /// Ops of the lists that are not among the calls, each as it is called most.
-void add_others(const Step& step, std::initializer_list<const OpList*> lists, int64_t rays, int64_t samples,
-                std::vector<PlannedCall>& calls) {
+void add_others(const TrainStep& step, std::initializer_list<const OpList*> lists, int64_t rays,
+                int64_t samples, std::vector<PlannedCall>& calls) {
   const size_t known = calls.size();
   for (const OpList* list : lists)
     for (const OpCall& call : list->calls()) {
@@ -87,7 +87,7 @@ void add_others(const Step& step, std::initializer_list<const OpList*> lists, in
 std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
   // Rays of a grid that has learned what is empty have a few samples each.
   const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
-  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, Step::march_capacity(c));
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
   const auto add = [&](std::vector<PlannedCall> more) {
     calls.insert(calls.end(), more.begin(), more.end());
   };
@@ -100,7 +100,7 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
   add(adam_calls(table, c.features));
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
     add(adam_calls(weights, weights));
-  const Step step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
+  const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
   const OpList loss = step.loss(false);
   add_others(step, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
   return calls;
@@ -108,8 +108,8 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
 
 std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
   const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
-  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, Step::march_capacity(c));
-  const Step step(c, cascades, {.views = 1}, {});
+  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
+  const TrainStep step(c, cascades, {.views = 1}, {});
   const OpList picture = step.picture();
   add_others(step, {&picture}, rays, samples, calls);
   return calls;

@@ -28,12 +28,12 @@ int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "hub
 }  // namespace
 
 // A term's share of the loss counts for the rays' weights times its own.
-void Step::weigh_term(OpList& list, const float* weight) const {
+void TrainStep::weigh_term(OpList& list, const float* weight) const {
   list.fill("loss", term_weight_, 0, ray_capacity(c_) * int64_t(sizeof(float)));
   list.add<Axpy>("loss", {.n = t.rays}, {.a = weight, .x = weight_, .y = term_weight_});
 }
 
-void Step::lose(OpList& list, bool fused) const {
+void TrainStep::lose(OpList& list, bool fused) const {
   const float* raw = arena.row(color_in_, color_shape(c_, 0).in - c_.geometry_features);
   const PixelLossFwd::Shape pixels = {.n = t.rays, .kind = loss_kind(c_)};
   const auto add_up = [&](const float* weight) {
@@ -93,7 +93,7 @@ void Step::lose(OpList& list, bool fused) const {
                           .d_rgb = d_rgb_});
 }
 
-void Step::add_distortion(OpList& list) const {
+void TrainStep::add_distortion(OpList& list) const {
   if (!(c_.distortion > 0)) return;
   const float* raw = arena.row(color_in_, color_shape(c_, 0).in - c_.geometry_features);
   const DistortionFwd::Shape shape = {.rays = t.rays, .samples = t.samples};
@@ -121,7 +121,7 @@ void Step::add_distortion(OpList& list) const {
                               .d_density_raw = d_raw_});
 }
 
-void Step::add_variation(OpList& list) const {
+void TrainStep::add_variation(OpList& list) const {
   if (!(c_.total_variation > 0)) return;
   const std::string stage = "total variation";
   constexpr int64_t points = kVariationPoints, n = 4 * points;

@@ -34,8 +34,8 @@ std::vector<PixelList> lists_with_ray(const Scene& scene) {
   return lists;
 }
 
-Step::Data data_of(const Scene& scene) {
-  Step::Data data{.views = int64_t(scene.train.size())};
+TrainStep::Data data_of(const Scene& scene) {
+  TrainStep::Data data{.views = int64_t(scene.train.size())};
   for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
   for (const View& v : scene.train) {
     data.pixels += int64_t(v.image.width) * v.image.height;
@@ -70,12 +70,12 @@ bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 }  // namespace
 
 int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
-  Step::Data data = data_of(scene);
+  TrainStep::Data data = data_of(scene);
   if (!with_pictures) {
     data.pixels = data.views;
     data.depth = false;
   }
-  return Step(c, scene.cascades, data, sizes).arena.bytes();
+  return TrainStep(c, scene.cascades, data, sizes).arena.bytes();
 }
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
@@ -173,7 +173,7 @@ void Trainer::load_views() {
   runner_->write(t.cameras, cameras.data(), cameras.size() * sizeof(float));
   runner_->write(t.places, places.data(), places.size() * sizeof(int64_t));
   if (config_.total_variation > 0) {
-    const std::vector<float> ones(size_t(Step::kVariationPoints), 1.0F);
+    const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
     runner_->write(lists_.ones(), ones.data(), ones.size() * sizeof(float));
   }
   runner_->push();
@@ -221,7 +221,7 @@ StepNumbers Trainer::numbers() const {
   n.entropy = float(c.opacity_entropy);
   n.distortion = float(c.distortion);
   n.depth = float(c.depth);
-  n.variation = float(c.total_variation / double(Step::kVariationPoints));
+  n.variation = float(c.total_variation / double(TrainStep::kVariationPoints));
   n.cell = 1.0F / (float(c.grid) * n.side);
   n.grid_decay = float(c.grid_decay);
   n.grid_share = float(c.grid_fraction);
@@ -247,7 +247,7 @@ StepReport Trainer::loss_and_gradient() {
   runner_->read(&n, lists_.t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
-  colored_ = !fused(plan_) || !Step::fusable(config_);
+  colored_ = !fused(plan_) || !TrainStep::fusable(config_);
   require_finite(n);
   StepReport report;
   report.loss = double(n.loss);
@@ -306,8 +306,8 @@ void Trainer::adapt_rays(const StepReport& report) {
   };
   const double want =
       std::min({rays_for(double(config_.batch_samples), report.samples),
-                rays_for(0.9 * double(Step::march_capacity(config_)), report.marched), 2.0 * rays});
-  rays_next_ = std::clamp(int64_t(want), int64_t(16), Step::ray_capacity(config_) - 1);
+                rays_for(0.9 * double(TrainStep::march_capacity(config_)), report.marched), 2.0 * rays});
+  rays_next_ = std::clamp(int64_t(want), int64_t(16), TrainStep::ray_capacity(config_) - 1);
 }
 
 StepReport Trainer::step(double progress) {
@@ -364,7 +364,8 @@ void Trainer::restore(const TensorFile& file) {
   const std::string where = file.path().string() + ", its trainer state";
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
-  const auto rays = number_in<int64_t>(saved, "rays", {1, double(Step::ray_capacity(config_) - 1)}, where);
+  const auto rays =
+      number_in<int64_t>(saved, "rays", {1, double(TrainStep::ray_capacity(config_) - 1)}, where);
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));

@@ -27,7 +27,7 @@ class NotFinite : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The calls of one training step, for a plan, and those of a stretch of a picture (Step::picture).
+/// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
@@ -64,7 +64,7 @@ class Trainer {
   double occupied_share() const;
   double unseen_share() const { return unseen_; }
   Profile& profile() { return profile_; }
-  const Step& lists() const { return lists_; }
+  const TrainStep& lists() const { return lists_; }
   const Runner::Counts& host_counts() const { return runner_->counts(); }
 
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
@@ -97,7 +97,7 @@ class Trainer {
   double unseen_ = 0;
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  Step lists_;
+  TrainStep lists_;
   OpList loss_;
   std::unique_ptr<Runner> runner_;
   int64_t step_ = 0;
