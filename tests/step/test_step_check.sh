@@ -15,7 +15,8 @@ grep -q "02_simd" "$tmp/text" || fail "no text"
 work=$KLAB_WORK/01_vector_add/02.cpp
 [[ -f $work ]] || fail "no work file"
 grep -q "CHANGE" "$work" && grep -q "vector_add.cpu.01_scalar" "$work" || fail "the work file has no header"
-"$klab" step 01.02 --hint 2 | grep -q "Hint 2 of" || fail "no hints"
+# Into files: grep -q ends at its first match, and klab would die of the closed pipe.
+"$klab" step 01.02 --hint 2 >"$tmp/hints" && grep -q "Hint 2 of" "$tmp/hints" || fail "no hints"
 echo "// mine" >>"$work"
 "$klab" step 01.02 >/dev/null && grep -q "// mine" "$work" || fail "a second start overwrites the file"
 "$klab" step 01.77 >/dev/null 2>"$tmp/err"; [[ $? -eq 2 ]] || fail "an unknown step does not end with 2"
@@ -118,7 +119,7 @@ grep -q "03_yours" "$tmp/trace" || { head -c 2000 "$tmp/trace"; fail "no trace o
 grep -q '"transpose.cuda.03_padded"' "$KLAB_WORK/progress.json" || fail "no progress"
 "$klab" step >"$tmp/path" || fail "klab step"
 grep -q "Next:" "$tmp/path" || fail "klab step does not say what is next"
-"$klab" step --solution 03.cuda.03 | grep -q "^+.*kTile + 1" || fail "--solution shows no difference"
+"$klab" step --solution 03.cuda.03 >"$tmp/solution" && grep -q "^+.*kTile + 1" "$tmp/solution" || fail "--solution shows no difference"
 wait $others
 cat "$tmp"/bad/*/failed 2>/dev/null && failed=1
 
