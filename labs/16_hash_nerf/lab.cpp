@@ -16,7 +16,9 @@ KLAB_LAB({
     .question = "What does each rung do for a program that people use?",
     .ops =
         {{.op = make_op<Axpy>(),
-          .bench = {{.name = "a step's samples", .shape = {1 << 15}, .cache = Cache::hot, .tour = true}},
+          .bench =
+              {{.name = "a step's samples", .shape = {1 << 15}, .cache = Cache::hot},
+               {.name = "a table of 2^22 entries", .shape = {1 << 22}, .cache = Cache::cold, .tour = true}},
           .check = {{0, 1, 2, 3, 15, 17, 1000, 70001}},
           .counted = {5001},
           .traffic = Traffic::update},

@@ -11,7 +11,7 @@ void ClipNorm::arrange(const Args<float>& x, Generator& random) {
   double squares = 0;
   for (int64_t i = 0; i < x.shape.n; ++i) squares += double(x.gradient[i]) * double(x.gradient[i]);
   *const_cast<float*>(x.limit) =
-      float(std::clamp(std::sqrt(squares) * (random() % 2 ? 0.5 : 2.0), 1e-20, 1e30));
+      float(std::clamp(std::sqrt(squares) * (!random.widely || random() % 2 ? 0.5 : 2.0), 1e-20, 1e30));
 }
 
 void ClipNorm::reference(const Args<double>& x, const Args<double>& magnitude) {

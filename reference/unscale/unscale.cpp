@@ -8,7 +8,7 @@ namespace klab {
 
 void Unscale::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.scale) = float(1 << random() % 17);
-  *const_cast<int32_t*>(x.first) = random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
+  *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
 }
 
 void Unscale::reference(const Args<double>& x, const Args<double>& magnitude) {

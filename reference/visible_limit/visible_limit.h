@@ -53,11 +53,12 @@ struct VisibleLimit {
     return s.rays >= 0 && s.samples >= 0 && s.marched >= 0 && s.first >= 0;
   }
 
-  /// A logarithm and a step in a sample; begins, depth and limit of a ray.
+  /// An exponential and a step in a sample; begins, depth and limit of a ray. Of the samples that are drawn usually some nine in
+  /// ten come before the end of their ray; three quarters are taken as compulsory.
   static Cost cost(const Shape& s) {
-    return {.bytes = 8 * double(s.samples) + 24 * double(s.rays),
-            .flops = 18 * double(s.samples),
-            .transcendentals = double(s.samples)};
+    const double looked_at = 0.75 * double(s.samples);
+    return {
+        .bytes = 8 * looked_at + 24 * double(s.rays), .flops = 18 * looked_at, .transcendentals = looked_at};
   }
 
   /// Two roundings a sample, and those of the exponential, of a sum of positive terms.

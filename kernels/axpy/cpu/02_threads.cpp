@@ -13,8 +13,10 @@ namespace {
 
 void run(const Axpy::Args<float>& x) {
   const float a = *x.a;
+  float* const y = x.y;
+  const float* const p = x.x;
 #pragma omp parallel for simd schedule(static) if (x.shape.n > (1 << 15))
-  for (int64_t i = 0; i < x.shape.n; ++i) x.y[i] += a * x.x[i];
+  for (int64_t i = 0; i < x.shape.n; ++i) y[i] += a * p[i];
 }
 
 KLAB_VARIANT(Axpy, {.run = run, .parent = "01_naive", .tiles = {1 << 15}});

@@ -14,15 +14,16 @@ namespace klab {
 namespace {
 
 void run(const ClipNorm::Args<float>& x) {
+  float* const g = x.gradient;
   double squares = 0;
 #pragma omp parallel for simd schedule(static) reduction(+ : squares) if (x.shape.n > (1 << 15))
-  for (int64_t i = 0; i < x.shape.n; ++i) squares += double(x.gradient[i]) * double(x.gradient[i]);
+  for (int64_t i = 0; i < x.shape.n; ++i) squares += double(g[i]) * double(g[i]);
   const double norm = std::sqrt(squares);
   *x.norm = float(norm);
   if (!(norm > double(*x.limit))) return;
   const auto scale = float(double(*x.limit) / norm);
 #pragma omp parallel for simd schedule(static) if (x.shape.n > (1 << 15))
-  for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] *= scale;
+  for (int64_t i = 0; i < x.shape.n; ++i) g[i] *= scale;
 }
 
 KLAB_VARIANT(ClipNorm, {.run = run, .parent = "01_naive", .tiles = {1 << 15}});

@@ -13,8 +13,10 @@ namespace {
 
 void run(const Ema::Args<float>& x) {
   const float keep = *x.keep, take = 1 - keep;
+  float* const average = x.average;
+  const float* const now = x.now;
 #pragma omp parallel for simd schedule(static) if (x.shape.n > (1 << 15))
-  for (int64_t i = 0; i < x.shape.n; ++i) x.average[i] = keep * x.average[i] + take * x.now[i];
+  for (int64_t i = 0; i < x.shape.n; ++i) average[i] = keep * average[i] + take * now[i];
 }
 
 KLAB_VARIANT(Ema, {.run = run, .parent = "01_naive", .tiles = {1 << 15}});

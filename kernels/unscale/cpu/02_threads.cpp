@@ -13,8 +13,9 @@ namespace {
 
 void run(const Unscale::Args<float>& x) {
   const float factor = *x.first == 0x7FFFFFFF ? 1 / *x.scale : 0.0F;
+  float* const gradient = x.gradient;
 #pragma omp parallel for simd schedule(static) if (x.shape.n > (1 << 15))
-  for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = factor != 0 ? x.gradient[i] * factor : 0.0F;
+  for (int64_t i = 0; i < x.shape.n; ++i) gradient[i] = factor != 0 ? gradient[i] * factor : 0.0F;
 }
 
 KLAB_VARIANT(Unscale, {.run = run, .parent = "01_naive", .tiles = {1 << 15}});

@@ -1,12 +1,10 @@
-// draw_rays.cpu.02_prefetch: pixels of later rays prefetched.
+// draw_rays.cpu.02_threads: rays shared out among the cores.
 //
-// CHANGE   a draw depends on nothing but its counter, so the pixel of a ray sixteen later is known now: it is
-//          prefetched.
-// EXPECT   as many misses in flight as the core can hold instead of the few that it finds by itself, for the price of
-//          drawing twice.
+// CHANGE   each thread takes a run of rays. A counter-based generator has no state that they would share.
+// EXPECT   near the number of cores.
 // NUMERICS as the contract has it.
 // NEEDS    nothing.
-// TRIED    -
+// TRIED    prefetching the pixels of later rays: NOTES.md
 #include "harness/core/registrar.h"
 #include "kernels/common/camera.h"
 #include "kernels/common/philox.h"
@@ -63,26 +61,19 @@ void make_ray(const DrawRays::Args<float>& x, int64_t r, const Draw& drawn) {
   x.depth[r] = s.depths > 0 && place[3] >= 0 ? x.true_depth[place[3] + drawn.pixel] : 0.0F;
 }
 
-constexpr int64_t kAhead = 16;
-
-void prefetch(const DrawRays::Args<float>& x, int64_t r) {
-  if (x.shape.pixels == 0) return;
-  const Draw later = draw(x, r);
-  const int64_t* place = x.places + kPlace * later.view;
-  __builtin_prefetch(x.image + 4 * (place[2] + later.pixel));
-  if (x.shape.depths > 0 && place[3] >= 0) __builtin_prefetch(x.true_depth + place[3] + later.pixel);
-}
-
 void run(const DrawRays::Args<float>& x) {
   const int64_t live = *x.count;
-  for (int64_t r = 0; r < live; ++r) {
-    prefetch(x, r + kAhead);
+#pragma omp parallel for schedule(static) if (x.shape.rays > 512)
+  for (int64_t r = 0; r < x.shape.rays; ++r) {
+    if (r >= live) {
+      no_ray(x, r);
+      continue;
+    }
     make_ray(x, r, draw(x, r));
   }
-  for (int64_t r = live; r < x.shape.rays; ++r) no_ray(x, r);
 }
 
-KLAB_VARIANT(DrawRays, {.run = run, .parent = "01_naive", .tiles = {kAhead}});
+KLAB_VARIANT(DrawRays, {.run = run, .parent = "01_naive", .tiles = {512}});
 
 }  // namespace
 }  // namespace klab
