@@ -133,7 +133,13 @@ esac
 machine=$(sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p' "$tmp/machine.json" | head -n 1)
 recorded=reports/recorded/$machine
 mkdir -p "$recorded"
-(cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt")
+# A tour with a wrong rung, or with a time that cannot be, is no record; it says which, and leaves what it printed.
+(cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt") || {
+  cp "$tmp/run.txt" build/run-refused.txt
+  grep -E 'FAILED|REFUSED|measurement error' "$tmp/run.txt" >&2 || true
+  echo "klab run failed: nothing is recorded; what it printed is in build/run-refused.txt" >&2
+  exit 1
+}
 sed "s|$tmp/||" "$tmp/run.txt" >"$recorded/run.txt.new"
 mv "$recorded/run.txt.new" "$recorded/run.txt"
 mv "$tmp/run.csv" "$recorded/run.csv"
