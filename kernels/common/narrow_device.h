@@ -51,4 +51,16 @@ __device__ __forceinline__ unsigned narrow(const Format& f, float x) {
   return all >> 31 << (f.bits - 1) | min(result, f.cap);
 }
 
+/// One result. Whoever has two bytes of a 16-bit result at an odd address stores them one by one.
+__device__ __forceinline__ void store(uint8_t* out, int64_t i, bool wide, unsigned bits) {
+  if (!wide) {
+    out[i] = (unsigned char)bits;
+  } else if (reinterpret_cast<uintptr_t>(out) % 2 == 0) {
+    reinterpret_cast<unsigned short*>(out)[i] = (unsigned short)bits;
+  } else {
+    out[2 * i] = (unsigned char)bits;
+    out[2 * i + 1] = (unsigned char)(bits >> 8);
+  }
+}
+
 }  // namespace klab::cast_device

@@ -7,7 +7,13 @@
 namespace klab {
 
 void AdamwMaster::arrange(const Args<float>& x, Generator& random) {
-  optimizer::arrange(1, const_cast<float*>(x.hyper), x.steps, random);  // arrange() owns the inputs
+  auto* h = const_cast<float*>(x.hyper);  // arrange() owns the inputs
+  h[optimizer::rate] = float(1e-2 * (0.5 + double(random() % 1000) / 1000));
+  h[optimizer::beta1] = 0.9F;
+  h[optimizer::beta2] = 0.99F;
+  h[optimizer::epsilon] = 1e-8F;
+  h[optimizer::decay] = random() % 2 ? 1e-2F : 0;
+  *x.steps = int32_t(random() % 2 ? random() % 4 : random() % 2000);
   const auto scale = float(1 << random() % 17);
   *const_cast<float*>(x.scale) = scale;
   *const_cast<int32_t*>(x.first) = random() % 3 ? kAllFinite : int32_t(random() % 100);

@@ -25,6 +25,11 @@ std::string complaint(F&& f) {
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+Plan naive_plan(const std::vector<PlannedCall>& calls) {
+  CallTimes none(std::vector<CallTime>{});
+  return Plan::named("naive", calls, none);
+}
+
 TEST(LossScale, DoublesAfterGoodStepsAndHalvesOnABadOne) {
   LossScale scale({});
   EXPECT_EQ(scale.value(), 65536);

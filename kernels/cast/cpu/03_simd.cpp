@@ -7,6 +7,7 @@
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>
+#include <cstring>
 
 #include "harness/core/registrar.h"
 #include "reference/cast/cast.h"
@@ -68,14 +69,16 @@ HWY_INLINE void each(const Cast::Args<float>& x, int64_t i, int64_t end, const N
   const auto rounded = [&](const float* from) HWY_ATTR {
     return hn::DemoteTo(o, hn::BitCast(s, narrow(hn::Mul(hn::LoadU(d, from), scale))));
   };
-  auto* out = reinterpret_cast<Out*>(x.out);
-  for (; i + lanes <= end; i += lanes) hn::StoreU(rounded(x.x + i), o, out + i);
+  HWY_ALIGN Out results[16];  // bytes of x.out may lie anywhere: the compiler makes the copy one store
+  for (; i + lanes <= end; i += lanes) {
+    hn::Store(rounded(x.x + i), o, results);
+    std::memcpy(x.out + i * int64_t(sizeof(Out)), results, size_t(lanes) * sizeof(Out));
+  }
   if (i == end) return;
   HWY_ALIGN float rest[16] = {};
-  HWY_ALIGN Out results[16];
   std::copy(x.x + i, x.x + end, rest);
   hn::Store(rounded(rest), o, results);
-  std::copy(results, results + (end - i), out + i);
+  std::memcpy(x.out + i * int64_t(sizeof(Out)), results, size_t(end - i) * sizeof(Out));
 }
 
 /// Numbers [i, end).

@@ -19,11 +19,7 @@ __global__ void __launch_bounds__(kThreads)
             const float* __restrict__ scale, uint8_t* __restrict__ out) {
   const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) return;
-  const unsigned bits = cast_device::narrow(format, x[i] * *scale);
-  if (wide)
-    reinterpret_cast<unsigned short*>(out)[i] = (unsigned short)bits;
-  else
-    out[i] = (unsigned char)bits;
+  cast_device::store(out, i, wide, cast_device::narrow(format, x[i] * *scale));
 }
 
 void run(const Cast::Args<float>& x) {

@@ -13,13 +13,6 @@ namespace {
 
 constexpr int kThreads = 256, kEach = 4;
 
-__device__ __forceinline__ void store(uint8_t* out, int64_t i, bool wide, unsigned bits) {
-  if (wide)
-    reinterpret_cast<unsigned short*>(out)[i] = (unsigned short)bits;
-  else
-    out[i] = (unsigned char)bits;
-}
-
 __global__ void __launch_bounds__(kThreads)
     convert(int64_t n, cast_device::Format format, bool wide, bool aligned, const float* __restrict__ x,
             const float* __restrict__ scale, uint8_t* __restrict__ out) {
@@ -27,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   const float factor = *scale;
   if (!aligned || i + kEach > n) {
     for (int64_t k = i; k < min(n, i + kEach); ++k)
-      store(out, k, wide, cast_device::narrow(format, x[k] * factor));
+      cast_device::store(out, k, wide, cast_device::narrow(format, x[k] * factor));
     return;
   }
   const float4 four = *reinterpret_cast<const float4*>(x + i);

@@ -15,8 +15,9 @@ bool positive(double x) { return std::isfinite(x) && x > 0; }
 
 LossScale::LossScale(const LossScaleSettings& s) : settings_(s) {
   if (!positive(s.start) || !positive(double(float(s.start))) || !positive(1 / double(float(s.start))))
-    throw std::invalid_argument(
-        fmt::format("--loss-scale {}: a scale must be a finite number above 0; 65536 is usual", s.start));
+    throw std::invalid_argument(fmt::format(
+        "a loss scale of {} (--loss-scale, --scale-start): take a finite number above 0; 65536 is usual",
+        s.start));
   if (s.grow_after < 1)
     throw std::invalid_argument(fmt::format("--scale-after {}: take 1 step or more", s.grow_after));
   if (!(s.grow > 1) || !std::isfinite(s.grow))
