@@ -32,7 +32,7 @@ struct MatmulBf16 {
   /// Two bytes for each factor, four for each sum; a multiplication and an addition for each (i,j,p).
   static Cost cost(const Shape& s) {
     const double m = double(s.m), n = double(s.n), k = double(s.k);
-    return {2 * (m * k + k * n) + 4 * m * n, 2 * m * n * k};
+    return {.bytes = 2 * (m * k + k * n) + 4 * m * n, .flops = 2 * m * n * k, .flops_per_lane = 2};
   }
 
   /// The product of two bfloat16s is a float, exactly; what remains are the k sums, in any order.

@@ -42,7 +42,8 @@ struct MatmulInt8 {
   /// integers, and a conversion and a product for each result.
   static Cost cost(const Shape& s) {
     const double m = double(s.m), n = double(s.n), k = double(s.k);
-    return {m * k + k * n + 4 * (m * n + n), 2 * m * n * k + 2 * m * n};
+    return {
+        .bytes = m * k + k * n + 4 * (m * n + n), .flops = 2 * m * n * k + 2 * m * n, .flops_per_lane = 4};
   }
 
   /// The sum becomes a float, and the product is rounded.
