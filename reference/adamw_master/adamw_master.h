@@ -61,7 +61,7 @@ struct AdamwMaster {
   /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp; the quotient by a power of two is exact.
   static double terms(const Shape&) { return optimizer::kTerms; }
 
-  /// scale from 1 to 65536, multiplied into the gradients; one time in three a step to skip.
+  /// scale from 1 to 65536, multiplied into the gradients; where drawn widely, one time in three a step to skip.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
