@@ -65,6 +65,9 @@ struct TableShare {
 struct Cost {
   double bytes = 0;  // every input read once, every output written once (accumulated: read and written)
   double flops = 0;  // multiply and add count one each; a transcendental counts as the polynomial behind it
+  /// Of these, how many the widest instructions for their format do in the time of one of float: 2 with bfloat16 factors, 4 with
+  /// bytes (a vector's lanes hold as many). The ceiling is float's, measured, times this.
+  double flops_per_lane = 1;
   /// Values of exp or log; a sine with its cosine counts one, because the two share a reduction and a polynomial's
   /// worth of work is what both need at least. Of float, as are the next two.
   double transcendentals = 0;

@@ -23,25 +23,31 @@ inline constexpr uint16_t kNan16 = 0x7FFF;
 
 enum class Rounding { down, to_zero, up, nearest_even };
 
+/// How many steps of a float format a size >= 0 is away from zero, rounded once: the bits without the sign, because those
+/// count up from zero through subnormal and normal numbers. `digits` of the mantissa with the leading one, `min_exponent` of
+/// the smallest normal number. Knows nothing of a largest number. `outward`: cut off, or up where anything was cut off.
+inline uint64_t steps_from_zero(int digits, int min_exponent, double size, bool nearest, bool outward) {
+  if (size == 0) return 0;
+  const int exponent = std::max(std::ilogb(size), min_exponent);
+  const double scaled = std::ldexp(size, digits - 1 - exponent);  // below 2^digits, exact
+  double whole = std::floor(scaled);
+  const double rest = scaled - whole;
+  const bool to_next =
+      nearest ? rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0) : outward && rest > 0;
+  if (to_next) whole += 1;
+  return uint64_t(exponent - min_exponent) * (uint64_t{1} << (digits - 1)) + uint64_t(whole);
+}
+
 /// x rounded to the format, once.
 inline uint16_t round_to_16(const Float16Format& f, double x, Rounding rounding = Rounding::nearest_even) {
   if (std::isnan(x)) return kNan16;
   const bool negative = std::signbit(x);
   const uint16_t sign = negative ? 0x8000 : 0;
   const double size = std::fabs(x);
-  if (size == 0) return sign;
   if (std::isinf(size)) return uint16_t(sign | f.infinity);
-  const int exponent = std::max(std::ilogb(size), f.min_exponent);
-  const double scaled = std::ldexp(size, f.digits - 1 - exponent);  // below 2^digits, exact
-  double whole = std::floor(scaled);
-  const double rest = scaled - whole;
   const bool outward = rounding == (negative ? Rounding::down : Rounding::up);  // away from zero
   const bool nearest = rounding == Rounding::nearest_even;
-  const bool to_next =
-      nearest ? rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0) : outward && rest > 0;
-  if (to_next) whole += 1;
-  // The bits of a float format count up from zero through subnormal and normal numbers to infinity.
-  const uint32_t bits = uint32_t(exponent - f.min_exponent) * (1U << (f.digits - 1)) + uint32_t(whole);
+  const uint64_t bits = steps_from_zero(f.digits, f.min_exponent, size, nearest, outward);
   if (bits < f.infinity) return uint16_t(sign | bits);
   return uint16_t(sign | (nearest || outward ? f.infinity : f.infinity - 1));
 }
@@ -81,6 +87,11 @@ inline uint16_t bfloat16_from_float(float x) {
   return uint16_t((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
+/// The element of a contract's bfloat16 tensor, where a plain uint16_t is a half.
+enum class Bfloat16 : uint16_t {};
+
 inline float float_from_bfloat16(uint16_t b) { return std::bit_cast<float>(uint32_t(b) << 16); }
+inline float float_from(Bfloat16 b) { return float_from_bfloat16(uint16_t(b)); }
+inline Bfloat16 to_bfloat16(float x) { return Bfloat16{bfloat16_from_float(x)}; }
 
 }  // namespace klab

@@ -10,6 +10,7 @@
 
 #include "harness/core/variant.h"
 #include "reference/contract.h"
+#include "reference/float16.h"
 
 namespace klab {
 
@@ -87,6 +88,8 @@ constexpr Element element_of() {
     return Element::u8;
   else if constexpr (std::is_same_v<U, uint16_t>)
     return Element::f16;  // half precision travels as its bits
+  else if constexpr (std::is_same_v<U, Bfloat16>)
+    return Element::bf16;
   else if constexpr (std::is_same_v<U, int32_t>)
     return Element::i32;
   else if constexpr (std::is_same_v<U, uint32_t>)

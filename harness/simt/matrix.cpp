@@ -1,5 +1,5 @@
 // mma.sync and ldmatrix: which lane holds which element is as the PTX manual has it (sections "Matrix fragments for
-// mma.m16n8k16", "...m16n8k8" and "ldmatrix").
+// mma.m16n8k16", "...m16n8k8", "...m16n8k32" and "ldmatrix").
 #include <bit>
 #include <cstring>
 
@@ -64,6 +64,41 @@ void multiply(void* const* slots, unsigned present) {
       std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
 }
 
+struct ByteSlot {
+  int* d;
+  const uint32_t *a, *b;
+  const int* c;
+};
+
+int byte_of(uint32_t r, int which) { return int8_t(r >> (8 * which)); }
+
+void multiply_bytes(void* const* slots, unsigned present) {
+  int a[16][32] = {}, b[32][8] = {};
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<ByteSlot*>(slots[lane]);
+    const int group = lane >> 2, in = lane & 3;
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = byte_of(s.a[r], e);
+    for (int r = 0; r < 2; ++r)
+      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = byte_of(s.b[r], e);
+  }
+  int result[32][4];
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<ByteSlot*>(slots[lane]);
+    for (int e = 0; e < 4; ++e) {
+      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
+      auto sum = uint32_t(s.c[e]);  // wraps around, as it does on the GPU without .satfinite
+      for (int k = 0; k < 32; ++k) sum += uint32_t(a[row][k] * b[k][col]);
+      result[lane][e] = int(sum);
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane)
+    if (present >> lane & 1)
+      std::memcpy(static_cast<ByteSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+}
+
 struct LoadSlot {
   uint32_t* r;
   int matrices;
@@ -94,6 +129,11 @@ void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, c
               const char* file, int line) {
   MmaSlot slot{type, d, a, b, c};
   running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply, "mma.sync", file, line);
+}
+
+void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, const char* file, int line) {
+  ByteSlot slot{d, a, b, c};
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_bytes, "mma.sync", file, line);
 }
 
 void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line) {

@@ -145,6 +145,8 @@ __attribute__((const)) inline float float_from_bfloat16(uint16_t bits) {
 enum class MatrixType { f16, bf16, tf32 };
 void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, const float* c,
               const char* file, int line);
+/// Of bytes with signs: m16n8k32, sums in 32-bit integers.
+void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, const char* file, int line);
 void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line);
 
 }  // namespace klab::simt

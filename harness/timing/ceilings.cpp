@@ -191,7 +191,7 @@ double work_of(CeilingKind kind, const Cost& cost) {
   switch (kind) {
     case CeilingKind::fma_f32:
     case CeilingKind::fma_f64:
-      return cost.flops;
+      return cost.flops / cost.flops_per_lane;
     case CeilingKind::transcendental:
       return cost.transcendentals;
     case CeilingKind::division:

@@ -11,6 +11,10 @@
 // m16n8k8 for tf32, one element a register:
 //   a[0] (group, in)  a[1] (group + 8, in)  a[2] (group, in + 4)  a[3] (group + 8, in + 4)
 //   b[0] (k = in, n = group)  b[1] (k = in + 4, n = group)
+//
+// m16n8k32 for bytes, four neighbors along k a register, the lowest first; c as above, in 32-bit integers:
+//   a[0] row group, k = 4·in ...  a[1] row group + 8  a[2] row group, k = 16 + 4·in ...  a[3] row group + 8
+//   b[0] k = 4·in ..., column group  b[1] k = 16 + 4·in ...
 #pragma once
 
 #include "kernels/common/cuda.h"
@@ -32,6 +36,12 @@ KLAB_SIMT_INLINE void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], c
 KLAB_SIMT_INLINE void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                        const float (&c)[4], KLAB_SIMT_HERE) {
   simt::mma_16_8(simt::MatrixType::tf32, d, a, b, c, file, line);
+}
+
+/// d = a·b + c of bytes with signs; sums in 32 bits, exact.
+KLAB_SIMT_INLINE void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                      const int (&c)[4], KLAB_SIMT_HERE) {
+  simt::mma_16_8_bytes(d, a, b, c, file, line);
 }
 
 /// 8x8 matrices of 16-bit elements from shared memory: lane i gives the address of row i % 8 of matrix i / 8 (16
@@ -72,6 +82,16 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (
       : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
         "f"(c[3]));
+}
+
+__device__ __forceinline__ void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                                const int (&c)[4]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%11,%12,%13};\n"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]),
+        "r"(c[3]));
 }
 
 #define KLAB_LDMATRIX_4(name, trans)                                                        \

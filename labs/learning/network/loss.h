@@ -29,7 +29,8 @@ class CrossEntropy {
     for (const float l : loss_) sum += double(l);
     return sum / double(n_);
   }
-  const float* d_logits() const { return d_logits_.data(); }
+  float* d_logits() { return d_logits_.data(); }
+  int64_t size() const { return n_ * classes_; }  // of d_logits
   const float* losses() const { return loss_.data(); }
 
  private:

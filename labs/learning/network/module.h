@@ -8,6 +8,7 @@
 
 #include "harness/program/plan.h"
 #include "harness/program/profile.h"
+#include "labs/learning/network/precision.h"
 #include "labs/learning/network/tensor.h"
 
 namespace klab::learning {
@@ -18,6 +19,8 @@ struct Pass {
   Profile& profile;
   bool training = false;  // dropout drops, batch statistics are taken and averaged
   uint64_t seed = 1, step = 0;
+  Precision precision = Precision::f32;  // of what layers hand to each other
+  Lost* lost = nullptr;                  // what rounding gradients to it did; not null where it is not f32
 };
 
 /// A tensor beside the parameters that a checkpoint keeps: a running average.
@@ -104,6 +107,8 @@ class Network {
     x_ = x;
     for (size_t i = 0; i < modules_.size(); ++i) {
       modules_[i]->forward(pass, batch_, x, values_[i].data());
+      if (Lost of_values; i + 1 < modules_.size())  // logits stay in float
+        round_to(pass.precision, values_[i].data(), values_[i].size(), of_values);
       x = values_[i].data();
     }
     return x;
@@ -113,6 +118,8 @@ class Network {
     for (size_t i = modules_.size(); i-- > 0;) {
       modules_[i]->backward(pass, batch_, i == 0 ? x_ : values_[i - 1].data(), values_[i].data(), d_y,
                             gradients_[i].data());
+      if (pass.precision != Precision::f32)
+        round_to(pass.precision, gradients_[i].data(), gradients_[i].size(), *pass.lost);
       d_y = gradients_[i].data();
     }
   }

@@ -144,6 +144,14 @@ int classify(ClassifyOptions o) {
   fmt::print(words, "model     {}: {} parameters; {}, rate {}, {}; batches of {}\n", o.trainer.model,
              trainer.network().parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
              o.trainer.schedule, o.trainer.loader.batch);
+  const bool mixed = o.trainer.precision != Precision::f32;
+  if (mixed)
+    fmt::print(words,
+               "precision {0}: weights, activations and gradients are rounded to {0} where they would be "
+               "stored; the "
+               "ops of classify compute in f32, so the speed is f32's; loss scale {1}, {2}\n",
+               name_of(o.trainer.precision), o.trainer.loss_scale.start,
+               o.trainer.loss_scale.dynamic ? "dynamic" : "static");
   CallTimes times = times_here();
   const Plan plan = Plan::fixed(wanted, o.plan, calls, times);
   fmt::print(words, "{}", plan.text());
@@ -194,7 +202,7 @@ int classify(ClassifyOptions o) {
   save_network(folder / "model.safetensors", trainer.network(), nullptr,
                {{"model", o.trainer.model}, {"data", data.name}});
   const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
-  write_file(folder / "report.html", report_page(data, o.trainer, curve, e, profile, ladder,
+  write_file(folder / "report.html", report_page(data, trainer, curve, e, profile, ladder,
                                                  wrong ? folder / "wrong.png" : fs::path()));
   json result = {{"data", data.name},
                  {"model", o.trainer.model},
@@ -211,12 +219,19 @@ int classify(ClassifyOptions o) {
                  {"plan", plan.ids()},
                  {"times", profile.seconds()},
                  {"confusion", e.confusion},
-                 {"curve", as_json(curve)}};
+                 {"curve", as_json(curve)},
+                 {"precision", name_of(o.trainer.precision)}};
+  if (mixed) {
+    result["loss_scale"] = trainer.loss_scale().value();
+    result["skipped_steps"] = trainer.loss_scale().state().skipped;
+    result["gradients_to_zero"] = trainer.lost().share();
+  }
   write_file(folder / "result.json", result.dump(2) + "\n");
   if (o.json) fmt::print("{}\n", result.dump(2));
   if (!o.json) {
     print_confusion(data.test, e);
     print_times(profile, steps);
+    if (mixed) fmt::print("\n{}\n", precision_text(trainer));
     if (!ladder.empty()) print_ladder(ladder);
     fmt::print("\nright     {:.2f} % of {} test examples, after {} steps in {:.1f} s\nwritten   {}\n",
                100 * e.accuracy(), data.test.count(), trainer.steps_done(), earlier + seconds,

@@ -49,10 +49,16 @@ bool save_wrong(const std::filesystem::path& file, const Examples& test, const E
   return true;
 }
 
-std::string report_page(const Dataset& data, const TrainerSettings& settings,
-                        const std::vector<EpochLine>& curve, const Evaluation& e, const Profile& profile,
-                        const std::vector<PlanRung>& ladder, const std::filesystem::path& wrong) {
-  Page page(fmt::format("klab classify {} --model {}", data.name, settings.model));
+std::string precision_text(const Trainer& trainer) {
+  return fmt::format("{}: {} of {} steps skipped, loss scale {}, {:.2f} % of the gradients rounded to zero",
+                     name_of(trainer.settings().precision), trainer.loss_scale().state().skipped,
+                     trainer.steps_done(), trainer.loss_scale().value(), 100 * trainer.lost().share());
+}
+
+std::string report_page(const Dataset& data, const Trainer& trainer, const std::vector<EpochLine>& curve,
+                        const Evaluation& e, const Profile& profile, const std::vector<PlanRung>& ladder,
+                        const std::filesystem::path& wrong) {
+  Page page(fmt::format("klab classify {} --model {}", data.name, trainer.settings().model));
   page.text(fmt::format("{} examples to learn from, {} to test; {:.2f} % of the test right after {} epochs.",
                         data.train.count(), data.test.count(), 100 * e.accuracy(), curve.size()));
   Curve train{"training, batches", {}}, test{"test", {}}, right{"wrong in the test, %", {}};
@@ -65,6 +71,19 @@ std::string report_page(const Dataset& data, const TrainerSettings& settings,
   page.curves({train, test}, "epoch", "loss", false, true, "Cross-entropy.");
   page.curves({right}, "epoch", "wrong, %", false, false,
               "Share of the test that is taken for something else.");
+  if (trainer.settings().precision != Precision::f32) {
+    page.heading("Precision");
+    page.text(precision_text(trainer) + ".");
+    Curve scale{"loss scale", {}};
+    for (const auto& [step, value] : trainer.scales()) {
+      // A step of the curve is a step: the old value holds until the new one does.
+      if (!scale.points.empty()) scale.points.emplace_back(double(step), scale.points.back().second);
+      scale.points.emplace_back(double(step), value);
+    }
+    scale.points.emplace_back(double(trainer.steps_done()), trainer.loss_scale().value());
+    page.curves({scale}, "step", "loss scale", false, true,
+                "Each fall is a step whose gradients were not finite, which was skipped.");
+  }
   page.heading("Confusion");
   std::vector<std::string> heads = {"is \\ taken for"};
   for (int64_t k = 0; k < data.test.classes; ++k) heads.push_back(class_name(data.test, k));

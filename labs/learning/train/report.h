@@ -27,9 +27,11 @@ std::string class_name(const Examples& examples, int64_t label);
 /// Stages by time, longest first: name and share of all.
 std::vector<std::pair<std::string, double>> shares_of(const Profile& profile);
 
-std::string report_page(const Dataset& data, const TrainerSettings& settings,
-                        const std::vector<EpochLine>& curve, const Evaluation& evaluation,
-                        const Profile& profile, const std::vector<PlanRung>& ladder,
-                        const std::filesystem::path& wrong);
+/// "f16: 3 of 500 steps skipped, loss scale 8192, 0.31 % of the gradients rounded to zero".
+std::string precision_text(const Trainer& trainer);
+
+std::string report_page(const Dataset& data, const Trainer& trainer, const std::vector<EpochLine>& curve,
+                        const Evaluation& evaluation, const Profile& profile,
+                        const std::vector<PlanRung>& ladder, const std::filesystem::path& wrong);
 
 }  // namespace klab::learning

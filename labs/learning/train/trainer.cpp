@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <sstream>
 #include <stdexcept>
 
 #include "labs/learning/network/models.h"
 #include "labs/learning/network/schedule.h"
+#include "reference/all_finite/all_finite.h"
+#include "reference/unscale/unscale.h"
 
 namespace klab::learning {
 namespace {
@@ -27,29 +31,92 @@ Trainer::Trainer(const Dataset& data, const TrainerSettings& settings)
       network_(built(data, settings)),
       optimizer_(network_->parameters(), settings.optimizer),
       loss_(settings.loader.batch, data.train.classes),
-      loader_(data.train, settings.loader, scale_.mean, scale_.deviation) {
+      loader_(data.train, settings.loader, scale_.mean, scale_.deviation),
+      loss_scale_(settings.loss_scale) {
   schedule_factor(settings.schedule, 0);  // throws for a name it does not know
+  if (!mixed()) return;
+  const Parameters::Group& matrices = network_->parameters().group(true);
+  masters_ = Array<float>(matrices.size);
+  std::copy_n(matrices.values.data(), matrices.size, masters_.data());
+  round_weights();
+  scales_ = {{0, loss_scale_.value()}};
+}
+
+/// The weights that layers use, from their masters.
+void Trainer::round_weights() {
+  Parameters::Group& matrices = network_->parameters().group(true);
+  Lost of_weights;
+  std::copy_n(masters_.data(), matrices.size, matrices.values.data());
+  round_to(settings_.precision, matrices.values.data(), matrices.size, of_weights);
 }
 
 std::vector<PlannedCall> Trainer::calls() const {
   std::vector<PlannedCall> list = network_->calls();
   loss_.calls(list);
   optimizer_.calls(list);
+  if (mixed())
+    for (const bool decays : {false, true}) {
+      const int64_t n = network_->parameters().group(decays).size;
+      const std::string size = fmt::format("{} gradients", n);
+      list.push_back(planned<AllFinite>({n}, size));
+      list.push_back(planned<Unscale>({n}, size));
+    }
   return list;
+}
+
+/// The gradients of the parameters, rounded as they would be stored, looked at, and without the loss's scale.
+bool Trainer::finite_and_unscaled(const Pass& pass) {
+  const auto scale = float(loss_scale_.value());
+  int32_t first = std::numeric_limits<int32_t>::max();
+  for (const bool decays : {false, true}) {
+    Parameters::Group& g = network_->parameters().group(decays);
+    round_to(settings_.precision, g.gradients.data(), g.size, lost_);
+    pass.profile.run<AllFinite>("all_finite", pass.plan, {{g.size}, g.gradients.data(), &first});
+  }
+  for (const bool decays : {false, true}) {
+    Parameters::Group& g = network_->parameters().group(decays);
+    pass.profile.run<Unscale>("unscale", pass.plan, {{g.size}, &scale, &first, g.gradients.data()});
+  }
+  return first == std::numeric_limits<int32_t>::max();
 }
 
 double Trainer::step() {
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
-  const Pass pass{plan_, profile_, true, settings_.seed, uint64_t(step_)};
+  const Pass pass{plan_, profile_, true, settings_.seed, uint64_t(step_), settings_.precision, &lost_};
   const float* logits = network_->forward(pass, batch->values.data());
   const double loss = loss_(pass, logits, batch->labels.data());
-  if (!std::isfinite(loss))
+  if (!mixed() && !std::isfinite(loss))
     throw std::runtime_error(
         fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
                     settings_.optimizer.rate));
+  if (mixed()) {
+    const auto scale = float(loss_scale_.value());
+    for (int64_t i = 0; i < loss_.size(); ++i) loss_.d_logits()[i] *= scale;
+    round_to(settings_.precision, loss_.d_logits(), loss_.size(), lost_);
+  }
   network_->backward(pass, loss_.d_logits());
-  optimizer_.step(pass, schedule_factor(settings_.schedule, double(step_) / double(steps())));
+  const double factor = schedule_factor(settings_.schedule, double(step_) / double(steps()));
+  if (!mixed()) {
+    optimizer_.step(pass, factor);
+  } else {
+    const double before = loss_scale_.value();
+    const bool finite = finite_and_unscaled(pass);
+    if (loss_scale_.update(finite && std::isfinite(loss))) {
+      Parameters::Group& matrices = network_->parameters().group(true);
+      std::copy_n(masters_.data(), matrices.size, matrices.values.data());
+      optimizer_.step(pass, factor);
+      std::copy_n(matrices.values.data(), matrices.size, masters_.data());
+      round_weights();
+    } else if (loss_scale_.state().in_a_row >= kMostSkipped) {
+      throw std::runtime_error(
+          fmt::format("step {}: {} steps in a row had no finite gradient, down to a loss scale of {}; lower "
+                      "--rate (it is {}), "
+                      "or take --precision bf16",
+                      step_, kMostSkipped, loss_scale_.value(), settings_.optimizer.rate));
+    }
+    if (loss_scale_.value() != before) scales_.emplace_back(step_ + 1, loss_scale_.value());
+  }
   ++step_;
   return loss;
 }
@@ -62,7 +129,8 @@ Evaluation Trainer::evaluate(const Examples& examples) {
   Array<float> values(n * size);
   Array<int32_t> labels(n);
   Profile unused;
-  const Pass pass{plan_, unused, false, settings_.seed, uint64_t(step_)};
+  Lost of_none;
+  const Pass pass{plan_, unused, false, settings_.seed, uint64_t(step_), settings_.precision, &of_none};
   for (int64_t begin = 0; begin < examples.count(); begin += n) {
     // The last batch is filled up with the last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
@@ -99,13 +167,37 @@ std::map<std::string, std::string> Trainer::identity() const {
 void Trainer::save(const std::filesystem::path& file, std::map<std::string, std::string> words) {
   words.merge(identity());
   words["step"] = std::to_string(step_);
+  words["precision"] = name_of(settings_.precision);
+  if (!mixed()) return save_network(file, *network_, &optimizer_, words);
+  const LossScale::State& s = loss_scale_.state();
+  words["loss_scale"] = fmt::format("{} {} {} {}", s.value, s.good, s.skipped, s.in_a_row);
+  // A checkpoint has the masters: it goes on from where it was, not from a rounded place near it.
+  Parameters::Group& matrices = network_->parameters().group(true);
+  std::copy_n(masters_.data(), matrices.size, matrices.values.data());
   save_network(file, *network_, &optimizer_, words);
+  round_weights();
 }
 
 void Trainer::restore(const std::filesystem::path& file, std::map<std::string, std::string>& words) {
   words["step"] = "";
+  words["precision"] = "f32";  // of checkpoints from before there was another
+  words["loss_scale"] = "";
   load_network(file, *network_, &optimizer_, identity(), words);
   step_ = std::stoll(words["step"]);
+  if (words["precision"] != name_of(settings_.precision))
+    throw std::runtime_error(
+        fmt::format("{}: its precision is {}, and this run's is {}: give --precision {}, or begin anew",
+                    file.string(), words["precision"], name_of(settings_.precision), words["precision"]));
+  if (!mixed()) return;
+  LossScale::State s;
+  std::istringstream text(words["loss_scale"]);
+  if (!(text >> s.value >> s.good >> s.skipped >> s.in_a_row))
+    throw std::runtime_error(fmt::format("{}: its loss scale is no number; begin anew", file.string()));
+  loss_scale_.restore(s);
+  scales_ = {{step_, loss_scale_.value()}};
+  const Parameters::Group& matrices = network_->parameters().group(true);
+  std::copy_n(matrices.values.data(), matrices.size, masters_.data());
+  round_weights();
 }
 
 }  // namespace klab::learning

@@ -10,6 +10,7 @@
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
 #include "labs/learning/network/loss.h"
+#include "labs/learning/network/loss_scale.h"
 #include "labs/learning/network/module.h"
 #include "labs/learning/network/optimizer.h"
 
@@ -21,6 +22,10 @@ struct TrainerSettings {
   OptimizerSettings optimizer;
   LoaderSettings loader;
   int64_t epochs = 12;
+  /// Activations, gradients and the weights of matrices and kernels; masters, moments, biases, what normalization learns, and
+  /// the loss are floats.
+  Precision precision = Precision::f32;
+  LossScaleSettings loss_scale;  // f16's and bf16's; f32 has none
   uint64_t seed = 1;
 };
 
@@ -42,9 +47,17 @@ class Trainer {
   std::vector<PlannedCall> calls() const;
   void use(const Plan& plan) { plan_ = plan; }
 
-  /// Returns the batch's loss. Throws std::runtime_error when that is not finite.
+  /// Returns the batch's loss. Throws std::runtime_error when that is not finite: in f32 at once, else after kMostSkipped
+  /// skipped steps in a row.
   double step();
   Evaluation evaluate(const Examples& examples);
+
+  static constexpr int64_t kMostSkipped = 64;
+  const LossScale& loss_scale() const { return loss_scale_; }
+  /// What rounding has done to gradients since the trainer was made.
+  const Lost& lost() const { return lost_; }
+  /// Step and scale, wherever the scale changed.
+  const std::vector<std::pair<int64_t, double>>& scales() const { return scales_; }
 
   int64_t steps_done() const { return step_; }
   int64_t steps() const { return settings_.epochs * loader_.steps_per_epoch(); }
@@ -60,6 +73,9 @@ class Trainer {
 
  private:
   std::map<std::string, std::string> identity() const;
+  bool mixed() const { return settings_.precision != Precision::f32; }
+  bool finite_and_unscaled(const Pass& pass);
+  void round_weights();
 
   TrainerSettings settings_;
   const Dataset& data_;
@@ -71,6 +87,10 @@ class Trainer {
   Plan plan_;
   Profile profile_;
   int64_t step_ = 0;
+  LossScale loss_scale_;
+  Lost lost_;
+  std::vector<std::pair<int64_t, double>> scales_;
+  Array<float> masters_;  // of what decays: matrices and kernels; empty in f32
 };
 
 }  // namespace klab::learning

@@ -1,0 +1,27 @@
+// matmul_int8.cpu.01_naive: C[i,j] is the dot product of a row of A and a column of B.
+//
+// CHANGE    the definition, as three loops.
+// EXPECT    a cache line for each byte of a column of B.
+// NUMERICS  exact sums in 32 bits; a conversion and a product.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "reference/matmul_int8/matmul_int8.h"
+
+namespace klab {
+namespace {
+
+void run(const MatmulInt8::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      int32_t sum = 0;
+      for (int64_t p = 0; p < k; ++p) sum += int32_t(x.a[i * k + p]) * int32_t(x.b[p * n + j]);
+      x.c[i * n + j] = float(sum) * x.scale[j];
+    }
+}
+
+KLAB_VARIANT(MatmulInt8, {.run = run});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,84 @@
+// matvec_int4.cpu.03_threads: rows shared out among the cores.
+//
+// CHANGE    each thread takes a run of rows where there are enough weights for it.
+// EXPECT    as many times the parent as there are cores, until memory binds.
+// NUMERICS  the parent's, bit for bit.
+// NEEDS     nothing.
+// TRIED     -
+#include <omp.h>
+
+#include "harness/core/registrar.h"
+#include "reference/float16.h"
+#include "reference/matvec_int4/matvec_int4.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matvec_int4/cpu/03_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Rows [i, end).
+void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {
+  constexpr int64_t kHalf = MatvecInt4::kBlock / 2;
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> integers;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const int64_t lanes = int64_t(hn::Lanes(d)), blocks = x.shape.blocks;
+  const auto low_half = hn::Set(integers, 15), eight = hn::Set(integers, 8);
+  for (; i < end; ++i) {
+    auto low = hn::Zero(d), high = low;
+    for (int64_t g = 0; g < blocks; ++g) {
+      const uint8_t* q = x.q + (i * blocks + g) * kHalf;
+      const float* in = x.x + g * MatvecInt4::kBlock;
+      const auto scale = hn::Set(d, float_from_half(x.scale[i * blocks + g]));
+      auto a = hn::Zero(d), b = a;
+      for (int64_t e = 0; e < kHalf; e += lanes) {
+        const auto both = hn::PromoteTo(integers, hn::LoadU(bytes, q + e));
+        const auto first = hn::ConvertTo(d, hn::Sub(hn::And(both, low_half), eight));
+        const auto second = hn::ConvertTo(d, hn::Sub(hn::ShiftRight<4>(both), eight));
+        a = hn::MulAdd(first, hn::LoadU(d, in + e), a);
+        b = hn::MulAdd(second, hn::LoadU(d, in + e + kHalf), b);
+      }
+      low = hn::MulAdd(scale, a, low);
+      high = hn::MulAdd(scale, b, high);
+    }
+    x.y[i] = hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(multiply);
+
+void run(const MatvecInt4::Args<float>& x) {
+  constexpr int64_t kEnough = 1 << 16;  // weights worth waking a team for
+  const int64_t n = x.shape.n;
+  const auto part = HWY_DYNAMIC_DISPATCH(multiply);
+  if (n * x.shape.k() < kEnough) return part(x, 0, n);
+#pragma omp parallel
+  {
+    const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(x, n * t / parts, n * (t + 1) / parts);
+  }
+}
+
+KLAB_VARIANT(MatvecInt4, {.run = run,
+                          .parent = "02_simd",
+                          .tiles = {1},
+                          .expect = {.shape = {4096, 128}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,53 @@
+#include "reference/adamw_master/adamw_master.h"
+
+#include <cmath>
+
+#include "reference/generator.h"
+
+namespace klab {
+
+void AdamwMaster::arrange(const Args<float>& x, Generator& random) {
+  auto* h = const_cast<float*>(x.hyper);  // arrange() owns the inputs
+  h[optimizer::rate] = float(1e-2 * (0.5 + double(random() % 1000) / 1000));
+  h[optimizer::beta1] = 0.9F;
+  h[optimizer::beta2] = 0.99F;
+  h[optimizer::epsilon] = 1e-8F;
+  h[optimizer::decay] = random() % 2 ? 1e-2F : 0;
+  *x.steps = int32_t(random() % 2 ? random() % 4 : random() % 2000);
+  const auto scale = float(1 << random() % 17);
+  *const_cast<float*>(x.scale) = scale;
+  // Few steps are skipped: timing sees one that is taken.
+  *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? kAllFinite : int32_t(random() % 100);
+  for (int64_t i = 0; i < x.shape.n; ++i) const_cast<float*>(x.gradient)[i] *= scale;
+}
+
+void AdamwMaster::reference(const Args<double>& x, const Args<double>& magnitude) {
+  using namespace optimizer;
+  const double* h = x.hyper;
+  const bool finite = *x.first == kAllFinite;
+  if (finite) ++*x.steps;
+  const double correct1 = 1 - std::pow(h[beta1], *x.steps), correct2 = 1 - std::pow(h[beta2], *x.steps);
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    double &master = x.master[i], &m = x.m[i], &v = x.v[i];
+    magnitude.master[i] = std::abs(master);
+    magnitude.m[i] = std::abs(m);
+    magnitude.v[i] = v;
+    if (finite) {
+      const double g = x.gradient[i] / *x.scale;
+      const double M = h[beta1] * std::abs(m) + (1 - h[beta1]) * std::abs(g);
+      const double V = h[beta2] * v + (1 - h[beta2]) * g * g;
+      m = h[beta1] * m + (1 - h[beta1]) * g;
+      v = V;
+      magnitude.m[i] = M;
+      magnitude.v[i] = V;
+      const Root root(V, V, correct2, h[epsilon]);
+      const double step = h[rate] / correct1 / root.denominator;
+      magnitude.master[i] += step * M * root.growth + root.lost(h[rate] / correct1);
+      master = (1 - h[rate] * h[decay]) * master - step * m;
+    }
+    x.weight[i] = Bfloat16{bfloat16_from_double(master)};
+    magnitude.weight[i] = Bfloat16{bfloat16_from_double(2 * magnitude.master[i])};
+  }
+}
+
+}  // namespace klab
