@@ -16,6 +16,11 @@ struct alignas(64) GsRecord {
   float half_width, half_height;  // of the box of alpha >= 1/255; negative: reaches no pixel
 };
 
+/// Gradients of one Gaussian, in a line of its own.
+struct alignas(64) GsGradient {
+  float x = 0, y = 0, xx = 0, xy = 0, yy = 0, opacity = 0, color[3] = {0, 0, 0};
+};
+
 /// Gaussian g of n. The box is that of the ellipse where opacity·exp(-q/2) = 1/255: q = 2·ln(255·opacity), and the
 /// variances are those of the inverse matrix. In double, where the determinant of a needle does not cancel; a little
 /// larger, so that rounding never leaves a pixel out that it should not.

@@ -24,17 +24,6 @@
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-namespace klab {
-namespace {
-
-/// Gradients of one Gaussian, in a line of its own.
-struct alignas(64) GsGradient {
-  float x = 0, y = 0, xx = 0, xy = 0, yy = 0, opacity = 0, color[3] = {0, 0, 0};
-};
-
-}  // namespace
-}  // namespace klab
-
 HWY_BEFORE_NAMESPACE();
 namespace klab {
 namespace {
