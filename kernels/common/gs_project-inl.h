@@ -67,7 +67,8 @@ HWY_INLINE GsSeen gs_see(const GsView& view, int64_t n, const float* position, c
                          const float* quaternion, int64_t i, size_t count) {
   GsSeen s;
   const Lanes one = all(1), two = all(2);
-  const Lanes at[3] = {load(position + i, count), load(position + n + i, count), load(position + 2 * n + i, count)};
+  const Lanes at[3] = {load(position + i, count), load(position + n + i, count),
+                       load(position + 2 * n + i, count)};
   Lanes seen[3];
   for (int e = 0; e < 3; ++e)
     seen[e] = view.W[3 * e] * at[0] + view.W[3 * e + 1] * at[1] + view.W[3 * e + 2] * at[2] + view.t[e];
@@ -92,7 +93,8 @@ HWY_INLINE GsSeen gs_see(const GsView& view, int64_t n, const float* position, c
     for (int k = 0; k < 3; ++k)
       s.row[e][k] = view.focal[e] * s.per_z * (view.W[3 * e + k] - s.held[e] * view.W[6 + k]);
     for (int k = 0; k < 3; ++k)
-      s.axis[e][k] = s.scale[k] * (s.R[k] * s.row[e][0] + s.R[3 + k] * s.row[e][1] + s.R[6 + k] * s.row[e][2]);
+      s.axis[e][k] =
+          s.scale[k] * (s.R[k] * s.row[e][0] + s.R[3 + k] * s.row[e][1] + s.R[6 + k] * s.row[e][2]);
   }
   const Lanes *a = s.axis[0], *b = s.axis[1];
   s.var_x = a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + all(0.3F);

@@ -9,8 +9,8 @@ namespace klab {
 namespace {
 
 struct alignas(64) GsRecord {
-  float x, y;              // mean
-  float xx, xy, yy;        // conic
+  float x, y;        // mean
+  float xx, xy, yy;  // conic
   float opacity;
   float red, green, blue;
   float half_width, half_height;  // of the box of alpha >= 1/255; negative: reaches no pixel
@@ -27,8 +27,17 @@ struct alignas(64) GsGradient {
 template <class Args>
 GsRecord gs_record(const Args& x, int64_t g) {
   const int64_t n = x.shape.n;
-  GsRecord r{x.mean[g],  x.mean[n + g],      x.conic[g],        x.conic[n + g], x.conic[2 * n + g], x.opacity[g],
-             x.color[g], x.color[n + g], x.color[2 * n + g], -1,             -1};
+  GsRecord r{x.mean[g],
+             x.mean[n + g],
+             x.conic[g],
+             x.conic[n + g],
+             x.conic[2 * n + g],
+             x.opacity[g],
+             x.color[g],
+             x.color[n + g],
+             x.color[2 * n + g],
+             -1,
+             -1};
   const double level = 255.0 * double(r.opacity);
   const double xx = r.xx, xy = r.xy, yy = r.yy, determinant = xx * yy - xy * xy;
   if (!(level >= 0.999) || !(determinant > 0)) return r;

@@ -53,13 +53,14 @@ KLAB_BOTH_SIDES void sh_gradient(int degree, float x, float y, float z, const fl
   if (degree < 3) return;
   d[0] += -3.5402615395598613F * x * y * weight[9] + 2.8906114426405538F * y * z * weight[10] +
           0.91409159892893155F * x * y * weight[11] - 2.2390579955406928F * x * z * weight[12] -
-          0.45704579946446577F * (4 * zz - 3 * xx - yy) * weight[13] + 2.8906114426405538F * x * z * weight[14] -
-          1.7701307697799306F * (xx - yy) * weight[15];
+          0.45704579946446577F * (4 * zz - 3 * xx - yy) * weight[13] +
+          2.8906114426405538F * x * z * weight[14] - 1.7701307697799306F * (xx - yy) * weight[15];
   d[1] += -1.7701307697799306F * (xx - yy) * weight[9] + 2.8906114426405538F * x * z * weight[10] -
-          0.45704579946446577F * (4 * zz - xx - 3 * yy) * weight[11] - 2.2390579955406928F * y * z * weight[12] +
-          0.91409159892893155F * x * y * weight[13] - 2.8906114426405538F * y * z * weight[14] +
-          3.5402615395598613F * x * y * weight[15];
-  d[2] += 2.8906114426405538F * x * y * weight[10] - 3.6563663957157262F * z * (y * weight[11] + x * weight[13]) +
+          0.45704579946446577F * (4 * zz - xx - 3 * yy) * weight[11] -
+          2.2390579955406928F * y * z * weight[12] + 0.91409159892893155F * x * y * weight[13] -
+          2.8906114426405538F * y * z * weight[14] + 3.5402615395598613F * x * y * weight[15];
+  d[2] += 2.8906114426405538F * x * y * weight[10] -
+          3.6563663957157262F * z * (y * weight[11] + x * weight[13]) +
           0.37317633259011546F * (6 * zz - 3 * xx - 3 * yy) * weight[12] +
           1.4453057213202769F * (xx - yy) * weight[14];
 }

@@ -37,7 +37,8 @@ class PaddedRow {
     const float* p = at(j);
     SsimVec sum = hn::Mul(hn::Set(d, SsimLossFwd::window[0]), hn::LoadU(d, p));
     for (int i = 1; i <= SsimLossFwd::radius; ++i)
-      sum = hn::MulAdd(hn::Set(d, SsimLossFwd::window[i]), hn::Add(hn::LoadU(d, p - i), hn::LoadU(d, p + i)), sum);
+      sum = hn::MulAdd(hn::Set(d, SsimLossFwd::window[i]), hn::Add(hn::LoadU(d, p - i), hn::LoadU(d, p + i)),
+                       sum);
     return sum;
   }
 
@@ -46,7 +47,8 @@ class PaddedRow {
 };
 
 /// E[x], E[y], E[x^2], E[y^2], E[xy] along columns around a row. x, y: [height,width].
-HWY_INLINE void ssim_down(const SsimLossFwd::Shape& s, const float* x, const float* y, int64_t row, PaddedRow* sums) {
+HWY_INLINE void ssim_down(const SsimLossFwd::Shape& s, const float* x, const float* y, int64_t row,
+                          PaddedRow* sums) {
   namespace hn = hwy::HWY_NAMESPACE;
   const SsimTag d;
   constexpr int64_t r = SsimLossFwd::radius;
@@ -76,8 +78,8 @@ HWY_INLINE void ssim_down_one(const SsimLossFwd::Shape& s, const float* map, int
     const size_t count = size_t(std::min<int64_t>(int64_t(hn::Lanes(d)), s.width - j));
     SsimVec m = hn::Zero(d);
     for (int64_t i = std::max(-r, -row); i <= std::min(r, s.height - 1 - row); ++i)
-      m = hn::MulAdd(hn::Set(d, SsimLossFwd::window[std::abs(i)]), load_first(d, map + (row + i) * s.width + j, count),
-                     m);
+      m = hn::MulAdd(hn::Set(d, SsimLossFwd::window[std::abs(i)]),
+                     load_first(d, map + (row + i) * s.width + j, count), m);
     store_first(m, d, sum.at(j), count);
   }
 }
@@ -89,10 +91,12 @@ struct SsimParts {
 HWY_INLINE SsimParts ssim_parts(PaddedRow* sums, int64_t j) {
   namespace hn = hwy::HWY_NAMESPACE;
   const SsimTag d;
-  const SsimVec c1 = hn::Set(d, float(SsimLossFwd::c1)), c2 = hn::Set(d, float(SsimLossFwd::c2)), two = hn::Set(d, 2.0F);
+  const SsimVec c1 = hn::Set(d, float(SsimLossFwd::c1)), c2 = hn::Set(d, float(SsimLossFwd::c2)),
+                two = hn::Set(d, 2.0F);
   SsimParts p;
   p.mx = sums[0].across(j), p.my = sums[1].across(j);
-  const SsimVec xx = sums[2].across(j), yy = sums[3].across(j), xy = sums[4].across(j), both = hn::Mul(p.mx, p.my);
+  const SsimVec xx = sums[2].across(j), yy = sums[3].across(j), xy = sums[4].across(j),
+                both = hn::Mul(p.mx, p.my);
   p.light = hn::MulAdd(two, both, c1);
   p.structure = hn::MulAdd(two, hn::Sub(xy, both), c2);
   p.light_size = hn::Add(hn::MulAdd(p.mx, p.mx, hn::Mul(p.my, p.my)), c1);

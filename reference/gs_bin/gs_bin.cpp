@@ -35,7 +35,8 @@ void GsBin::arrange(const Args<float>& x, Generator& random) {
   for (int64_t i = 0; i < s.n; ++i) {
     mean[i] = float(Uniform(0, double(s.width))(random));
     mean[s.n + i] = float(Uniform(0, double(s.height))(random));
-    for (int64_t axis = 0; axis < 2; ++axis) extent[axis * s.n + i] = float(usual * Uniform(0.5, 1.5)(random));
+    for (int64_t axis = 0; axis < 2; ++axis)
+      extent[axis * s.n + i] = float(usual * Uniform(0.5, 1.5)(random));
     const uint64_t place = random() % 32;
     if (place == 0) mean[i] = float(Uniform(-double(s.width), 2 * double(s.width))(random));
     if (place == 1) extent[i] = 0;

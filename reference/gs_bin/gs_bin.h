@@ -30,12 +30,12 @@ struct GsBin {
   template <class T>
   struct Args {
     Shape shape;
-    const T* mean;          // [2,n] f32, pixels
-    const T* extent;        // [2,n] f32, pixels, half of a box
-    const int32_t* order;   // [n] i32, a permutation: nearest first
-    int32_t* tile_begin;    // [tiles+1] i32, written (=)
-    int32_t* id;            // [pairs] i32, written (=)
-    int32_t* needed;        // [1] i32, written (=)
+    const T* mean;         // [2,n] f32, pixels
+    const T* extent;       // [2,n] f32, pixels, half of a box
+    const int32_t* order;  // [n] i32, a permutation: nearest first
+    int32_t* tile_begin;   // [tiles+1] i32, written (=)
+    int32_t* id;           // [pairs] i32, written (=)
+    int32_t* needed;       // [1] i32, written (=)
   };
 
   static void tensors(auto& args, auto&& visit) {
@@ -49,8 +49,8 @@ struct GsBin {
   }
 
   static bool valid(const Shape& s) {
-    return s.n >= 0 && s.n < (int64_t(1) << 31) && s.pairs >= 0 && s.pairs < (int64_t(1) << 31) && s.width >= 1 &&
-           s.height >= 1 && s.tiles() < (int64_t(1) << 24);
+    return s.n >= 0 && s.n < (int64_t(1) << 31) && s.pairs >= 0 && s.pairs < (int64_t(1) << 31) &&
+           s.width >= 1 && s.height >= 1 && s.tiles() < (int64_t(1) << 24);
   }
 
   /// 20 bytes a Gaussian, 4 an entry; four quotients and roundings a Gaussian.

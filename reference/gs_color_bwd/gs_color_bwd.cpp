@@ -19,7 +19,8 @@ void GsColorBwd::reference(const Args<double>& x, const Args<double>& magnitude)
   for (int64_t i = 0; i < n; ++i) {
     const Shade s = shade(x.shape, x.eye, x.position, x.coefficients, i);
     std::array<Real, 3> g, d_view{};
-    for (size_t c = 0; c < 3; ++c)  // a gradient may be denormal, as if it erred by some of the smallest steps
+    for (size_t c = 0; c < 3;
+         ++c)  // a gradient may be denormal, as if it erred by some of the smallest steps
       g[c] = s.sum[c].value > 0 ? Real(x.d_color[int64_t(c) * n + i], 0x1p-120) : Real(0);
     for (int64_t k = 0; k < x.shape.functions(); ++k)
       for (int64_t c = 0; c < 3; ++c) {

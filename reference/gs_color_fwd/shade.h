@@ -20,8 +20,7 @@ inline Shade shade(const GsColorFwd::Shape& s, const double* eye, const double* 
   using Real = RunningError;
   Shade out;
   for (size_t k = 0; k < 3; ++k) out.view[k] = Real(position[int64_t(k) * s.n + i]) - Real(eye[k]);
-  out.distance =
-      sqrt(out.view[0] * out.view[0] + out.view[1] * out.view[1] + out.view[2] * out.view[2]);
+  out.distance = sqrt(out.view[0] * out.view[0] + out.view[1] * out.view[1] + out.view[2] * out.view[2]);
   for (Real& v : out.view) v = v / out.distance;
   const auto power = [](Real v, int by) {
     Real p = 1;
@@ -35,7 +34,8 @@ inline Shade shade(const GsColorFwd::Shape& s, const double* eye, const double* 
     const auto value = [&](int axis) {  // -1: the term itself, else its derivative
       Real v = rounded(t.factor);
       for (size_t k = 0; k < 3; ++k)
-        v = v * (int(k) == axis ? Real(powers[k]) * power(out.view[k], powers[k] - 1) : power(out.view[k], powers[k]));
+        v = v * (int(k) == axis ? Real(powers[k]) * power(out.view[k], powers[k] - 1)
+                                : power(out.view[k], powers[k]));
       return v;
     };
     out.basis[at] += value(-1);

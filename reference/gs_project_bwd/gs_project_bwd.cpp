@@ -49,7 +49,8 @@ void GsProjectBwd::reference(const Args<double>& x, const Args<double>& magnitud
       // A gradient may be denormal, as if it erred by some of the smallest steps.
       const auto given = [](double v) { return Real(v, 0x1p-120); };
       const Real xx = g.var_y / g.determinant, xy = -g.cov / g.determinant, yy = g.var_x / g.determinant;
-      const Real d_xx = given(x.d_conic[i]), d_xy = given(x.d_conic[n + i]), d_yy = given(x.d_conic[2 * n + i]);
+      const Real d_xx = given(x.d_conic[i]), d_xy = given(x.d_conic[n + i]),
+                 d_yy = given(x.d_conic[2 * n + i]);
       const Real d_det = -(xx * d_xx + xy * d_xy + yy * d_yy) / g.determinant;
       const Real d_p = d_yy / g.determinant + g.var_y * d_det, d_r = d_xx / g.determinant + g.var_x * d_det;
       const Real d_q = -d_xy / g.determinant - Real(2) * g.cov * d_det;

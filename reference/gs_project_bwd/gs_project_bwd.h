@@ -59,7 +59,8 @@ struct GsProjectBwd {
   /// backward: covariance 20, axes 12, rows and M 48, rotation 60, position 35.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n);
-    return {.bytes = 112 * n + 68, .flops = 295 * n, .transcendentals = 4 * n, .divisions = 4 * n, .roots = n};
+    return {
+        .bytes = 112 * n + 68, .flops = 295 * n, .transcendentals = 4 * n, .divisions = 4 * n, .roots = n};
   }
 
   static double terms(const Shape&) { return 4; }

@@ -116,7 +116,9 @@ void GsProjectFwd::reference(const Args<double>& x, const Args<double>& magnitud
         extent[1] = sqrt(k * g.var_y);
       }
     }
-    const auto put = [&](double* out, double* error, Real value) { *out = value.value, *error = value.error; };
+    const auto put = [&](double* out, double* error, Real value) {
+      *out = value.value, *error = value.error;
+    };
     for (int64_t k = 0; k < 2; ++k) {
       put(x.mean + k * n + i, magnitude.mean + k * n + i, mean[k]);
       put(x.extent + k * n + i, magnitude.extent + k * n + i, extent[k]);

@@ -25,9 +25,9 @@ namespace klab {
 struct GsProjectFwd {
   static constexpr std::string_view name = "gs_project_fwd";
   static constexpr std::array dims = {"n", "width", "height", "tight"};
-  static constexpr double low_pass = 0.3;   // pixels^2, added to both variances
-  static constexpr double border = 1.3;     // of the half picture, beyond which the Jacobian does not change
-  static constexpr double levels = 255;     // 1/levels is the least that is drawn
+  static constexpr double low_pass = 0.3;  // pixels^2, added to both variances
+  static constexpr double border = 1.3;    // of the half picture, beyond which the Jacobian does not change
+  static constexpr double levels = 255;    // 1/levels is the least that is drawn
 
   struct Shape {
     int64_t n;

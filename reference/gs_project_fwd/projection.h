@@ -12,11 +12,11 @@ struct Projection {
   using Real = RunningError;
   bool culled = false;
   std::array<Real, 9> W, R, M;
-  std::array<Real, 4> q;     // of unit length
+  std::array<Real, 4> q;  // of unit length
   std::array<Real, 3> scale;
-  Real length;               // of the quaternion as given
-  Real x, y, z, u, v;        // u = x/z, v = y/z
-  Real held_u, held_v;       // within the border
+  Real length;          // of the quaternion as given
+  Real x, y, z, u, v;   // u = x/z, v = y/z
+  Real held_u, held_v;  // within the border
   bool u_is_held = false, v_is_held = false;
   std::array<Real, 3> row0, row1;    // of J·W
   std::array<Real, 3> axis0, axis1;  // M^T of them
@@ -45,9 +45,9 @@ inline Projection project(const GsProjectFwd::Shape& s, const double* camera, co
   g.q = {a / g.length, b / g.length, c / g.length, d / g.length};
   const auto& [w, qx, qy, qz] = g.q;
   const Real one = 1, two = 2;
-  g.R = {one - two * (qy * qy + qz * qz), two * (qx * qy - w * qz), two * (qx * qz + w * qy),
-         two * (qx * qy + w * qz), one - two * (qx * qx + qz * qz), two * (qy * qz - w * qx),
-         two * (qx * qz - w * qy), two * (qy * qz + w * qx), one - two * (qx * qx + qy * qy)};
+  g.R = {one - two * (qy * qy + qz * qz), two * (qx * qy - w * qz),        two * (qx * qz + w * qy),
+         two * (qx * qy + w * qz),        one - two * (qx * qx + qz * qz), two * (qy * qz - w * qx),
+         two * (qx * qz - w * qy),        two * (qy * qz + w * qx),        one - two * (qx * qx + qy * qy)};
   for (size_t k = 0; k < 3; ++k) g.scale[k] = exp(Real(log_scale[int64_t(k) * n + i]));
   for (size_t k = 0; k < 9; ++k) g.M[k] = g.R[k] * g.scale[k % 3];
 

@@ -21,7 +21,8 @@ struct Sum {
 /// error is then as large as the terms, and as what a Gaussian that was left out could have added.
 class Pixel {
  public:
-  Pixel(const GsRasterizeBwd::Args<double>& x, int64_t row, int64_t column) : x_(x), row_(row), column_(column) {
+  Pixel(const GsRasterizeBwd::Args<double>& x, int64_t row, int64_t column)
+      : x_(x), row_(row), column_(column) {
     const GsRasterizeFwd::Shape& s = x.shape;
     tile_ = row / 16 * s.columns() + column / 16;
     const int64_t plane = s.width * s.height, pixel = row * s.width + column;
@@ -48,8 +49,7 @@ class Pixel {
     bool unsure = false;
     for (int64_t k = x_.tile_begin[tile_]; k < x_.tile_begin[tile_ + 1]; ++k) {
       const int64_t g = x_.id[k];
-      const Splat one =
-          splat(s, x_.mean, x_.conic, x_.opacity, g, double(column_) + 0.5, double(row_) + 0.5);
+      const Splat one = splat(s, x_.mean, x_.conic, x_.opacity, g, double(column_) + 0.5, double(row_) + 0.5);
       unsure = unsure || one.unsure;
       if (one.skipped && !one.unsure) continue;
       const Real left = T * (Real(1) - one.alpha);
@@ -132,14 +132,13 @@ void GsRasterizeBwd::reference(const Args<double>& x, const Args<double>& magnit
     for (int64_t column = 0; column < s.width; ++column) Pixel(x, row, column).add_to(sums);
   for (int64_t g = 0; g < s.n; ++g) {
     const Sum& sum = sums[size_t(g)];
-    double* outs[9] = {x.d_mean + g,          x.d_mean + s.n + g,      x.d_conic + g,
-                       x.d_conic + s.n + g,   x.d_conic + 2 * s.n + g, x.d_opacity + g,
-                       x.d_color + g,         x.d_color + s.n + g,     x.d_color + 2 * s.n + g};
-    double* errors[9] = {magnitude.d_mean + g,          magnitude.d_mean + s.n + g,
-                         magnitude.d_conic + g,         magnitude.d_conic + s.n + g,
-                         magnitude.d_conic + 2 * s.n + g, magnitude.d_opacity + g,
-                         magnitude.d_color + g,         magnitude.d_color + s.n + g,
-                         magnitude.d_color + 2 * s.n + g};
+    double* outs[9] = {x.d_mean + g,        x.d_mean + s.n + g,      x.d_conic + g,
+                       x.d_conic + s.n + g, x.d_conic + 2 * s.n + g, x.d_opacity + g,
+                       x.d_color + g,       x.d_color + s.n + g,     x.d_color + 2 * s.n + g};
+    double* errors[9] = {
+        magnitude.d_mean + g,        magnitude.d_mean + s.n + g,      magnitude.d_conic + g,
+        magnitude.d_conic + s.n + g, magnitude.d_conic + 2 * s.n + g, magnitude.d_opacity + g,
+        magnitude.d_color + g,       magnitude.d_color + s.n + g,     magnitude.d_color + 2 * s.n + g};
     for (size_t j = 0; j < 9; ++j) {
       *outs[j] = sum.value[j];
       // Added one after the other, in any order, each of the terms is rounded once with every later one.

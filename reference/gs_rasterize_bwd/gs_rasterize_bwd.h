@@ -58,7 +58,8 @@ struct GsRasterizeBwd {
   /// 36 bytes in and 36 out a Gaussian, 4 an entry, 24 a pixel. A pixel that is reached: alpha as in the forward 30, weights
   /// and <color,h> 8, d_alpha 6, nine products and sums 26, and a reciprocal.
   static Cost cost(const Shape& s) {
-    const double pixels = double(s.width) * double(s.height), reached = GsRasterizeFwd::reached * double(s.pairs);
+    const double pixels = double(s.width) * double(s.height),
+                 reached = GsRasterizeFwd::reached * double(s.pairs);
     return {.bytes = 72 * double(s.n) + 4 * double(s.pairs) + 24 * pixels,
             .flops = 70 * reached,
             .transcendentals = reached,

@@ -20,7 +20,8 @@ bool near_a_border(const GsRasterizeFwd::Args<float>& x, int64_t g) {
     for (int64_t column = 0; column < s.width; ++column) {
       const double dx = x.mean[g] - (double(column) + 0.5), dy = x.mean[s.n + g] - (double(row) + 0.5);
       const double alpha = x.opacity[g] * std::exp(-0.5 * (xx * dx * dx + yy * dy * dy) - xy * dx * dy);
-      if (std::abs(alpha / GsRasterizeFwd::least - 1) < 2e-3 || std::abs(alpha / GsRasterizeFwd::most - 1) < 2e-3)
+      if (std::abs(alpha / GsRasterizeFwd::least - 1) < 2e-3 ||
+          std::abs(alpha / GsRasterizeFwd::most - 1) < 2e-3)
         return true;
     }
   return false;

@@ -18,14 +18,13 @@ inline bool straddles(RunningError v, double border) {
   return std::abs(v.value - border) <= (4 * v.error + 4 * border) * 0x1p-24;
 }
 
-inline Splat splat(const GsRasterizeFwd::Shape& s, const double* mean, const double* conic, const double* opacity,
-                   int64_t g, double x, double y) {
+inline Splat splat(const GsRasterizeFwd::Shape& s, const double* mean, const double* conic,
+                   const double* opacity, int64_t g, double x, double y) {
   using Real = RunningError;
   Splat out;
   out.dx = Real(mean[g]) - Real(x), out.dy = Real(mean[s.n + g]) - Real(y);
   const Real half = 0.5, xx = conic[g], xy = conic[s.n + g], yy = conic[2 * s.n + g];
-  const Real exponent =
-      -(half * (xx * out.dx * out.dx + yy * out.dy * out.dy)) - xy * out.dx * out.dy;
+  const Real exponent = -(half * (xx * out.dx * out.dx + yy * out.dy * out.dy)) - xy * out.dx * out.dy;
   out.falloff = exp(exponent);
   out.alpha = Real(opacity[g]) * out.falloff;
   out.clamped = out.alpha.value > GsRasterizeFwd::most;

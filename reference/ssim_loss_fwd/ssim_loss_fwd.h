@@ -19,7 +19,7 @@ struct SsimLossFwd {
   static constexpr int radius = 5;
   static constexpr double c1 = 1e-4, c2 = 9e-4;
   /// The window, one axis: exp(-i^2/(2·1.5^2)) for i = -5..5, over their sum. Symmetric: [0] is the middle.
-  static constexpr float window[6] = {0.266011725F, 0.213005538F,    0.10936069F,
+  static constexpr float window[6] = {0.266011725F,  0.213005538F,   0.10936069F,
                                       0.0360007721F, 0.00759875814F, 0.00102838008F};
 
   struct Shape {

@@ -22,7 +22,9 @@ struct Box {
   int32_t left = 0, right = 0, top = 0, bottom = 0;
 };
 
-int32_t tile_of(float at, int64_t count) { return int32_t(std::clamp(std::floor(at / 16), -1.0F, float(count))); }
+int32_t tile_of(float at, int64_t count) {
+  return int32_t(std::clamp(std::floor(at / 16), -1.0F, float(count)));
+}
 
 Box box_of(const GsBin::Args<float>& x, int64_t i) {
   const GsBin::Shape& s = x.shape;

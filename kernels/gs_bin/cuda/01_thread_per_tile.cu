@@ -26,7 +26,8 @@ __device__ bool shows(const GsBin::Args<float>& x, int64_t columns, int64_t i, i
          reaches(x.mean[n + i], x.extent[n + i], t / columns);
 }
 
-__global__ void __launch_bounds__(kThreads) count(GsBin::Args<float> x, int64_t columns, int64_t tiles, int* counts) {
+__global__ void __launch_bounds__(kThreads)
+    count(GsBin::Args<float> x, int64_t columns, int64_t tiles, int* counts) {
   const int64_t t = int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= tiles) return;
   int found = 0;

@@ -40,7 +40,8 @@ __device__ int list(const GsBin::Args<float>& x, int64_t columns, int64_t t, int
   return found;
 }
 
-__global__ void __launch_bounds__(kThreads) count(GsBin::Args<float> x, int64_t columns, int64_t tiles, int* counts) {
+__global__ void __launch_bounds__(kThreads)
+    count(GsBin::Args<float> x, int64_t columns, int64_t tiles, int* counts) {
   const int64_t t = int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
   if (t >= tiles) return;
   const int found = list(x, columns, t, -1);

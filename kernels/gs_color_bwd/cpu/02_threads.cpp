@@ -46,10 +46,10 @@ void run(const GsColorBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(GsColorBwd, {.run = run,
-                         .parent = "01_naive",
-                         .numerics = {.growth = Growth::linear},
-                         .tiles = {kLeast},
-                         .expect = {.shape = {50000, 3}, .over_parent = 1.4}});
+                          .parent = "01_naive",
+                          .numerics = {.growth = Growth::linear},
+                          .tiles = {kLeast},
+                          .expect = {.shape = {50000, 3}, .over_parent = 1.4}});
 
 }  // namespace
 }  // namespace klab

@@ -25,11 +25,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Args = GsProjectBwd::Args<float>;
 
 /// Gradients of the axes on the picture, from those of the conic.
-HWY_INLINE void through_conic(const Args& x, const GsSeen& s, int64_t i, size_t count, Lanes (&d_axis)[2][3]) {
+HWY_INLINE void through_conic(const Args& x, const GsSeen& s, int64_t i, size_t count,
+                              Lanes (&d_axis)[2][3]) {
   const int64_t n = x.shape.n;
   const Lanes d_xx = load(x.d_conic + i, count), d_xy = load(x.d_conic + n + i, count);
   const Lanes d_yy = load(x.d_conic + 2 * n + i, count), two = all(2), inverse = s.inverse_determinant;
-  const Lanes d_det = -(s.var_y * inverse * d_xx - s.cov * inverse * d_xy + s.var_x * inverse * d_yy) * inverse;
+  const Lanes d_det =
+      -(s.var_y * inverse * d_xx - s.cov * inverse * d_xy + s.var_x * inverse * d_yy) * inverse;
   const Lanes d_p = d_yy * inverse + s.var_y * d_det, d_r = d_xx * inverse + s.var_x * d_det;
   const Lanes d_q = -d_xy * inverse - two * s.cov * d_det;
   for (int k = 0; k < 3; ++k) {
@@ -57,9 +59,8 @@ void backward(const Args& x, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i += lanes) {
     const size_t count = size_t(std::min(lanes, end - i));
     const GsSeen s = gs_see(view, n, x.position, x.log_scale, x.quaternion, i, count);
-    const auto put = [&](Lanes v, float* to) HWY_ATTR {
-      store({hn::IfThenElseZero(s.in_front, v.v)}, to + i, count);
-    };
+    const auto put = [&](Lanes v, float* to)
+                         HWY_ATTR { store({hn::IfThenElseZero(s.in_front, v.v)}, to + i, count); };
     Lanes d_axis[2][3], d_R[9], d_quaternion[4];
     through_conic(x, s, i, count, d_axis);
     for (int k = 0; k < 3; ++k) {
@@ -78,14 +79,16 @@ void backward(const Args& x, int64_t begin, int64_t end) {
       const Lanes focal = view.focal[e];
       Lanes d_per_z = all(0), d_held = all(0);
       for (int k = 0; k < 3; ++k) {
-        const Lanes d_row = s.R[3 * k] * s.scale[0] * d_axis[e][0] + s.R[3 * k + 1] * s.scale[1] * d_axis[e][1] +
+        const Lanes d_row = s.R[3 * k] * s.scale[0] * d_axis[e][0] +
+                            s.R[3 * k + 1] * s.scale[1] * d_axis[e][1] +
                             s.R[3 * k + 2] * s.scale[2] * d_axis[e][2];
         d_per_z = d_per_z + d_row * (view.W[3 * e + k] - s.held[e] * view.W[6 + k]);
         d_held = d_held - focal * s.per_z * d_row * view.W[6 + k];
       }
       const auto is_free = hn::Le(hn::Abs(s.direction[e].v), view.most[e].v);
       const Lanes d_direction =
-          (focal * load(x.d_mean + e * n + i, count) + Lanes{hn::IfThenElseZero(is_free, d_held.v)}) * s.per_z;
+          (focal * load(x.d_mean + e * n + i, count) + Lanes{hn::IfThenElseZero(is_free, d_held.v)}) *
+          s.per_z;
       d_z = d_z - focal * s.per_z * s.per_z * d_per_z - s.direction[e] * d_direction;
       for (int k = 0; k < 3; ++k) d_at[k] = d_at[k] + view.W[3 * e + k] * d_direction;
     }

@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(kThreads) each(Args x) {
   for (int e = 0; e < 2; ++e) {
     float d_per_z = 0, d_held = 0;
     for (int k = 0; k < 3; ++k) {
-      const float d_row = s.R[3 * k] * s.scale[0] * d_axis[e][0] + s.R[3 * k + 1] * s.scale[1] * d_axis[e][1] +
+      const float d_row = s.R[3 * k] * s.scale[0] * d_axis[e][0] +
+                          s.R[3 * k + 1] * s.scale[1] * d_axis[e][1] +
                           s.R[3 * k + 2] * s.scale[2] * d_axis[e][2];
       d_per_z += d_row * (W[3 * e + k] - held[e] * W[6 + k]);
       d_held -= focal[e] / z * d_row * W[6 + k];

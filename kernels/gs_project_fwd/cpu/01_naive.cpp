@@ -19,7 +19,8 @@ using Op = GsProjectFwd;
 /// The columns of M = R(q)·diag(scale), row by row.
 void shape_in_space(const Op::Args<float>& x, int64_t i, float (&M)[9]) {
   const int64_t n = x.shape.n;
-  float w = x.quaternion[i], a = x.quaternion[n + i], b = x.quaternion[2 * n + i], c = x.quaternion[3 * n + i];
+  float w = x.quaternion[i], a = x.quaternion[n + i], b = x.quaternion[2 * n + i],
+        c = x.quaternion[3 * n + i];
   const float inverse = 1 / std::sqrt(w * w + a * a + b * b + c * c);
   w *= inverse, a *= inverse, b *= inverse, c *= inverse;
   const float R[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
@@ -42,7 +43,8 @@ void run(const Op::Args<float>& x) {
   const int64_t n = x.shape.n;
   const float *W = x.camera + Op::rotation, *t = x.camera + Op::translation;
   const float fx = x.camera[Op::fx], fy = x.camera[Op::fy];
-  const float most_u = 1.3F * float(x.shape.width) / (2 * fx), most_v = 1.3F * float(x.shape.height) / (2 * fy);
+  const float most_u = 1.3F * float(x.shape.width) / (2 * fx),
+              most_v = 1.3F * float(x.shape.height) / (2 * fy);
   for (int64_t i = 0; i < n; ++i) {
     const float px = x.position[i], py = x.position[n + i], pz = x.position[2 * n + i];
     const float z = W[6] * px + W[7] * py + W[8] * pz + t[2];

@@ -13,9 +13,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gs_project_fwd/cpu/02_simd.cpp"
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "hwy/contrib/math/math-inl.h"
 #include "kernels/common/gs_project-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,9 +32,8 @@ void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i += lanes) {
     const size_t count = size_t(std::min(lanes, end - i));
     const GsSeen s = gs_see(view, n, x.position, x.log_scale, x.quaternion, i, count);
-    const auto put = [&](Lanes v, float* to) HWY_ATTR {
-      store({hn::IfThenElseZero(s.in_front, v.v)}, to + i, count);
-    };
+    const auto put = [&](Lanes v, float* to)
+                         HWY_ATTR { store({hn::IfThenElseZero(s.in_front, v.v)}, to + i, count); };
     put(view.focal[0] * s.direction[0] + center[0], x.mean);
     put(view.focal[1] * s.direction[1] + center[1], x.mean + n);
     put(s.var_y * s.inverse_determinant, x.conic);

@@ -66,12 +66,13 @@ void add(const GsRecord& g, float left, float top, int64_t height, Tile& tile, G
       ended = ended || !hn::AllFalse(d, stops);
       const auto h0 = hn::Load(d, tile.h[0] + pixel), h1 = hn::Load(d, tile.h[1] + pixel),
                  h2 = hn::Load(d, tile.h[2] + pixel);
-      const auto shade =
-          hn::MulAdd(hn::Set(d, g.red), h0, hn::MulAdd(hn::Set(d, g.green), h1, hn::Mul(hn::Set(d, g.blue), h2)));
+      const auto shade = hn::MulAdd(hn::Set(d, g.red), h0,
+                                    hn::MulAdd(hn::Set(d, g.green), h1, hn::Mul(hn::Set(d, g.blue), h2)));
       const auto weight = hn::IfThenElseZero(takes, hn::Mul(T, alpha));
       const auto behind = hn::NegMulAdd(weight, shade, hn::Load(d, tile.behind + pixel));
       hn::Store(behind, d, tile.behind + pixel);
-      red = hn::MulAdd(weight, h0, red), green = hn::MulAdd(weight, h1, green), blue = hn::MulAdd(weight, h2, blue);
+      red = hn::MulAdd(weight, h0, red), green = hn::MulAdd(weight, h1, green),
+      blue = hn::MulAdd(weight, h2, blue);
       const auto d_alpha = hn::Sub(hn::Mul(T, shade), hn::Div(behind, hn::Sub(one, alpha)));
       const auto moves = hn::And(takes, hn::Le(free, most));
       const auto d_e = hn::IfThenElseZero(moves, hn::Mul(alpha, d_alpha));
@@ -153,7 +154,8 @@ void run(const GsRasterizeBwd::Args<float>& x) {
     sums[mine].resize(static_cast<size_t>(n));
 #pragma omp for schedule(static)
     for (int64_t g = 0; g < n; ++g) records[size_t(g)] = gs_record(x, g);
-    HWY_DYNAMIC_DISPATCH(walk_some)(x, records.data(), int64_t(mine), int64_t(sums.size()), sums[mine].data());
+    HWY_DYNAMIC_DISPATCH(walk_some)
+    (x, records.data(), int64_t(mine), int64_t(sums.size()), sums[mine].data());
 #pragma omp barrier
 #pragma omp for schedule(static)
     for (int64_t g = 0; g < n; ++g) {

@@ -60,7 +60,8 @@ void add(const GsRecord& g, float left, float top, int64_t height, Tile& tile) {
       const auto takes = hn::AndNot(stops, shows);
       const auto weight = hn::IfThenElseZero(takes, hn::Mul(T, alpha));
       hn::Store(hn::MulAdd(weight, hn::Set(d, g.red), hn::Load(d, tile.red + pixel)), d, tile.red + pixel);
-      hn::Store(hn::MulAdd(weight, hn::Set(d, g.green), hn::Load(d, tile.green + pixel)), d, tile.green + pixel);
+      hn::Store(hn::MulAdd(weight, hn::Set(d, g.green), hn::Load(d, tile.green + pixel)), d,
+                tile.green + pixel);
       hn::Store(hn::MulAdd(weight, hn::Set(d, g.blue), hn::Load(d, tile.blue + pixel)), d, tile.blue + pixel);
       hn::Store(hn::IfThenElse(stops, hn::Neg(T), hn::IfThenElse(takes, behind, T)), d, tile.T + pixel);
       ended = ended || !hn::AllFalse(d, stops);
@@ -77,7 +78,8 @@ void draw(const GsRasterizeFwd::Args<float>& x, const GsRecord* records, int64_t
   const int64_t width = std::min(kTile, s.width - left), height = std::min(kTile, s.height - top);
   Tile tile{};
   for (int64_t row = 0; row < height; ++row)
-    for (int64_t column = 0; column < kTile; ++column) tile.T[row * kTile + column] = column < width ? 1.0F : -1.0F;
+    for (int64_t column = 0; column < kTile; ++column)
+      tile.T[row * kTile + column] = column < width ? 1.0F : -1.0F;
   tile.open = (1U << height) - 1;
   for (int64_t k = x.tile_begin[t]; k < x.tile_begin[t + 1] && tile.open != 0; ++k)
     add(records[x.id[k]], float(left), float(top), height, tile);

@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(kBatch) rasterize(GsRasterizeFwd::Args<float> 
     if (lane < count) {
       const int64_t g = x.id[first + lane];
       batch[0][lane] = x.mean[g], batch[1][lane] = x.mean[n + g];
-      for (int j = 0; j < 3; ++j) batch[2 + j][lane] = x.conic[j * n + g], batch[6 + j][lane] = x.color[j * n + g];
+      for (int j = 0; j < 3; ++j)
+        batch[2 + j][lane] = x.conic[j * n + g], batch[6 + j][lane] = x.color[j * n + g];
       batch[5][lane] = x.opacity[g];
     }
     __syncthreads();

@@ -20,7 +20,8 @@ constexpr int64_t kDigits = 256;
 
 int64_t digit_of(int64_t key, int64_t shift) { return int64_t(uint64_t(key) >> shift) & (kDigits - 1); }
 
-void pass(int64_t n, int64_t shift, const int64_t* keys, const int32_t* values, int64_t* to_keys, int32_t* to_values) {
+void pass(int64_t n, int64_t shift, const int64_t* keys, const int32_t* values, int64_t* to_keys,
+          int32_t* to_values) {
   int64_t next[kDigits] = {};
   for (int64_t i = 0; i < n; ++i) ++next[digit_of(keys[i], shift)];
   int64_t before = 0;
@@ -53,8 +54,10 @@ void run(const RadixSort::Args<float>& x) {
   }
 }
 
-KLAB_VARIANT(RadixSort,
-             {.run = run, .parent = "01_merge", .tiles = {256}, .expect = {.shape = {1 << 20, 45}, .over_parent = 3}});
+KLAB_VARIANT(RadixSort, {.run = run,
+                         .parent = "01_merge",
+                         .tiles = {256},
+                         .expect = {.shape = {1 << 20, 45}, .over_parent = 3}});
 
 }  // namespace
 }  // namespace klab

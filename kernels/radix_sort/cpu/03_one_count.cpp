@@ -30,8 +30,8 @@ void count_all(int64_t n, int64_t passes, const int64_t* keys, Histograms& h) {
     for (int64_t k = 0; k < passes; ++k) ++h.count[k][digit_of(keys[i], 8 * k)];
 }
 
-void pass(int64_t n, int64_t shift, uint32_t* next, const int64_t* keys, const int32_t* values, int64_t* to_keys,
-          int32_t* to_values) {
+void pass(int64_t n, int64_t shift, uint32_t* next, const int64_t* keys, const int32_t* values,
+          int64_t* to_keys, int32_t* to_values) {
   uint32_t before = 0;
   for (int64_t d = 0; d < kDigits; ++d) {
     const uint32_t count = next[d];
@@ -70,8 +70,10 @@ void run(const RadixSort::Args<float>& x) {
   std::copy_n(x.values, n, x.sorted_values);
 }
 
-KLAB_VARIANT(RadixSort,
-             {.run = run, .parent = "02_lsd", .tiles = {256}, .expect = {.shape = {1 << 20, 45}, .over_parent = 1.1}});
+KLAB_VARIANT(RadixSort, {.run = run,
+                         .parent = "02_lsd",
+                         .tiles = {256},
+                         .expect = {.shape = {1 << 20, 45}, .over_parent = 1.1}});
 
 }  // namespace
 }  // namespace klab

@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(32) count(Pass p) {
 __global__ void __launch_bounds__(kScan) scan(int64_t total, int* counts) {
   __shared__ int sums[kScan];
   const int t = int(threadIdx.x);
-  const int64_t each = (total + kScan - 1) / kScan, from = t * each, end = from + each < total ? from + each : total;
+  const int64_t each = (total + kScan - 1) / kScan, from = t * each,
+                end = from + each < total ? from + each : total;
   int sum = 0;
   for (int64_t i = from; i < end; ++i) sum += counts[i];
   sums[t] = sum;

@@ -29,10 +29,10 @@ void run(const RadixSort::Args<float>& x) {
   const auto [n, bits] = x.shape;
   if (n == 0) return;
   const auto sort = [&](void* room, size_t& bytes) {
-    KLAB_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(
-        room, bytes, reinterpret_cast<const unsigned long long*>(x.keys),
-        reinterpret_cast<unsigned long long*>(x.sorted_keys), x.values, x.sorted_values, int(n), 0, int(bits),
-        cuda::stream()));
+    KLAB_CUDA_CHECK(
+        cub::DeviceRadixSort::SortPairs(room, bytes, reinterpret_cast<const unsigned long long*>(x.keys),
+                                        reinterpret_cast<unsigned long long*>(x.sorted_keys), x.values,
+                                        x.sorted_values, int(n), 0, int(bits), cuda::stream()));
   };
   size_t bytes = 0;
   sort(nullptr, bytes);
@@ -42,9 +42,10 @@ void run(const RadixSort::Args<float>& x) {
 
 #endif
 
-KLAB_VARIANT(RadixSort, {.run = run, .peer = true, .supported = [](const RadixSort::Shape&, const Host& host) {
-                           return cuda::needs_gpu(host, 70);
-                         }});
+KLAB_VARIANT(RadixSort,
+             {.run = run, .peer = true, .supported = [](const RadixSort::Shape&, const Host& host) {
+                return cuda::needs_gpu(host, 70);
+              }});
 
 }  // namespace
 }  // namespace klab

@@ -76,7 +76,8 @@ void run(const SsimLossBwd::Args<float>& x) {
       for (int64_t j = 0; j < s.width; ++j) {
         const int64_t at = row * s.width + j;
         const float off = image[at] - target[at], sign = off > 0 ? 1.0F : off < 0 ? -1.0F : 0.0F;
-        const float slope = across(sums[0], j) + 2 * image[at] * across(sums[1], j) + target[at] * across(sums[2], j);
+        const float slope =
+            across(sums[0], j) + 2 * image[at] * across(sums[1], j) + target[at] * across(sums[2], j);
         x.d_image[c * s.pixels() + at] = share * ((1 - weight) * sign - weight * slope);
       }
     }

@@ -42,8 +42,9 @@ void slopes(const Args& x, int64_t begin, int64_t end, float* maps) {
       const auto by_light = hn::Div(one, p.light_size), by_structure = hn::Div(one, p.structure_size);
       const auto inverse = hn::Mul(by_light, by_structure);
       const auto value = hn::Mul(hn::Mul(p.light, p.structure), inverse);
-      const auto mean = hn::MulAdd(hn::Mul(hn::Mul(two, p.my), hn::Sub(p.structure, p.light)), inverse,
-                                   hn::Mul(hn::Mul(hn::Mul(two, p.mx), value), hn::Sub(by_structure, by_light)));
+      const auto mean =
+          hn::MulAdd(hn::Mul(hn::Mul(two, p.my), hn::Sub(p.structure, p.light)), inverse,
+                     hn::Mul(hn::Mul(hn::Mul(two, p.mx), value), hn::Sub(by_structure, by_light)));
       float* to = maps + plane + row * s.width + j;
       store_first(mean, d, to, count);
       store_first(hn::Neg(hn::Mul(value, by_structure)), d, to + 3 * s.pixels(), count);
@@ -67,9 +68,11 @@ void gather(const Args& x, int64_t begin, int64_t end, const float* maps) {
       const size_t count = size_t(std::min(lanes, s.width - j));
       const int64_t at = plane + row * s.width + j;
       const auto a = load_first(d, x.image + at, count), b = load_first(d, x.target + at, count);
-      const auto slope = hn::MulAdd(hn::Add(a, a), sums[1].across(j), hn::MulAdd(b, sums[2].across(j), sums[0].across(j)));
+      const auto slope =
+          hn::MulAdd(hn::Add(a, a), sums[1].across(j), hn::MulAdd(b, sums[2].across(j), sums[0].across(j)));
       const auto off = hn::Sub(a, b);
-      const auto sign = hn::IfThenElse(hn::Gt(off, zero), apart, hn::IfThenElse(hn::Lt(off, zero), hn::Neg(apart), zero));
+      const auto sign =
+          hn::IfThenElse(hn::Gt(off, zero), apart, hn::IfThenElse(hn::Lt(off, zero), hn::Neg(apart), zero));
       store_first(hn::Mul(hn::Set(d, share), hn::NegMulAdd(alike, slope, sign)), d, x.d_image + at, count);
     }
   }

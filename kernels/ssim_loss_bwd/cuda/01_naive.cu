@@ -23,7 +23,8 @@ struct Place {
 __device__ Place place_of(const SsimLossBwd::Args<float>& x, int64_t at) {
   const int width = int(x.shape.width), height = int(x.shape.height);
   const int64_t pixels = int64_t(width) * height;
-  return {at / pixels * pixels, 3 * pixels, int(at % pixels) / width, int(at % pixels) % width, width, height};
+  return {at / pixels * pixels,     3 * pixels, int(at % pixels) / width,
+          int(at % pixels) % width, width,      height};
 }
 
 __global__ void __launch_bounds__(kThreads) slopes(SsimLossBwd::Args<float> x, float* maps) {

@@ -16,7 +16,8 @@ namespace {
 constexpr int kTile = 16, kRadius = 5, kSide = kTile + 2 * kRadius, kThreads = kTile * kTile;
 
 /// 26x26 values of a map around a tile; zeros beyond it.
-__device__ void load_tile(const float* map, int left, int top, int width, int height, float (&to)[kSide][kSide + 1]) {
+__device__ void load_tile(const float* map, int left, int top, int width, int height,
+                          float (&to)[kSide][kSide + 1]) {
   for (int k = int(threadIdx.x); k < kSide * kSide; k += kThreads) {
     const int row = top + k / kSide - kRadius, column = left + k % kSide - kRadius;
     const bool inside = row >= 0 && row < height && column >= 0 && column < width;
@@ -36,7 +37,8 @@ __global__ void __launch_bounds__(kThreads) slopes(SsimLossBwd::Args<float> x, f
     const int row = k / kTile, column = k % kTile;
     float m[5] = {0, 0, 0, 0, 0};
     for (int j = -kRadius; j <= kRadius; ++j) {
-      const float w = ssim_tap(j), a = picture[0][row][column + kRadius + j], b = picture[1][row][column + kRadius + j];
+      const float w = ssim_tap(j), a = picture[0][row][column + kRadius + j],
+                  b = picture[1][row][column + kRadius + j];
       m[0] += w * a, m[1] += w * b, m[2] += w * a * a, m[3] += w * b * b, m[4] += w * a * b;
     }
     for (int e = 0; e < 5; ++e) across[e][row][column] = m[e];
@@ -61,7 +63,8 @@ __global__ void __launch_bounds__(kThreads) gather(SsimLossBwd::Args<float> x, c
   for (int k = t; k < kSide * kTile; k += kThreads)
     for (int e = 0; e < 3; ++e) {
       float sum = 0;
-      for (int j = -kRadius; j <= kRadius; ++j) sum += ssim_tap(j) * slope[e][k / kTile][k % kTile + kRadius + j];
+      for (int j = -kRadius; j <= kRadius; ++j)
+        sum += ssim_tap(j) * slope[e][k / kTile][k % kTile + kRadius + j];
       across[e][k / kTile][k % kTile] = sum;
     }
   __syncthreads();
@@ -78,7 +81,8 @@ __global__ void __launch_bounds__(kThreads) gather(SsimLossBwd::Args<float> x, c
 }
 
 void run(const SsimLossBwd::Args<float>& x) {
-  const dim3 grid(unsigned((x.shape.width + kTile - 1) / kTile), unsigned((x.shape.height + kTile - 1) / kTile), 3);
+  const dim3 grid(unsigned((x.shape.width + kTile - 1) / kTile),
+                  unsigned((x.shape.height + kTile - 1) / kTile), 3);
   const cuda::Scratch maps(size_t(9 * x.shape.pixels()) * sizeof(float));
   cuda::launch(slopes, grid, kThreads, 0, x, maps.as<float>());
   cuda::launch(gather, grid, kThreads, 0, x, maps.as<float>());

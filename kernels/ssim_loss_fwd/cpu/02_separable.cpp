@@ -20,7 +20,8 @@ constexpr int64_t kRadius = SsimLossFwd::radius;
 constexpr const float* kTaps = SsimLossFwd::window;
 
 /// Sums along columns around a row: E[x], E[y], E[x^2], E[y^2], E[xy], each [width] between five zeros.
-void down(const SsimLossFwd::Shape& s, const float* x, const float* y, int64_t row, std::vector<float> (&sums)[5]) {
+void down(const SsimLossFwd::Shape& s, const float* x, const float* y, int64_t row,
+          std::vector<float> (&sums)[5]) {
   for (std::vector<float>& sum : sums) sum.assign(size_t(s.width + 2 * kRadius), 0.0F);
   for (int64_t i = std::max(-kRadius, -row); i <= std::min(kRadius, s.height - 1 - row); ++i) {
     const float w = kTaps[std::abs(i)];

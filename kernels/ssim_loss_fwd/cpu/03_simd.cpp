@@ -43,9 +43,10 @@ void compare(const Args& x, int64_t begin, int64_t end, double* parts) {
       const SsimParts p = ssim_parts(sums.data(), j);
       const auto value = hn::Div(hn::Mul(p.light, p.structure), hn::Mul(p.light_size, p.structure_size));
       const int64_t at = plane + row * s.width + j;
-      const auto off = hn::Abs(hn::Sub(load_first(d, x.image + at, count), load_first(d, x.target + at, count)));
-      const auto loss = hn::MulAdd(hn::Set(d, apart), off,
-                                   hn::Mul(hn::Set(d, alike), hn::Sub(hn::Set(d, 1.0F), value)));
+      const auto off =
+          hn::Abs(hn::Sub(load_first(d, x.image + at, count), load_first(d, x.target + at, count)));
+      const auto loss =
+          hn::MulAdd(hn::Set(d, apart), off, hn::Mul(hn::Set(d, alike), hn::Sub(hn::Set(d, 1.0F), value)));
       part += double(hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(hn::FirstN(d, count), loss))));
     }
     parts[r] = part;

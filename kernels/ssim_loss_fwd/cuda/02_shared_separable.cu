@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(kThreads) compare(SsimLossFwd::Args<float> x, 
     const int row = k / kTile, column = k % kTile;
     float m[5] = {0, 0, 0, 0, 0};
     for (int j = -kRadius; j <= kRadius; ++j) {
-      const float w = ssim_tap(j), a = picture[0][row][column + kRadius + j], b = picture[1][row][column + kRadius + j];
+      const float w = ssim_tap(j), a = picture[0][row][column + kRadius + j],
+                  b = picture[1][row][column + kRadius + j];
       m[0] += w * a, m[1] += w * b, m[2] += w * a * a, m[3] += w * b * b, m[4] += w * a * b;
     }
     for (int e = 0; e < 5; ++e) across[e][row][column] = m[e];
@@ -45,7 +46,8 @@ __global__ void __launch_bounds__(kThreads) compare(SsimLossFwd::Args<float> x, 
     float m[5] = {0, 0, 0, 0, 0};
     for (int i = -kRadius; i <= kRadius; ++i)
       for (int e = 0; e < 5; ++e) m[e] += ssim_tap(i) * across[e][row + kRadius + i][column];
-    const float off = picture[0][row + kRadius][column + kRadius] - picture[1][row + kRadius][column + kRadius];
+    const float off =
+        picture[0][row + kRadius][column + kRadius] - picture[1][row + kRadius][column + kRadius];
     own = (1 - x.weight[0]) * fabsf(off) + x.weight[0] * (1 - ssim_value(m));
   }
   sums[t] = own;
@@ -63,7 +65,8 @@ __global__ void add_up(int64_t parts, const float* from, double values, float* l
 }
 
 void run(const SsimLossFwd::Args<float>& x) {
-  const dim3 grid(unsigned((x.shape.width + kTile - 1) / kTile), unsigned((x.shape.height + kTile - 1) / kTile), 3);
+  const dim3 grid(unsigned((x.shape.width + kTile - 1) / kTile),
+                  unsigned((x.shape.height + kTile - 1) / kTile), 3);
   const int64_t blocks = int64_t(grid.x) * grid.y * 3;
   const cuda::Scratch parts(size_t(blocks) * sizeof(float));
   cuda::launch(compare, grid, kThreads, 0, x, parts.as<float>());

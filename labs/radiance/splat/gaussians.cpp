@@ -9,7 +9,7 @@ namespace klab {
 namespace {
 
 constexpr uint64_t kPlaces = 300, kTurns = 301, kColors = 302;  // purposes of random numbers
-constexpr float kNear = 0.02F;                                   // grid units, of the unit cube
+constexpr float kNear = 0.02F;                                  // grid units, of the unit cube
 
 }  // namespace
 
@@ -39,7 +39,8 @@ GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed) {
     set.log_scale[size_t(i)] = size;
     set.coefficients[size_t(i)] = 0.2F * (colors.unit(uint64_t(i)) - 0.5F);
   }
-  for (int64_t i = 0; i < 4 * n; ++i) set.quaternion[size_t(i)] = turns.unit(uint64_t(i)) - 0.5F + (i < n ? 1.0F : 0.0F);
+  for (int64_t i = 0; i < 4 * n; ++i)
+    set.quaternion[size_t(i)] = turns.unit(uint64_t(i)) - 0.5F + (i < n ? 1.0F : 0.0F);
   for (float& raw : set.opacity_raw) raw = std::log(0.1F / 0.9F);
   return set;
 }

@@ -26,7 +26,9 @@ struct GaussianSet {
   std::array<std::vector<float>*, kTensors> tensors() {
     return {&position, &log_scale, &quaternion, &opacity_raw, &coefficients};
   }
-  std::array<int64_t, kTensors> numbers() const { return {3, 3, 4, 1, 3 * int64_t(degree + 1) * (degree + 1)}; }
+  std::array<int64_t, kTensors> numbers() const {
+    return {3, 3, 4, 1, 3 * int64_t(degree + 1) * (degree + 1)};
+  }
 
   /// n Gaussians, all zero.
   static GaussianSet zeros(int64_t n, int degree);

@@ -21,13 +21,14 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kTight = 1;   // boxes that end where a Gaussian can no longer be seen
+constexpr int64_t kTight = 1;  // boxes that end where a Gaussian can no longer be seen
 constexpr int64_t kDepthBits = 32;
 
 }  // namespace
 
 std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height) {
-  const std::string size = fmt::format("{} Gaussians", n), picture = fmt::format("{}x{}, {}", width, height, size);
+  const std::string size = fmt::format("{} Gaussians", n),
+                    picture = fmt::format("{}x{}, {}", width, height, size);
   const int64_t pairs = 3 * n;
   return {planned<GsProjectFwd>({n, width, height, kTight}, size), planned<GsColorFwd>({n, degree}, size),
           planned<RadixSort>({n, kDepthBits}, size), planned<GsBin>({n, pairs, width, height}, picture),
@@ -39,8 +40,8 @@ std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, 
   const std::string size = fmt::format("{} Gaussians", n), picture = fmt::format("{}x{}", width, height);
   for (const PlannedCall& more :
        {planned<SsimLossFwd>({width, height}, picture, 0.1), planned<SsimLossBwd>({width, height}, picture),
-        planned<GsRasterizeBwd>({n, 3 * n, width, height}, picture + ", " + size), planned<GsColorBwd>({n, degree}, size),
-        planned<GsProjectBwd>({n, width, height, kTight}, size),
+        planned<GsRasterizeBwd>({n, 3 * n, width, height}, picture + ", " + size),
+        planned<GsColorBwd>({n, degree}, size), planned<GsProjectBwd>({n, width, height, kTight}, size),
         planned<Adam>({.n = 3 * n, .group = 1, .zero_percent = 50}, size, 3)})
     calls.push_back(more);
   return calls;
@@ -172,13 +173,15 @@ void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image
                              .d_log_scale = out.log_scale.data(),
                              .d_quaternion = out.quaternion.data(),
                              .d_opacity_raw = out.opacity_raw.data()});
-    for (size_t i = 0; i < 3 * n; ++i) out.position[i] += d_position_[i];  // by the view direction of the color
+    for (size_t i = 0; i < 3 * n; ++i)
+      out.position[i] += d_position_[i];  // by the view direction of the color
   });
 }
 
 Picture Painter::picture() const {
   const size_t pixels = size_t(width_) * size_t(height_);
-  Picture out{.width = width_, .height = height_, .rgb = std::vector<float>(3 * pixels), .opacity = {}, .depth = {}};
+  Picture out{
+      .width = width_, .height = height_, .rgb = std::vector<float>(3 * pixels), .opacity = {}, .depth = {}};
   out.opacity.resize(pixels);
   out.depth.assign(pixels, 0.0F);
   for (size_t i = 0; i < pixels; ++i) {

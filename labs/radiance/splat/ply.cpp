@@ -20,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
 
-constexpr int kRest = 45;                     // f_rest of degree 3
+constexpr int kRest = 45;                      // f_rest of degree 3
 constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
 constexpr Range kVertices{1, 1 << 26};
 
@@ -41,9 +41,9 @@ struct Header {
 
 int64_t size_of_type(const std::string& type) {
   static const std::map<std::string, int64_t> sizes = {
-      {"char", 1},  {"int8", 1},  {"uchar", 1},   {"uint8", 1},   {"short", 2},  {"int16", 2},
-      {"ushort", 2}, {"uint16", 2}, {"int", 4},   {"int32", 4},   {"uint", 4},   {"uint32", 4},
-      {"float", 4}, {"float32", 4}, {"double", 8}, {"float64", 8}};
+      {"char", 1},   {"int8", 1},    {"uchar", 1},  {"uint8", 1},  {"short", 2}, {"int16", 2},
+      {"ushort", 2}, {"uint16", 2},  {"int", 4},    {"int32", 4},  {"uint", 4},  {"uint32", 4},
+      {"float", 4},  {"float32", 4}, {"double", 8}, {"float64", 8}};
   const auto at = sizes.find(type);
   return at == sizes.end() ? 0 : at->second;
 }
@@ -97,7 +97,8 @@ Header read_header(const std::filesystem::path& file, const std::vector<uint8_t>
     } else if (first == "element") {
       words >> second >> third;
       if (second != "vertex" || vertices)
-        refuse(file, "has an element '" + excerpt(second) + "'; a splatting file has vertices and nothing else");
+        refuse(file,
+               "has an element '" + excerpt(second) + "'; a splatting file has vertices and nothing else");
       try {
         header.vertices = number_from<int64_t>(third, kVertices);
       } catch (const std::invalid_argument& error) {
@@ -115,8 +116,9 @@ Header read_header(const std::filesystem::path& file, const std::vector<uint8_t>
   header.data = int64_t(at);
   const int64_t left = int64_t(bytes.size()) - header.data;
   if (header.stride * header.vertices != left)
-    refuse(file, fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
-                             header.vertices, header.stride, header.stride * header.vertices, left));
+    refuse(file,
+           fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
+                       header.vertices, header.stride, header.stride * header.vertices, left));
   return header;
 }
 
@@ -128,7 +130,8 @@ class Columns {
 
   void read(const std::string& name, float* to) const {
     const auto at = header_.properties.find(name);
-    if (at == header_.properties.end()) refuse(file_, "has no property '" + name + "': is it a splatting file?");
+    if (at == header_.properties.end())
+      refuse(file_, "has no property '" + name + "': is it a splatting file?");
     if (!at->second.is_float) refuse(file_, "the property '" + name + "' is no float");
     for (int64_t i = 0; i < header_.vertices; ++i) {
       std::memcpy(to + i, bytes_.data() + header_.data + i * header_.stride + at->second.at, sizeof(float));
@@ -168,7 +171,8 @@ void save_ply(const std::filesystem::path& file, const GaussianSet& set, const W
   AtomicFile out(file);
   out.write(header_text(set.n));
   constexpr int64_t kNumbers = 6 + 3 + kRest + 1 + 3 + 4, kAtOnce = 4096;
-  const int64_t n = set.n, above = int64_t(set.degree + 1) * (set.degree + 1) - 1;  // functions above degree 0
+  const int64_t n = set.n,
+                above = int64_t(set.degree + 1) * (set.degree + 1) - 1;  // functions above degree 0
   const float offset[3] = {place.offset.x, place.offset.y, place.offset.z}, smaller = std::log(place.scale);
   std::vector<float> rows;
   for (int64_t i = 0; i < n; ++i) {
@@ -215,9 +219,11 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place)
     }
   for (int64_t i = 0; i < n; ++i) {
     float square = 0;
-    for (int64_t k = 0; k < 4; ++k) square += set.quaternion[size_t(k * n + i)] * set.quaternion[size_t(k * n + i)];
+    for (int64_t k = 0; k < 4; ++k)
+      square += set.quaternion[size_t(k * n + i)] * set.quaternion[size_t(k * n + i)];
     if (!(square > 1e-20F && std::isfinite(square)))
-      refuse(file, fmt::format("the rotation of vertex {} has no direction: its length is {}", i, std::sqrt(square)));
+      refuse(file, fmt::format("the rotation of vertex {} has no direction: its length is {}", i,
+                               std::sqrt(square)));
   }
   return set;
 }
