@@ -117,6 +117,7 @@ KLAB_LAB({
              .counted = {90, 70},
              .traffic = Traffic::copy,
              .beyond = {{300, 200}, {2000, 12}}}},
+    .commands = {"splat"},
 });
 
 }  // namespace
