@@ -1,4 +1,6 @@
 // Lab 15: sizes at which the ops of Gaussian splatting are checked and timed.
+#include <cmath>
+
 #include "harness/core/lab.h"
 #include "reference/gs_bin/gs_bin.h"
 #include "reference/gs_color_bwd/gs_color_bwd.h"
@@ -44,6 +46,16 @@ const std::vector<std::vector<int64_t>> kPictureSizes = {{1, 2, 10, 11, 12, 15, 
 const std::vector<BenchShape> kPictureBench = {
     {.name = "400x400", .shape = {400, 400}, .cache = Cache::hot, .tour = true}};
 
+// What the busiest rungs do, in the units of the cost formulas: a network of comparisons, every tile and every Gaussian, every
+// pixel of a tile and every entry, windows of 121 taps.
+double busiest_sort(ShapeView s) { return 1000.0 * double(s[0]); }
+double busiest_bin(ShapeView s) {
+  const double tiles = std::ceil(double(s[2]) / 16) * std::ceil(double(s[3]) / 16);
+  return 20 * tiles * double(s[0]);
+}
+double busiest_rasterize(ShapeView s) { return 256 * 70.0 * double(s[1]); }
+double busiest_similarity(ShapeView s) { return 3 * 121 * 20.0 * double(s[0]) * double(s[1]); }
+
 KLAB_LAB({
     .title = "Gaussian splatting: a scene without a ray",
     .question = "What does a renderer cost that sorts its scene instead of walking through it?",
@@ -85,38 +97,44 @@ KLAB_LAB({
              .counted = {5003, 19},
              .traffic = Traffic::copy,
              .beyond = {{(1 << 20) + 1, 13}, {(1 << 16) + 1, 64}},
+             .busiest = busiest_sort,
              .parameters = {"bits"}},
             {.op = make_op<GsBin>(),
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
              .traffic = Traffic::copy,
-             .beyond = {{(1 << 16) + 1, 1 << 18, 200, 100}, {20, 5000, 5000, 90}}},
+             .beyond = {{(1 << 16) + 1, 1 << 18, 200, 100}, {20, 5000, 5000, 90}},
+             .busiest = busiest_bin},
             {.op = make_op<GsRasterizeFwd>(),
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
              .traffic = Traffic::read,
-             .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}}},
+             .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
+             .busiest = busiest_rasterize},
             {.op = make_op<GsRasterizeBwd>(),
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
              .traffic = Traffic::read,
              .huge = 1e9,
-             .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}}},
+             .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
+             .busiest = busiest_rasterize},
             {.op = make_op<SsimLossFwd>(),
              .bench = kPictureBench,
              .check = kPictureSizes,
              .counted = {90, 70},
              .traffic = Traffic::read,
-             .beyond = {{300, 200}, {2000, 12}}},
+             .beyond = {{300, 200}, {2000, 12}},
+             .busiest = busiest_similarity},
             {.op = make_op<SsimLossBwd>(),
              .bench = kPictureBench,
              .check = kPictureSizes,
              .counted = {90, 70},
              .traffic = Traffic::copy,
-             .beyond = {{300, 200}, {2000, 12}}}},
+             .beyond = {{300, 200}, {2000, 12}},
+             .busiest = busiest_similarity}},
     .commands = {"splat"},
 });
 

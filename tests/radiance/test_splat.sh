@@ -36,5 +36,6 @@ refused 'announces' "${splat[@]}" --start cut.ply
 refused 'no .ply file' "${splat[@]}" --start first.txt
 refused 'nowhere' "${splat[@]}" --out nowhere/at/all.ply
 refused 'number from' "${splat[@]}" --seconds nan
-refused 'memory' "${splat[@]}" --most 100000000
+limited() { (ulimit -v 8000000 && "${splat[@]}" --most 100000000); }
+refused 'memory' limited
 echo passed
