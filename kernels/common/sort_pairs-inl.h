@@ -44,6 +44,7 @@ inline size_t sort_digit(uint64_t key, int64_t shift) { return size_t(key >> shi
 #define KLAB_KERNELS_COMMON_SORT_PAIRS_INL_H_
 #endif
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -73,7 +73,7 @@ void GsBin::reference(const Args<double>& x, const Args<double>&) {
     }
   }
   x.tile_begin[s.tiles()] = int32_t(std::min(count, s.pairs));
-  for (int64_t k = count; k < s.pairs; ++k) x.id[k] = -1;
+  for (int64_t k = count; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
   x.needed[0] = int32_t(count);
 }
 

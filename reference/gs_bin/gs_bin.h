@@ -6,7 +6,7 @@
 //
 // In float arithmetic, sums and quotients rounded once each, so that all agree which tiles these are. `needed` counts all
 // entries; where there are more than `pairs`, the lists are cut there (begin[t] is at most pairs), for the caller to come
-// again with more room. Places behind the last entry hold -1.
+// again with more room. Places behind the last entry hold n, which is no Gaussian.
 #pragma once
 
 #include "reference/contract.h"

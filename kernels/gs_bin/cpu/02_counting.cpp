@@ -63,7 +63,7 @@ void run(const GsBin::Args<float>& x) {
         if (to < s.pairs) x.id[to] = i;
       }
   }
-  for (int64_t k = before; k < s.pairs; ++k) x.id[k] = -1;
+  for (int64_t k = before; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
 }
 
 KLAB_VARIANT(GsBin, {.run = run,

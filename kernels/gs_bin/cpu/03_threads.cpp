@@ -76,7 +76,7 @@ void run(const GsBin::Args<float>& x) {
       }
       x.tile_begin[s.tiles()] = int32_t(std::min(before, s.pairs));
       x.needed[0] = int32_t(before);
-      for (int64_t k = before; k < s.pairs; ++k) x.id[k] = -1;
+      for (int64_t k = before; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
     }
     go_through(x, boxes, top, bottom, [&](int64_t t, int32_t i) {
       const int64_t to = next[size_t(t)]++;

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads) fill_rest(GsBin::Args<float> x) {
   const int64_t k = x.needed[0] + int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (k < x.shape.pairs) x.id[k] = -1;
+  if (k < x.shape.pairs) x.id[k] = int(x.shape.n);
 }
 
 unsigned blocks(int64_t count) { return unsigned((count + kThreads - 1) / kThreads); }

@@ -29,7 +29,7 @@ void run(const GsBin::Args<float>& x) {
     }
   }
   x.tile_begin[s.tiles()] = int32_t(std::min(count, s.pairs));
-  for (int64_t k = count; k < s.pairs; ++k) x.id[k] = -1;
+  for (int64_t k = count; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
   x.needed[0] = int32_t(count);
 }
 
