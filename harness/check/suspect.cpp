@@ -44,6 +44,14 @@ struct Match {
   double share() const { return dd > 0 ? ed / dd : 0; }
   double spread() const { return dd > 0 ? std::sqrt(eedd) / dd : 0; }
   double explained() const { return dd > 0 && ee > 0 ? ed / dd * ed / ee : 0; }
+  /// What is left of e without its share of d, in the order of the elements: the sum of squares, and of squares of differences.
+  double left = 0, steps = 0;
+
+  /// Whether error and change go together only because both are slow: along a sum that runs, each rounding stays in all that
+  /// comes behind it, and two such walks resemble each other by chance. Then what is left wanders as they do, and explains
+  /// itself: its Durbin-Watson statistic is below the share that is explained (Granger and Newbold, "Spurious regressions in
+  /// econometrics", 1974). Where next to all is explained there is nothing left to wander.
+  bool wanders() const { return explained() < 0.9 && left > 0 && steps / left < explained(); }
 
   /// Whether they go together beyond chance where few elements outweigh the others, so that spread(), which takes all of e for
   /// chance, is as large as the share itself: Student's t of the correlation, over as many elements as there would be if all
@@ -71,6 +79,15 @@ Match match(const std::vector<char>& bytes, const Buffer& reference, const std::
   for (size_t i = 0; i < moved.size(); ++i) {
     const double got = load(Element::f32, bytes.data(), int64_t(i)), want = reference.as<double>()[i];
     if (std::isfinite(got) && std::isfinite(want) && std::isfinite(moved[i])) m.add(got - want, moved[i]);
+  }
+  double before = 0;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const double got = load(Element::f32, bytes.data(), int64_t(i)), want = reference.as<double>()[i];
+    if (!std::isfinite(got) || !std::isfinite(want) || !std::isfinite(moved[i])) continue;
+    const double now = got - want - m.share() * moved[i];
+    m.left += now * now;
+    if (i > 0) m.steps += (now - before) * (now - before);
+    before = now;
   }
   return m;
 }
@@ -136,7 +153,7 @@ std::optional<Failure> Suspects::judge(const OutputBytes& outputs, const Numeric
       const Match m = match(outputs[output], given_.reference[k], change.moved[output]);
       const double share = m.share(), most = 0.25 + (m.together() ? 0 : 4 * m.spread());
       // Where the change is far smaller or larger than the error, they are of different making.
-      if (!(std::abs(share) > most) || std::abs(share) > 4 || m.explained() < 1.0 / 16) return;
+      if (!(std::abs(share) > most) || std::abs(share) > 4 || m.explained() < 1.0 / 16 || m.wanders()) return;
       failure = Failure{.fault = Fault::whole_output,
                         .tensor = specs_[k].name,
                         .expected = "0",

@@ -46,7 +46,11 @@ void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
     // The longer the row, the farther apart: so many roundings of one kind would still lean, and the smaller each may be to
     // count together.
     const float apart = c > 4096 ? 1e-3F : 1e-5F;
-    const float below = row[0] - float(random() % (c > 4096 ? 24576 : 4096)) / 1024;
+    float gap = float(random() % (c > 4096 ? 24576 : 4096)) / 1024;
+    // Between exponentials that are many units in the last place of the largest one and those that do not matter even all
+    // together lie those that a sum in single precision loses one by one: no bound for roundings that do not lean holds there.
+    if (gap > 13) gap += std::log(float(c)) - 1;
+    const float below = row[0] - gap;
     for (int64_t j = 1; j < c; ++j) row[j] = below - float(random() % 1024) * apart;
     std::swap(row[0], row[random() % uint64_t(c)]);
   }

@@ -26,6 +26,7 @@
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/scene/scene.h"
+#include "labs/radiance/splat/ply.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/records/rows_fixture.h"
 
@@ -304,6 +305,17 @@ TEST_F(Fuzz, PlansOfSessions) {
                                     .variants = {"matmul.cpu.01_naive"}}}};
   const json document = json::parse(to_text(plan));
   broken_inputs([&](Mutator& m) { plan_from_text(m.json(document)); });
+}
+
+TEST_F(Fuzz, Gaussians) {
+  save_ply(folder / "whole.ply", random_gaussians(5, 1, 1), {});
+  const std::string file = read(folder / "whole.ply");
+  broken_inputs([&](Mutator& m) {
+    GaussianSet set = load_ply(write("x.ply", m.bytes(file)), {});
+    ASSERT_GT(set.n, 0);
+    for (const std::vector<float>* values : set.tensors())
+      for (const float v : *values) ASSERT_TRUE(std::isfinite(v));
+  });
 }
 
 }  // namespace

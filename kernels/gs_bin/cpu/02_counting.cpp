@@ -1,0 +1,74 @@
+// gs_bin.cpu.02_counting: each Gaussian goes to its own tiles.
+//
+// CHANGE    a Gaussian knows which tiles it covers: four quotients. They are counted, the counts added up to places, and
+//           Gaussians put there in their order: a counting sort by tile. Because they come nearest first, so are the lists.
+// EXPECT    work in proportion to Gaussians and entries, where it was tiles x Gaussians.
+// NUMERICS  float sums and quotients, as the contract has it.
+// NEEDS     16 bytes a Gaussian.
+// TRIED     -
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "reference/gs_bin/gs_bin.h"
+
+namespace klab {
+namespace {
+
+/// Tiles [left,right) x [top,bottom).
+struct Box {
+  int32_t left = 0, right = 0, top = 0, bottom = 0;
+};
+
+int32_t tile_of(float at, int64_t count) {
+  return int32_t(std::clamp(std::floor(at / 16), -1.0F, float(count)));
+}
+
+Box box_of(const GsBin::Args<float>& x, int64_t i) {
+  const GsBin::Shape& s = x.shape;
+  const float width = x.extent[i], height = x.extent[s.n + i], across = x.mean[i], down = x.mean[s.n + i];
+  if (!(width > 0 && height > 0)) return {};
+  Box b;
+  b.left = std::max(tile_of(across - width, s.columns()), 0);
+  b.right = std::min(tile_of(across + width, s.columns()) + 1, int32_t(s.columns()));
+  b.top = std::max(tile_of(down - height, s.rows()), 0);
+  b.bottom = std::min(tile_of(down + height, s.rows()) + 1, int32_t(s.rows()));
+  return b;
+}
+
+void run(const GsBin::Args<float>& x) {
+  const GsBin::Shape& s = x.shape;
+  std::vector<Box> boxes(static_cast<size_t>(s.n));
+  std::vector<int64_t> next(size_t(s.tiles()));
+  for (int64_t i = 0; i < s.n; ++i) {
+    const Box b = boxes[size_t(i)] = box_of(x, i);
+    for (int64_t row = b.top; row < b.bottom; ++row)
+      for (int64_t column = b.left; column < b.right; ++column) ++next[size_t(row * s.columns() + column)];
+  }
+  int64_t before = 0;
+  for (int64_t t = 0; t < s.tiles(); ++t) {
+    x.tile_begin[t] = int32_t(std::min(before, s.pairs));
+    before += std::exchange(next[size_t(t)], before);
+  }
+  x.tile_begin[s.tiles()] = int32_t(std::min(before, s.pairs));
+  x.needed[0] = int32_t(before);
+  for (int64_t k = 0; k < s.n; ++k) {
+    const int32_t i = x.order[k];
+    const Box& b = boxes[size_t(i)];
+    for (int64_t row = b.top; row < b.bottom; ++row)
+      for (int64_t column = b.left; column < b.right; ++column) {
+        const int64_t to = next[size_t(row * s.columns() + column)]++;
+        if (to < s.pairs) x.id[to] = i;
+      }
+  }
+  for (int64_t k = before; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
+}
+
+KLAB_VARIANT(GsBin, {.run = run,
+                     .parent = "01_naive",
+                     .expect = {.shape = {50000, 150000, 400, 400}, .over_parent = 20}});
+
+}  // namespace
+}  // namespace klab

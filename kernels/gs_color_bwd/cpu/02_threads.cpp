@@ -1,0 +1,55 @@
+// gs_color_bwd.cpu.02_threads: Gaussians shared out among the cores.
+//
+// CHANGE    each thread has a contiguous part.
+// EXPECT    near the number of cores, until memory is busy.
+// NUMERICS  as the parent.
+// NEEDS     nothing.
+// TRIED     -
+#include <cmath>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/sh_basis.h"
+#include "reference/gs_color_bwd/gs_color_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int64_t kLeast = 1024;  // Gaussians for which threads are worth waking
+
+void run(const GsColorBwd::Args<float>& x) {
+  const int64_t n = x.shape.n, functions = x.shape.functions();
+  const int degree = int(x.shape.degree);
+#pragma omp parallel for schedule(static) if (n > kLeast)
+  for (int64_t i = 0; i < n; ++i) {
+    float v[3], basis[16], weight[16], g[3];
+    for (int64_t e = 0; e < 3; ++e) v[e] = x.position[e * n + i] - x.eye[e];
+    const float inverse = 1 / std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    for (float& e : v) e *= inverse;
+    sh_basis(degree, v[0], v[1], v[2], basis);
+    for (int64_t c = 0; c < 3; ++c) {
+      float sum = 0.5F;
+      for (int64_t k = 0; k < functions; ++k) sum += basis[k] * x.coefficients[(3 * k + c) * n + i];
+      g[c] = sum > 0 ? x.d_color[c * n + i] : 0;
+    }
+    for (int64_t k = 0; k < functions; ++k) {
+      weight[k] = 0;
+      for (int64_t c = 0; c < 3; ++c) {
+        weight[k] += x.coefficients[(3 * k + c) * n + i] * g[c];
+        x.d_coefficients[(3 * k + c) * n + i] = basis[k] * g[c];
+      }
+    }
+    float d[3];
+    sh_gradient(degree, v[0], v[1], v[2], weight, d);
+    const float along = v[0] * d[0] + v[1] * d[1] + v[2] * d[2];
+    for (int64_t e = 0; e < 3; ++e) x.d_position[e * n + i] = (d[e] - v[e] * along) * inverse;
+  }
+}
+
+KLAB_VARIANT(GsColorBwd, {.run = run,
+                          .parent = "01_naive",
+                          .numerics = {.growth = Growth::linear},
+                          .tiles = {kLeast},
+                          .expect = {.shape = {50000, 3}, .over_parent = 1.4}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,97 @@
+// gs_project_fwd.cuda.01_thread_per_gaussian: one thread per Gaussian.
+//
+// CHANGE    the naive loop, spread over threads.
+// EXPECT    neighbors read neighbors in every array: whole sectors. The camera is the same word for all lanes.
+// NUMERICS  as the contract has it.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/gs_project_fwd/gs_project_fwd.h"
+
+namespace klab {
+namespace {
+
+using Op = GsProjectFwd;
+
+/// The columns of M = R(q)·diag(scale), row by row.
+__device__ void shape_in_space(const Op::Args<float>& x, int64_t i, float (&M)[9]) {
+  const int64_t n = x.shape.n;
+  float w = x.quaternion[i], a = x.quaternion[n + i], b = x.quaternion[2 * n + i],
+        c = x.quaternion[3 * n + i];
+  const float inverse = 1 / sqrtf(w * w + a * a + b * b + c * c);
+  w *= inverse, a *= inverse, b *= inverse, c *= inverse;
+  const float R[9] = {1 - 2 * (b * b + c * c), 2 * (a * b - w * c),     2 * (a * c + w * b),
+                      2 * (a * b + w * c),     1 - 2 * (a * a + c * c), 2 * (b * c - w * a),
+                      2 * (a * c - w * b),     2 * (b * c + w * a),     1 - 2 * (a * a + b * b)};
+  for (int64_t k = 0; k < 3; ++k) {
+    const float scale = expf(x.log_scale[k * n + i]);
+    for (int row = 0; row < 3; ++row) M[3 * row + k] = R[3 * row + k] * scale;
+  }
+}
+
+__device__ void cull(const Op::Args<float>& x, int64_t i) {
+  const int64_t n = x.shape.n;
+  for (int64_t k = 0; k < 2; ++k) x.mean[k * n + i] = x.extent[k * n + i] = 0;
+  for (int64_t k = 0; k < 3; ++k) x.conic[k * n + i] = 0;
+  x.depth[i] = x.opacity[i] = 0;
+}
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) each(Op::Args<float> x) {
+  const int64_t n = x.shape.n;
+  const float *W = x.camera + Op::rotation, *t = x.camera + Op::translation;
+  const float fx = x.camera[Op::fx], fy = x.camera[Op::fy];
+  const float most_u = 1.3F * float(x.shape.width) / (2 * fx),
+              most_v = 1.3F * float(x.shape.height) / (2 * fy);
+  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= n) return;
+  const float px = x.position[i], py = x.position[n + i], pz = x.position[2 * n + i];
+  const float z = W[6] * px + W[7] * py + W[8] * pz + t[2];
+  if (!(z > x.camera[Op::near])) {
+    cull(x, i);
+    return;
+  }
+  const float u = (W[0] * px + W[1] * py + W[2] * pz + t[0]) / z;
+  const float v = (W[3] * px + W[4] * py + W[5] * pz + t[1]) / z;
+  const float held_u = fminf(fmaxf(u, -most_u), most_u), held_v = fminf(fmaxf(v, -most_v), most_v);
+  float M[9], a[3], b[3];
+  shape_in_space(x, i, M);
+  for (int k = 0; k < 3; ++k) {
+    a[k] = b[k] = 0;
+    for (int row = 0; row < 3; ++row) {
+      a[k] += M[3 * row + k] * (fx / z * (W[row] - held_u * W[6 + row]));
+      b[k] += M[3 * row + k] * (fy / z * (W[3 + row] - held_v * W[6 + row]));
+    }
+  }
+  const float p = a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + 0.3F;
+  const float q = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const float r = b[0] * b[0] + b[1] * b[1] + b[2] * b[2] + 0.3F;
+  const float determinant = p * r - q * q;
+  x.mean[i] = fx * u + x.camera[Op::cx];
+  x.mean[n + i] = fy * v + x.camera[Op::cy];
+  x.conic[i] = r / determinant;
+  x.conic[n + i] = -q / determinant;
+  x.conic[2 * n + i] = p / determinant;
+  x.depth[i] = z;
+  const float opacity = x.opacity[i] = 1 / (1 + expf(-x.opacity_raw[i]));
+  if (x.shape.tight == 0) {
+    const float half = (p - r) / 2;
+    x.extent[i] = x.extent[n + i] = 3 * sqrtf((p + r) / 2 + sqrtf(half * half + q * q));
+  } else {
+    const float k = 2 * fmaxf(0.0F, logf(255 * opacity));
+    x.extent[i] = sqrtf(k * p);
+    x.extent[n + i] = sqrtf(k * r);
+  }
+}
+
+void run(const Op::Args<float>& x) {
+  if (x.shape.n == 0) return;
+  cuda::launch(each, unsigned((x.shape.n + kThreads - 1) / kThreads), kThreads, 0, x);
+}
+
+KLAB_VARIANT(GsProjectFwd, {.run = run, .numerics = {.growth = Growth::linear}, .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab

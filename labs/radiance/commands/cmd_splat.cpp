@@ -1,0 +1,175 @@
+// klab splat: learn a scene as Gaussians, and judge it on the views that were kept back.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/memory_left.h"
+#include "harness/report/table.h"
+#include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/stop.h"
+#include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/trainer.h"
+
+namespace klab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Values {
+  std::string scene, out, start, pictures, plan = "best";
+  SceneOptions reading;
+  SplatOptions splat;
+  double seconds = 60, save_every = 60;
+  int64_t steps = 0;
+  bool json = false;
+};
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Everything a training of so many holds: parameters, gradients, two moments and a count; what a view needs.
+void require_room(int64_t gaussians, int degree, int width, int height) {
+  const int64_t each = GaussianSet::zeros(1, degree).bytes();
+  require_memory(gaussians * (5 * each + 300) + int64_t(width) * height * 80,
+                 fmt::format("training {} Gaussians of degree {}", gaussians, degree),
+                 "give --most or --degree a lower number");
+}
+
+void save_picture(const std::string& folder, const View& view, const Picture& picture) {
+  std::vector<uint8_t> pixels(picture.rgb.size());
+  std::transform(picture.rgb.begin(), picture.rgb.end(), pixels.begin(), to_byte);
+  const std::string name = std::filesystem::path(view.name).stem().string() + ".png";
+  save_png(std::filesystem::path(folder) / name, picture.width, picture.height, 3, pixels);
+}
+
+/// Trains until the time is over, the steps are done, or a signal asks for an end. Seconds that it took.
+double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
+  const auto begin = Clock::now();
+  Progress progress;
+  double shown = 0, saved = 0;
+  while (!stop_requested) {
+    const double elapsed = since(begin);
+    const double done = v.steps > 0 ? double(trainer.steps_done()) / double(v.steps) : elapsed / v.seconds;
+    if (done >= 1) break;
+    trainer.step(done);
+    step_took(since(begin) - elapsed);
+    if (elapsed - shown > 1) {
+      shown = elapsed;
+      progress.show(
+          fmt::format("step {}  {:.0f} s  {} Gaussians  loss {:.4f}  view PSNR {:.2f} dB  {:.1f} ms a step",
+                      trainer.steps_done(), elapsed, trainer.set().n, trainer.last_loss(),
+                      trainer.last_psnr(), 1e3 * elapsed / double(trainer.steps_done())));
+    }
+    if (!v.out.empty() && elapsed - saved > v.save_every) {
+      saved = elapsed;
+      save_ply(v.out, trainer.set(), place);
+    }
+  }
+  progress.clear();
+  if (stop_requested) stop_heeded();
+  return since(begin);
+}
+
+std::string stages_text(const Profile& profile) {
+  std::vector<std::pair<double, std::string>> stages;
+  for (const auto& [name, seconds] : profile.seconds()) stages.emplace_back(seconds, name);
+  std::sort(stages.rbegin(), stages.rend());
+  std::string text;
+  for (const auto& [seconds, name] : stages)
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, 100 * seconds / profile.total());
+  return text;
+}
+
+int splat(Values& v) {
+  if (!v.out.empty()) require_writable_file(v.out);
+  if (!v.pictures.empty()) make_folder(v.pictures);
+  v.reading.seed = settings().seed;
+  if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
+  const Scene scene = load_scene(v.scene, v.reading);
+  if (scene.train.empty()) throw std::runtime_error(v.scene + ": has no view to train on");
+  if (scene.train.front().camera.distorts() && !v.json)
+    fmt::print("note      lens distortion is left out: Gaussians are drawn as a pinhole sees them\n");
+  const WorldPlace place{scene.scale, scene.offset};
+  std::optional<GaussianSet> start;
+  if (!v.start.empty()) start = load_ply(v.start, place);
+  if (start) v.splat.degree = start->degree;
+  v.splat.density.most =
+      std::max({v.splat.density.most, v.splat.density.budget, start ? start->n : v.splat.initial});
+  const Image& first = scene.train.front().image;
+  require_room(v.splat.density.most, v.splat.degree, first.width, first.height);
+  const auto calls =
+      splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height);
+  CallTimes times = times_here();
+  const Plan plan = Plan::named(v.plan, calls, times);
+  if (!v.json) fmt::print("{}", plan.text());
+  const StopSignals signals;
+  SplatTrainer trainer(scene, v.splat, plan, settings().seed, std::move(start));
+  const double seconds = train(v, trainer, place);
+  if (!v.out.empty()) save_ply(v.out, trainer.set(), place);
+  const GaussianSet& set = trainer.set();
+  const double each = seconds / double(std::max<int64_t>(trainer.steps_done(), 1));
+  if (!v.json)
+    fmt::print("trained   {} steps in {:.1f} s, {:.1f} ms each; {} Gaussians, {:.1f} MB\nstages    {}\n",
+               trainer.steps_done(), seconds, 1e3 * each, set.n, double(set.bytes()) * 1e-6,
+               stages_text(trainer.painter().profile()));
+  nlohmann::json result = {{"steps", trainer.steps_done()},
+                           {"seconds", seconds},
+                           {"gaussians", set.n},
+                           {"bytes", set.bytes()},
+                           {"ms_a_step", 1e3 * each}};
+  if (!scene.test.empty()) {
+    Painter painter(plan);
+    const float level = trainer.black() ? 0.0F : 1.0F, background[3] = {level, level, level};
+    const auto render = [&](const Camera& camera) {
+      painter.draw(set, set.degree, camera, background);
+      return painter.picture();
+    };
+    const auto keep = [&](const View& view, const Picture& picture, const ViewScore&) {
+      if (!v.pictures.empty()) save_picture(v.pictures, view, picture);
+    };
+    const Score score = evaluate(render, trainer.black(), scene.test, keep);
+    result["psnr"] = score.psnr, result["ssim"] = score.ssim, result["frames_a_second"] = 1 / score.seconds;
+    if (!v.json)
+      fmt::print("PSNR      {:.2f} dB, SSIM {:.4f}, {:.1f} frames a second\nprotocol  {}\n", score.psnr,
+                 score.ssim, 1 / score.seconds, score.protocol);
+  }
+  if (v.json) fmt::print("{}\n", result.dump(2));
+  if (!v.out.empty() && !v.json) fmt::print("written   {}\n", v.out);
+  return stop_requested ? 130 : exit_ok;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto v = std::make_shared<Values>();
+  app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
+  add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
+  add_number(app, "--steps", v->steps, range::steps, "train this many steps instead");
+  app.add_option("--out", v->out, "write the Gaussians there, a .ply that splatting viewers read");
+  add_number(app, "--save-every", v->save_every, range::checkpoint_seconds,
+             "seconds after which it is written anew");
+  app.add_option("--start", v->start, "a .ply to begin with, in place of Gaussians at random places");
+  app.add_option("--pictures", v->pictures, "a folder for the pictures of the test views");
+  add_number(app, "--initial", v->splat.initial, Range{1, 1e7}, "Gaussians to begin with (default 20000)");
+  add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
+  add_number(app, "--budget", v->splat.density.budget, Range{0, 1e8},
+             "grow to this number and choose by gradient alone (default: by a threshold)");
+  add_number(app, "--degree", v->splat.degree, Range{0, 3}, "of the spherical harmonics (default 2)");
+  add_number(app, "--ssim", v->splat.ssim, Range{0, 1}, "weight of structural similarity (default 0.2)");
+  add_number(app, "--downscale", v->reading.downscale, range::downscale, "shrink all pictures first");
+  add_number(app, "--holdout", v->reading.holdout, range::holdout,
+             "in scenes without a test set every N-th view is for testing");
+  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_flag("--json", v->json, "print the result as JSON");
+  return [v] { return splat(*v); };
+}
+
+KLAB_COMMAND({.name = "splat", .summary = "Learn a scene as 3-D Gaussians", .setup = setup});
+
+}  // namespace
+}  // namespace klab

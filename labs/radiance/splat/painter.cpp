@@ -1,0 +1,194 @@
+#include "labs/radiance/splat/painter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "reference/adam/adam.h"
+#include "reference/gs_bin/gs_bin.h"
+#include "reference/gs_color_bwd/gs_color_bwd.h"
+#include "reference/gs_color_fwd/gs_color_fwd.h"
+#include "reference/gs_project_bwd/gs_project_bwd.h"
+#include "reference/gs_project_fwd/gs_project_fwd.h"
+#include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
+#include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
+#include "reference/radix_sort/radix_sort.h"
+#include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
+#include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int64_t kTight = 1;  // boxes that end where a Gaussian can no longer be seen
+constexpr int64_t kDepthBits = 32;
+
+}  // namespace
+
+std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height) {
+  const std::string size = fmt::format("{} Gaussians", n),
+                    picture = fmt::format("{}x{}, {}", width, height, size);
+  const int64_t pairs = 3 * n;
+  return {planned<GsProjectFwd>({n, width, height, kTight}, size), planned<GsColorFwd>({n, degree}, size),
+          planned<RadixSort>({n, kDepthBits}, size), planned<GsBin>({n, pairs, width, height}, picture),
+          planned<GsRasterizeFwd>({n, pairs, width, height}, picture)};
+}
+
+std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height) {
+  std::vector<PlannedCall> calls = painting_calls(n, degree, width, height);
+  const std::string size = fmt::format("{} Gaussians", n), picture = fmt::format("{}x{}", width, height);
+  for (const PlannedCall& more :
+       {planned<SsimLossFwd>({width, height}, picture, 0.1), planned<SsimLossBwd>({width, height}, picture),
+        planned<GsRasterizeBwd>({n, 3 * n, width, height}, picture + ", " + size),
+        planned<GsColorBwd>({n, degree}, size), planned<GsProjectBwd>({n, width, height, kTight}, size),
+        planned<Adam>({.n = 3 * n, .group = 1, .zero_percent = 50}, size, 3)})
+    calls.push_back(more);
+  return calls;
+}
+
+void Painter::project(const GaussianSet& set) {
+  const auto n = size_t(set.n);
+  mean_.resize(2 * n), conic_.resize(3 * n), depth_.resize(n), opacity_.resize(n), extent_.resize(2 * n);
+  color_.resize(3 * n);
+  profile_.time("project", [&] {
+    plan_.run<GsProjectFwd>({.shape = {set.n, width_, height_, kTight},
+                             .camera = camera_.data(),
+                             .position = set.position.data(),
+                             .log_scale = set.log_scale.data(),
+                             .quaternion = set.quaternion.data(),
+                             .opacity_raw = set.opacity_raw.data(),
+                             .mean = mean_.data(),
+                             .conic = conic_.data(),
+                             .depth = depth_.data(),
+                             .opacity = opacity_.data(),
+                             .extent = extent_.data()});
+  });
+  profile_.time("color", [&] {
+    plan_.run<GsColorFwd>({.shape = {set.n, degree_},
+                           .eye = eye_,
+                           .position = set.position.data(),
+                           .coefficients = set.coefficients.data(),
+                           .color = color_.data()});
+  });
+}
+
+void Painter::sort_and_bin(int64_t n) {
+  const auto count = size_t(n);
+  keys_.resize(count), sorted_keys_.resize(count), values_.resize(count), order_.resize(count);
+  profile_.time("sort", [&] {
+    // A float that is not negative orders as its bits do. What is culled has depth 0 and no extent.
+    for (size_t i = 0; i < count; ++i) keys_[i] = std::bit_cast<uint32_t>(depth_[i]), values_[i] = int32_t(i);
+    plan_.run<RadixSort>({.shape = {n, kDepthBits},
+                          .keys = keys_.data(),
+                          .values = values_.data(),
+                          .sorted_keys = sorted_keys_.data(),
+                          .sorted_values = order_.data()});
+  });
+  profile_.time("bin", [&] {
+    const GsBin::Shape none{n, 0, width_, height_};
+    tile_begin_.resize(size_t(none.tiles()) + 1);
+    if (id_.empty()) id_.resize(size_t(4 * n + 1024));
+    while (true) {
+      int32_t needed = 0;
+      plan_.run<GsBin>({.shape = {n, int64_t(id_.size()), width_, height_},
+                        .mean = mean_.data(),
+                        .extent = extent_.data(),
+                        .order = order_.data(),
+                        .tile_begin = tile_begin_.data(),
+                        .id = id_.data(),
+                        .needed = &needed});
+      entries_ = needed;
+      if (entries_ <= int64_t(id_.size())) break;
+      id_.resize(size_t(entries_ + entries_ / 4));  // then once more, with room
+    }
+  });
+}
+
+void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]) {
+  if (degree > set.degree) throw std::invalid_argument("colors of a degree that the Gaussians do not have");
+  width_ = camera.width, height_ = camera.height, degree_ = degree;
+  camera_ = projection_of(camera);
+  const Vec3 eye = camera.position();
+  eye_[0] = eye.x, eye_[1] = eye.y, eye_[2] = eye.z;
+  project(set);
+  sort_and_bin(set.n);
+  const size_t pixels = size_t(width_) * size_t(height_);
+  image_.resize(3 * pixels), transmittance_.resize(pixels);
+  profile_.time("rasterize", [&] {
+    plan_.run<GsRasterizeFwd>({.shape = {set.n, int64_t(id_.size()), width_, height_},
+                               .mean = mean_.data(),
+                               .conic = conic_.data(),
+                               .opacity = opacity_.data(),
+                               .color = color_.data(),
+                               .background = background,
+                               .tile_begin = tile_begin_.data(),
+                               .id = id_.data(),
+                               .image = image_.data(),
+                               .transmittance = transmittance_.data()});
+  });
+}
+
+void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out) {
+  const auto n = size_t(set.n);
+  d_mean_.resize(2 * n), d_conic_.resize(3 * n), d_opacity_.resize(n), d_color_.resize(3 * n);
+  d_position_.resize(3 * n);
+  profile_.time("rasterize_bwd", [&] {
+    plan_.run<GsRasterizeBwd>({.shape = {set.n, int64_t(id_.size()), width_, height_},
+                               .mean = mean_.data(),
+                               .conic = conic_.data(),
+                               .opacity = opacity_.data(),
+                               .color = color_.data(),
+                               .tile_begin = tile_begin_.data(),
+                               .id = id_.data(),
+                               .image = image_.data(),
+                               .d_image = d_image.data(),
+                               .d_mean = d_mean_.data(),
+                               .d_conic = d_conic_.data(),
+                               .d_opacity = d_opacity_.data(),
+                               .d_color = d_color_.data()});
+  });
+  profile_.time("color_bwd", [&] {
+    plan_.run<GsColorBwd>({.shape = {set.n, degree_},
+                           .eye = eye_,
+                           .position = set.position.data(),
+                           .coefficients = set.coefficients.data(),
+                           .d_color = d_color_.data(),
+                           .d_position = d_position_.data(),
+                           .d_coefficients = out.coefficients.data()});
+    const size_t drawn = 3 * n * size_t(degree_ + 1) * size_t(degree_ + 1);
+    std::fill(out.coefficients.begin() + std::ptrdiff_t(drawn), out.coefficients.end(), 0.0F);
+  });
+  profile_.time("project_bwd", [&] {
+    plan_.run<GsProjectBwd>({.shape = {set.n, width_, height_, kTight},
+                             .camera = camera_.data(),
+                             .position = set.position.data(),
+                             .log_scale = set.log_scale.data(),
+                             .quaternion = set.quaternion.data(),
+                             .opacity_raw = set.opacity_raw.data(),
+                             .d_mean = d_mean_.data(),
+                             .d_conic = d_conic_.data(),
+                             .d_opacity = d_opacity_.data(),
+                             .d_position = out.position.data(),
+                             .d_log_scale = out.log_scale.data(),
+                             .d_quaternion = out.quaternion.data(),
+                             .d_opacity_raw = out.opacity_raw.data()});
+    for (size_t i = 0; i < 3 * n; ++i)
+      out.position[i] += d_position_[i];  // by the view direction of the color
+  });
+}
+
+Picture Painter::picture() const {
+  const size_t pixels = size_t(width_) * size_t(height_);
+  Picture out{
+      .width = width_, .height = height_, .rgb = std::vector<float>(3 * pixels), .opacity = {}, .depth = {}};
+  out.opacity.resize(pixels);
+  out.depth.assign(pixels, 0.0F);
+  for (size_t i = 0; i < pixels; ++i) {
+    for (size_t c = 0; c < 3; ++c) out.rgb[3 * i + c] = image_[c * pixels + i];
+    out.opacity[i] = 1 - transmittance_[i];
+  }
+  return out;
+}
+
+}  // namespace klab

@@ -1,0 +1,79 @@
+// Learns a scene as Gaussians.
+#pragma once
+
+#include <optional>
+#include <random>
+
+#include "labs/radiance/scene/scene.h"
+#include "labs/radiance/splat/density.h"
+#include "labs/radiance/splat/painter.h"
+
+namespace klab {
+
+struct SplatOptions {
+  int64_t initial = 20000;                                     // Gaussians at random places
+  int degree = 2;                                              // of the spherical harmonics at the end
+  double ssim = 0.2;                                           // weight of structural similarity in the loss
+  double position_rate = 1.6e-4, last_position_rate = 1.6e-6;  // times the cameras' extent, first and last
+  double scale_rate = 5e-3, rotation_rate = 1e-3, opacity_rate = 5e-2, color_rate = 2.5e-3;
+  int64_t density_every = 100, density_from = 300;  // steps
+  double density_until = 0.6;                       // of the time
+  int64_t reset_every = 3000;                       // steps after which all become nearly transparent
+  double reset_until = 0.4;                         // of the time
+  DensityOptions density;
+};
+
+class SplatTrainer {
+ public:
+  /// The scene must outlive it. `start`: Gaussians to begin with, in place of random ones.
+  SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
+               std::optional<GaussianSet> start = {});
+
+  /// One view. `done`: how much of the time has run, 0 to 1. Throws std::runtime_error when parameters are no longer finite.
+  void step(double done);
+  /// Of the last step's picture, before the step.
+  double last_loss();
+  double last_psnr() const;
+
+  int64_t steps_done() const { return steps_; }
+  const GaussianSet& set() const { return set_; }
+  int degree() const { return degree_; }  // in use now
+  const Painter& painter() const { return painter_; }
+  bool black() const { return black_; }
+  /// What was added and removed last; empty before the first time.
+  const std::string& last_change() const { return last_change_; }
+
+ private:
+  struct Moments {  // of Adam, for one array
+    std::vector<float> m, v;
+    std::vector<int32_t> steps;
+  };
+
+  const View& next_view();
+  void make_target(const View& view);
+  void adam(double done);
+  void adam_on(std::vector<float>& values, const std::vector<float>& gradient, Moments& moments, size_t begin,
+               size_t count, double rate);
+  void change(double done);
+  void reset_opacity();
+  void require_finite() const;
+
+  const Scene& scene_;
+  SplatOptions options_;
+  Painter painter_;
+  uint64_t seed_;
+  bool black_;
+  double extent_ = 1;  // of the cameras, grid units
+  GaussianSet set_, gradient_;
+  std::array<Moments, GaussianSet::kTensors> moments_;
+  DensityStatistics seen_;
+  std::vector<float> target_, d_image_;
+  std::vector<int32_t> views_;  // of this round through all, in the order to come
+  std::mt19937_64 random_;
+  int64_t steps_ = 0;
+  int width_ = 0, height_ = 0, degree_ = 0;
+  bool was_reset_ = false;
+  std::string last_change_;
+};
+
+}  // namespace klab

@@ -1,0 +1,39 @@
+// gs_bin.cpu.70_tile_edge: a box ends one tile early where it ends at the edge of one.
+// Must be caught as Fault::wrong_value: the last tile of a box is one whose first column the box just reaches.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/gs_bin/gs_bin.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+/// Whether [mean - extent, mean + extent] has a point in the tile.
+bool reaches(float mean, float extent, int64_t tile) {
+  return std::floor((mean - extent) / 16) <= float(tile) && std::ceil((mean + extent) / 16) > float(tile);
+}
+
+void run(const GsBin::Args<float>& x) {
+  const GsBin::Shape& s = x.shape;
+  int64_t count = 0;
+  for (int64_t t = 0; t < s.tiles(); ++t) {
+    x.tile_begin[t] = int32_t(std::min(count, s.pairs));
+    for (int64_t k = 0; k < s.n; ++k) {
+      const int64_t i = x.order[k];
+      if (!(x.extent[i] > 0 && x.extent[s.n + i] > 0)) continue;
+      if (!reaches(x.mean[i], x.extent[i], t % s.columns())) continue;
+      if (!reaches(x.mean[s.n + i], x.extent[s.n + i], t / s.columns())) continue;
+      if (count < s.pairs) x.id[count] = int32_t(i);
+      ++count;
+    }
+  }
+  x.tile_begin[s.tiles()] = int32_t(std::min(count, s.pairs));
+  for (int64_t k = count; k < s.pairs; ++k) x.id[k] = int32_t(s.n);
+  x.needed[0] = int32_t(count);
+}
+
+KLAB_MUTANT(GsBin, Fault::wrong_value, {.run = run, .numerics = {.growth = Growth::linear}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,43 @@
+// gs_rasterize_fwd.cpu.71_ends_behind: a pixel ends behind the Gaussian that makes it dark, not in front of it.
+// Must be caught as Fault::wrong_value: up to a hundredth of a color too much, and another transmittance.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
+#include "tests/mutants/mutant.h"
+
+namespace klab {
+namespace {
+
+void run(const GsRasterizeFwd::Args<float>& x) {
+  const GsRasterizeFwd::Shape& s = x.shape;
+  const int64_t n = s.n, plane = s.width * s.height;
+  for (int64_t row = 0; row < s.height; ++row)
+    for (int64_t column = 0; column < s.width; ++column) {
+      const int64_t t = row / 16 * s.columns() + column / 16, pixel = row * s.width + column;
+      float T = 1, red = 0, green = 0, blue = 0;
+      for (int64_t k = x.tile_begin[t]; k < x.tile_begin[t + 1]; ++k) {
+        const int64_t g = x.id[k];
+        const float dx = x.mean[g] - (float(column) + 0.5F), dy = x.mean[n + g] - (float(row) + 0.5F);
+        const float e =
+            -0.5F * (x.conic[g] * dx * dx + x.conic[2 * n + g] * dy * dy) - x.conic[n + g] * dx * dy;
+        const float alpha = std::min(0.99F, x.opacity[g] * std::exp(e));
+        if (alpha < 1.0F / 255) continue;
+        const float left = T * (1 - alpha);
+        red += T * alpha * x.color[g];
+        green += T * alpha * x.color[n + g];
+        blue += T * alpha * x.color[2 * n + g];
+        T = left;
+        if (left < 1e-4F) break;
+      }
+      x.image[pixel] = red + T * x.background[0];
+      x.image[plane + pixel] = green + T * x.background[1];
+      x.image[2 * plane + pixel] = blue + T * x.background[2];
+      x.transmittance[pixel] = T;
+    }
+}
+
+KLAB_MUTANT(GsRasterizeFwd, Fault::wrong_value, {.run = run, .numerics = {.growth = Growth::linear}});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# klab splat as its users meet it: learns, writes a .ply, goes on from it, and refuses what it cannot read.
+# ctest: slow
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
+fail() { echo "FAILED: $*"; exit 1; }
+splat=("$klab" splat built-in --downscale 8 --plan naive --initial 500 --degree 1)
+
+"${splat[@]}" --steps 40 --out first.ply --pictures views >first.txt 2>&1 || { cat first.txt; fail "does not run"; }
+grep -Eq '^PSNR +[0-9.]+ dB, SSIM' first.txt || { cat first.txt; fail "does not say how good it is"; }
+grep -q '^protocol ' first.txt || fail "does not say its protocol"
+head -c 3 first.ply | grep -q ply || fail "writes no .ply"
+[[ $(find views -name '*.png' | wc -l) -gt 0 ]] || fail "writes no pictures"
+
+# From the file: as good at once, and better than where it began.
+psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
+"${splat[@]}" --steps 1 --json >begin.json
+"${splat[@]}" --steps 1 --start first.ply --json >again.json
+[[ $(echo "$(psnr again.json) > $(psnr begin.json)" | bc -l 2>/dev/null || awk "BEGIN{print ($(psnr again.json) > $(psnr begin.json))}") == 1 ]] ||
+  fail "what was learned is lost in the file"
+
+refused() {  # words of the message, then the command
+  local words=$1 code=0
+  shift
+  "$@" >out.txt 2>err.txt || code=$?
+  [[ $code == 2 ]] || { cat out.txt err.txt; fail "exit code $code for $*"; }
+  grep -q "$words" err.txt || { cat err.txt; fail "does not say '$words'"; }
+  [[ $(wc -l <err.txt) -le 3 ]] || { cat err.txt; fail "more than a line or two"; }
+}
+head -c 5000 first.ply >cut.ply
+refused 'announces' "${splat[@]}" --start cut.ply
+refused 'no .ply file' "${splat[@]}" --start first.txt
+refused 'nowhere' "${splat[@]}" --out nowhere/at/all.ply
+refused 'number from' "${splat[@]}" --seconds nan
+limited() { (ulimit -v 8000000 && "${splat[@]}" --most 100000000); }
+refused 'memory' limited
+echo passed
