@@ -56,6 +56,8 @@ inline constexpr Range examples_a_step{1, 1048576};
 inline constexpr Range examples{1, 1e9};
 inline constexpr Range rate{1e-12, 1e3};  // of learning
 inline constexpr Range decay{0, 1e3};
+inline constexpr Range loss_scale{1e-30, 1e30};
+inline constexpr Range steps_of_scale{1, 1e9};
 inline constexpr Range clip{0, 1e30};
 inline constexpr Range coordinate{-1e30, 1e30};
 

@@ -41,6 +41,9 @@ const std::vector<BenchShape> kTileBench = {{.name = "50,000 Gaussians, 400x400"
                                              .cache = Cache::hot,
                                              .tour = true}};
 
+// Lists of a hundred entries, as the tour's, for few tiles: halving all dimensions would leave lists without entries.
+const std::vector<int64_t> kCountedTiles = {1000, 2500, 80, 64};
+
 const std::vector<std::vector<int64_t>> kPictureSizes = {{1, 2, 10, 11, 12, 15, 16, 17, 33, 50},
                                                          {1, 2, 10, 11, 12, 15, 16, 17, 33, 50}};
 const std::vector<BenchShape> kPictureBench = {
@@ -103,6 +106,7 @@ KLAB_LAB({
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
+             .counted_tour = kCountedTiles,
              .traffic = Traffic::copy,
              .beyond = {{(1 << 16) + 1, 1 << 18, 200, 100}, {20, 5000, 5000, 90}},
              .busiest = busiest_bin},
@@ -110,6 +114,7 @@ KLAB_LAB({
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
+             .counted_tour = kCountedTiles,
              .traffic = Traffic::read,
              .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
              .busiest = busiest_rasterize},
@@ -117,6 +122,7 @@ KLAB_LAB({
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},
+             .counted_tour = kCountedTiles,
              .traffic = Traffic::read,
              .huge = 1e9,
              .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
@@ -126,14 +132,14 @@ KLAB_LAB({
              .check = kPictureSizes,
              .counted = {90, 70},
              .traffic = Traffic::read,
-             .beyond = {{300, 200}, {2000, 12}},
+             .beyond = {{300, 200}, {(1 << 16) + 1, 2}, {2, (1 << 16) + 1}},
              .busiest = busiest_similarity},
             {.op = make_op<SsimLossBwd>(),
              .bench = kPictureBench,
              .check = kPictureSizes,
              .counted = {90, 70},
              .traffic = Traffic::copy,
-             .beyond = {{300, 200}, {2000, 12}},
+             .beyond = {{300, 200}, {(1 << 16) + 1, 2}, {2, (1 << 16) + 1}},
              .busiest = busiest_similarity}},
     .commands = {"splat"},
 });

@@ -191,7 +191,22 @@ class EveryOp : public testing::Test {
                                      {"ema", {kFma}},
                                      {"clip_norm", {kFma}},
                                      {"all_finite", {kFma}},
-                                     {"unscale", {kFma}}};
+                                     {"unscale", {kFma}},
+                                     {"cast", {kFma}},
+                                     {"matmul_bf16", {kFma}},
+                                     {"matmul_int8", {kFma}},
+                                     {"matvec_int4", {kFma}},
+                                     {"adamw_master", {kFma, kDivision, kRoot}},
+                                     {"radix_sort", {}},
+                                     {"gs_project_fwd", {kFma, kExp, kDivision, kRoot}},
+                                     {"gs_project_bwd", {kFma, kExp, kDivision, kRoot}},
+                                     {"gs_color_fwd", {kFma, kDivision, kRoot}},
+                                     {"gs_color_bwd", {kFma, kDivision, kRoot}},
+                                     {"gs_bin", {kFma}},
+                                     {"gs_rasterize_fwd", {kFma, kExp}},
+                                     {"gs_rasterize_bwd", {kFma, kExp, kDivision}},
+                                     {"ssim_loss_fwd", {kFma, kDivision}},
+                                     {"ssim_loss_bwd", {kFma, kDivision}}};
 };
 
 TEST_F(EveryOp, HasWorkInTheResourcesThatItsContractNames) {

@@ -1,7 +1,7 @@
 // cast.cuda.01_one_each: a thread a number.
 //
 // CHANGE    the naive kernel: each thread loads a float, rounds it as an integer addition, and stores one or two bytes.
-// EXPECT    a warp's store is 32 or 64 bytes: one or two sectors a request, where a request can carry 16. Loads are whole
+// EXPECT    a warp's store is 32 or 64 bytes: one or two sectors/request, where a request can carry 16. Loads are whole
 //           lines. Latency of many small requests binds before bandwidth does.
 // NUMERICS  the contract's bits.
 // NEEDS     nothing.

@@ -68,9 +68,10 @@ KLAB_COMMAND(
        app.add_option(
            "--loss-scale", v->loss_scale,
            "dynamic (default with f16), or the number by which the loss is multiplied (default 1)");
-       app.add_option("--scale-start", t.loss_scale.start, "where a dynamic scale begins (default 65536)");
-       app.add_option("--scale-after", t.loss_scale.grow_after,
-                      "finite steps after which it doubles (default 2000); it halves where one is not");
+       add_number(app, "--scale-start", t.loss_scale.start, range::loss_scale,
+                  "where a dynamic scale begins (default 65536)");
+       add_number(app, "--scale-after", t.loss_scale.grow_after, range::steps_of_scale,
+                  "finite steps after which it doubles (default 2000); it halves where one is not");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not beside the one before");
