@@ -18,6 +18,7 @@
 #include "harness/timing/machine.h"
 #include "harness/timing/statistics.h"
 #include "tests/timing/bench_ops.h"
+#include "tests/timing/op_needs.h"
 
 namespace klab {
 namespace {
@@ -103,117 +104,12 @@ TEST(Ceiling, AnOpsResourcesAreItsRoofs) {
       << "positions and features move in order, the table does not";
 }
 
-/// What a contract's text says it needs, beside the bytes that all move.
-struct Needs {
-  const char* op;
-  std::vector<CeilingKind> kinds;
-};
-
-class EveryOp : public testing::Test {
- protected:
-  static constexpr CeilingKind kFma = CeilingKind::fma_f32, kExp = CeilingKind::transcendental,
-                               kDivision = CeilingKind::division, kRoot = CeilingKind::root,
-                               kGather = CeilingKind::gather8;
-  const std::vector<Needs> needs_ = {{"vector_add", {kFma}},
-                                     {"host_vector_add", {kFma}},
-                                     {"window_sum", {kFma}},
-                                     {"transpose", {}},
-                                     {"compact", {}},
-                                     {"softmax_xent_fwd", {kFma, kExp}},
-                                     {"softmax_xent_bwd", {kFma, kExp, kDivision}},
-                                     {"matmul", {kFma}},
-                                     {"matmul_bwd", {kFma}},
-                                     {"adam", {kFma, kDivision, kRoot}},
-                                     {"hashgrid_fwd", {kFma, kGather}},
-                                     {"hashgrid_bwd", {kFma, kGather}},
-                                     {"sh_fwd", {kFma}},
-                                     {"sh_bwd", {kFma}},
-                                     {"frequency_fwd", {kFma, kExp}},
-                                     {"frequency_bwd", {kFma, kExp}},
-                                     {"mlp_fwd", {kFma, kExp, kDivision}},
-                                     {"mlp_bwd", {kFma, kExp, kDivision}},
-                                     {"ray_march", {kDivision}},
-                                     {"composite_fwd", {kFma, kExp}},
-                                     {"composite_bwd", {kFma, kExp}},
-                                     {"composite_loss_fwd", {kFma, kExp}},
-                                     {"composite_loss_bwd", {kFma, kExp}},
-                                     {"pixel_loss_fwd", {kFma}},
-                                     {"pixel_loss_bwd", {kFma}},
-                                     {"distortion_fwd", {kFma}},
-                                     {"distortion_bwd", {kFma}},
-                                     {"opacity_entropy_fwd", {kFma, kExp}},
-                                     {"opacity_entropy_bwd", {kFma, kExp}},
-                                     {"conv2d_fwd", {kFma}},
-                                     {"conv2d_bwd", {kFma}},
-                                     {"pool_fwd", {kFma}},
-                                     {"pool_bwd", {kFma}},
-                                     {"layernorm_fwd", {kFma, kDivision, kRoot}},
-                                     {"layernorm_bwd", {kFma}},
-                                     {"layernorm_residual_fwd", {kFma, kDivision, kRoot}},
-                                     {"rmsnorm_fwd", {kFma, kDivision, kRoot}},
-                                     {"rmsnorm_bwd", {kFma}},
-                                     {"batchnorm_fwd", {kFma, kDivision, kRoot}},
-                                     {"batchnorm_inference", {kFma, kDivision, kRoot}},
-                                     {"batchnorm_bwd", {kFma}},
-                                     {"groupnorm_fwd", {kFma, kDivision, kRoot}},
-                                     {"groupnorm_bwd", {kFma}},
-                                     {"dropout_fwd", {kFma}},
-                                     {"dropout_bwd", {kFma}},
-                                     {"sgd", {kFma}},
-                                     {"momentum", {kFma}},
-                                     {"nesterov", {kFma}},
-                                     {"adamw", {kFma, kDivision, kRoot}},
-                                     {"nadam", {kFma, kDivision, kRoot}},
-                                     {"bias_add_fwd", {kFma}},
-                                     {"bias_add_bwd", {kFma}},
-                                     {"activation_fwd", {kFma, kExp, kDivision}},
-                                     {"activation_bwd", {kFma, kExp, kDivision}},
-                                     {"draw_rays", {kFma, kDivision, kRoot, CeilingKind::gather4}},
-                                     {"sample_begin", {}},
-                                     {"place_samples", {kFma}},
-                                     {"spread_samples", {}},
-                                     {"occupancy_choose", {kFma}},
-                                     {"occupancy_place", {kFma}},
-                                     {"occupancy_update", {kFma, kExp}},
-                                     {"occupancy_bits", {kFma}},
-                                     {"visible_limit", {kFma, kExp}},
-                                     {"visible_compact", {}},
-                                     {"ray_weights", {}},
-                                     {"depth_loss_fwd", {kFma}},
-                                     {"depth_loss_bwd", {kFma}},
-                                     {"sample_weights_fwd", {kFma, kExp}},
-                                     {"sample_weights_bwd", {kFma, kExp}},
-                                     {"variation_points", {kFma}},
-                                     {"total_variation_fwd", {kFma}},
-                                     {"total_variation_bwd", {kFma}},
-                                     {"axpy", {kFma}},
-                                     {"weighted_sum", {kFma}},
-                                     {"ema", {kFma}},
-                                     {"clip_norm", {kFma}},
-                                     {"all_finite", {kFma}},
-                                     {"unscale", {kFma}},
-                                     {"cast", {kFma}},
-                                     {"matmul_bf16", {kFma}},
-                                     {"matmul_int8", {kFma}},
-                                     {"matvec_int4", {kFma}},
-                                     {"adamw_master", {kFma, kDivision, kRoot}},
-                                     {"radix_sort", {}},
-                                     {"gs_project_fwd", {kFma, kExp, kDivision, kRoot}},
-                                     {"gs_project_bwd", {kFma, kExp, kDivision, kRoot}},
-                                     {"gs_color_fwd", {kFma, kDivision, kRoot}},
-                                     {"gs_color_bwd", {kFma, kDivision, kRoot}},
-                                     {"gs_bin", {kFma}},
-                                     {"gs_rasterize_fwd", {kFma, kExp}},
-                                     {"gs_rasterize_bwd", {kFma, kExp, kDivision}},
-                                     {"ssim_loss_fwd", {kFma, kDivision}},
-                                     {"ssim_loss_bwd", {kFma, kDivision}}};
-};
-
-TEST_F(EveryOp, HasWorkInTheResourcesThatItsContractNames) {
+TEST(EveryOp, HasWorkInTheResourcesThatItsContractNames) {
+  const std::vector<Needs> needs = needs_of_ops();
   for (const Lab& lab : labs())
     for (const LabOp& op : lab.ops) {
-      const auto known = std::ranges::find(needs_, op.op.name, &Needs::op);
-      ASSERT_NE(known, needs_.end()) << op.op.name << " is not in this test's list";
+      const auto known = std::ranges::find(needs, op.op.name, &Needs::op);
+      ASSERT_NE(known, needs.end()) << op.op.name << " is not in this test's list";
       EXPECT_NE(op.traffic, Traffic::unknown) << op.op.name;
       std::set<CeilingKind> found;
       for (const BenchShape& shape : op.bench)
