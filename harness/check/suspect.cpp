@@ -50,8 +50,11 @@ struct Match {
   /// Whether error and change go together only because both are slow: along a sum that runs, each rounding stays in all that
   /// comes behind it, and two such walks resemble each other by chance. Then what is left wanders as they do, and explains
   /// itself: its Durbin-Watson statistic is below the share that is explained (Granger and Newbold, "Spurious regressions in
-  /// econometrics", 1974). Where next to all is explained there is nothing left to wander.
-  bool wanders() const { return explained() < 0.9 && left > 0 && steps / left < explained(); }
+  /// econometrics", 1974). Where next to all of it is explained, by about the whole change, it is that change all the same.
+  bool wanders() const {
+    const bool is_the_change = explained() >= 0.9 && share() > 0.5 && share() < 2;
+    return !is_the_change && left > 0 && steps / left < explained();
+  }
 
   /// Whether they go together beyond chance where few elements outweigh the others, so that spread(), which takes all of e for
   /// chance, is as large as the share itself: Student's t of the correlation, over as many elements as there would be if all
