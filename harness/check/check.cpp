@@ -259,8 +259,10 @@ class ShapeCheck {
     if (auto failure = judge_whole(outcome, given, progress, again))
       return named(std::move(*failure), trial, given);
     if (!suspects_ || &given != &givens_.front()) return std::nullopt;
-    auto failure = suspects_->judge(trial.outputs(), progress.variant->numerics);
-    if (failure) failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+    const Numerics& numerics = progress.variant->numerics;
+    auto failure = suspects_->judge(trial.outputs(), numerics);
+    if (!failure || !suspected_again(op_, shape_, specs_, trial, numerics, given)) return std::nullopt;
+    failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
     return failure;
   }
 

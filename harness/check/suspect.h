@@ -25,8 +25,8 @@ class Suspects {
   /// no sign of it, or the variant declares 16-bit arithmetic.
   ///
   /// With e the error and d the change by the rounding, sum(e·d)/sum(d²) is 1 where the error is that change and 0 where
-  /// the two have nothing to do with each other, give or take sqrt(sum(e²·d²))/sum(d²). Refused is what is farther from
-  /// 0 than a quarter and four times that; than a quarter alone where the correlation of the two leaves no doubt.
+  /// the two have nothing to do with each other, or less, give or take sqrt(sum(e²·d²))/sum(d²). Refused is what is above
+  /// a quarter and four times that; above a quarter alone where the correlation of the two leaves no doubt.
   std::optional<Failure> judge(const OutputBytes& outputs, const Numerics& numerics) const;
 
  private:
@@ -39,6 +39,11 @@ class Suspects {
   const Given& given_;
   std::vector<Change> changes_;
 };
+
+/// Whether Suspects finds something at one of three other inputs, too. An error in one number that all outputs share may lie
+/// along any change by chance; a rounding to 16 bits shows again. Leaves the outputs at `given` behind.
+bool suspected_again(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Trial& trial,
+                     const Numerics& numerics, const Given& given);
 
 /// What wrong outputs look like, as the end of a note: "; all values are 1.001 times what they should be", "; looks like
 /// bfloat16 rounding of rgb", "; errs as half precision does"; empty when they look like nothing known.
