@@ -107,6 +107,7 @@ TEST(Step, CountingShapesAreLegalAndSmall) {
     ASSERT_TRUE(s.op->op.valid(shape)) << s.own->id;
     int64_t elements = 0;
     for (const TensorSpec& t : s.op->op.tensors(shape)) elements += volume(t.dims);
+    // counting_shape() aims at 2.4 million; halving one dimension at a time ends a little above it where two bind.
     EXPECT_LE(elements, 3e6) << s.own->id << " at " << shape_text(s.op->op, shape);
   }
 }
