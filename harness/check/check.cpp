@@ -260,9 +260,10 @@ class ShapeCheck {
       return named(std::move(*failure), trial, given);
     if (!suspects_ || &given != &givens_.front()) return std::nullopt;
     const Numerics& numerics = progress.variant->numerics;
-    auto failure = suspects_->judge(trial.outputs(), numerics);
-    if (!failure || !suspected_again(op_, shape_, specs_, trial, numerics, given)) return std::nullopt;
-    failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
+    const auto suspicion = suspects_->judge(trial.outputs(), numerics);
+    if (!suspicion || !confirmed(*suspicion, op_, shape_, specs_, trial, given)) return std::nullopt;
+    Failure failure = failure_of(*suspicion);
+    failure.inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
     return failure;
   }
 

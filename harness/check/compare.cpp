@@ -59,7 +59,7 @@ double unit_roundoff(Unit unit) {
   return 0;
 }
 
-double linear_growth(double n, double u) { return std::expm1(-n * std::log1p(-u)) / u; }
+double linear_growth(double n, double u) { return std::min(std::expm1(-n * std::log1p(-u)), 0x1p100) / u; }
 
 double sqrt_growth(double n, double u, double lambda) {
   const double walk = std::expm1(lambda * std::sqrt(n) * u + n * u * u / (1 - u)) / u;
@@ -76,10 +76,11 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   t.root = walk ? sqrt_growth(terms, t.unit, 1) : t.factor;
   // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
   // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
-  const Element arithmetic = numerics.unit == Unit::f16    ? Element::f16
-                             : numerics.unit == Unit::bf16 ? Element::bf16
-                                                           : Element::f32;
-  t.underflow = smallest_denormal(arithmetic) * (terms + 2);
+  // Processors' instructions for bfloat16 take denormal factors and sums for zero (Intel SDM, VDPBF16PS).
+  const double least = numerics.unit == Unit::f16    ? smallest_denormal(Element::f16)
+                       : numerics.unit == Unit::bf16 ? 0x1p-126
+                                                     : smallest_denormal(Element::f32);
+  t.underflow = least * (terms + 2);
   if (element != Element::f32) {
     // The reference holds such tensors in their own type: both sides were rounded to it.
     t.stored = 2 * unit_roundoff(element);

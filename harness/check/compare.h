@@ -27,8 +27,8 @@ struct Tolerance {
 
 double unit_roundoff(Unit unit);
 
-/// The proven bound of n roundings of size u in a row, whatever they are: |prod (1+d_i)^±1 - 1| <= (1-u)^-n -
-/// 1 (Higham, Accuracy and Stability, lemma 3.1), in units of u.
+/// The proven bound of n roundings of size u in a row, whatever they are: |prod (1+d_i)^±1 - 1| <= (1-u)^-n - 1 (Higham, Accuracy
+/// and Stability, lemma 3.1), in units of u. Finite, so that terms that are all zero are held to zero.
 double linear_growth(double n, double u);
 
 /// Holds with probability 1 - 2·exp(-lambda²/2) when roundings behave as independent with mean zero (Higham

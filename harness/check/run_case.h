@@ -124,6 +124,7 @@ class Trial {
   std::optional<Failure> works_on(const std::string& how, const Given& given);
   std::optional<Failure> left_behind(int threads, const Given& given);
   std::optional<Failure> never_written(const Given& given) const;
+  char poison_of(const TensorSpec& spec) const;
   Outcome judge(const Given& given) const;
   void diagnose(Failure& failure, const Given& given);
   Failure describe(Failure failure, const Given& given) const;
@@ -138,7 +139,7 @@ class Trial {
   Tensors tensors_;
   std::function<void()> call_;
   int threads_ = 0;
-  char poison_ = char(0xFF);  // what outputs hold before a run
+  char poison_ = char(0xFF);  // what outputs of floats hold before a run, NaN
   std::vector<std::vector<char>> before_change_;
   std::string change_;
   bool abandoned_ = false;  // somebody may still use the tensors

@@ -150,12 +150,13 @@ std::optional<Failure> Trial::never_written(const Given& given) const {
     const TensorSpec& spec = specs_[k];
     if (spec.role != Role::output) continue;
     const auto width = size_t(size_of(spec.element));
-    const std::vector<char> poison(width, poison_);
+    const char byte = poison_of(spec);
+    const std::vector<char> poison(width, byte);
     const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
     std::vector<int64_t> missing;
     for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
       const char* at = tensors_[k].as<char>() + size_t(i) * width;
-      if (*at != poison_ || std::memcmp(at, poison.data(), width) != 0) continue;
+      if (*at != byte || std::memcmp(at, poison.data(), width) != 0) continue;
       const double want = load(wide, given.reference[k].data(), i);
       const bool answer = is_integer(spec.element) && want == load(spec.element, tensors_[k].data(), i);
       if (!answer && !std::isnan(want)) missing.push_back(i);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/core/element.h"
@@ -148,37 +149,61 @@ Suspects::Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>&
   }
 }
 
-std::optional<Failure> Suspects::judge(const OutputBytes& outputs, const Numerics& numerics) const {
+std::optional<Suspicion> Suspects::judge(const OutputBytes& outputs, const Numerics& numerics) const {
   if (numerics.unit == Unit::bf16 || numerics.unit == Unit::f16) return std::nullopt;
-  std::optional<Failure> failure;
-  for (const Change& change : changes_)
+  std::optional<Suspicion> suspicion;
+  for (size_t c = 0; c < changes_.size(); ++c)
     each_output(specs_, [&](size_t output, size_t k) {
-      if (failure || output >= change.moved.size()) return;
-      const Match m = match(outputs[output], given_.reference[k], change.moved[output]);
+      if (suspicion || output >= changes_[c].moved.size()) return;
+      const Match m = match(outputs[output], given_.reference[k], changes_[c].moved[output]);
       const double share = m.share(), most = 0.25 + (m.together() ? 0 : 4 * m.spread());
       // Where the change is far smaller or larger than the error, they are of different making.
       if (!(share > most) || share > 4 || m.explained() < 1.0 / 16 || m.wanders()) return;
-      failure = Failure{.fault = Fault::whole_output,
-                        .tensor = specs_[k].name,
-                        .expected = "0",
-                        .got = fmt::format("{:.3g}", share),
-                        .bound = fmt::format("{:.3g}", most),
-                        .note = "looks like " + change.what +
-                                ": so much of the change that it makes is in the output, over all elements"};
+      suspicion = Suspicion{c, output, specs_[k].name, changes_[c].what, share, most};
     });
-  return failure;
+  return suspicion;
 }
 
-bool suspected_again(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Trial& trial,
-                     const Numerics& numerics, const Given& given) {
-  bool again = false;
-  for (uint64_t seed = 1; seed <= 3 && !again; ++seed) {
+Failure failure_of(const Suspicion& s) {
+  return {.fault = Fault::whole_output,
+          .tensor = s.tensor,
+          .expected = "0",
+          .got = fmt::format("{:.3g}", s.share),
+          .bound = fmt::format("{:.3g}", s.most),
+          .note = "looks like " + s.what +
+                  ": so much of the change that it makes is in the output, over all elements"};
+}
+
+bool confirmed(const Suspicion& suspicion, const LabOp& op, ShapeView shape,
+               const std::vector<TensorSpec>& specs, Trial& trial, const Given& given) {
+  constexpr int kInputs = 16, kFewest = 8;
+  constexpr double kT2 = 24;  // over 15 degrees of freedom, once in ten thousand
+  double sum = 0, squares = 0, count = 0;
+  for (uint64_t seed = 1; seed <= kInputs; ++seed) {
     Generator random(seed);
     const Given other = make_given(op, shape, specs, Pattern::random, random);
-    again = trial.run(other).failure || Suspects(op.op, shape, specs, other).judge(trial.outputs(), numerics);
+    if (trial.run(other).failure) {
+      trial.run(given);
+      return true;
+    }
+    const Suspects here(op.op, shape, specs, other);
+    const auto same = std::ranges::find(here.changes_, suspicion.what, &Suspects::Change::what);
+    if (same == here.changes_.end()) continue;  // at these inputs that rounding is none
+    size_t tensor = 0;
+    each_output(specs, [&](size_t output, size_t k) { tensor = output == suspicion.output ? k : tensor; });
+    const OutputBytes outputs = trial.outputs();
+    const Match m = match(outputs[suspicion.output], other.reference[tensor], same->moved[suspicion.output]);
+    if (!(m.dd > 0)) continue;
+    // A share of many times the change is another error's, and one such must not outweigh the others.
+    const double share = std::clamp(m.share(), -4.0, 4.0);
+    sum += share;
+    squares += share * share;
+    ++count;
   }
   trial.run(given);
-  return again;
+  if (count < kFewest) return false;
+  const double mean = sum / count, variance = std::max(squares - sum * mean, 0.0) / (count - 1);
+  return mean > 0.25 && mean * mean * count > kT2 * variance;
 }
 
 std::string resemblance(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
@@ -189,7 +214,7 @@ std::string resemblance(const Op& op, ShapeView shape, const std::vector<TensorS
   });
   if (text.empty() || text.find("times") != std::string::npos) return text;
   if (const auto named = Suspects(op, shape, specs, given).judge(outputs, {}))
-    return "; " + named->note.substr(0, named->note.find(':'));
+    return "; looks like " + named->what;
   return text;
 }
 

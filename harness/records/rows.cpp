@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/simt/occupancy.h"
+#include "harness/timing/ladder_ceiling.h"
 
 namespace klab {
 namespace {
@@ -50,15 +51,16 @@ std::string verdict_of(const std::optional<Estimate>& over_parent, double expect
   return over_parent->high < expected ? "not held" : "undecided";
 }
 
-void add_ceiling(Row& row, const Ladder& ladder) {
+void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
   const size_t rounds = row.seconds.size();
   if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != rounds) return;
   row.ceiling = ladder.ceiling;
   row.resources = ladder.resources;
   row.ceiling_per_second = median(ladder.ceiling_per_second);
   std::vector<double> shares(rounds);
+  const double work = variant != nullptr ? ceiling_work_of(ladder, *variant) : ladder.ceiling_work;
   for (size_t i = 0; i < rounds; ++i)
-    shares[i] = ladder.ceiling_work / row.seconds[i] / ladder.ceiling_per_second[i];
+    shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
   row.of_ceiling = median_interval(shares);
   row.shares = std::move(shares);
   if (row.of_ceiling->low > kRefused)
@@ -170,7 +172,7 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
       }
       row.over_peer = speedup(peer, s);
       if (row.over_peer) row.peer = peer->variant;
-      if (row.backend != "cuda") add_ceiling(row, ladder);
+      if (row.backend != "cuda") add_ceiling(row, ladder, v);
     } else if (row.skipped.empty() && row.wrong.empty()) {
       row.skipped = "interrupted before its first round";
     }

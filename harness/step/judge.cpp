@@ -22,6 +22,7 @@
 #include "harness/step/sandbox.h"
 #include "harness/step/timing_size.h"
 #include "harness/timing/bench.h"
+#include "harness/timing/ladder_ceiling.h"
 #include "harness/timing/machine.h"
 #include "harness/timing/statistics.h"
 
@@ -134,8 +135,9 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
                          {"own", there.series[2].seconds}});
   }
   Json share = Json::array();
+  const double work = ceiling_work_of(ladder, *step.own);
   for (size_t i = 0; i < std::min(mine.seconds.size(), ladder.ceiling_per_second.size()); ++i)
-    share.push_back(ladder.ceiling_work / mine.seconds[i] / ladder.ceiling_per_second[i]);
+    share.push_back(work / mine.seconds[i] / ladder.ceiling_per_second[i]);
   std::string wrong = mine.wrong;
   if (const double most = share.empty() ? 0 : median(share.get<std::vector<double>>()); most > kRefused)
     wrong = fmt::format("after timing: it takes less time than its work does: {:.3g} times what {} allows",

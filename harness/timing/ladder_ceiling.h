@@ -16,4 +16,9 @@ namespace klab {
 std::unique_ptr<CeilingSampler> binding_ceiling(const LabOp& op, const BenchShape& shape,
                                                 const BenchInputs& inputs, size_t& turn, Ladder& ladder);
 
+/// What one call of a variant has to do in units of the ladder's ceiling: Ladder::ceiling_work, or half of it where that
+/// counts float's multiply-adds and the variant's factors have 16 bits, of which an instruction does twice as many; no less
+/// than the next resource asks for.
+double ceiling_work_of(const Ladder& ladder, const Variant& variant);
+
 }  // namespace klab
