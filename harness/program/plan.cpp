@@ -85,12 +85,13 @@ const Variant& naive(const std::string& op, const std::string& backend) {
 }
 
 /// What the best one is chosen from.
-std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend) {
+std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend,
+                                       Unit precision = Unit::f32) {
   const std::string& op = calls.front().op;
   std::vector<const Variant*> list;
   std::string reasons;
   for (const Variant* v : variants_of(op, backend)) {
-    if (v->peer || v->numerics.unit != Unit::f32) continue;
+    if (v->peer || (v->numerics.unit != Unit::f32 && v->numerics.unit != precision)) continue;
     if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk())
       continue;  // on a GPU atomics are the rule
     if (const std::string why = refusal(*v, calls, backend); why.empty())
@@ -203,13 +204,31 @@ void Plan::require(const VariantIds& variants, const std::string& where, std::sp
   resolve(variants, where, calls, backend);
 }
 
+std::string Plan::unavailable(std::span<const PlannedCall> calls, Unit precision,
+                              const std::string& backend) {
+  std::string text;
+  if (precision == Unit::f32) return text;
+  for (const auto& group : by_op(calls)) {
+    std::string why;
+    bool possible = false;
+    for (const Variant* v : variants_of(group.front().op, backend)) {
+      if (v->peer || v->numerics.unit != precision) continue;
+      const std::string reason = refusal(*v, group, backend);
+      possible = possible || reason.empty();
+      if (why.empty()) why = reason;
+    }
+    if (!possible && !why.empty()) text += (text.empty() ? "" : "\n") + why;
+  }
+  return text;
+}
+
 Plan Plan::named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
-                 const std::string& backend) {
-  return fixed(plan_ids(name, calls, backend), name, calls, times, backend);
+                 const std::string& backend, Unit precision) {
+  return fixed(plan_ids(name, calls, backend), name, calls, times, backend, precision);
 }
 
 Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
-                 CallTimes& times, const std::string& backend) {
+                 CallTimes& times, const std::string& backend, Unit precision) {
   const auto chosen = resolve(variants, where, calls, backend);
   const PlannedProgram program = program_of(calls);
   Plan plan;
@@ -218,7 +237,7 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
       plan.choices_[op] = {at->second, "by the plan " + where, 0};
-    } else if (const auto list = candidates(group, backend); backend != "cpu") {
+    } else if (const auto list = candidates(group, backend, precision); backend != "cpu") {
       plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
     } else {
       const auto fastest = times.fastest(group, list);
@@ -234,6 +253,12 @@ const Plan::Choice& Plan::at(const std::string& op) const {
   const auto found = choices_.find(op);
   if (found == choices_.end()) throw std::logic_error(op + " is called, and was not planned");
   return found->second;
+}
+
+Cost Plan::cost_of(const std::string& op, Cost cost) const {
+  const Unit unit = at(op).variant->numerics.unit;
+  if ((unit == Unit::bf16 || unit == Unit::f16) && cost.flops_per_lane == 1) cost.flops_per_lane = 2;
+  return cost;
 }
 
 VariantIds Plan::ids() const {

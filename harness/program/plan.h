@@ -51,11 +51,17 @@ class Plan {
   /// of another op, for another device, not supported at a shape, or in need of a tensor that is not given. The message
   /// says why, and what to do instead.
   /// `backend` "cuda": rungs for a GPU, of which, untimed, the last one of each trunk counts as best.
+  /// `precision` bf16: "best" chooses among rungs with bfloat16 factors, too, and takes one where it is the fastest.
   static Plan named(const std::string& name, std::span<const PlannedCall> calls, CallTimes& times,
-                    const std::string& backend = "cpu");
+                    const std::string& backend = "cpu", Unit precision = Unit::f32);
   /// The same from variants that `where` (a file, a checkpoint) names.
   static Plan fixed(const VariantIds& variants, const std::string& where, std::span<const PlannedCall> calls,
-                    CallTimes& times, const std::string& backend = "cpu");
+                    CallTimes& times, const std::string& backend = "cpu", Unit precision = Unit::f32);
+
+  /// What a run in that precision should know: which ops of these calls have rungs in it that cannot run here, and why, one
+  /// line each; empty where all can, and in single precision.
+  static std::string unavailable(std::span<const PlannedCall> calls, Unit precision,
+                                 const std::string& backend = "cpu");
 
   /// Throws what fixed() would, without timing anything: for the beginning of a program.
   static void require(const VariantIds& variants, const std::string& where,
@@ -72,6 +78,9 @@ class Plan {
   bool contains(const std::string& op) const { return choices_.contains(op); }
   const Choice& at(const std::string& op) const;
   const Variant* variant(const std::string& op) const { return at(op).variant; }
+
+  /// What a call of the op costs as its variant does it: with factors of 16 bits an instruction does twice the operations.
+  Cost cost_of(const std::string& op, Cost cost) const;
 
   const std::map<std::string, Choice>& choices() const { return choices_; }
   VariantIds ids() const;

@@ -32,7 +32,8 @@ class Profile {
   template <class Contract>
   void run(const std::string& stage, const Plan& plan, const typename Contract::template Args<float>& args) {
     time(stage, [&] { plan.run<Contract>(args); });
-    add_call(stage, Contract::name, dims_of<Contract>(args.shape), Contract::cost(args.shape));
+    add_call(stage, Contract::name, dims_of<Contract>(args.shape),
+             plan.cost_of(std::string(Contract::name), Contract::cost(args.shape)));
   }
   template <class Work>
   void run(const std::string& stage, const std::string& op, const std::vector<int64_t>& shape,

@@ -190,8 +190,8 @@ TEST(Bounds, FollowFromTheArithmetic) {
   EXPECT_GT(linear_growth(1000, u), 1000);
   EXPECT_NEAR(sqrt_growth(10000, u), 400, 1);
   EXPECT_LE(sqrt_growth(3, u), linear_growth(3, u));
-  for (const double u : {0x1p-11, 0x1p-8})  // n·u above 1
-    EXPECT_TRUE(std::isfinite(linear_growth(1e6, u)) && linear_growth(1e6, u) > 1e6) << u;
+  for (const double coarse : {0x1p-11, 0x1p-8})  // n·u above 1
+    EXPECT_TRUE(std::isfinite(linear_growth(1e6, coarse)) && linear_growth(1e6, coarse) > 1e6) << coarse;
   const Tolerance random = tolerance({}, 10000, false, Element::f32),
                   hard = tolerance({}, 10000, true, Element::f32);
   EXPECT_NEAR(hard.bound(1, 0) / random.bound(1, 0), 25, 0.1);

@@ -14,6 +14,7 @@
 #include "harness/timing/machine.h"
 #include "labs/radiance/field/plan_ops.h"
 #include "reference/composite_bwd/composite_bwd.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 #include "tests/radiance/small_training.h"
 
@@ -117,6 +118,36 @@ TEST(Plan, NothingThatIsRefusedIsEverBest) {
     return seconds;
   });
   Plan::named("best", calls, times);
+}
+
+// In bfloat16 its rungs are among those that are timed, where the processor can run them; in float never.
+TEST(Plan, FewerBitsAreChosenFromOnlyWhereTheyAreAskedFor) {
+  const std::vector<PlannedCall> calls = {planned<MlpFwd>({4096, 32, 64, 2, 3, 1}, "4096 samples"),
+                                          planned<ShFwd>({.n = 4096, .degree = 3}, "4096 samples")};
+  const Variant& rung = *find_variant("mlp_fwd.cpu.08_bfloat16");
+  const bool can = rung.supported(calls[0].shape, host_of(rung)).empty();
+  for (const Unit precision : {Unit::f32, Unit::bf16}) {
+    bool timed = false;
+    CallTimes times({}, [&](const auto&, const auto&, auto variants) {
+      std::vector<double> seconds;
+      for (const Variant* v : variants) {
+        timed = timed || v == &rung;
+        seconds.push_back(v == &rung ? 1 : 2);
+      }
+      return seconds;
+    });
+    const Plan plan = Plan::named("best", calls, times, "cpu", precision);
+    const bool expected = can && precision == Unit::bf16;
+    EXPECT_EQ(timed, expected);
+    EXPECT_EQ(plan.variant("mlp_fwd") == &rung, expected);
+    // Twice the operations an instruction: the ceiling it is compared with.
+    EXPECT_EQ(plan.cost_of("mlp_fwd", {.flops = 8}).flops_per_lane, expected ? 2 : 1);
+    EXPECT_EQ(plan.cost_of("sh_fwd", {.flops = 8}).flops_per_lane, 1);
+  }
+  EXPECT_EQ(Plan::unavailable(calls, Unit::f32), "");
+  const std::string why = Plan::unavailable(calls, Unit::bf16);
+  EXPECT_EQ(why.empty(), can) << why;
+  if (!can) EXPECT_TRUE(has(why, "AVX-512 BF16")) << why;
 }
 
 std::vector<CallTime> times_of(const std::vector<PlannedCall>& calls, const std::string& fastest) {

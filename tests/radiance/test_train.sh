@@ -59,6 +59,19 @@ grep -q 'adam .*cpu.01_naive .*of the checkpoint' kept.txt || { cat kept.txt; fa
 "$klab" train --resume kept --steps 60 --threads 2 --plan naive >/dev/null 2>&1
 grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' kept/plan.json || fail "--plan is not heeded when resuming"
 
+# In bfloat16: said, recorded, kept when resumed; another precision is a notice, and an unknown one refused.
+"${train[@]}" --steps 20 --precision bf16 --out short >short.txt 2>&1
+grep -q '^precision bf16: ' short.txt || { cat short.txt; fail "does not say what became of --precision bf16"; }
+grep -q '"precision": "bf16"' short/result.json || fail "the result does not name its precision"
+"$klab" train --resume short --steps 30 --threads 2 >short.txt 2>&1 || { cat short.txt; fail "cannot resume in bf16"; }
+grep -q '^precision bf16: ' short.txt || { cat short.txt; fail "the resumed run lost its precision"; }
+"$klab" train --resume short --steps 40 --threads 2 --precision f32 >short.txt 2>&1 || { cat short.txt; fail "cannot convert"; }
+grep -q '^note .*trained in bf16 so far and goes on in f32' short.txt || { cat short.txt; fail "converted without a word"; }
+grep -q 'bfloat16' short/plan.json && fail "the plan in f32 has rungs in bfloat16"
+"${train[@]}" --steps 20 --precision fp7 --out none >none.txt 2>&1 && fail "--precision fp7 was accepted"
+grep -q 'precision fp7: f32 or bf16' none.txt || { cat none.txt; fail "--precision fp7 is not named"; }
+[[ ! -e none ]] || fail "a refused run left a folder"
+
 # A signal asks for an orderly end: saved, evaluated, exit code 130.
 "${train[@]}" --seconds 60 --out stopped >stopped.txt 2>&1 & pid=$!
 for _ in $(seq 200); do [[ -s stopped/metrics.csv ]] && break; sleep 0.1; done

@@ -16,7 +16,7 @@ struct Values {
   double seconds = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan;
+  std::string scene, moved_to, config, out, resume, plan, precision;
   bool no_eval = false;
 };
 
@@ -31,6 +31,13 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--downscale")) run.downscale = v.downscale;
   if (given("--holdout")) run.holdout = v.holdout;
   if (given("--plan")) run.plan = v.plan;
+  if (given("--precision")) {
+    if (v.precision != "f32" && v.precision != "bf16")
+      throw std::invalid_argument(fmt::format(
+          "--precision {}: f32 or bf16 (half precision needs a loss scale: klab classify --precision f16)",
+          v.precision));
+    run.precision = v.precision;
+  }
   if (settings().seed_given) run.seed = settings().seed;
   if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
   if (v.resume.empty() && run.moved_to)
@@ -61,6 +68,9 @@ std::function<int()> setup_train(CLI::App& app) {
       "--plan", v->plan,
       "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs");
+  app.add_option(
+      "--precision", v->precision,
+      "f32 (default) or bf16: the best plan may take rungs with bfloat16 factors; parameters stay float");
   add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");

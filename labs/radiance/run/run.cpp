@@ -89,8 +89,9 @@ class Run {
     open_folder();
     // From here on an interruption is an orderly end, while rungs are timed too.
     const StopSignals signals;
-    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_, place_.ladder);
+    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_, place_.ladder, precision());
     fmt::print(words_, "{}", plan.text());
+    announce_precision(plan);
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
@@ -133,11 +134,34 @@ class Run {
   /// As the resumed run had it, unless another plan is asked for. Before the scene is read, which may be large; how many
   /// cascades it has is known later, and asked again then.
   void choose_plan() {
-    const bool as_before = !o_.plan && !state_.plan.empty();
+    const bool converted = o_.precision && *o_.precision != state_.precision && !state_.plan.empty();
+    if (converted)
+      fmt::print(
+          words_,
+          "note      the run was trained in {} so far and goes on in {}: parameters are float in both, "
+          "and the plan is chosen anew\n",
+          state_.precision, *o_.precision);
+    state_.precision = o_.precision.value_or(state_.precision);
+    const bool as_before = !o_.plan && !state_.plan.empty() && !converted;
     where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
     const std::vector<PlannedCall> calls = run_calls(o_.config, 1, place_.ladder);
     wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
     Plan::require(wanted_, where_, calls, place_.ladder);
+  }
+
+  Unit precision() const { return state_.precision == "bf16" ? Unit::bf16 : Unit::f32; }
+
+  /// What became of a wish for fewer bits.
+  void announce_precision(const Plan& plan) {
+    if (precision() == Unit::f32) return;
+    std::vector<std::string> taken;
+    for (const auto& [op, choice] : plan.choices())
+      if (choice.variant->numerics.unit == precision()) taken.push_back(op);
+    fmt::print(words_, "precision {}: {}; parameters, sums and losses are float\n", state_.precision,
+               taken.empty() ? "no rung in it is the fastest here, or can run: all in float"
+                             : fmt::format("factors of {}", fmt::join(taken, ", ")));
+    if (const std::string why = Plan::unavailable(calls_, precision(), place_.ladder); !why.empty())
+      fmt::print(words_, "note      {}\n", why);
   }
 
   void read_scene() {
@@ -302,6 +326,7 @@ class Run {
                {"interrupted", bool(stop_requested)},
                {"stages", stages_json(trainer.profile(), shares)},
                {"config", json::parse(config_to_json(o_.config))},
+               {"precision", state_.precision},
                {"plan", state_.plan}};
     fmt::print(words_,
                "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",

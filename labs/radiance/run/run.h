@@ -26,7 +26,10 @@ struct RunOptions {
   std::optional<double> seconds;        // of training; evaluation is not counted
   std::optional<int64_t> steps;
   std::optional<std::string>
-      plan;                     // "best", "naive" or a file; not given: best, or as the resumed run had it
+      plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
+  /// "f32" or "bf16": of the factors of matrix products, where a rung has them; parameters, sums and losses are float. Not
+  /// given: f32, or as the resumed run had it.
+  std::optional<std::string> precision;
   std::string backend = "cpu";  // "cpu", "simt" or "cuda" (backends.h)
   Config config;
   std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken

@@ -44,6 +44,7 @@ std::map<std::string, std::string> to_metadata(const RunState& s) {
                       {"holdout", s.holdout},
                       {"seed", s.seed},
                       {"plan", s.plan},
+                      {"precision", s.precision},
                       {"ladder", s.ladder},
                       {"seconds", s.seconds},
                       {"samples", s.samples},
@@ -69,6 +70,12 @@ RunState run_state_in(const TensorFile& file) {
   s.budget_steps = number_in<int64_t>(state, "budget_steps", {0, range::steps.high}, where);
   // Checkpoints were written without these once.
   if (has("plan")) s.plan = plan_from_json(field("plan")->dump(), where + ", plan");
+  if (has("precision")) {
+    const json& precision = *field("precision");
+    if (precision != "f32" && precision != "bf16")
+      throw std::runtime_error(where + ": \"precision\" must be \"f32\" or \"bf16\"");
+    s.precision = precision;
+  }
   if (has("ladder")) {
     const json& ladder = *field("ladder");
     if (ladder != "cpu" && ladder != "cuda")

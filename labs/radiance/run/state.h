@@ -18,6 +18,7 @@ struct RunState {
   int downscale = 1, holdout = 8;
   uint64_t seed = 1;
   VariantIds plan;
+  std::string precision = "f32";    // RunOptions::precision
   std::string ladder = "cpu";       // that the plan's rungs are of, "cpu" or "cuda"
   double seconds = 0, samples = 0;  // of training so far
   double budget_seconds = 0;        // 0: none

@@ -203,7 +203,7 @@ void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
   if (op == nullptr || !op->op.valid(made.shape))
     throw std::logic_error(fmt::format("{}: {} is no shape of this operation", call.op,
                                        op ? shape_text(op->op, made.shape) : "?"));
-  made.cost = op->op.cost(made.shape);
+  made.cost = plan.cost_of(call.op, op->op.cost(made.shape));
   made.work = backend_.bind(*plan.variant(call.op), made.shape, made.pointers);
 }
 
