@@ -158,7 +158,9 @@ KLAB_LAB({
                     {0, 8},
                     {0, 8, 16, 1 << 30}},
           .counted = {65, 5, 700, 500, 0, 1000},
-          .traffic = Traffic::copy},
+          .traffic = Traffic::copy,
+          // More rows than 2^8, more rays and samples than 2^16.
+          .beyond = {{7, 300, 900, 800, 0, 1 << 30}, {(1 << 16) + 1, 2, 100000, 90000, 0, 8}}},
          {.op = make_op<RayWeights>(),
           .bench =
               {{.name = "10752 rays", .shape = {10752, 384, 1 << 17}, .cache = Cache::hot, .tour = true}},

@@ -8,13 +8,16 @@
 namespace klab {
 
 void AllFinite::arrange(const Args<float>& x, Generator& random) {
-  *x.first = random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
+  *x.first = random() % (random.widely ? 2 : 3) ? 0x7FFFFFFF : int32_t(random() % 100);
   auto* p = const_cast<float*>(x.p);
   std::uniform_real_distribution<float> unit(-1, 1);
-  for (int64_t i = 0; i < x.shape.n; ++i) p[i] = unit(random);
+  // Next to what is not finite: the largest numbers, and the smallest.
+  const float far[] = {3.4028235e38F, -3.4028235e38F, 1e-45F, -0.0F, 1e30F};
+  for (int64_t i = 0; i < x.shape.n; ++i)
+    p[i] = random.widely && random() % 4 == 0 ? far[random() % 5] : unit(random);
   const float bad[] = {NAN, INFINITY, -INFINITY, -NAN};
   // A gradient is finite in all steps but few: that is the usual.
-  for (uint64_t k = random.widely ? random() % 3 : 0; x.shape.n > 0 && k > 0; --k)
+  for (uint64_t k = random.widely ? random() % 4 : 0; x.shape.n > 0 && k > 0; --k)
     p[random() % uint64_t(x.shape.n)] = bad[random() % 4];
 }
 

@@ -1,5 +1,6 @@
 #include "reference/ema/ema.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/generator.h"
@@ -8,6 +9,7 @@ namespace klab {
 
 void Ema::arrange(const Args<float>& x, Generator& random) {
   const_cast<float*>(x.keep)[0] = random() % 4 ? 0.95F : 0.0F;
+  if (random.widely) const_cast<float*>(x.keep)[0] = float(random() % (1 << 20)) * 0x1p-20F;
 }
 
 void Ema::reference(const Args<double>& x, const Args<double>& magnitude) {

@@ -192,7 +192,9 @@ void HashgridFwd::arrange(const Args<float>& x, Generator& random) {
     const float t = std::clamp(table[i], -65504.F, 65504.F);
     half[i] = half_from_float(t);
     if (t != 0 && (half[i] & 0x7FFFU) == 0) half[i] |= 1U;
-    table[i] = float_from_half(half[i]);
+    // Usually both are the same numbers, so that rungs that read the one are held to the bound of those that read the other.
+    // Widely they are not: who says that he reads floats has to read them.
+    table[i] = random.widely ? t : float_from_half(half[i]);
   }
 }
 

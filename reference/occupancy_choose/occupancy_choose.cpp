@@ -10,7 +10,7 @@ namespace klab {
 void OccupancyChoose::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   for (int k = 0; k < 2; ++k) const_cast<uint32_t*>(x.seed)[k] = uint32_t(random());
-  *const_cast<uint32_t*>(x.step) = uint32_t(random() % 1000);
+  *const_cast<uint32_t*>(x.step) = uint32_t(random.widely ? random() : random() % 1000);
   *const_cast<int32_t*>(x.occupied) = int32_t(random() % uint64_t(s.grid_cells + 1));
   *const_cast<float*>(x.share) = float(random() % 5) / 8;
   for (int64_t c = 0; c < s.cells; ++c)

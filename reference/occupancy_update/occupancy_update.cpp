@@ -9,8 +9,9 @@ namespace klab {
 
 void OccupancyUpdate::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
-  *const_cast<float*>(x.decay) = 0.95F;
-  *const_cast<float*>(x.step_size) = 0.0045F;
+  std::uniform_real_distribution<float> unit(0, 1);
+  *const_cast<float*>(x.decay) = random.widely ? unit(random) : 0.95F;
+  *const_cast<float*>(x.step_size) = random.widely ? std::exp2(-20 * unit(random)) : 0.0045F;
   for (int64_t c = 0; c < s.cells; ++c)
     x.values[c] = random() % 5 == 0 ? -1.0F : float(random() % 1000) * 1e-3F;
   // Each cell with the share of samples to cells, in order.

@@ -13,7 +13,8 @@ void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
   // Some rays of the marched batch look at nothing, some at all, and what is left of both goes to no ray.
   for (int64_t r = 0; r < s.rays; ++r) {
     const int64_t room = s.marched - marched[r], left = s.samples - begin[r];
-    const int64_t all = std::min<int64_t>(room, int64_t(random() % 3 ? random() % 20 : 0));
+    const int64_t all =
+        std::min<int64_t>(room, int64_t(random() % 3 ? random() % (random.widely ? 700 : 20) : 0));
     const int64_t usable = std::max<int64_t>(0, all - s.first);
     marched[r + 1] = marched[r] + int32_t(all);
     // A few samples more than there are: padding.

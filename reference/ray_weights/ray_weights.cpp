@@ -15,10 +15,12 @@ void RayWeights::arrange(const Args<float>& x, Generator& random) {
       random() % 2 ? s.rays : int64_t(random() % uint64_t(s.rays + 1));  // from here on nothing is kept
   for (int64_t r = 0; r < s.rays; ++r) {
     const auto n =
-        int64_t(r < live && random() % 3 ? random() % uint64_t(std::min<int64_t>(s.max_samples, 9) + 1) : 0);
+        int64_t(r < live && random() % 3
+                    ? random() % uint64_t(std::min<int64_t>(s.max_samples, random.widely ? 700 : 9) + 1)
+                    : 0);
     marched[r + 1] = marched[r] + int32_t(std::min<int64_t>(n, s.capacity - marched[r]));
     const int32_t limit = const_cast<int32_t*>(x.limit)[r] =
-        random() % 3 ? 0x7F7F7F7F : int32_t(random() % 4);
+        random() % 3 ? 0x7F7F7F7F : int32_t(random() % (random.widely ? 600 : 4));
     begin[r + 1] = begin[r] + (r < cut ? std::min(limit, marched[r + 1] - marched[r]) : 0);
   }
 }

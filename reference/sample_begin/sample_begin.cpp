@@ -10,9 +10,10 @@ void SampleBegin::arrange(const Args<float>& x, Generator& random) {
   auto* begin = const_cast<int32_t*>(x.ray_begin);
   const int64_t live = x.shape.rays - int64_t(random() % 5) % (x.shape.rays + 1);
   *const_cast<int32_t*>(x.count) = int32_t(live);
+  const uint64_t longest = random.widely ? 1500 : 40;
   for (int64_t r = 0; r < x.shape.rays; ++r) {
-    begin[r + 1] = begin[r] + int32_t(r < live && random() % 4 != 0 ? random() % 40 : 0);
-    const_cast<int32_t*>(x.limit)[r] = random() % 2 ? int32_t(random() % 40) : 0x7F7F7F7F;
+    begin[r + 1] = begin[r] + int32_t(r < live && random() % 4 != 0 ? random() % longest : 0);
+    const_cast<int32_t*>(x.limit)[r] = random() % 2 ? int32_t(random() % longest) : 0x7F7F7F7F;
   }
 }
 

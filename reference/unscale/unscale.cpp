@@ -1,5 +1,6 @@
 #include "reference/unscale/unscale.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/generator.h"
@@ -8,6 +9,7 @@ namespace klab {
 
 void Unscale::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.scale) = float(1 << random() % 17);
+  if (random.widely) *const_cast<float*>(x.scale) = std::ldexp(1.0F, int(random() % 61) - 30);
   *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
 }
 

@@ -10,7 +10,8 @@ namespace klab {
 void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   auto *begin = const_cast<int32_t*>(x.begin), *marched = const_cast<int32_t*>(x.ray_begin);
-  *const_cast<float*>(x.stop) = 9.21F;
+  const float stop = random.widely ? 0.25F * float(1 + random() % 64) : 9.21F;
+  *const_cast<float*>(x.stop) = stop;
   std::uniform_real_distribution<float> unit(0, 1);
   const auto draw_raw = [&](int64_t from, int64_t to, bool dense) {
     for (int64_t i = from; i < to; ++i)
@@ -31,11 +32,11 @@ void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
     x.optical_depth[r] = !dense || random() % 2 ? 0.0F : unit(random) * 12;
     // Which sample makes a ray opaque is a discrete question: none may come so near that rounding decides it.
     double depth = double(x.optical_depth[r]);
-    if (std::abs(depth - 9.21) < 0.1) depth = double(x.optical_depth[r] = 1);
+    if (std::abs(depth - double(stop)) < 0.1) depth = double(x.optical_depth[r] = 0);
     for (int64_t i = 0; i < n; ++i) {
       float& delta = const_cast<float*>(x.delta)[marched[r] + s.first + i];
       const double density = std::exp(double(x.raw[begin[r] + i]));
-      if (std::abs(depth + density * double(delta) - 9.21) < 0.01) delta = 0;
+      if (std::abs(depth + density * double(delta) - double(stop)) < 0.01) delta = 0;
       depth += density * double(delta);
     }
   }
