@@ -19,6 +19,8 @@ const std::vector<BenchShape> kProducts = {{.name = "512 cubed", .shape = {512, 
                                            {.name = "1024 cubed", .shape = {1024, 1024, 1024}},
                                            {.name = "2048 cubed", .shape = {2048, 2048, 2048}},
                                            {.name = "512x384x1000", .shape = {512, 384, 1000}}};
+// Rows, columns and sums past 2^16, where the others are few.
+const Sizes kProductBeyond = {{(1 << 16) + 1, 2, 3}, {2, (1 << 16) + 1, 3}, {2, 3, (1 << 17) - 1}};
 const Sizes kProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251}};
 
 KLAB_LAB({
@@ -41,13 +43,15 @@ KLAB_LAB({
              .check = kProductSizes,
              .counted = {131, 70, 37},
              .traffic = Traffic::copy,
+             .beyond = kProductBeyond,
              .nan_in = {"a", "b"},
              .infinity_in = {"a", "b"}},
             {.op = make_op<MatmulInt8>(),
              .bench = kProducts,
              .check = kProductSizes,
              .counted = {131, 70, 37},
-             .traffic = Traffic::copy},
+             .traffic = Traffic::copy,
+             .beyond = kProductBeyond},
             {.op = make_op<MatvecInt4>(),
              .bench = {{.name = "4096x4096", .shape = {4096, 128}, .cache = Cache::cold, .tour = true},
                        {.name = "1024x1024, in L2", .shape = {1024, 32}, .cache = Cache::hot}},

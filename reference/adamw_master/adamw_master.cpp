@@ -8,13 +8,18 @@ namespace klab {
 
 void AdamwMaster::arrange(const Args<float>& x, Generator& random) {
   auto* h = const_cast<float*>(x.hyper);  // arrange() owns the inputs
-  h[optimizer::rate] = float(1e-2 * (0.5 + double(random() % 1000) / 1000));
-  h[optimizer::beta1] = 0.9F;
-  h[optimizer::beta2] = 0.99F;
-  h[optimizer::epsilon] = 1e-8F;
-  h[optimizer::decay] = random() % 2 ? 1e-2F : 0;
-  *x.steps = int32_t(random() % 2 ? random() % 4 : random() % 2000);
-  const auto scale = float(1 << random() % 17);
+  auto scale = float(1 << random() % 17);
+  if (random.widely) {
+    optimizer::arrange(1, h, x.steps, random);
+    scale = std::ldexp(1.0F, int(random() % 41) - 16);
+  } else {
+    h[optimizer::rate] = float(1e-2 * (0.5 + double(random() % 1000) / 1000));
+    h[optimizer::beta1] = 0.9F;
+    h[optimizer::beta2] = 0.99F;
+    h[optimizer::epsilon] = 1e-8F;
+    h[optimizer::decay] = random() % 2 ? 1e-2F : 0;
+    *x.steps = int32_t(random() % 2 ? random() % 4 : random() % 2000);
+  }
   *const_cast<float*>(x.scale) = scale;
   // Few steps are skipped: timing sees one that is taken.
   *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? kAllFinite : int32_t(random() % 100);

@@ -7,7 +7,7 @@
 namespace klab {
 
 void BatchnormFwd::arrange(const Args<float>& x, Generator& random) {
-  *const_cast<float*>(x.epsilon) = 1e-5F;  // arrange() owns the inputs
+  *const_cast<float*>(x.epsilon) = normalization::draw_epsilon(random);  // arrange() owns the inputs
   for (int64_t j = 0; j < x.shape.c; ++j)
     normalization::make_hard(const_cast<float*>(x.x), count(x.shape),
                              normalization::Channel{j, x.shape.c, x.shape.hw}, terms(x.shape), random);

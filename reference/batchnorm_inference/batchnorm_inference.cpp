@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include "reference/generator.h"
+#include "reference/layernorm_fwd/rows.h"
+
 namespace klab {
 
-void BatchnormInference::arrange(const Args<float>& x, Generator&) {
-  *const_cast<float*>(x.epsilon) = 1e-5F;  // arrange() owns the inputs
+void BatchnormInference::arrange(const Args<float>& x, Generator& random) {
+  *const_cast<float*>(x.epsilon) = normalization::draw_epsilon(random);  // arrange() owns the inputs
 }
 
 // Scale and shift may be made first, beta - mean·scale: then x and the mean are rounded apart, and the error is

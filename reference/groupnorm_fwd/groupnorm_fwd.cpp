@@ -7,7 +7,7 @@ namespace klab {
 
 void GroupnormFwd::arrange(const Args<float>& x, Generator& random) {
   const int64_t N = x.shape.each * x.shape.hw;
-  *const_cast<float*>(x.epsilon) = 1e-5F;  // arrange() owns the inputs
+  *const_cast<float*>(x.epsilon) = normalization::draw_epsilon(random);  // arrange() owns the inputs
   for (int64_t i = 0; i < x.shape.n * x.shape.groups; ++i)
     normalization::make_hard(
         const_cast<float*>(x.x) + i * N, N, [](int64_t k) { return k; }, terms(x.shape), random);

@@ -7,7 +7,7 @@ namespace klab {
 
 void LayernormFwd::arrange(const Args<float>& x, Generator& random) {
   const int64_t c = x.shape.c;
-  *const_cast<float*>(x.epsilon) = 1e-5F;  // arrange() owns the inputs
+  *const_cast<float*>(x.epsilon) = normalization::draw_epsilon(random);  // arrange() owns the inputs
   for (int64_t i = 0; i < x.shape.n; ++i)
     normalization::make_hard(
         const_cast<float*>(x.x) + i * c, c, [](int64_t j) { return j; }, terms(x.shape), random);

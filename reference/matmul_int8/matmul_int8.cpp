@@ -15,6 +15,10 @@ void MatmulInt8::arrange(const Args<float>& x, Generator& random) {
   };
   lower(x.a, m * k);
   lower(x.b, k * n);
+  // Sums as large as they get: a float holds them no more from some thousand terms on.
+  if (!random.widely) return;
+  for (int64_t i = 0; i < m * k; ++i) const_cast<int8_t*>(x.a)[i] = int8_t(127 - int(random() % 3));
+  for (int64_t i = 0; i < k * n; ++i) const_cast<int8_t*>(x.b)[i] = int8_t(random() % 2 ? 125 : 126);
 }
 
 void MatmulInt8::reference(const Args<double>& x, const Args<double>& magnitude) {

@@ -27,7 +27,8 @@ inline bool valid(int64_t n, int64_t tensors) {
   return n >= 0 && n < int64_t{1} << 40 && tensors >= 1 && tensors < 1 << 20;
 }
 
-/// Rates around 1e-2 and decay in every second tensor; step counts from 0 to 2000, small ones more often (null: none).
+/// Rates around 1e-2 and decay in every second tensor; step counts from 0 to 2000, small ones more often (null: none). Widely:
+/// any rates, betas from 0.5, epsilons and decays, and step counts to a million.
 void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random);
 
 /// With u the unit roundoff: what every step's bound is a multiple of. Derivation in optimizer_step.cpp.
