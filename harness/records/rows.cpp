@@ -59,8 +59,7 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
   row.ceiling_per_second = median(ladder.ceiling_per_second);
   std::vector<double> shares(rounds);
   const double work = variant != nullptr ? ceiling_work_of(ladder, *variant) : ladder.ceiling_work;
-  for (size_t i = 0; i < rounds; ++i)
-    shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
+  for (size_t i = 0; i < rounds; ++i) shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
   row.of_ceiling = median_interval(shares);
   row.shares = std::move(shares);
   if (row.of_ceiling->low > kRefused)
