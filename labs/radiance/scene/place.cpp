@@ -130,7 +130,7 @@ void choose_place(Scene& scene, const Frames& frames) {
   Point middle{};
   if (!nearest_to_lines(cameras, middle)) {
     middle = mean_place(cameras);
-    scene.notes.push_back(
+    scene.notes.emplace_back(
         "the cameras have no point that all look at: their own mean is the middle of the box");
   }
   double distance = 0;

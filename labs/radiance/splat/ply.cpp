@@ -67,22 +67,22 @@ std::string header_text(int64_t n) {
 
 }  // namespace
 
-void save_ply(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place) {
+void save_ply(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
+  const GaussianSet set = in_world(grid, place);
   AtomicFile out(file);
   out.write(header_text(set.n));
   constexpr int64_t kNumbers = 6 + 3 + kRest + 1 + 3 + 4, kAtOnce = 4096;
   const int64_t n = set.n,
                 above = int64_t(set.degree + 1) * (set.degree + 1) - 1;  // functions above degree 0
-  const float offset[3] = {place.offset.x, place.offset.y, place.offset.z}, smaller = std::log(place.scale);
   std::vector<float> rows;
   for (int64_t i = 0; i < n; ++i) {
     std::array<float, size_t(kNumbers)> row{};
     for (int64_t k = 0; k < 3; ++k) {
-      row[size_t(k)] = (set.position[size_t(k * n + i)] - offset[k]) / place.scale;
+      row[size_t(k)] = set.position[size_t(k * n + i)];
       row[size_t(6 + k)] = set.coefficients[size_t(k * n + i)];
       for (int64_t f = 0; f < above; ++f)
         row[size_t(9 + 15 * k + f)] = set.coefficients[size_t((3 * (f + 1) + k) * n + i)];
-      row[size_t(10 + kRest + k)] = set.log_scale[size_t(k * n + i)] - smaller;
+      row[size_t(10 + kRest + k)] = set.log_scale[size_t(k * n + i)];
     }
     row[9 + kRest] = set.opacity_raw[size_t(i)];
     for (int64_t k = 0; k < 4; ++k) row[size_t(13 + kRest + k)] = set.quaternion[size_t(k * n + i)];
@@ -111,12 +111,6 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place)
   }
   for (int64_t k = 0; k < 4; ++k) columns.read(fmt::format("rot_{}", k), set.quaternion.data() + k * n);
   columns.read("opacity", set.opacity_raw.data());
-  const float offset[3] = {place.offset.x, place.offset.y, place.offset.z};
-  for (int64_t k = 0; k < 3; ++k)
-    for (int64_t i = 0; i < n; ++i) {
-      set.position[size_t(k * n + i)] = set.position[size_t(k * n + i)] * place.scale + offset[k];
-      set.log_scale[size_t(k * n + i)] += std::log(place.scale);
-    }
   for (int64_t i = 0; i < n; ++i) {
     float square = 0;
     for (int64_t k = 0; k < 4; ++k)
@@ -125,7 +119,7 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place)
       refuse(file, fmt::format("the rotation of vertex {} has no direction: its length is {}", i,
                                std::sqrt(square)));
   }
-  return set;
+  return in_grid(std::move(set), place);
 }
 
 }  // namespace klab
