@@ -11,13 +11,13 @@
 #include "harness/records/atomic_file.h"
 #include "labs/radiance/scene/scene_picture.h"
 
-namespace klab {
+namespace klab::scene_command {
 namespace {
 
 struct Values {
   std::string scene, out;
   SceneOptions reading;
-  bool json = false, masks = false;
+  bool json = false, pictures = false;
 };
 
 /// "1080x1920 (50), 1920x1080 (2)".
@@ -87,7 +87,7 @@ nlohmann::json to_json(const Scene& scene) {
 int show(Values& v) {
   if (!v.out.empty()) require_writable_file(v.out);
   v.reading.seed = settings().seed;
-  v.reading.decode = v.masks;
+  v.reading.decode = v.pictures;
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   const Scene scene = load_scene(v.scene, v.reading);
   if (v.json)
@@ -107,7 +107,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--out", v->out, "a PNG of cameras, points and box");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
-  app.add_flag("--pictures", v->masks, "decode all pictures and masks too, and count what they leave out");
+  app.add_flag("--pictures", v->pictures, "decode all pictures and masks too, and count what they leave out");
   app.add_flag("--json", v->json, "print what was understood as JSON");
   return [v] { return show(*v); };
 }
@@ -117,4 +117,4 @@ KLAB_COMMAND({.name = "scene",
               .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::scene_command

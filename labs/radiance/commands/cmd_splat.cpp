@@ -19,7 +19,7 @@
 #include "labs/radiance/splat/start_points.h"
 #include "labs/radiance/splat/trainer.h"
 
-namespace klab {
+namespace klab::splat_command {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -211,4 +211,4 @@ std::function<int()> setup(CLI::App& app) {
 KLAB_COMMAND({.name = "splat", .summary = "Learn a scene as 3-D Gaussians", .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::splat_command
