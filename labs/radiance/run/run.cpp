@@ -151,9 +151,16 @@ class Run {
       fmt::print(words_, "{}\n", text);
       std::fflush(words_);
     };
-    scene_ = load_scene(
-        scene_name_,
-        {.downscale = state_.downscale, .holdout = state_.holdout, .seed = state_.seed, .say = say});
+    Progress reading;
+    const auto progress = [&](size_t done, size_t all) {
+      reading.show(fmt::format("reading   {} of {} pictures", done, all));
+    };
+    scene_ = load_scene(scene_name_, {.downscale = state_.downscale,
+                                      .holdout = state_.holdout,
+                                      .seed = state_.seed,
+                                      .say = say,
+                                      .progress = progress});
+    reading.clear();
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);

@@ -167,10 +167,15 @@ std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, con
   std::vector<View> views(frames.size());
   std::vector<std::vector<uint8_t>> counted(frames.size());
   std::vector<std::string> errors(frames.size());
+  std::mutex one_at_a_time;
+  size_t done = 0;
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < frames.size(); ++i) {
     try {
-      if (options.decode) decode(frames[i], options, views[i], counted[i]);
+      if (!options.decode) continue;
+      decode(frames[i], options, views[i], counted[i]);
+      const std::lock_guard lock(one_at_a_time);
+      if (options.progress) options.progress(++done, frames.size());
     } catch (const std::exception& e) {
       errors[i] = e.what();  // an exception must not leave a parallel region
     }

@@ -64,6 +64,8 @@ struct SceneOptions {
   uint64_t seed = 1;  // of the built-in scene
   /// Told what was understood (views, size, focal length, box, memory) before any picture is decoded.
   std::function<void(const std::string&)> say;
+  /// Told how many of the pictures are decoded, by one thread at a time.
+  std::function<void(size_t done, size_t all)> progress = nullptr;
   bool pinhole = false;  // resample pictures of lenses that bend, so that all cameras are pinholes
   bool decode = true;    // else views have cameras and no pictures, and no masks are looked at
 };
