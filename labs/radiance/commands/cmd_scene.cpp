@@ -9,7 +9,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/records/atomic_file.h"
-#include "harness/report/table.h"
+#include "labs/radiance/run/reading.h"
 #include "labs/radiance/scene/scene_picture.h"
 
 namespace klab::scene_command {
@@ -90,12 +90,7 @@ int show(Values& v) {
   v.reading.seed = settings().seed;
   v.reading.decode = v.pictures;
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
-  Progress reading;
-  v.reading.progress = [&](size_t done, size_t all) {
-    reading.show(fmt::format("reading   {} of {} pictures", done, all));
-  };
-  const Scene scene = load_scene(v.scene, v.reading);
-  reading.clear();
+  const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (v.json)
     fmt::print("{}\n", to_json(scene).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else

@@ -14,6 +14,7 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stop.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/start_points.h"
@@ -122,12 +123,7 @@ int splat(Values& v) {
   v.reading.seed = settings().seed;
   v.reading.pinhole = true;  // Gaussians are drawn as a pinhole sees them
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
-  Progress reading;
-  v.reading.progress = [&](size_t done, size_t all) {
-    reading.show(fmt::format("reading   {} of {} pictures", done, all));
-  };
-  const Scene scene = load_scene(v.scene, v.reading);
-  reading.clear();
+  const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (scene.train.empty()) throw std::runtime_error(v.scene + ": has no view to train on");
   const WorldPlace place = place_of(scene);
   std::string begins;

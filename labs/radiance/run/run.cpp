@@ -18,6 +18,7 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
@@ -151,16 +152,9 @@ class Run {
       fmt::print(words_, "{}\n", text);
       std::fflush(words_);
     };
-    Progress reading;
-    const auto progress = [&](size_t done, size_t all) {
-      reading.show(fmt::format("reading   {} of {} pictures", done, all));
-    };
-    scene_ = load_scene(scene_name_, {.downscale = state_.downscale,
-                                      .holdout = state_.holdout,
-                                      .seed = state_.seed,
-                                      .say = say,
-                                      .progress = progress});
-    reading.clear();
+    scene_ = load_scene_visibly(
+        scene_name_,
+        {.downscale = state_.downscale, .holdout = state_.holdout, .seed = state_.seed, .say = say});
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);
