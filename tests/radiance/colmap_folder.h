@@ -135,7 +135,8 @@ inline void write_colmap_binary(const fs::path& folder, const WrittenModel& mode
     for (const double t : i.translation) images.add(t);
     images.add(i.camera);
     images.bytes += i.name + '\0';
-    images.add(uint64_t(id++ % 2)).bytes.append(id % 2 == 0 ? 24 : 0, '\1');
+    const bool with_point = id++ % 2 != 0;
+    images.add(uint64_t(with_point ? 1 : 0)).bytes.append(with_point ? 24 : 0, '\1');
   }
   points.add(uint64_t(model.points.size()));
   uint64_t number = 1;
@@ -164,7 +165,7 @@ inline WrittenModel model_of(const std::vector<View>& views, const Moved& moved)
 }
 
 /// A folder that is gone afterwards.
-class ScratchFolder : public ::testing::Test {
+class WrittenFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     path = fs::temp_directory_path() /

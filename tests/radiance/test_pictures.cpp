@@ -33,7 +33,7 @@ double largest_difference(const Image& a, const Image& b) {
   return most;
 }
 
-using Pictures = ScratchFolder;
+using Pictures = WrittenFolder;
 
 /// Where the corners of a picture of 3x2 pixels come from: "visual top" and "visual left-hand side" of the standard's table.
 TEST_F(Pictures, EveryOrientationIsTurnedUpright) {

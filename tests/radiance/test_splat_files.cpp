@@ -14,7 +14,7 @@
 namespace klab {
 namespace {
 
-using SplatFiles = ScratchFolder;
+using SplatFiles = WrittenFolder;
 
 Plan first_plan(int64_t n, int degree, int width, int height) {
   static CallTimes times({}, [](const auto&, const auto&, auto variants) -> CallTimes::Measured {
