@@ -109,7 +109,9 @@ Image load_jpeg(const fs::path& file, const Bytes& bytes, const PictureHeader& h
   if (orientation != 1 && (width % decoder != 0 || height % decoder != 0)) decoder = 1;
   Image image = decode_jpeg(file, bytes, decoder);
   const int rest = how.reduce / decoder;
-  if (decoder > 1) image = cropped(std::move(image), width / how.reduce * rest, height / how.reduce * rest);
+  // Where nothing is turned, the remainder goes here, with its part of a pixel; else downscale() cuts it off when all is upright.
+  if (decoder > 1 && orientation == 1)
+    image = cropped(std::move(image), width / how.reduce * rest, height / how.reduce * rest);
   return downscale(turned_upright(image, orientation), rest);
 }
 
