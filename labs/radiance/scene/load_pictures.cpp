@@ -163,7 +163,12 @@ class RayLists {
   std::vector<std::pair<const Frame*, std::shared_ptr<const std::vector<int32_t>>>> lists_;
 };
 
-std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, const SceneOptions& options) {
+/// What happened to views of both sets.
+struct Counts {
+  int resampled = 0, empty = 0;
+};
+
+std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOptions& options, Counts& counts) {
   std::vector<View> views(frames.size());
   std::vector<std::vector<uint8_t>> counted(frames.size());
   std::vector<std::string> errors(frames.size());
@@ -182,7 +187,6 @@ std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, con
   }
   RayLists lists;
   std::vector<View> kept;
-  int empty = 0, resampled = 0;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (!errors[i].empty()) throw std::runtime_error(errors[i]);
     View& view = views[i];
@@ -190,22 +194,26 @@ std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, con
     view.camera = frames[i].small();
     if (becomes_pinhole(frames[i], options)) {
       view.camera.k1 = view.camera.k2 = view.camera.p1 = view.camera.p2 = 0;
-      ++resampled;
+      ++counts.resampled;
     } else {
       view.with_ray = both(lists.of(frames[i], view.camera), counted[i]);
     }
-    if (view.with_ray && view.with_ray->empty() && ++empty > 0) continue;
+    if (view.with_ray && view.with_ray->empty() && ++counts.empty > 0) continue;
     kept.push_back(std::move(view));
   }
-  if (resampled > 0)
-    scene.notes.push_back(fmt::format(
-        "{} pictures of lenses that bend are taken as a pinhole's, of the same focal length", resampled));
-  if (empty > 0)
-    scene.notes.push_back(fmt::format("{} views have no pixel that counts and are left out", empty));
   return kept;
 }
 
-void note_pixels_left_out(Scene& scene, bool masks, bool lenses) {
+void note_views(Scene& scene, const Counts& counts) {
+  if (counts.resampled > 0)
+    scene.notes.push_back(
+        fmt::format("{} pictures of lenses that bend are taken as a pinhole's, of the same focal length",
+                    counts.resampled));
+  if (counts.empty > 0)
+    scene.notes.push_back(fmt::format("{} views have no pixel that counts and are left out", counts.empty));
+}
+
+void note_pixels_left_out(Scene& scene, bool masks, bool lenses, bool resampled) {
   int64_t all = 0, seen = 0;
   size_t views = 0;
   for (const auto* set : {&scene.train, &scene.test})
@@ -216,8 +224,9 @@ void note_pixels_left_out(Scene& scene, bool masks, bool lenses) {
       seen += int64_t(v.with_ray->size());
     }
   if (views == 0) return;
-  const char* lens = "have no ray: their lens's polynomial folds before it reaches them";
-  const char* why = masks && lenses ? "are masked, or have no ray" : masks ? "are masked" : lens;
+  const char* lens = resampled ? "show nothing: they lie beyond the picture that the lens made"
+                               : "have no ray: their lens's polynomial folds before it reaches them";
+  const char* why = masks && lenses ? "are masked, or out of the lens's reach" : masks ? "are masked" : lens;
   scene.notes.push_back(
       fmt::format("{} of {} pixels in {} views {}. They are left out of training and scores", all - seen, all,
                   views, why));
@@ -280,8 +289,10 @@ void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& optio
   if (options.decode)
     require_memory(std::max(bytes_to_decode(frames.train) + test, train + bytes_to_decode(frames.test)),
                    "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
-  scene.train = load_views(scene, frames.train, options);
-  scene.test = load_views(scene, frames.test, options);
+  Counts counts;
+  scene.train = load_views(frames.train, options, counts);
+  scene.test = load_views(frames.test, options, counts);
+  note_views(scene, counts);
   if (scene.train.empty())
     throw std::runtime_error(path.string() +
                              ": no view for training is left: no pixel counts, by lens or mask");
@@ -292,7 +303,7 @@ void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& optio
       masks = masks || !frame.mask.empty();
       lenses = lenses || frame.camera.distorts() || frame.fisheye;
     }
-  note_pixels_left_out(scene, masks, lenses);
+  note_pixels_left_out(scene, masks, lenses, counts.resampled > 0);
   note_odd_cameras(scene, path);
 }
 
