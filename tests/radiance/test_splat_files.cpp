@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/start_points.h"
@@ -200,6 +201,36 @@ TEST_F(SplatFiles, WhatAMaskCoversIsNotLearned) {
   EXPECT_EQ(learned(scene), learned(other));
   for (View& view : other.train) view.with_ray = nullptr;
   EXPECT_NE(learned(scene), learned(other)) << "a check that cannot fail";
+}
+
+/// Scores are those of the pixels that count: nothing under a mask is seen, and what is beside it weighs as much as without.
+TEST_F(SplatFiles, ScoresDoNotCountWhatAMaskCovers) {
+  std::vector<View> views = {built_in_scene({.downscale = 10}).train[4]};
+  const int side = views[0].image.width;
+  auto counted = std::make_shared<std::vector<int32_t>>();
+  for (int i = 0; i < side * side; ++i)
+    if (i % side < side / 2) counted->push_back(i);
+  views[0].with_ray = counted;
+  const std::vector<float> truth = ground_truth(views[0], false);
+  const auto drawn = [&](float beside, float under) {
+    return [&truth, side, beside, under](const Camera&) {
+      Picture picture{.width = side, .height = side, .rgb = truth, .opacity = {}, .depth = {}};
+      for (size_t i = 0; i < truth.size(); ++i) {
+        const float off = int(i / 3) % side < side / 2 ? beside : under;
+        picture.rgb[i] += truth[i] > 0.5F ? -off : off;
+      }
+      return picture;
+    };
+  };
+  const Score whole = evaluate(drawn(0, 0.4F), false, views);
+  EXPECT_TRUE(std::isinf(whole.psnr));
+  EXPECT_NEAR(whole.ssim, 1, 1e-12);
+  const Score off = evaluate(drawn(0.1F, 0.4F), false, views);
+  EXPECT_NEAR(off.psnr, 20, 0.2) << "a tenth everywhere that counts";
+  EXPECT_LT(off.ssim, 0.98);
+  EXPECT_NE(off.protocol.find("behind a mask, up to 50.0 %"), std::string::npos) << off.protocol;
+  views[0].with_ray = nullptr;
+  EXPECT_LT(evaluate(drawn(0, 0.4F), false, views).psnr, 12) << "a check that cannot fail";
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Record record_of(const GaussianSet& set, int64_t i) {
   Record out;
   float length = 0;
   for (int64_t k = 0; k < 4; ++k) length += std::pow(set.quaternion[size_t(k * n + i)], 2.0F);
-  length = std::sqrt(length);
+  length = std::max(std::sqrt(length), 1e-20F);
   for (int64_t k = 0; k < 3; ++k) {
     out.position[k] = set.position[size_t(k * n + i)];
     out.scale[k] = std::clamp(std::exp(set.log_scale[size_t(k * n + i)]), kLeastScale, kMostScale);
