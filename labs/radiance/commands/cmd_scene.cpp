@@ -50,6 +50,18 @@ double within_box(const Scene& scene) {
   return double(in) / double(scene.points.size());
 }
 
+/// Where the last ray leaves the box: the largest distance from a camera to a corner of it, grid units.
+float far_of(const Scene& scene) {
+  float far = 0;
+  const float half = 0.5F * scene.side();
+  for (const auto* set : {&scene.train, &scene.test})
+    for (const View& view : *set) {
+      const Vec3 d = view.camera.position() - Vec3{0.5F, 0.5F, 0.5F};
+      far = std::max(far, length({std::abs(d.x) + half, std::abs(d.y) + half, std::abs(d.z) + half}));
+    }
+  return far;
+}
+
 void print_turn(const Scene& scene) {
   const Scene none;
   fmt::print("grid      {:.6g} x world + ({:.4g}, {:.4g}, {:.4g}){}\n", scene.scale, scene.offset.x,
@@ -66,6 +78,8 @@ void print(const Scene& scene) {
   fmt::print("sizes     {}\n", sizes_text(scene));
   fmt::print("held out  {}\n", names_text(scene.test));
   print_turn(scene);
+  fmt::print("rays      from {:.3g} (near) to {:.3g} (far, the box's last corner) in the file's units\n",
+             scene.near / scene.scale, far_of(scene) / scene.scale);
   if (!scene.points.empty())
     fmt::print("points    {:.1f} % of them within the box\n", 100 * within_box(scene));
   fmt::print("masks     {}\n", scene.masks == 0 ? "none" : fmt::format("of {} views", scene.masks));
@@ -80,7 +94,7 @@ nlohmann::json to_json(const Scene& scene) {
       {"masks", scene.masks},        {"scale", scene.scale},
       {"turn", scene.turn},          {"offset", {scene.offset.x, scene.offset.y, scene.offset.z}},
       {"side", scene.side()},        {"near", scene.near},
-      {"notes", scene.notes}};
+      {"far", far_of(scene)},        {"notes", scene.notes}};
   for (const View& view : scene.test) out["held_out"].push_back(view.name);
   return out;
 }
