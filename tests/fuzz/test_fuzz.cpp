@@ -2,19 +2,6 @@
 // under AddressSanitizer too. It may take one for good or refuse it with a message; nothing else: no crash, no endless loop, no
 // other exception, no memory by the gigabyte. What it takes is sound: finite, in range.
 // ctest: sanitized
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <new>
-// After <cstdio>, for jpeglib.h uses FILE without declaring it.
-#include <cstdio>
-
-#include <jpeglib.h>
-
 #include "harness/core/registry.h"
 #include "harness/program/plan.h"
 #include "harness/records/export_file.h"
@@ -25,171 +12,11 @@
 #include "harness/records/session.h"
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/run/state.h"
-#include "labs/radiance/scene/scene.h"
-#include "labs/radiance/splat/ply.h"
-#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/fuzz_fixture.h"
 #include "tests/records/rows_fixture.h"
 
 namespace klab {
 namespace {
-
-namespace fs = std::filesystem;
-using fuzz::Mutator;
-using nlohmann::json;
-
-class Fuzz : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() / ("klab_fuzz_" + std::to_string(::getpid()) + "_" +
-                                          ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
-  fs::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name, std::ios::binary) << text;
-    return folder / name;
-  }
-  static std::string read(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  /// `once` makes an input and has it read. Counts how many were taken: where none is, nothing behind the first test of the
-  /// reader was looked at.
-  void broken_inputs(const std::function<void(Mutator&)>& once) {
-    int taken = 0, refused = 0;
-    for (int i = 0; i < fuzz::inputs(); ++i) {
-      Mutator mutator(uint64_t(i) + 1);
-      const std::clock_t begin =
-          std::clock();  // of this process: other work on the machine is nobody's fault
-      try {
-        once(mutator);
-        ++taken;
-      } catch (const std::bad_alloc&) {
-        FAIL() << "input " << i << " asks for more memory than there is";
-      } catch (const json::exception& e) {
-        FAIL() << "input " << i << " is refused in the words of the JSON library: " << e.what();
-      } catch (const std::logic_error& e) {
-        if (dynamic_cast<const std::invalid_argument*>(&e) == nullptr)
-          FAIL() << "input " << i << ": " << e.what();
-        ++refused;
-      } catch (const std::runtime_error& e) {
-        const std::string message = e.what();
-        EXPECT_LT(message.size(), 2000U) << "input " << i;
-        EXPECT_NE(message, "") << "input " << i;
-        ++refused;
-      }
-      const double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
-      EXPECT_LT(seconds, 20) << "input " << i;
-    }
-    EXPECT_GT(refused, 0);
-    EXPECT_GT(taken, 0);
-  }
-
-  static void expect_sound(const Scene& scene) {
-    for (const auto* set : {&scene.train, &scene.test})
-      for (const View& v : *set) {
-        const auto w = float(v.camera.width), h = float(v.camera.height);
-        ASSERT_EQ(v.image.rgba.size(), size_t(v.camera.width) * size_t(v.camera.height) * 4);
-        for (const auto& [x, y] :
-             {std::pair{0.5F, 0.5F}, {w - 0.5F, 0.5F}, {0.5F, h - 0.5F}, {w / 2, h / 2}}) {
-          const Ray ray = v.camera.ray(x, y);
-          for (const float f :
-               {ray.origin.x, ray.origin.y, ray.origin.z, ray.direction.x, ray.direction.y, ray.direction.z})
-            ASSERT_TRUE(std::isfinite(f));
-          ASSERT_NEAR(length(ray.direction), 1, 1e-4);
-        }
-      }
-  }
-
-  fs::path folder;
-};
-
-json small_scene(const fs::path& folder) {
-  json document = {{"camera_angle_x", 0.7},
-                   {"k1", 0.05},
-                   {"k2", -0.08},
-                   {"p1", 1e-3},
-                   {"w", 16},
-                   {"h", 12},
-                   {"cx", 8.5},
-                   {"cy", 6},
-                   {"aabb_scale", 4},
-                   {"scale", 0.4},
-                   {"offset", {0.5, 0.5, 0.5}},
-                   {"frames", json::array()}};
-  for (int i = 0; i < 3; ++i) {
-    const std::string name = "v" + std::to_string(i) + ".png";
-    std::vector<uint8_t> pixels(size_t(16 * 12 * 3));
-    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = uint8_t(k * 31 + size_t(i));
-    save_png(folder / name, 16, 12, 3, pixels);
-    const float c = std::cos(float(i)), s = std::sin(float(i));
-    document["frames"].push_back(
-        {{"file_path", name},
-         {"transform_matrix", {{c, 0, s, 4 * s}, {0, 1, 0, 0}, {-s, 0, c, 4 * c}, {0, 0, 0, 1}}}});
-  }
-  return document;
-}
-
-TEST_F(Fuzz, Scenes) {
-  const json document = small_scene(folder);
-  broken_inputs([&](Mutator& m) {
-    write("transforms.json", m.json(document));
-    expect_sound(load_scene(folder.string(), {}));
-  });
-}
-
-TEST_F(Fuzz, Pngs) {
-  small_scene(folder);
-  const std::string file = read(folder / "v0.png");
-  broken_inputs([&](Mutator& m) {
-    const fs::path at = write("x.png", m.png(file));
-    const ImageSize size = image_size(at);
-    if (int64_t(size.width) * size.height > 4'000'000) throw std::runtime_error("left out, for time");
-    const Image image = load_image(at);
-    ASSERT_EQ(image.rgba.size(), size_t(image.width) * size_t(image.height) * 4);
-  });
-}
-
-std::string small_jpeg() {
-  jpeg_compress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&jpeg);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&jpeg, &bytes, &size);
-  jpeg.image_width = jpeg.image_height = 16;
-  jpeg.input_components = 3;
-  jpeg.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&jpeg);
-  jpeg_set_quality(&jpeg, 50, TRUE);
-  jpeg_start_compress(&jpeg, TRUE);
-  std::vector<uint8_t> row(48);
-  for (int y = 0; y < 16; ++y) {
-    for (size_t k = 0; k < row.size(); ++k) row[k] = uint8_t(size_t(y) * 13 + k * 5);
-    JSAMPROW line = row.data();
-    jpeg_write_scanlines(&jpeg, &line, 1);
-  }
-  jpeg_finish_compress(&jpeg);
-  std::string file(reinterpret_cast<char*>(bytes), size);
-  jpeg_destroy_compress(&jpeg);
-  std::free(bytes);
-  return file;
-}
-
-TEST_F(Fuzz, Jpegs) {
-  const std::string file = small_jpeg();
-  broken_inputs([&](Mutator& m) {
-    const fs::path at = write("x.jpg", m.bytes(file));
-    const ImageSize size = image_size(at);
-    if (int64_t(size.width) * size.height > 4'000'000) throw std::runtime_error("left out, for time");
-    const Image image = load_image(at);
-    ASSERT_EQ(image.rgba.size(), size_t(image.width) * size_t(image.height) * 4);
-  });
-}
 
 Config tiny() {
   Config c;
@@ -305,17 +132,6 @@ TEST_F(Fuzz, PlansOfSessions) {
                                     .variants = {"matmul.cpu.01_naive"}}}};
   const json document = json::parse(to_text(plan));
   broken_inputs([&](Mutator& m) { plan_from_text(m.json(document)); });
-}
-
-TEST_F(Fuzz, Gaussians) {
-  save_ply(folder / "whole.ply", random_gaussians(5, 1, 1), {});
-  const std::string file = read(folder / "whole.ply");
-  broken_inputs([&](Mutator& m) {
-    GaussianSet set = load_ply(write("x.ply", m.bytes(file)), {});
-    ASSERT_GT(set.n, 0);
-    for (const std::vector<float>* values : set.tensors())
-      for (const float v : *values) ASSERT_TRUE(std::isfinite(v));
-  });
 }
 
 }  // namespace

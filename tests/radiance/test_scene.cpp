@@ -171,14 +171,23 @@ TEST_F(Folder, OneViewIsEnoughToTrainOn) {
 }
 
 TEST_F(Folder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
-  for (auto& frame : document["frames"]) {
+  write();
+  Scene scene = load_scene(path.string(), {.holdout = 0});
+  const auto turn_away = [&](json& frame) {
     auto& m = frame["transform_matrix"];
     for (int row = 0; row < 3; ++row) m[row][3] = -10 * m[row][2].get<double>();  // behind themselves
-  }
+  };
+  for (size_t i = 0; i < 3; ++i) turn_away(document["frames"][i]);
   write();
-  const Scene scene = load_scene(path.string(), {.holdout = 0});
-  ASSERT_FALSE(scene.notes.empty());
-  EXPECT_NE(scene.notes.back().find("4 cameras look away"), std::string::npos) << scene.notes.back();
+  const Scene some = load_scene(path.string(), {.holdout = 0});
+  ASSERT_FALSE(some.notes.empty());
+  EXPECT_NE(some.notes.back().find("3 cameras look away"), std::string::npos) << some.notes.back();
+  turn_away(document["frames"][3]);
+  write();
+  EXPECT_NE(error().find("no ray of its 3 cameras for training meets the box"), std::string::npos) << error();
+  // What is refused when it is read trains to nothing, should it come about.
+  for (View& view : scene.train)
+    for (const size_t row : {3U, 7U, 11U}) view.camera.pose[row] = -30 * view.camera.pose[row - 1];
   Config config;
   config.log2_table = 8;
   config.grid = 16;

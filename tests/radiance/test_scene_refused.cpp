@@ -55,61 +55,59 @@ json& matrix(json& d) { return d["frames"][1]["transform_matrix"]; }
 
 INSTANTIATE_TEST_SUITE_P(
     Scenes, WrongField,
-    ::
-        testing::
-            Values(Wrong{"rows", [](json& d) { matrix(d).erase(3); }, "does not have 4 rows"},
-                   Wrong{"columns", [](json& d) { matrix(d)[1].erase(0); }, "row 1 does not have 4 numbers"},
-                   Wrong{"text", [](json& d) { matrix(d)[0][0] = "one"; }, "[0][0] is not a number"},
-                   Wrong{"null_is_nan", [](json& d) { matrix(d)[0][0] = std::nan(""); },
-                         "[0][0] is not a number"},
-                   Wrong{"huge", [](json& d) { matrix(d)[0][3] = 1e300; }, "[0][3] is not finite, or not"},
-                   Wrong{"scaled", [](json& d) { matrix(d)[0][0] = 5.0; }, "not rigid"},
-                   Wrong{"mirrored",
-                         [](json& d) {
-                           for (auto& row : matrix(d)) row[1] = -row[1].get<double>();
-                         },
-                         "mirrors"},
-                   Wrong{"last_row", [](json& d) { matrix(d)[3][0] = 1.0; }, "last row"},
-                   Wrong{"no_matrix", [](json& d) { d["frames"][1].erase("transform_matrix"); },
-                         "transform_matrix"},
-                   Wrong{"no_frames", [](json& d) { d.erase("frames"); }, "\"frames\""},
-                   Wrong{"frames_text", [](json& d) { d["frames"] = "all"; }, "\"frames\""},
-                   Wrong{"frames_empty", [](json& d) { d["frames"] = json::array(); }, "empty"},
-                   Wrong{"frame_number", [](json& d) { d["frames"][0] = 7; }, "file_path"},
-                   Wrong{"zero_angle", [](json& d) { d["camera_angle_x"] = 0; }, "camera_angle_x"},
-                   Wrong{"wide_angle", [](json& d) { d["camera_angle_x"] = 3.2; }, "from 0.001 to 3.1"},
-                   Wrong{"center_far_away", [](json& d) { d["cx"] = -5000; }, "\"cx\" must be a number from"},
-                   Wrong{"center_beyond_floats", [](json& d) { d["cx"] = 1e39; }, "\"cx\""},
-                   Wrong{"lens_of_no_glass", [](json& d) { d["k2"] = -1e20; },
-                         "\"k2\" must be a number from -100 to 100"},
-                   Wrong{"tangential", [](json& d) { d["frames"][2]["p2"] = 7; }, "\"p2\""},
-                   Wrong{"huge_scale", [](json& d) { d["scale"] = 1e30; }, "\"scale\""},
-                   Wrong{"scale_of_nothing", [](json& d) { d["scale"] = 1e-300; }, "\"scale\""},
-                   Wrong{"huge_focal", [](json& d) { d["fl_x"] = 1e30; }, "\"fl_x\""},
-                   Wrong{"focal_of_nothing", [](json& d) { d["fl_x"] = 1e-300; }, "\"fl_x\""},
-                   Wrong{"huge_offset",
-                         [](json& d) {
-                           d["offset"] = {1e30, 0, 0};
-                         },
-                         "offset[0]"},
-                   Wrong{"name_with_a_zero",
-                         [](json& d) { d["frames"][1]["file_path"] = std::string("a\0b", 3); }, "file_path"},
-                   Wrong{"angle_text", [](json& d) { d["camera_angle_x"] = "wide"; }, "camera_angle_x"},
-                   Wrong{"negative_focal", [](json& d) { d["fl_x"] = -3; }, "fl_x"},
-                   Wrong{"no_focal", [](json& d) { d.erase("camera_angle_x"); }, "no focal length"},
-                   Wrong{"zero_width", [](json& d) { d["w"] = 0; }, "\"w\""},
-                   Wrong{"fisheye_model", [](json& d) { d["camera_model"] = "OPENCV_FISHEYE"; },
-                         "OPENCV_FISHEYE"},
-                   Wrong{"fisheye", [](json& d) { d["is_fisheye"] = true; }, "is_fisheye"},
-                   Wrong{"fisheye_frame", [](json& d) { d["frames"][2]["is_fisheye"] = true; }, "undistort"},
-                   Wrong{"third_radial", [](json& d) { d["k3"] = 0.01; }, "k3"},
-                   Wrong{"aabb_scale", [](json& d) { d["aabb_scale"] = 3; }, "power of two"},
-                   Wrong{
-                       "offset",
-                       [](json& d) {
-                         d["offset"] = json::array({1, 2});
-                       },
-                       "offset"}),
+    ::testing::
+        Values(
+            Wrong{"rows", [](json& d) { matrix(d).erase(3); }, "does not have 4 rows"},
+            Wrong{"columns", [](json& d) { matrix(d)[1].erase(0); }, "row 1 does not have 4 numbers"},
+            Wrong{"text", [](json& d) { matrix(d)[0][0] = "one"; }, "[0][0] is not a number"},
+            Wrong{"null_is_nan", [](json& d) { matrix(d)[0][0] = std::nan(""); }, "[0][0] is not a number"},
+            Wrong{"huge", [](json& d) { matrix(d)[0][3] = 1e300; }, "[0][3] is not finite, or not"},
+            Wrong{"scaled", [](json& d) { matrix(d)[0][0] = 5.0; }, "not rigid"},
+            Wrong{"mirrored",
+                  [](json& d) {
+                    for (auto& row : matrix(d)) row[1] = -row[1].get<double>();
+                  },
+                  "mirrors"},
+            Wrong{"last_row", [](json& d) { matrix(d)[3][0] = 1.0; }, "last row"},
+            Wrong{"no_matrix", [](json& d) { d["frames"][1].erase("transform_matrix"); }, "transform_matrix"},
+            Wrong{"no_frames", [](json& d) { d.erase("frames"); }, "\"frames\""},
+            Wrong{"frames_text", [](json& d) { d["frames"] = "all"; }, "\"frames\""},
+            Wrong{"frames_empty", [](json& d) { d["frames"] = json::array(); }, "empty"},
+            Wrong{"frame_number", [](json& d) { d["frames"][0] = 7; }, "file_path"},
+            Wrong{"zero_angle", [](json& d) { d["camera_angle_x"] = 0; }, "camera_angle_x"},
+            Wrong{"wide_angle", [](json& d) { d["camera_angle_x"] = 3.2; }, "from 0.001 to 3.1"},
+            Wrong{"center_far_away", [](json& d) { d["cx"] = -5000; }, "\"cx\" must be a number from"},
+            Wrong{"center_beyond_floats", [](json& d) { d["cx"] = 1e39; }, "\"cx\""},
+            Wrong{"lens_of_no_glass", [](json& d) { d["k2"] = -1e20; },
+                  "\"k2\" must be a number from -100 to 100"},
+            Wrong{"tangential", [](json& d) { d["frames"][2]["p2"] = 7; }, "\"p2\""},
+            Wrong{"huge_scale", [](json& d) { d["scale"] = 1e30; }, "\"scale\""},
+            Wrong{"scale_of_nothing", [](json& d) { d["scale"] = 1e-300; }, "\"scale\""},
+            Wrong{"huge_focal", [](json& d) { d["fl_x"] = 1e30; }, "\"fl_x\""},
+            Wrong{"focal_of_nothing", [](json& d) { d["fl_x"] = 1e-300; }, "\"fl_x\""},
+            Wrong{"huge_offset",
+                  [](json& d) {
+                    d["offset"] = {1e30, 0, 0};
+                  },
+                  "offset[0]"},
+            Wrong{"name_with_a_zero", [](json& d) { d["frames"][1]["file_path"] = std::string("a\0b", 3); },
+                  "file_path"},
+            Wrong{"angle_text", [](json& d) { d["camera_angle_x"] = "wide"; }, "camera_angle_x"},
+            Wrong{"negative_focal", [](json& d) { d["fl_x"] = -3; }, "fl_x"},
+            Wrong{"no_focal", [](json& d) { d.erase("camera_angle_x"); }, "no focal length"},
+            Wrong{"zero_width", [](json& d) { d["w"] = 0; }, "\"w\""},
+            Wrong{"unknown_model", [](json& d) { d["camera_model"] = "FOV"; }, "'FOV' (known are"},
+            Wrong{"latlong", [](json& d) { d["latlong"] = true; }, "latlong"},
+            Wrong{"equirectangular_frame", [](json& d) { d["frames"][2]["equirectangular"] = true; },
+                  "undistort"},
+            Wrong{"third_radial", [](json& d) { d["k3"] = 0.01; }, "k3"},
+            Wrong{"aabb_scale", [](json& d) { d["aabb_scale"] = 3; }, "power of two"},
+            Wrong{
+                "offset",
+                [](json& d) {
+                  d["offset"] = json::array({1, 2});
+                },
+                "offset"}),
     [](const auto& wrong) { return wrong.param.name; });
 
 TEST_F(Folder, CamerasFarBeyondTheBoxAreNamed) {

@@ -14,17 +14,19 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stop.h"
-#include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/splat_file.h"
+#include "labs/radiance/splat/start_points.h"
 #include "labs/radiance/splat/trainer.h"
 
-namespace klab {
+namespace klab::splat_command {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 struct Values {
-  std::string scene, out, start, pictures, plan = "best";
+  std::string scene, out, exported, start, pictures, plan = "best";
   SceneOptions reading;
   SplatOptions splat;
   double seconds = 60, save_every = 60;
@@ -49,6 +51,33 @@ void save_picture(const std::string& folder, const View& view, const Picture& pi
   save_png(std::filesystem::path(folder) / name, picture.width, picture.height, 3, pixels);
 }
 
+void save(const Values& v, const GaussianSet& set, const WorldPlace& place) {
+  for (const std::string& file : {v.out, v.exported})
+    if (!file.empty()) save_gaussians(file, set, place);
+}
+
+/// The Gaussians to begin with: from a file, or from the scene's points, which is the default where there are any. Nothing: at
+/// random places. Says which.
+std::optional<GaussianSet> start_of(const Values& v, const Scene& scene, std::string& said) {
+  const bool by_default = v.start.empty() && !scene.points.empty();
+  if (v.start == "random" || (v.start.empty() && !by_default)) {
+    said = fmt::format("{} Gaussians at random places", v.splat.initial);
+    return std::nullopt;
+  }
+  if (v.start != "points" && !by_default) {
+    GaussianSet set = load_gaussians(v.start, place_of(scene));
+    said = fmt::format("the {} Gaussians of {}", set.n, v.start);
+    return set;
+  }
+  if (scene.points.empty())
+    throw std::runtime_error(v.scene + ": has no points to begin with: use --start random");
+  const int64_t most = v.splat.density.budget > 0 ? v.splat.density.budget : v.splat.density.most;
+  GaussianSet set = gaussians_from_points(scene.points, most, v.splat.degree, settings().seed);
+  said = fmt::format("{} Gaussians at {} of the scene's {} points", set.n,
+                     set.n < int64_t(scene.points.size()) ? "some" : "all", scene.points.size());
+  return set;
+}
+
 /// Trains until the time is over, the steps are done, or a signal asks for an end. Seconds that it took.
 double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
   const auto begin = Clock::now();
@@ -67,9 +96,9 @@ double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
                       trainer.steps_done(), elapsed, trainer.set().n, trainer.last_loss(),
                       trainer.last_psnr(), 1e3 * elapsed / double(trainer.steps_done())));
     }
-    if (!v.out.empty() && elapsed - saved > v.save_every) {
+    if (elapsed - saved > v.save_every) {
       saved = elapsed;
-      save_ply(v.out, trainer.set(), place);
+      save(v, trainer.set(), place);
     }
   }
   progress.clear();
@@ -88,17 +117,21 @@ std::string stages_text(const Profile& profile) {
 }
 
 int splat(Values& v) {
-  if (!v.out.empty()) require_writable_file(v.out);
+  for (const std::string& file : {v.out, v.exported})
+    if (!file.empty()) require_writable_file(file);
   if (!v.pictures.empty()) make_folder(v.pictures);
   v.reading.seed = settings().seed;
+  v.reading.pinhole = true;  // Gaussians are drawn as a pinhole sees them
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
-  const Scene scene = load_scene(v.scene, v.reading);
+  const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (scene.train.empty()) throw std::runtime_error(v.scene + ": has no view to train on");
-  if (scene.train.front().camera.distorts() && !v.json)
-    fmt::print("note      lens distortion is left out: Gaussians are drawn as a pinhole sees them\n");
-  const WorldPlace place{scene.scale, scene.offset};
-  std::optional<GaussianSet> start;
-  if (!v.start.empty()) start = load_ply(v.start, place);
+  const WorldPlace place = place_of(scene);
+  std::string begins;
+  std::optional<GaussianSet> start = start_of(v, scene, begins);
+  if (!v.json) {
+    for (const std::string& note : scene.notes) fmt::print("note      {}\n", note);
+    fmt::print("start     {}\n", begins);
+  }
   if (start) v.splat.degree = start->degree;
   v.splat.density.most =
       std::max({v.splat.density.most, v.splat.density.budget, start ? start->n : v.splat.initial});
@@ -112,7 +145,7 @@ int splat(Values& v) {
   const StopSignals signals;
   SplatTrainer trainer(scene, v.splat, plan, settings().seed, std::move(start));
   const double seconds = train(v, trainer, place);
-  if (!v.out.empty()) save_ply(v.out, trainer.set(), place);
+  save(v, trainer.set(), place);
   const GaussianSet& set = trainer.set();
   const double each = seconds / double(std::max<int64_t>(trainer.steps_done(), 1));
   if (!v.json)
@@ -141,21 +174,28 @@ int splat(Values& v) {
                  score.ssim, 1 / score.seconds, score.protocol);
   }
   if (v.json) fmt::print("{}\n", result.dump(2));
-  if (!v.out.empty() && !v.json) fmt::print("written   {}\n", v.out);
+  for (const std::string& file : {v.out, v.exported})
+    if (!file.empty() && !v.json) fmt::print("written   {}\n", file);
   return stop_requested ? 130 : exit_ok;
 }
 
 std::function<int()> setup(CLI::App& app) {
   auto v = std::make_shared<Values>();
-  app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
+  app.add_option("scene", v->scene,
+                 "a scene's folder (transforms files or a COLMAP model), a transforms JSON, or built-in")
+      ->required();
   add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
   add_number(app, "--steps", v->steps, range::steps, "train this many steps instead");
   app.add_option("--out", v->out, "write the Gaussians there, a .ply that splatting viewers read");
+  app.add_option("--export", v->exported,
+                 "and there, a .splat (32 bytes a Gaussian, colors of degree 0) or a .ply");
   add_number(app, "--save-every", v->save_every, range::checkpoint_seconds,
              "seconds after which it is written anew");
-  app.add_option("--start", v->start, "a .ply to begin with, in place of Gaussians at random places");
+  app.add_option(
+      "--start", v->start,
+      "points: those of the scene (default where it has any); random; or a .ply or .splat to go on from");
   app.add_option("--pictures", v->pictures, "a folder for the pictures of the test views");
-  add_number(app, "--initial", v->splat.initial, Range{1, 1e7}, "Gaussians to begin with (default 20000)");
+  add_number(app, "--initial", v->splat.initial, Range{1, 1e7}, "Gaussians at random places (default 20000)");
   add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
   add_number(app, "--budget", v->splat.density.budget, Range{0, 1e8},
              "grow to this number and choose by gradient alone (default: by a threshold)");
@@ -172,4 +212,4 @@ std::function<int()> setup(CLI::App& app) {
 KLAB_COMMAND({.name = "splat", .summary = "Learn a scene as 3-D Gaussians", .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::splat_command

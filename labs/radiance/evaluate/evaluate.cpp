@@ -23,7 +23,8 @@ double psnr(std::span<const float> a, std::span<const float> b) {
   return -10 * std::log10(sum / double(a.size()));
 }
 
-double ssim(std::span<const float> a, std::span<const float> b, int width, int height) {
+double ssim(std::span<const float> a, std::span<const float> b, int width, int height,
+            const std::vector<int32_t>* counted) {
   constexpr int kRadius = 5;
   if (width <= 2 * kRadius || height <= 2 * kRadius)
     throw std::invalid_argument(
@@ -32,9 +33,9 @@ double ssim(std::span<const float> a, std::span<const float> b, int width, int h
   for (int i = -kRadius; i <= kRadius; ++i)
     norm += window[i + kRadius] = std::exp(-0.5 * i * i / (1.5 * 1.5));
   for (double& w : window) w /= norm;
-  const int inner = width - 2 * kRadius;
   double total = 0;
-#pragma omp parallel for schedule(static) reduction(+ : total)
+  int64_t windows = 0;
+#pragma omp parallel for schedule(static) reduction(+ : total, windows)
   for (int y = kRadius; y < height - kRadius; ++y) {
     // Vertical pass for the five moments of every column, then the horizontal one.
     std::vector<double> column(size_t(width) * 5);
@@ -53,6 +54,8 @@ double ssim(std::span<const float> a, std::span<const float> b, int width, int h
         }
       }
       for (int x = kRadius; x < width - kRadius; ++x) {
+        if (counted != nullptr && !std::ranges::binary_search(*counted, y * width + x)) continue;
+        ++windows;
         double m[5] = {0, 0, 0, 0, 0};
         for (int i = -kRadius; i <= kRadius; ++i)
           for (int k = 0; k < 5; ++k) m[k] += window[i + kRadius] * column[size_t(x + i) * 5 + size_t(k)];
@@ -63,7 +66,7 @@ double ssim(std::span<const float> a, std::span<const float> b, int width, int h
       }
     }
   }
-  return total / (3.0 * inner * (height - 2 * kRadius));
+  return total / double(windows);  // one a channel
 }
 
 std::vector<float> ground_truth(const View& view, bool black) {
@@ -79,9 +82,9 @@ std::vector<float> ground_truth(const View& view, bool black) {
 
 namespace {
 
-// Pixels without a ray show nothing and are compared with nothing: they take the truth's value. Returns their share.
-double leave_out_pixels_without_ray(const View& view, const std::vector<float>& truth,
-                                    std::vector<float>& rgb) {
+// Pixels without a ray show nothing, and masked ones nothing that counts: they take the truth's value. Returns their share.
+double leave_out_what_does_not_count(const View& view, const std::vector<float>& truth,
+                                     std::vector<float>& rgb) {
   if (!view.with_ray) return 0;
   std::vector<float> masked = truth;
   for (const int32_t pixel : *view.with_ray)
@@ -103,6 +106,8 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
   if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
   Score score;
   double most_without = 0;  // share of a view's pixels
+  double ssim_sum = 0;      // of the views that have one: a mask may leave no window
+  int with_ssim = 0;
   for (const View& view : views) {
     const auto begin = std::chrono::steady_clock::now();
     Picture picture = render(view.camera);
@@ -110,23 +115,25 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
     s.name = view.name;
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::vector<float> truth = ground_truth(view, black);
-    const double without = leave_out_pixels_without_ray(view, truth, picture.rgb);
+    const double without = leave_out_what_does_not_count(view, truth, picture.rgb);
     most_without = std::max(most_without, without);
     s.psnr = psnr(picture.rgb, truth) + 10 * std::log10(1 - without);
-    s.ssim = ssim(picture.rgb, truth, picture.width, picture.height);
+    s.ssim = ssim(picture.rgb, truth, picture.width, picture.height, view.with_ray.get());
     score.psnr += s.psnr / double(views.size());
-    score.ssim += s.ssim / double(views.size());
+    if (std::isfinite(s.ssim)) ssim_sum += s.ssim, ++with_ssim;
     score.seconds += s.seconds / double(views.size());
     if (each) each(view, picture, s);
     score.views.push_back(std::move(s));
   }
+  score.ssim = with_ssim > 0 ? ssim_sum / with_ssim : 0;
   score.protocol = fmt::format(
       "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
       "test view was trained on",
       views.size(), views.front().image.width, views.front().image.height, black ? "black" : "white");
   if (most_without > 0)
     score.protocol +=
-        fmt::format("; pixels without a ray, up to {:.1f} % of a view, are left out", 100 * most_without);
+        fmt::format("; pixels without a ray or behind a mask, up to {:.1f} % of a view, are left out",
+                    100 * most_without);
   return score;
 }
 

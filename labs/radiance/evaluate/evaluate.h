@@ -15,9 +15,10 @@ double psnr(std::span<const float> a, std::span<const float> b);
 
 /// Structural similarity (Wang et al. 2004): Gaussian window of 11 pixels, sigma 1.5, K1 .01, K2 .03, L 1;
 /// mean over channels and the pixels whose window fits (as scikit-image with gaussian_weights, without sample
-/// covariance). [height,width,3] each. Throws std::invalid_argument when the picture is smaller than the
-/// window.
-double ssim(std::span<const float> a, std::span<const float> b, int width, int height);
+/// covariance). [height,width,3] each. `counted`: pixels, in rising order, whose windows count; null: all. Throws
+/// std::invalid_argument when the picture is smaller than the window; NaN when no window counts.
+double ssim(std::span<const float> a, std::span<const float> b, int width, int height,
+            const std::vector<int32_t>* counted = nullptr);
 
 /// The view's picture on the background the model is evaluated on.
 std::vector<float> ground_truth(const View& view, bool black);

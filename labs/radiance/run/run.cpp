@@ -18,6 +18,7 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
@@ -175,7 +176,7 @@ class Run {
       fmt::print(words_, "{}\n", text);
       std::fflush(words_);
     };
-    scene_ = load_scene(
+    scene_ = load_scene_visibly(
         scene_name_,
         {.downscale = state_.downscale, .holdout = state_.holdout, .seed = state_.seed, .say = say});
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);

@@ -97,6 +97,15 @@ Vec3 Camera::project(Vec3 world) const {
   return {float(fx * p.x + cx), float(fy * p.y + cy), depth};
 }
 
+std::optional<std::array<double, 2>> Camera::through_lens(double x, double y) const {
+  Point p = {x, y};
+  if (distorts()) {
+    if (!(squared(p) < fold_of(*this))) return std::nullopt;
+    p = distort(*this, p);
+  }
+  return std::array{double(fx) * p.x + cx, double(fy) * p.y + cy};
+}
+
 std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& c) {
   if (!c.distorts()) return nullptr;
   const auto seen = [&](int x, int y) { return c.sees(float(x) + 0.5F, float(y) + 0.5F); };

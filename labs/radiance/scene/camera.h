@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace klab {
@@ -54,6 +55,9 @@ struct Camera {
   /// Where a world point is seen: {u, v, distance along the viewing axis}; distance <= 0 is behind the
   /// camera. Of points beyond the lens's fold, the place on the fold that is nearest.
   Vec3 project(Vec3 world) const;
+
+  /// Where the lens puts the ray with the direction (x, y, 1) of its own axes (y down), in pixels; nothing beyond its fold.
+  std::optional<std::array<double, 2>> through_lens(double x, double y) const;
 
   bool distorts() const { return k1 != 0 || k2 != 0 || p1 != 0 || p2 != 0; }
 

@@ -2,19 +2,18 @@
 
 #include <png.h>
 
-#include <csetjmp>
-#include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
-// After <cstdio>: jpeglib.h uses FILE without declaring it.
-#include <jpeglib.h>
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/records/numbers.h"
+#include "labs/radiance/scene/jpeg.h"
 
 namespace klab {
 namespace {
@@ -70,87 +69,92 @@ Image decode_png(const fs::path& file, const Bytes& bytes, bool header_only) {
   return image;
 }
 
-struct JpegErrors {
-  jpeg_error_mgr base;
-  std::jmp_buf jump;
-  char message[JMSG_LENGTH_MAX];
-};
-
-void on_jpeg_error(j_common_ptr info) {
-  auto* errors = reinterpret_cast<JpegErrors*>(info->err);
-  errors->base.format_message(info, errors->message);
-  std::longjmp(errors->jump, 1);
-}
-
-// libjpeg only warns about missing data and fills with gray. For a training image that is an error.
-void on_jpeg_message(j_common_ptr info, int level) {
-  if (level < 0) on_jpeg_error(info);
-}
-
-// longjmp leaves this function without running destructors: everything that owns memory lives in the caller.
-bool decode_jpeg_into(const Bytes& bytes, bool header_only, Image& image, Bytes& row,
-                      jpeg_decompress_struct& jpeg, JpegErrors& errors) {
-  if (setjmp(errors.jump)) return false;
-  jpeg_mem_src(&jpeg, bytes.data(), static_cast<unsigned long>(bytes.size()));
-  jpeg_read_header(&jpeg, TRUE);
-  image.width = int(jpeg.image_width);
-  image.height = int(jpeg.image_height);
-  if (header_only) return true;
-  const bool gray = jpeg.jpeg_color_space == JCS_GRAYSCALE;
-  jpeg.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_start_decompress(&jpeg);
-  const int channels = jpeg.output_components;
-  image.rgba.resize(size_t(image.width) * size_t(image.height) * 4);
-  row.resize(size_t(image.width) * size_t(channels));
-  uint8_t* out = image.rgba.data();
-  while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW line = row.data();
-    jpeg_read_scanlines(&jpeg, &line, 1);
-    for (int x = 0; x < image.width; ++x, out += 4) {
-      for (int c = 0; c < 3; ++c) out[c] = row[size_t(x) * size_t(channels) + size_t(gray ? 0 : c)];
-      out[3] = 255;
-    }
+PictureHeader header_of(const fs::path& file, const Bytes& bytes) {
+  PictureHeader header;
+  if (is_png(bytes)) {
+    const Image image = decode_png(file, bytes, true);
+    header.stored = {image.width, image.height};
+  } else if (is_jpeg(bytes)) {
+    header = jpeg_header(file, bytes);
+    require_size(file, uint32_t(header.stored.width), uint32_t(header.stored.height));
+  } else {
+    fail(file, "neither PNG nor JPEG; convert it to one of them");
   }
-  jpeg_finish_decompress(&jpeg);
-  return true;
+  return header;
 }
 
-Image decode_jpeg(const fs::path& file, const Bytes& bytes, bool header_only) {
-  jpeg_decompress_struct jpeg{};
-  JpegErrors errors{};
-  jpeg.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = on_jpeg_error;
-  errors.base.emit_message = on_jpeg_message;
-  jpeg_create_decompress(&jpeg);
-  const std::unique_ptr<jpeg_decompress_struct, decltype(&jpeg_destroy_decompress)> guard(
-      &jpeg, jpeg_destroy_decompress);
-  Image image;
-  Bytes row;
-  if (!decode_jpeg_into(bytes, header_only, image, row, jpeg, errors))
-    fail(file, std::string("damaged or truncated JPEG: ") + errors.message);
-  require_size(file, uint32_t(image.width), uint32_t(image.height));
-  return image;
+[[noreturn]] void nothing_left(int width, int height, int factor) {
+  throw std::invalid_argument("an image of " + std::to_string(width) + "x" + std::to_string(height) +
+                              " cannot be downscaled by " + std::to_string(factor));
 }
 
-Image decode(const fs::path& file, bool header_only) {
-  const Bytes bytes = read_whole(file);
-  if (is_png(bytes)) return decode_png(file, bytes, header_only);
-  if (is_jpeg(bytes)) return decode_jpeg(file, bytes, header_only);
-  fail(file, "neither PNG nor JPEG; convert it to one of them");
+/// How much of a reduction the decoder of a JPEG takes over: 1, 2, 4 or 8.
+int by_decoder(int reduce) { return std::gcd(reduce, 8); }
+
+/// The upper left part of a picture.
+Image cropped(Image image, int width, int height) {
+  if (width == image.width && height == image.height) return image;
+  Image part{.width = width, .height = height, .has_alpha = image.has_alpha, .rgba = {}};
+  part.rgba.reserve(size_t(width) * size_t(height) * 4);
+  for (int y = 0; y < height; ++y)
+    part.rgba.insert(part.rgba.end(), image.at(0, y), image.at(0, y) + 4 * std::ptrdiff_t(width));
+  return part;
+}
+
+Image load_jpeg(const fs::path& file, const Bytes& bytes, const PictureHeader& header, const Decoding& how) {
+  const int orientation = how.as_stored ? 1 : header.orientation;
+  const auto [width, height] = header.stored;
+  int decoder = by_decoder(how.reduce);
+  // The decoder's last pixel of a row may be part of one. Turned, that part would be the first.
+  if (orientation != 1 && (width % decoder != 0 || height % decoder != 0)) decoder = 1;
+  Image image = decode_jpeg(file, bytes, decoder);
+  const int rest = how.reduce / decoder;
+  // Where nothing is turned, the remainder goes here, with its part of a pixel; else downscale() cuts it off when all is upright.
+  if (decoder > 1 && orientation == 1)
+    image = cropped(std::move(image), width / how.reduce * rest, height / how.reduce * rest);
+  return downscale(turned_upright(image, orientation), rest);
 }
 
 }  // namespace
 
-ImageSize image_size(const fs::path& file) {
-  const Image image = decode(file, true);
-  return {image.width, image.height};
+PictureHeader picture_header(const fs::path& file) { return header_of(file, read_whole(file)); }
+
+ImageSize image_size(const fs::path& file) { return picture_header(file).upright(); }
+
+int64_t bytes_to_load(ImageSize stored, int reduce, bool is_jpeg) {
+  const int64_t pixels = int64_t(stored.width) * stored.height, decoder = is_jpeg ? by_decoder(reduce) : 1;
+  return 6 * pixels / (decoder * decoder) + (is_jpeg ? pixels : 0);  // with the file's own bytes
 }
 
-Image load_image(const fs::path& file) {
-  const ImageSize size = image_size(file);
-  require_memory(6 * int64_t(size.width) * size.height, "reading " + file.string(),
+Image load_image(const fs::path& file, const Decoding& how) {
+  const Bytes bytes = read_whole(file);
+  const PictureHeader header = header_of(file, bytes);
+  const auto [width, height] = header.stored;
+  if (how.reduce < 1 || width / how.reduce < 1 || height / how.reduce < 1)
+    nothing_left(width, height, how.reduce);
+  require_memory(bytes_to_load(header.stored, how.reduce, is_jpeg(bytes)), "reading " + file.string(),
                  "make the picture smaller first");
-  return decode(file, false);
+  if (is_jpeg(bytes)) return load_jpeg(file, bytes, header, how);
+  return downscale(decode_png(file, bytes, false), how.reduce);
+}
+
+Image turned_upright(const Image& stored, int orientation) {
+  if (orientation <= 1 || orientation > 8) return stored;
+  const bool exchanged = orientation >= 5;
+  const int w = stored.width, h = stored.height;
+  Image out{
+      .width = exchanged ? h : w, .height = exchanged ? w : h, .has_alpha = stored.has_alpha, .rgba = {}};
+  out.rgba.resize(stored.rgba.size());
+  uint8_t* to = out.rgba.data();
+  for (int y = 0; y < out.height; ++y)
+    for (int x = 0; x < out.width; ++x, to += 4) {
+      int column = exchanged ? y : x, row = exchanged ? x : y;
+      if (orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8)
+        column = w - 1 - column;
+      if (orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) row = h - 1 - row;
+      std::copy_n(stored.at(column, row), 4, to);
+    }
+  return out;
 }
 
 Image downscale(const Image& image, int factor) {
@@ -158,10 +162,7 @@ Image downscale(const Image& image, int factor) {
   Image small;
   small.width = factor > 0 ? image.width / factor : 0;
   small.height = factor > 0 ? image.height / factor : 0;
-  if (small.width < 1 || small.height < 1)
-    throw std::invalid_argument("an image of " + std::to_string(image.width) + "x" +
-                                std::to_string(image.height) + " cannot be downscaled by " +
-                                std::to_string(factor));
+  if (small.width < 1 || small.height < 1) nothing_left(image.width, image.height, factor);
   small.has_alpha = image.has_alpha;
   small.rgba.resize(size_t(small.width) * size_t(small.height) * 4);
   const int area = factor * factor;

@@ -19,17 +19,44 @@ struct Image {
   const uint8_t* at(int x, int y) const { return rgba.data() + (size_t(y) * size_t(width) + size_t(x)) * 4; }
 };
 
-/// Size of an image without decoding its pixels. Throws like load_image.
 struct ImageSize {
   int width = 0;
   int height = 0;
 };
+
+/// What a file's header says.
+struct PictureHeader {
+  ImageSize stored;     // as its rows lie in the file
+  int orientation = 1;  // of a JPEG, EXIF's tag 0x0112: 1 to 8, how viewers turn it; 1 where nothing is said
+  bool jpeg = false;
+  /// As viewers show it: orientations from 5 on exchange the sides.
+  ImageSize upright() const { return orientation < 5 ? stored : ImageSize{stored.height, stored.width}; }
+};
+
+/// Without decoding pixels. Throws like load_image.
+PictureHeader picture_header(const std::filesystem::path& file);
+
+/// The size that load_image(file) gives.
 ImageSize image_size(const std::filesystem::path& file);
 
+struct Decoding {
+  int reduce = 1;          // make it smaller by this factor, as downscale() does
+  bool as_stored = false;  // heed no orientation
+};
+
 /// Reads a PNG (1, 2, 3 or 4 channels, palette, 8 or 16 bits) or a JPEG (gray or color), told apart by
-/// content. Throws std::runtime_error naming the file and what is wrong with it: missing, empty, truncated,
-/// not an image.
-Image load_image(const std::filesystem::path& file);
+/// content. A JPEG is turned upright as its EXIF orientation says, unless it is wanted `as_stored`. With a `reduce` that is
+/// even, 2, 4 or 8 of it are left to the JPEG decoder, which then makes no more pixels than it must: 12 megapixels by 8 take
+/// a fraction of the time and memory, and differ from averages by the decoder's filter. Throws std::runtime_error naming the
+/// file and what is wrong with it: missing, empty, truncated, not an image; std::invalid_argument when nothing would be left.
+Image load_image(const std::filesystem::path& file, const Decoding& how = {});
+
+/// Bytes that load_image holds at most for a picture of that size as stored, the result among them.
+int64_t bytes_to_load(ImageSize stored, int reduce, bool is_jpeg);
+
+/// A picture with EXIF orientation `orientation` (1 to 8; 1: as it is) as viewers show it. (Exif 2.32, JEITA CP-3451X,
+/// section 4.6.4: where the 0th row and the 0th column of the file are.)
+Image turned_upright(const Image& stored, int orientation);
 
 /// Averages blocks of factor x factor pixels, colors weighted by alpha. A remainder at the right and bottom
 /// is cut off, so that intrinsics scale by exactly 1/factor. Throws std::invalid_argument when nothing would

@@ -2,7 +2,18 @@
 
 #include <stdexcept>
 
+#include "labs/radiance/scene/colmap_model.h"
+
 namespace klab {
+namespace {
+
+bool has_transforms(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return std::filesystem::exists(folder / "transforms_train.json", ignored) ||
+         std::filesystem::exists(folder / "transforms.json", ignored);
+}
+
+}  // namespace
 
 Scene load_scene(const std::string& what, const SceneOptions& options) {
   if (options.downscale < 1) throw std::invalid_argument("--downscale must be 1 or more");
@@ -10,7 +21,17 @@ Scene load_scene(const std::string& what, const SceneOptions& options) {
     throw std::invalid_argument(
         "--holdout must be 0 (none) or at least 2: with 1 every view would be for testing");
   if (what == "built-in") return built_in_scene(options);
-  return read_transforms(what, options);
+  const std::filesystem::path path = what;
+  std::error_code error;
+  if (const auto status = std::filesystem::status(path, error);
+      status.type() == std::filesystem::file_type::not_found)
+    throw std::runtime_error(what +
+                             ": no such folder or file (for the scene that klab makes itself: built-in)");
+  else if (error)
+    throw std::runtime_error(what + ": cannot be looked at: " + error.message());
+  else if (status.type() == std::filesystem::file_type::directory && !has_transforms(path))
+    if (const auto model = colmap_folder(path)) return read_colmap_scene(path, *model, options);
+  return read_transforms(path, options);
 }
 
 int64_t bytes_of(const Scene& scene) {

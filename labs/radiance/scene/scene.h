@@ -13,6 +13,7 @@
 
 #include "labs/radiance/scene/camera.h"
 #include "labs/radiance/scene/image.h"
+#include "labs/radiance/scene/points.h"
 
 namespace klab {
 
@@ -20,7 +21,7 @@ struct View {
   std::string name;  // file name, for messages and reports
   Camera camera;     // position in grid space; directions as in the world
   Image image;
-  /// Pixels that have a ray, where the lens leaves some without; see Camera::sees. Null: all have.
+  /// Pixels that count, for training and for scores: those that have a ray (see Camera::sees) and that no mask covers. Null: all.
   std::shared_ptr<const std::vector<int32_t>> with_ray{};
   int64_t places_with_ray() const {
     return with_ray ? int64_t(with_ray->size()) : int64_t(image.width) * image.height;
@@ -32,15 +33,27 @@ struct View {
 
 struct Scene {
   std::string name;
-  std::string format;  // "Blender" | "instant-ngp" | "built in"
+  std::string
+      format;  // "Blender" | "instant-ngp" | "nerfstudio" | "COLMAP, text" | "COLMAP, binary" | "built in"
   std::vector<View> train;
   std::vector<View> test;  // never trained on
   int cascades = 1;        // the volume is a cube of side 2^(cascades-1) around (.5,.5,.5)
-  float scale = 1;         // grid = world * scale + offset
+  float scale = 1;         // grid = scale * turn * world + offset
+  std::array<float, 9> turn{1, 0, 0, 0, 1, 0, 0, 0, 1};  // a rotation, row by row
   Vec3 offset{};
   float near = 0;                  // where rays start, grid units
   std::vector<std::string> notes;  // what was skipped or looks odd, for the user to read
+  std::vector<ScenePoint>
+      points;  // in grid space; what structure from motion found, where the scene came with it
+  std::vector<std::string> lenses;  // each camera model with its numbers, and how many pictures are of it
+  int masks = 0;                    // views that have one
 
+  /// Where a point of the grid lies in the file's own world.
+  Vec3 world_of(Vec3 grid) const {
+    const Vec3 v = (1 / scale) * (grid - offset);  // the turn is undone by its transposed
+    const auto column = [&](size_t k) { return turn[k] * v.x + turn[3 + k] * v.y + turn[6 + k] * v.z; };
+    return {column(0), column(1), column(2)};
+  }
   float side() const { return float(1 << (cascades - 1)); }
   bool has_alpha() const { return !train.empty() && train.front().image.has_alpha; }
 };
@@ -51,14 +64,22 @@ struct SceneOptions {
   uint64_t seed = 1;  // of the built-in scene
   /// Told what was understood (views, size, focal length, box, memory) before any picture is decoded.
   std::function<void(const std::string&)> say;
+  /// Told how many of the pictures are decoded, by one thread at a time.
+  std::function<void(size_t done, size_t all)> progress = nullptr;
+  bool pinhole = false;  // resample pictures of lenses that bend, so that all cameras are pinholes
+  bool decode = true;    // else views have cameras and no pictures, and no masks are looked at
 };
 
-/// Reads a folder (or one transforms JSON), or makes the scene called "built-in". Throws std::runtime_error
-/// naming file, field and remedy.
+/// Reads a folder (with transforms files or a COLMAP model) or one transforms JSON, or makes the scene called "built-in".
+/// Throws std::runtime_error naming file, field and remedy.
 Scene load_scene(const std::string& what, const SceneOptions& options);
 
-/// The reader of transforms*.json in Blender's and instant-ngp's form.
+/// The reader of transforms*.json in Blender's, instant-ngp's and nerfstudio's form.
 Scene read_transforms(const std::filesystem::path& path, const SceneOptions& options);
+
+/// The reader of COLMAP models: `model` is the folder of its files, `folder` the scene's, where the pictures are looked for.
+Scene read_colmap_scene(const std::filesystem::path& folder, const std::filesystem::path& model,
+                        const SceneOptions& options);
 
 /// A seeded, textured and glossy set of objects over a checkered disk, with exact depth. White background.
 Scene built_in_scene(const SceneOptions& options);

@@ -1,18 +1,16 @@
-// transforms*.json: Blender's NeRF sets (transforms_train.json, transforms_test.json, camera_angle_x, alpha)
-// and instant-ngp's (transforms.json, intrinsics with lens distortion, aabb_scale).
+// transforms*.json: Blender's NeRF sets (transforms_train.json, transforms_test.json, camera_angle_x, alpha), instant-ngp's
+// (transforms.json, intrinsics with lens distortion, aabb_scale) and nerfstudio's (camera_model, lists of files, points, masks).
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "harness/records/input.h"
-#include "harness/records/memory_left.h"
-#include "labs/radiance/scene/scene.h"
+#include "labs/radiance/scene/frames.h"
 #include "labs/radiance/scene/transforms_fields.h"
 
 namespace klab {
@@ -20,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr size_t kLongestName = 1000;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
@@ -33,204 +29,67 @@ json parse(const fs::path& file) {
   return document;
 }
 
-fs::path find_image(const fs::path& folder, const std::string& name) {
-  for (const char* extension : {"", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"}) {
-    const fs::path candidate = folder / (name + extension);
-    std::error_code ignored;
-    if (fs::is_regular_file(candidate, ignored)) return candidate;
-  }
-  return {};
+/// The size that the frame's camera was measured with: its own, else the document's.
+std::optional<ImageSize> stated_size(const fs::path& file, const json& document, const json& entry) {
+  // A frame that says its size may have another than the rest: sets of several cameras do.
+  const json& sized = entry.contains("w") && entry.contains("h") ? entry : document;
+  const auto w = optional_number(file, sized, "w", range::picture_side);
+  const auto h = optional_number(file, sized, "h", range::picture_side);
+  if (!w || !h) return std::nullopt;
+  return ImageSize{int(std::lround(*w)), int(std::lround(*h))};
 }
 
-struct Frame {
-  fs::path image;
-  std::string name;
-  Camera camera;
-  int index = 0;
-};
-
-// Sizes of pictures, each read once: several frames may name one.
-class Sizes {
- public:
-  ImageSize of(const fs::path& file) {
-    const auto [at, fresh] = known_.try_emplace(file.native());
-    if (fresh) at->second = image_size(file);
-    return at->second;
-  }
-
- private:
-  std::map<std::string, ImageSize> known_;
-};
+fs::path mask_of(const fs::path& file, const json& entry, const std::string& name) {
+  const auto at = entry.find("mask_path");
+  if (at == entry.end()) return {};
+  if (!at->is_string()) fail(file, fmt::format("frame {}: \"mask_path\" is no text", name));
+  const fs::path mask =
+      file.parent_path() / file_name_of(file, *at, fmt::format("frame {}: \"mask_path\"", name));
+  std::error_code ignored;
+  if (!fs::is_regular_file(mask, ignored))
+    fail(file, fmt::format("frame {}: its mask {} is not there; take \"mask_path\" out if none is wanted",
+                           name, mask.string()));
+  return mask;
+}
 
 // The frames of one document whose pictures are there; the others are counted in `notes`.
-std::vector<Frame> frames_of(const fs::path& file, const json& document, std::vector<std::string>& notes) {
+std::vector<Frame> frames_of(const fs::path& file, const json& document, int downscale,
+                             std::vector<std::string>& notes) {
   const auto list = document.find("frames");
   if (list == document.end() || !list->is_array())
     fail(file, "has no \"frames\" array: is this a transforms file?");
   if (list->empty()) fail(file, "has an empty \"frames\" array");
   refuse_other_lenses(file, document);
   std::vector<Frame> frames;
-  Sizes sizes;
-  int missing = 0, odd_size = 0;
-  std::string first_missing;
-  double aspect = 0;
+  PictureFinder pictures(file.parent_path(), downscale);
+  std::optional<ImageSize> first;  // where nothing states a size, the first picture says which shape all have
   for (size_t i = 0; i < list->size(); ++i) {
     const json& entry = (*list)[i];
     const auto path = entry.is_object() ? entry.find("file_path") : entry.end();
     if (!entry.is_object() || path == entry.end() || !path->is_string())
       fail(file, fmt::format("frame {} has no \"file_path\" text", i));
-    Frame frame;
-    frame.index = int(i);
-    frame.name = path->get<std::string>();
-    if (frame.name.size() > kLongestName || frame.name.find('\0') != std::string::npos)
-      fail(file, fmt::format("frame {}: \"file_path\" is no name of a file", i));
+    const std::string name = file_name_of(file, *path, fmt::format("frame {}: \"file_path\"", i));
     refuse_other_lenses(file, entry);
-    const auto pose = pose_of(file, entry, frame.name);
-    frame.image = find_image(file.parent_path(), frame.name);
-    if (frame.image.empty()) {
-      if (missing++ == 0) first_missing = frame.name;
-      continue;
-    }
-    const ImageSize size = sizes.of(frame.image);
-    frame.camera = camera_of(file, document, entry, size);
-    frame.camera.pose = pose;
-    const double own_aspect = double(size.width) / size.height;
-    // A frame that says its size may have another than the rest: sets of several cameras do.
-    const bool own_camera = entry.contains("w") && entry.contains("h");
-    const auto& sized = own_camera ? entry : document;
-    const auto w = optional_number(file, sized, "w", range::picture_side);
-    const auto h = optional_number(file, sized, "h", range::picture_side);
-    if (aspect == 0 && !own_camera) aspect = w && h ? *w / *h : own_aspect;
-    if (std::abs(own_aspect / (own_camera ? *w / *h : aspect) - 1) > 0.02) {
-      if (odd_size++ == 0)
-        notes.push_back(
-            fmt::format("{}: {} is {}x{}, of another shape than the camera says: such frames are left out",
-                        file.filename().string(), frame.name, size.width, size.height));
-      continue;
-    }
-    frames.push_back(std::move(frame));
+    const auto pose = pose_of(file, entry, name);
+    const auto stated = stated_size(file, document, entry);
+    std::optional<Frame> found = pictures.find(name, stated, first);
+    if (!found) continue;
+    const ImageSize size{found->camera.width, found->camera.height};
+    if (!stated && !first) first = size;
+    found->mask = mask_of(file, entry, name);
+    const Lens lens = lens_in(file, document, entry, size);
+    found->camera = lens.camera;
+    found->fisheye = lens.fisheye;
+    found->model = lens_name(document, entry, lens);
+    found->camera.pose = pose;
+    frames.push_back(std::move(*found));
   }
-  if (missing)
-    notes.push_back(fmt::format("{}: {} of {} frames have no picture (first: {}) and are left out",
-                                file.filename().string(), missing, list->size(), first_missing));
-  if (odd_size > 1) notes.push_back(fmt::format("{} frames of another shape in all", odd_size));
+  for (std::string& note : pictures.notes(file.filename().string(), list->size()))
+    notes.push_back(std::move(note));
   if (frames.empty())
     fail(file, fmt::format("none of its {} frames has a usable picture (first looked for: {})", list->size(),
-                           (file.parent_path() / first_missing).string()));
+                           (file.parent_path() / pictures.first_missing()).string()));
   return frames;
-}
-
-void place(const Scene& scene, const std::string& name, Camera& camera) {
-  for (size_t axis = 0; axis < 3; ++axis) {
-    const float o = axis == 0 ? scene.offset.x : axis == 1 ? scene.offset.y : scene.offset.z;
-    const double at = double(camera.pose[axis * 4 + 3]) * scene.scale + o;
-    if (!within(at, range::place))
-      throw std::runtime_error(fmt::format(
-          "{}: its camera lies {:.3g} sides of the unit cube away, which must be {}: check \"scale\", "
-          "\"offset\" and its \"transform_matrix\"",
-          name, at, text_of(range::place)));
-    camera.pose[axis * 4 + 3] = float(at);
-  }
-}
-
-// Views that see nothing of the box are worth a word: it is the usual sign of a wrong scale or convention.
-void note_odd_cameras(Scene& scene) {
-  int inside = 0, away = 0;
-  const float half = 0.5F * scene.side();
-  for (const View& v : scene.train) {
-    const Vec3 p = v.camera.position() - Vec3{0.5F, 0.5F, 0.5F};
-    const bool in = std::max({std::abs(p.x), std::abs(p.y), std::abs(p.z)}) < half;
-    inside += in;
-    away += !in && dot(p, v.camera.axis(2)) < 0;  // looks along -axis(2), away from the center
-  }
-  if (scene.cascades == 1 && inside)
-    scene.notes.push_back(
-        fmt::format("{} cameras stand inside the box: the scene may need a larger aabb_scale", inside));
-  if (away)
-    scene.notes.push_back(fmt::format("{} cameras look away from the box and see nothing of it", away));
-}
-
-// Of the pictures as they stay in memory.
-int64_t bytes_of(const std::vector<Frame>& frames, int downscale) {
-  int64_t bytes = 0;
-  for (const Frame& f : frames)
-    bytes += int64_t(f.camera.width / downscale) * (f.camera.height / downscale) * 4;
-  return bytes;
-}
-
-// And while they are decoded: as many at once as there are threads, each with its file and its rows.
-int64_t bytes_to_decode(const std::vector<Frame>& frames, int downscale) {
-  int64_t largest = 0;
-  for (const Frame& f : frames) largest = std::max(largest, int64_t(f.camera.width) * f.camera.height * 6);
-  return bytes_of(frames, downscale) +
-         (downscale > 1 ? 1 : 0) * largest * std::min<int64_t>(omp_get_max_threads(), int64_t(frames.size()));
-}
-
-std::string describe(const Scene& scene, const std::vector<Frame>& train, size_t tests, const fs::path& path,
-                     int downscale, int64_t bytes) {
-  const Camera c = train.front().camera.downscaled(downscale);
-  return fmt::format(
-      "scene     {} ({} format)\nviews     {} for training, {} for testing\npicture   {}x{}{}, focal length "
-      "{:.1f} "
-      "px{}\nbox       a cube of side {:.3g} in the file's units around ({:.3g}, {:.3g}, {:.3g}), near plane "
-      "{:.3g}\n"
-      "memory    {:.0f} MB for the pictures",
-      path.string(), scene.format, train.size(), tests, c.width, c.height,
-      downscale > 1 ? fmt::format(" (downscaled by {})", downscale) : "", c.fx,
-      c.k1 != 0 || c.k2 != 0 || c.p1 != 0 || c.p2 != 0 ? ", lens distortion" : "", scene.side() / scene.scale,
-      (0.5F - scene.offset.x) / scene.scale, (0.5F - scene.offset.y) / scene.scale,
-      (0.5F - scene.offset.z) / scene.scale, scene.near / scene.scale, double(bytes) * 1e-6);
-}
-
-bool same_lens(const Camera& a, const Camera& b) {
-  return a.width == b.width && a.height == b.height && a.fx == b.fx && a.fy == b.fy && a.cx == b.cx &&
-         a.cy == b.cy && a.k1 == b.k1 && a.k2 == b.k2 && a.p1 == b.p1 && a.p2 == b.p2;
-}
-
-std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, int factor) {
-  std::vector<View> views(frames.size());
-  std::vector<std::string> errors(frames.size());
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < frames.size(); ++i) {
-    try {
-      views[i].image = downscale(load_image(frames[i].image), factor);
-    } catch (const std::exception& e) {
-      errors[i] = e.what();  // an exception must not leave a parallel region
-    }
-  }
-  for (size_t i = 0; i < frames.size(); ++i) {
-    if (!errors[i].empty()) throw std::runtime_error(errors[i]);
-    views[i].name = frames[i].name;
-    views[i].camera = frames[i].camera.downscaled(factor);
-    place(scene, frames[i].name, views[i].camera);
-    // Of one lens for all, or a few.
-    const auto same = [&](size_t j) { return same_lens(views[i].camera, views[j].camera); };
-    size_t j = 0;
-    while (j < i && !same(j)) ++j;
-    views[i].with_ray = j < i ? views[j].with_ray : pixels_with_ray(views[i].camera);
-    if (views[i].with_ray && views[i].with_ray->empty())
-      throw std::runtime_error(fmt::format(
-          "{}: no pixel has a ray through this lens: check \"k1\", \"k2\", \"p1\", \"p2\"", frames[i].name));
-  }
-  return views;
-}
-
-void note_pixels_without_ray(Scene& scene) {
-  int64_t all = 0, seen = 0;
-  size_t views = 0;
-  for (const auto* set : {&scene.train, &scene.test})
-    for (const View& v : *set) {
-      if (!v.with_ray) continue;
-      ++views;
-      all += int64_t(v.camera.width) * v.camera.height;
-      seen += int64_t(v.with_ray->size());
-    }
-  if (views > 0)
-    scene.notes.push_back(
-        fmt::format("{} of {} pixels in {} views have no ray: their lens's polynomial folds before it "
-                    "reaches them. They are left out "
-                    "of training and scores",
-                    all - seen, all, views));
 }
 
 // Which file(s) a folder means. Several JSON files are not "everything": only the known names count.
@@ -241,46 +100,70 @@ fs::path document_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".json")
       found += (found.empty() ? "" : ", ") + entry.path().filename().string();
-  fail(folder, found.empty()
-                   ? "holds no transforms_train.json and no transforms.json"
-                   : "holds neither transforms_train.json nor transforms.json; name one of these files "
-                     "itself if it is one: " +
-                         found);
+  fail(folder,
+       found.empty()
+           ? "holds no transforms_train.json, no transforms.json and no COLMAP model (cameras.bin or "
+             "cameras.txt; in sparse, sparse/0 or colmap/sparse/0 too)"
+           : "holds neither transforms_train.json nor transforms.json nor a COLMAP model; name one of "
+             "these files itself if it is one: " +
+                 found);
 }
 
-}  // namespace
-
-Scene read_transforms(const fs::path& path, const SceneOptions& options) {
-  std::error_code error;
-  if (const auto status = fs::status(path, error); status.type() == fs::file_type::not_found)
-    fail(path, "no such folder or file (for the scene that klab makes itself: built-in)");
-  else if (error)
-    fail(path, "cannot be looked at: " + error.message());
-  const fs::path file = fs::is_directory(path) ? document_in(path) : path;
-  const json document = parse(file);
-  Scene scene;
-  scene.name = fs::weakly_canonical(file).parent_path().filename().string();
-  const bool split = file.filename() == "transforms_train.json";
-  scene.format = document.contains("aabb_scale") || document.contains("fl_x") ? "instant-ngp" : "Blender";
-  std::vector<Frame> train = frames_of(file, document, scene.notes);
-  std::vector<Frame> test;
-  const fs::path test_file = file.parent_path() / "transforms_test.json";
-  if (split && fs::exists(test_file)) {
-    test = frames_of(test_file, parse(test_file), scene.notes);
-  } else if (options.holdout > 0) {
-    std::vector<Frame> kept;
-    for (size_t i = 0; i < train.size(); ++i)
-      (i % size_t(options.holdout) == 0 && train.size() > 1 ? test : kept).push_back(train[i]);
-    train = std::move(kept);
+/// nerfstudio's lists of files: which frames train, and which are for testing (the test set, else the validation set).
+bool split_by_lists(const fs::path& file, const json& document, Frames& frames,
+                    std::vector<std::string>& notes) {
+  const auto names = [&](const char* key) {
+    std::set<std::string> list;
+    const auto at = document.find(key);
+    if (at == document.end()) return list;
+    if (!at->is_array()) fail(file, fmt::format("\"{}\" is no list of files", key));
+    for (const json& name : *at)
+      list.insert(fs::path(file_name_of(file, name, fmt::format("\"{}\"", key))).lexically_normal().string());
+    return list;
+  };
+  const std::set<std::string> train = names("train_filenames"), given = names("test_filenames"),
+                              validation = names("val_filenames");
+  if (train.empty() && given.empty() && validation.empty()) return false;
+  const std::set<std::string>& test = given.empty() ? validation : given;
+  std::vector<Frame> all = std::move(frames.train);
+  frames.train.clear();
+  size_t unlisted = 0;
+  for (Frame& frame : all) {
+    const std::string name = fs::path(frame.name).lexically_normal().string();
+    const bool tests = test.contains(name), trains = train.empty() ? !tests : train.contains(name) && !tests;
+    if (tests || trains)
+      (tests ? frames.test : frames.train).push_back(std::move(frame));
+    else
+      ++unlisted;
   }
-  if (train.size() < 2)
-    scene.notes.push_back(
-        "only one view to train on: it can be learned by heart, its geometry cannot be known");
+  if (unlisted > 0)
+    notes.push_back(fmt::format("{} frames are in no list of files and are left out", unlisted));
+  if (const size_t wanted = train.size() + test.size(), got = frames.train.size() + frames.test.size();
+      !train.empty() && wanted > got)
+    notes.push_back(fmt::format("{} of {} files listed for training and testing are no frame with a picture",
+                                wanted - got, wanted));
+  if (frames.train.empty()) fail(file, "no frame with a picture is in \"train_filenames\"");
+  return true;
+}
+
+void read_points(const fs::path& file, const json& document, Scene& scene) {
+  const auto at = document.find("ply_file_path");
+  if (at == document.end()) return;
+  const fs::path points = file.parent_path() / file_name_of(file, *at, "\"ply_file_path\"");
+  std::error_code ignored;
+  if (!fs::exists(points, ignored)) {
+    scene.notes.push_back(fmt::format("the points {} are not there", points.string()));
+    return;
+  }
+  take_points(scene, read_point_cloud(points));
+}
+
+/// Scale, offset and cascades as the file says, or by the convention of its format.
+void place_by_file(const fs::path& file, const json& document, bool ngp, Scene& scene) {
   const double aabb = optional_number(file, document, "aabb_scale", range::aabb_scale).value_or(1);
   if (std::exp2(std::round(std::log2(aabb))) != aabb)
     fail(file, fmt::format("\"aabb_scale\" must be a power of two from 1 to 128, found {}", aabb));
   scene.cascades = 1 + int(std::lround(std::log2(aabb)));
-  const bool ngp = scene.format == "instant-ngp";
   // Blender's sets fit into [-1.5, 1.5]³; instant-ngp's convention is p·0.33 + 0.5.
   scene.scale =
       float(optional_number(file, document, "scale", range::scale).value_or(ngp ? 0.33 : 1.0 / 3.0));
@@ -293,17 +176,43 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
     };
     scene.offset = {element(0), element(1), element(2)};
   }
-  scene.near = ngp ? 0.1F : 0.05F;
-  const int factor = options.downscale;
-  const int64_t stays = bytes_of(train, factor) + bytes_of(test, factor);
-  if (options.say) options.say(describe(scene, train, test.size(), path, factor, stays));
-  require_memory(std::max(bytes_to_decode(train, factor) + bytes_of(test, factor),
-                          bytes_of(train, factor) + bytes_to_decode(test, factor)),
-                 "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
-  scene.train = load_views(scene, train, options.downscale);
-  scene.test = load_views(scene, test, options.downscale);
-  note_pixels_without_ray(scene);
-  note_odd_cameras(scene);
+}
+
+bool has_any(const json& document, std::initializer_list<const char*> keys) {
+  return std::ranges::any_of(keys, [&](const char* key) { return document.contains(key); });
+}
+
+std::string format_of(const json& document) {
+  if (has_any(document, {"camera_model", "applied_transform", "ply_file_path", "train_filenames",
+                         "val_filenames", "test_filenames"}))
+    return "nerfstudio";
+  return has_any(document, {"aabb_scale", "fl_x"}) ? "instant-ngp" : "Blender";
+}
+
+}  // namespace
+
+Scene read_transforms(const fs::path& path, const SceneOptions& options) {
+  const fs::path file = fs::is_directory(path) ? document_in(path) : path;
+  const json document = parse(file);
+  Scene scene;
+  scene.name = fs::weakly_canonical(file).parent_path().filename().string();
+  scene.format = format_of(document);
+  Frames frames{.train = frames_of(file, document, options.downscale, scene.notes), .test = {}};
+  const fs::path test_file = file.parent_path() / "transforms_test.json";
+  if (file.filename() == "transforms_train.json" && fs::exists(test_file))
+    frames.test = frames_of(test_file, parse(test_file), options.downscale, scene.notes);
+  else if (!split_by_lists(file, document, frames, scene.notes))
+    frames.hold_out(options.holdout);
+  read_points(file, document, scene);
+  require_matrix(file, document, "applied_transform");
+  const bool placed = has_any(document, {"aabb_scale", "scale", "offset"});
+  if (scene.format == "nerfstudio" && !placed)
+    choose_place(scene, frames);
+  else
+    place_by_file(file, document, scene.format != "Blender", scene);
+  scene.near = scene.format == "Blender" ? 0.05F : 0.1F;
+  place_in_grid(scene, frames);
+  load_pictures(scene, frames, options, path);
   return scene;
 }
 

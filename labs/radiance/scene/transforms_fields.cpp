@@ -58,30 +58,72 @@ std::array<float, 12> pose_of(const fs::path& file, const json& frame, const std
   return pose;
 }
 
-// Lenses that would be misread in silence are refused. Files name them in several ways (instant-ngp, COLMAP, nerfstudio).
 void refuse_other_lenses(const fs::path& file, const json& object) {
   const auto refuse = [&](const std::string& what) {
-    fail(file, what +
-                   " is a lens klab does not know: it knows pinholes with OpenCV's k1, k2, p1, p2 (undistort "
-                   "the pictures "
-                   "first, for instance with COLMAP's image_undistorter)");
+    fail(file,
+         what +
+             " is a lens klab does not know: it knows pinholes with OpenCV's k1, k2, p1, p2 and its fisheye "
+             "(undistort the pictures first, for instance with COLMAP's image_undistorter)");
   };
-  static constexpr std::array known = {"OPENCV", "PINHOLE",       "SIMPLE_PINHOLE",
-                                       "RADIAL", "SIMPLE_RADIAL", "PERSPECTIVE"};
   if (const auto model = object.find("camera_model"); model != object.end()) {
     const std::string text = model->is_string() ? model->get<std::string>() : model->dump();
-    if (std::find(known.begin(), known.end(), text) == known.end())
-      refuse(fmt::format("\"camera_model\" {}", excerpt(text)));
+    if (text != "PERSPECTIVE" && lens_model(text) == nullptr)
+      fail(file, fmt::format("\"camera_model\" is {}", unknown_lens(text)));
   }
-  for (const char* key : {"is_fisheye", "latlong", "equirectangular", "lightfield"})
+  for (const char* key : {"latlong", "equirectangular", "lightfield"})
     if (const auto at = object.find(key); at != object.end() && *at != false && *at != 0)
       refuse(fmt::format("\"{}\" {}", key, excerpt(at->dump())));
-  for (const char* key : {"k3", "k4", "k5", "k6", "ftheta_p0", "ftheta_p1"})
+  for (const char* key : {"k5", "k6", "ftheta_p0", "ftheta_p1"})
     if (const double value = optional_number(file, object, key, {-1e300, 1e300}).value_or(0); value != 0)
       refuse(fmt::format("\"{}\" {}", key, value));
 }
 
-Camera camera_of(const fs::path& file, const json& document, const json& frame, ImageSize size) {
+namespace {
+
+/// "camera_model" of the frame, else of the document; empty where neither has one.
+std::string model_in(const json& document, const json& frame) {
+  for (const json* object : {&frame, &document})
+    if (const auto at = object->find("camera_model"); at != object->end() && at->is_string())
+      return at->get<std::string>();
+  return "";
+}
+
+bool is_fisheye(const json& document, const json& frame) {
+  if (model_in(document, frame).find("FISHEYE") != std::string::npos) return true;
+  for (const json* object : {&frame, &document})
+    if (const auto at = object->find("is_fisheye"); at != object->end()) return *at != false && *at != 0;
+  return false;
+}
+
+}  // namespace
+
+std::string file_name_of(const fs::path& file, const json& value, const std::string& what) {
+  constexpr size_t kLongestName = 1000;
+  if (!value.is_string()) fail(file, what + " is no text");
+  std::string name = value.get<std::string>();
+  if (name.size() > kLongestName || name.find('\0') != std::string::npos)
+    fail(file, what + " is no name of a file");
+  return name;
+}
+
+void require_matrix(const fs::path& file, const json& document, const char* key) {
+  const auto at = document.find(key);
+  if (at == document.end()) return;
+  bool good = at->is_array() && (at->size() == 3 || at->size() == 4);
+  for (size_t r = 0; good && r < at->size(); ++r) {
+    good = (*at)[r].is_array() && (*at)[r].size() == 4;
+    for (size_t c = 0; good && c < 4; ++c) good = (*at)[r][c].is_number();
+  }
+  if (!good) fail(file, fmt::format("\"{}\" must be 3 or 4 rows of 4 numbers", key));
+}
+
+std::string lens_name(const json& document, const json& frame, const Lens& lens) {
+  const std::string model = model_in(document, frame);
+  if (!model.empty()) return model;
+  return lens.fisheye ? "OPENCV_FISHEYE" : lens.camera.distorts() ? "OPENCV" : "PINHOLE";
+}
+
+Lens lens_in(const fs::path& file, const json& document, const json& frame, ImageSize size) {
   const auto field = [&](const char* key, Range range) {
     const auto own = optional_number(file, frame, key, range);
     return own ? own : optional_number(file, document, key, range);
@@ -89,7 +131,8 @@ Camera camera_of(const fs::path& file, const json& document, const json& frame, 
   const auto times = [](Range sides, double pixels) {
     return Range{sides.low * pixels, sides.high * pixels};
   };
-  Camera c;
+  Lens lens;
+  Camera& c = lens.camera;
   c.width = size.width;
   c.height = size.height;
   // A document may describe the originals while the folder holds smaller copies: intrinsics then scale along.
@@ -110,11 +153,26 @@ Camera camera_of(const fs::path& file, const json& document, const json& frame, 
   c.fy = float(fy ? *fy : *fx);
   c.cx = float(field("cx", times(range::center_sides, w)).value_or(0.5 * w) * sx);
   c.cy = float(field("cy", times(range::center_sides, h)).value_or(0.5 * h) * sy);
-  c.k1 = float(field("k1", range::radial).value_or(0));
-  c.k2 = float(field("k2", range::radial).value_or(0));
-  c.p1 = float(field("p1", range::tangential).value_or(0));
-  c.p2 = float(field("p2", range::tangential).value_or(0));
-  return c;
+  const auto bend = [&](const char* key, Range range) { return float(field(key, range).value_or(0)); };
+  const float k[] = {bend("k1", range::radial), bend("k2", range::radial), bend("k3", range::radial),
+                     bend("k4", range::radial)};
+  const float p1 = bend("p1", range::tangential), p2 = bend("p2", range::tangential);
+  const bool fisheye = is_fisheye(document, frame);
+  const auto unused = [&](const char* key, float value) {
+    if (value != 0)
+      fail(file,
+           fmt::format("\"{}\" is {}, which {} does not have: undistort the pictures first, for instance "
+                       "with COLMAP's image_undistorter",
+                       key, value, fisheye ? "a lens of wide angle here" : "klab's lens of k1, k2, p1, p2"));
+  };
+  if (fisheye) {
+    unused("p1", p1), unused("p2", p2);
+    lens.fisheye = Fisheye{k[0], k[1], k[2], k[3]};
+  } else {
+    unused("k3", k[2]), unused("k4", k[3]);
+    c.k1 = k[0], c.k2 = k[1], c.p1 = p1, c.p2 = p2;
+  }
+  return lens;
 }
 
 }  // namespace klab

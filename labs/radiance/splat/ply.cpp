@@ -2,139 +2,39 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
-#include "harness/records/numbers.h"
+#include "labs/radiance/scene/ply_header.h"
 
 namespace klab {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
-
 constexpr int kRest = 45;                      // f_rest of degree 3
 constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
-constexpr Range kVertices{1, 1 << 26};
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
-/// A property's place in a vertex.
-struct Property {
-  int64_t at = 0;
-  bool is_float = false;
-};
-
-struct Header {
-  int64_t vertices = 0, stride = 0, data = 0;  // bytes of a vertex, and where the first one begins
-  std::map<std::string, Property> properties;
-};
-
-int64_t size_of_type(const std::string& type) {
-  static const std::map<std::string, int64_t> sizes = {
-      {"char", 1},   {"int8", 1},    {"uchar", 1},  {"uint8", 1},  {"short", 2}, {"int16", 2},
-      {"ushort", 2}, {"uint16", 2},  {"int", 4},    {"int32", 4},  {"uint", 4},  {"uint32", 4},
-      {"float", 4},  {"float32", 4}, {"double", 8}, {"float64", 8}};
-  const auto at = sizes.find(type);
-  return at == sizes.end() ? 0 : at->second;
-}
-
-/// The next line of a header, without its end.
-std::optional<std::string> next_line(const std::vector<uint8_t>& bytes, size_t& at) {
-  constexpr size_t kLongest = 1000;
-  std::string line;
-  for (; at < bytes.size() && line.size() < kLongest; ++at) {
-    if (bytes[at] != '\n') {
-      line += char(bytes[at]);
-      continue;
-    }
-    ++at;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    return line;
-  }
-  return std::nullopt;
-}
-
-void read_property(const std::filesystem::path& file, std::istringstream& words, Header& header) {
-  std::string type, name;
-  words >> type >> name;
-  const int64_t size = size_of_type(type);
-  if (size == 0 || name.empty())
-    refuse(file, "a property of type '" + excerpt(type) + "' is none of a splatting file");
-  const bool is_float = type == "float" || type == "float32";
-  if (!header.properties.emplace(name, Property{header.stride, is_float}).second)
-    refuse(file, "the property '" + excerpt(name) + "' is there twice");
-  header.stride += size;
-}
-
-Header read_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes) {
-  size_t at = 0;
-  if (next_line(bytes, at) != "ply") refuse(file, "is no .ply file: its first line is not 'ply'");
-  Header header;
-  bool format = false, vertices = false;
-  while (true) {
-    const std::optional<std::string> line = next_line(bytes, at);
-    if (!line) refuse(file, "is cut: there is no line 'end_header'");
-    std::istringstream words(*line);
-    std::string first, second, third;
-    words >> first;
-    if (first == "end_header") break;
-    if (first == "comment" || first == "obj_info" || first.empty()) continue;
-    if (first == "format") {
-      words >> second;
-      if (second != "binary_little_endian")
-        refuse(file, "has the format '" + excerpt(second) + "'; only binary_little_endian is read");
-      format = true;
-    } else if (first == "element") {
-      words >> second >> third;
-      if (second != "vertex" || vertices)
-        refuse(file,
-               "has an element '" + excerpt(second) + "'; a splatting file has vertices and nothing else");
-      try {
-        header.vertices = number_from<int64_t>(third, kVertices);
-      } catch (const std::invalid_argument& error) {
-        refuse(file, std::string("its number of vertices ") + error.what());
-      }
-      vertices = true;
-    } else if (first == "property" && vertices) {
-      read_property(file, words, header);
-    } else {
-      refuse(file, "has the line '" + excerpt(*line) + "' in its header");
-    }
-  }
-  if (!format) refuse(file, "its header has no line 'format'");
-  if (!vertices) refuse(file, "its header has no 'element vertex'");
-  header.data = int64_t(at);
-  const int64_t left = int64_t(bytes.size()) - header.data;
-  if (header.stride * header.vertices != left)
-    refuse(file,
-           fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
-                       header.vertices, header.stride, header.stride * header.vertices, left));
-  return header;
-}
-
 /// One property of all vertices.
 class Columns {
  public:
-  Columns(const std::filesystem::path& file, const std::vector<uint8_t>& bytes, const Header& header)
+  Columns(const std::filesystem::path& file, const std::vector<uint8_t>& bytes, const PlyHeader& header)
       : file_(file), bytes_(bytes), header_(header) {}
 
   void read(const std::string& name, float* to) const {
     const auto at = header_.properties.find(name);
     if (at == header_.properties.end())
       refuse(file_, "has no property '" + name + "': is it a splatting file?");
-    if (!at->second.is_float) refuse(file_, "the property '" + name + "' is no float");
+    if (!at->second.is_float()) refuse(file_, "the property '" + name + "' is no float");
     for (int64_t i = 0; i < header_.vertices; ++i) {
-      std::memcpy(to + i, bytes_.data() + header_.data + i * header_.stride + at->second.at, sizeof(float));
+      std::memcpy(to + i, bytes_.data() + int64_t(header_.data) + i * header_.stride + at->second.at,
+                  sizeof(float));
       if (!std::isfinite(to[i])) refuse(file_, fmt::format("'{}' of vertex {} is {}", name, i, to[i]));
     }
   }
@@ -142,11 +42,11 @@ class Columns {
  private:
   const std::filesystem::path& file_;
   const std::vector<uint8_t>& bytes_;
-  const Header& header_;
+  const PlyHeader& header_;
 };
 
 /// How many f_rest there are, from 0 on without a gap; the degree they are of.
-int degree_of(const std::filesystem::path& file, const Header& header) {
+int degree_of(const std::filesystem::path& file, const PlyHeader& header) {
   int count = 0;
   while (header.properties.contains("f_rest_" + std::to_string(count))) ++count;
   for (int degree = 0; degree <= 3; ++degree)
@@ -167,22 +67,22 @@ std::string header_text(int64_t n) {
 
 }  // namespace
 
-void save_ply(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place) {
+void save_ply(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
+  const GaussianSet set = in_world(grid, place);
   AtomicFile out(file);
   out.write(header_text(set.n));
   constexpr int64_t kNumbers = 6 + 3 + kRest + 1 + 3 + 4, kAtOnce = 4096;
   const int64_t n = set.n,
                 above = int64_t(set.degree + 1) * (set.degree + 1) - 1;  // functions above degree 0
-  const float offset[3] = {place.offset.x, place.offset.y, place.offset.z}, smaller = std::log(place.scale);
   std::vector<float> rows;
   for (int64_t i = 0; i < n; ++i) {
     std::array<float, size_t(kNumbers)> row{};
     for (int64_t k = 0; k < 3; ++k) {
-      row[size_t(k)] = (set.position[size_t(k * n + i)] - offset[k]) / place.scale;
+      row[size_t(k)] = set.position[size_t(k * n + i)];
       row[size_t(6 + k)] = set.coefficients[size_t(k * n + i)];
       for (int64_t f = 0; f < above; ++f)
         row[size_t(9 + 15 * k + f)] = set.coefficients[size_t((3 * (f + 1) + k) * n + i)];
-      row[size_t(10 + kRest + k)] = set.log_scale[size_t(k * n + i)] - smaller;
+      row[size_t(10 + kRest + k)] = set.log_scale[size_t(k * n + i)];
     }
     row[9 + kRest] = set.opacity_raw[size_t(i)];
     for (int64_t k = 0; k < 4; ++k) row[size_t(13 + kRest + k)] = set.quaternion[size_t(k * n + i)];
@@ -196,7 +96,7 @@ void save_ply(const std::filesystem::path& file, const GaussianSet& set, const W
 
 GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place) {
   const std::vector<uint8_t> bytes = read_bytes(file, kMostBytes);
-  const Header header = read_header(file, bytes);
+  const PlyHeader header = read_ply_header(file, bytes, false);
   const int degree = degree_of(file, header);
   GaussianSet set = GaussianSet::zeros(header.vertices, degree);
   const Columns columns(file, bytes, header);
@@ -211,12 +111,6 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place)
   }
   for (int64_t k = 0; k < 4; ++k) columns.read(fmt::format("rot_{}", k), set.quaternion.data() + k * n);
   columns.read("opacity", set.opacity_raw.data());
-  const float offset[3] = {place.offset.x, place.offset.y, place.offset.z};
-  for (int64_t k = 0; k < 3; ++k)
-    for (int64_t i = 0; i < n; ++i) {
-      set.position[size_t(k * n + i)] = set.position[size_t(k * n + i)] * place.scale + offset[k];
-      set.log_scale[size_t(k * n + i)] += std::log(place.scale);
-    }
   for (int64_t i = 0; i < n; ++i) {
     float square = 0;
     for (int64_t k = 0; k < 4; ++k)
@@ -225,7 +119,7 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place)
       refuse(file, fmt::format("the rotation of vertex {} has no direction: its length is {}", i,
                                std::sqrt(square)));
   }
-  return set;
+  return in_grid(std::move(set), place);
 }
 
 }  // namespace klab

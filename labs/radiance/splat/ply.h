@@ -8,16 +8,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "labs/radiance/scene/camera.h"
-#include "labs/radiance/splat/gaussians.h"
+#include "labs/radiance/splat/placed.h"
 
 namespace klab {
-
-/// Where the file's world lies in the grid: grid = world·scale + offset.
-struct WorldPlace {
-  float scale = 1;
-  Vec3 offset{};
-};
 
 /// Writes all 45 f_rest, zeros above the set's degree. Throws FileError.
 void save_ply(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place);

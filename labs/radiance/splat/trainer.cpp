@@ -66,6 +66,22 @@ void SplatTrainer::make_target(const View& view) {
   }
 }
 
+// What a mask covers takes the picture's own value: no window of the loss sees a difference there.
+void SplatTrainer::hide_what_does_not_count(const View& view) {
+  hidden_.clear();
+  if (!view.with_ray) return;
+  const size_t pixels = target_.size() / 3;
+  auto counted = view.with_ray->begin();
+  for (size_t i = 0; i < pixels; ++i) {
+    if (counted != view.with_ray->end() && size_t(*counted) == i)
+      ++counted;
+    else
+      hidden_.push_back(i);
+  }
+  for (const size_t pixel : hidden_)
+    for (size_t c = 0; c < 3; ++c) target_[c * pixels + pixel] = painter_.image()[c * pixels + pixel];
+}
+
 void SplatTrainer::step(double done) {
   const View& view = next_view();
   width_ = view.image.width, height_ = view.image.height;
@@ -74,6 +90,7 @@ void SplatTrainer::step(double done) {
   degree_ = std::min(set_.degree, done < 0.15 ? 0 : done < 0.35 ? 1 : done < 0.55 ? 2 : 3);
   const float level = black_ ? 0.0F : 1.0F, background[3] = {level, level, level};
   painter_.draw(set_, degree_, view.camera, background);
+  hide_what_does_not_count(view);
   d_image_.resize(target_.size());
   const float weight = float(options_.ssim), one = 1;
   painter_.plan().run<SsimLossBwd>({.shape = {width_, height_},
@@ -82,6 +99,8 @@ void SplatTrainer::step(double done) {
                                     .target = target_.data(),
                                     .d_loss = &one,
                                     .d_image = d_image_.data()});
+  for (const size_t pixel : hidden_)
+    for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
   painter_.backward(set_, d_image_, gradient_);
   seen_.add(painter_.d_mean(), painter_.extent(), width_, height_);
   adam(done);
@@ -188,7 +207,7 @@ double SplatTrainer::last_loss() {
 double SplatTrainer::last_psnr() const {
   double sum = 0;
   for (size_t i = 0; i < target_.size(); ++i) sum += std::pow(double(painter_.image()[i]) - target_[i], 2);
-  return -10 * std::log10(sum / double(target_.size()));
+  return -10 * std::log10(sum / double(target_.size() - 3 * hidden_.size()));
 }
 
 }  // namespace klab

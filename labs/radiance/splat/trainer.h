@@ -51,6 +51,7 @@ class SplatTrainer {
 
   const View& next_view();
   void make_target(const View& view);
+  void hide_what_does_not_count(const View& view);
   void adam(double done);
   void adam_on(std::vector<float>& values, const std::vector<float>& gradient, Moments& moments, size_t begin,
                size_t count, double rate);
@@ -68,6 +69,7 @@ class SplatTrainer {
   std::array<Moments, GaussianSet::kTensors> moments_;
   DensityStatistics seen_;
   std::vector<float> target_, d_image_;
+  std::vector<size_t> hidden_;  // pixels of the last view that do not count
   std::vector<int32_t> views_;  // of this round through all, in the order to come
   std::mt19937_64 random_;
   int64_t steps_ = 0;

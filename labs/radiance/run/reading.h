@@ -1,0 +1,20 @@
+// Scenes read with a line that says how far they are.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "harness/report/table.h"
+#include "labs/radiance/scene/scene.h"
+
+namespace klab {
+
+/// load_scene(), with a line on the terminal that counts the pictures and is gone in the end.
+inline Scene load_scene_visibly(const std::string& what, SceneOptions options) {
+  Progress line;
+  options.progress = [&](size_t done, size_t all) {
+    line.show(fmt::format("reading   {} of {} pictures", done, all));
+  };
+  return load_scene(what, options);
+}
+
+}  // namespace klab

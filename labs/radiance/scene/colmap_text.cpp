@@ -1,0 +1,131 @@
+// COLMAP's models as text: a line a camera, two an image, one a point; lines that begin with # are comments.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
+#include "labs/radiance/scene/colmap_model.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
+constexpr Range kNumbers{0, 4294967295.0};     // of cameras
+constexpr size_t kMostParameters = 64;
+
+/// The lines of a text, with their numbers.
+class Lines {
+ public:
+  explicit Lines(const fs::path& file) : file_(file), text_(read_input(file, kMostBytes)), left_(text_) {}
+
+  bool next(std::string_view& line) {
+    if (left_.empty()) return false;
+    const size_t end = left_.find('\n');
+    line = left_.substr(0, end);
+    left_.remove_prefix(end == std::string_view::npos ? left_.size() : end + 1);
+    ++number_;
+    return true;
+  }
+  /// The next that is no comment and not empty.
+  bool next_with_words(std::string_view& line) {
+    while (next(line)) {
+      const std::string_view first = Words(line).next();
+      if (!first.empty() && first[0] != '#') return true;
+    }
+    return false;
+  }
+  std::string where() const { return fmt::format("{}: line {}", file_.string(), number_); }
+  [[noreturn]] void refuse(const std::string& why) const { throw std::runtime_error(where() + ": " + why); }
+
+ private:
+  const fs::path file_;
+  const std::string text_;
+  std::string_view left_;
+  int64_t number_ = 0;
+};
+
+double number(const Lines& lines, Words& words, const char* name) {
+  const std::string_view word = words.next();
+  double value = 0;
+  if (!read_number(word, value))
+    lines.refuse(fmt::format("{} must be a number, found '{}'", name, excerpt(word)));
+  return value;
+}
+
+uint32_t camera_number(const Lines& lines, Words& words) {
+  const double value = number(lines, words, "CAMERA_ID");
+  if (!within(value, kNumbers) || value != double(uint32_t(value)))
+    lines.refuse(fmt::format("CAMERA_ID must be a whole number {}, found {}", text_of(kNumbers), value));
+  return uint32_t(value);
+}
+
+void read_cameras(const fs::path& file, ColmapModel& model) {
+  Lines lines(file);
+  std::string_view line;
+  while (lines.next_with_words(line)) {
+    Words words(line);
+    const uint32_t id = camera_number(lines, words);
+    const std::string_view name = words.next();
+    const LensModel* lens = lens_model(name);
+    if (lens == nullptr)
+      lines.refuse(fmt::format("camera {} has the camera model {}", id, unknown_lens(name)));
+    const double width = number(lines, words, "WIDTH"), height = number(lines, words, "HEIGHT");
+    std::vector<double> parameters;
+    while (!words.rest().empty() && parameters.size() < kMostParameters)
+      parameters.push_back(number(lines, words, "a parameter"));
+    add_colmap_camera(model, id, *lens, width, height, parameters,
+                      fmt::format("{}: camera {}", lines.where(), id));
+  }
+}
+
+void read_images(const fs::path& file, ColmapModel& model) {
+  Lines lines(file);
+  std::string_view line;
+  while (lines.next_with_words(line)) {
+    Words words(line);
+    number(lines, words, "IMAGE_ID");
+    std::array<double, 4> rotation{};
+    std::array<double, 3> translation{};
+    for (double& q : rotation) q = number(lines, words, "a number of the rotation");
+    for (double& t : translation) t = number(lines, words, "a number of the translation");
+    const uint32_t camera = camera_number(lines, words);
+    add_colmap_image(model, rotation, translation, camera, std::string(words.rest()), lines.where());
+    lines.next(line);  // its points in the picture, which may be none
+  }
+}
+
+PointCloud read_points(const fs::path& file) {
+  PointCloud cloud;
+  Lines lines(file);
+  std::string_view line;
+  while (lines.next_with_words(line)) {
+    Words words(line);
+    number(lines, words, "POINT3D_ID");
+    double place[3];
+    for (double& p : place) p = number(lines, words, "a coordinate");
+    std::array<uint8_t, 3> rgb{};
+    for (uint8_t& level : rgb) {
+      const double value = number(lines, words, "a color");
+      if (!within(value, {0, 255}))
+        lines.refuse(fmt::format("a color must be from 0 to 255, found {}", value));
+      level = uint8_t(value);
+    }
+    cloud.add(place[0], place[1], place[2], rgb);
+  }
+  return cloud;
+}
+
+}  // namespace
+
+void read_colmap_text(const fs::path& folder, ColmapModel& model) {
+  read_cameras(folder / "cameras.txt", model);
+  read_images(folder / "images.txt", model);
+  const fs::path points = folder / "points3D.txt";
+  std::error_code ignored;
+  if (fs::exists(points, ignored)) model.cloud = read_points(points);
+}
+
+}  // namespace klab

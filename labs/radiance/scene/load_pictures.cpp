@@ -1,0 +1,310 @@
+// Frames become views: what will be read is said and its memory is asked for, then all threads decode.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+
+#include "harness/records/memory_left.h"
+#include "labs/radiance/scene/frames.h"
+#include "labs/radiance/scene/lens_undone.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of the pictures as they stay in memory, with the lists of pixels that count where there are masks.
+int64_t bytes_of(const std::vector<Frame>& frames) {
+  int64_t bytes = 0;
+  for (const Frame& f : frames) {
+    const Camera c = f.small();
+    bytes += int64_t(c.width) * c.height * (f.mask.empty() ? 4 : 8);
+  }
+  return bytes;
+}
+
+// And while they are decoded: as many at once as there are threads, each with its file and its rows.
+int64_t bytes_to_decode(const std::vector<Frame>& frames) {
+  int64_t largest = 0;
+  for (const Frame& f : frames)
+    if (f.factor > 1 || f.fisheye)
+      largest = std::max(largest, bytes_to_load({f.camera.width, f.camera.height}, f.factor, f.jpeg));
+  return bytes_of(frames) + largest * std::min<int64_t>(omp_get_max_threads(), int64_t(frames.size()));
+}
+
+bool same_lens(const Frame& a, const Frame& b) {
+  const Camera &p = a.camera, &q = b.camera;
+  return a.factor == b.factor && a.model == b.model && a.fisheye == b.fisheye && p.width == q.width &&
+         p.height == q.height && p.fx == q.fx && p.fy == q.fy && p.cx == q.cx && p.cy == q.cy &&
+         p.k1 == q.k1 && p.k2 == q.k2 && p.p1 == q.p1 && p.p2 == q.p2;
+}
+
+std::string lens_text(const Frame& frame) {
+  const Camera c = frame.small();
+  std::string text = fmt::format("{} {}x{}, focal length {:.6g}", frame.model, c.width, c.height, c.fx);
+  if (c.fx != c.fy) text += fmt::format(" {:.6g}", c.fy);
+  text += fmt::format(" px, middle {:.6g} {:.6g}", c.cx, c.cy);
+  if (frame.fisheye) {
+    const Fisheye& k = *frame.fisheye;
+    text += fmt::format(", fisheye k1 {:.4g} k2 {:.4g} k3 {:.4g} k4 {:.4g}", k[0], k[1], k[2], k[3]);
+  } else if (c.distorts()) {
+    text += fmt::format(", k1 {:.4g} k2 {:.4g} p1 {:.4g} p2 {:.4g}", c.k1, c.k2, c.p1, c.p2);
+  }
+  return text;
+}
+
+/// Each lens once, with the number of its pictures.
+std::vector<std::string> lenses_of(const Frames& frames) {
+  std::vector<std::pair<const Frame*, int>> lenses;
+  for (const auto* set : {&frames.train, &frames.test})
+    for (const Frame& frame : *set) {
+      const auto at =
+          std::ranges::find_if(lenses, [&](const auto& lens) { return same_lens(*lens.first, frame); });
+      if (at == lenses.end())
+        lenses.emplace_back(&frame, 1);
+      else
+        ++at->second;
+    }
+  std::vector<std::string> lines;
+  for (const auto& [frame, count] : lenses)
+    lines.push_back(fmt::format("{}; {} picture{}", lens_text(*frame), count, count == 1 ? "" : "s"));
+  return lines;
+}
+
+std::string describe(const Scene& scene, const Frames& frames, const fs::path& path, int downscale,
+                     int64_t bytes) {
+  const Frame& first = frames.train.front();
+  const Camera c = first.small();
+  const Vec3 m = scene.world_of({0.5F, 0.5F, 0.5F});
+  std::string text = fmt::format(
+      "scene     {} ({} format)\nviews     {} for training, {} for testing\npicture   {}x{}{}, focal length "
+      "{:.1f} "
+      "px{}\nbox       a cube of side {:.3g} in the file's units around ({:.3g}, {:.3g}, {:.3g}), near plane "
+      "{:.3g}\n",
+      path.string(), scene.format, frames.train.size(), frames.test.size(), c.width, c.height,
+      downscale > 1 ? fmt::format(" (downscaled by {})", downscale) : "", c.fx,
+      first.fisheye  ? ", a lens of wide angle"
+      : c.distorts() ? ", lens distortion"
+                     : "",
+      scene.side() / scene.scale, m.x, m.y, m.z, scene.near / scene.scale);
+  if (!scene.points.empty()) text += fmt::format("points    {}\n", scene.points.size());
+  return text + fmt::format("memory    {:.0f} MB for the pictures", double(bytes) * 1e-6);
+}
+
+/// Which pixels of a picture of that size a mask keeps: those of whose pixels in the mask none is black or transparent.
+std::vector<uint8_t> read_mask(const fs::path& file, int width, int height) {
+  const Image mask = load_image(file);
+  if (std::abs(double(mask.width) * height / (double(mask.height) * width) - 1) > 0.02 ||
+      mask.width < width || mask.height < height)
+    throw std::runtime_error(fmt::format("mask {}: is {}x{}, which does not fit its picture of {}x{}",
+                                         file.string(), mask.width, mask.height, width, height));
+  std::vector<uint8_t> counted(size_t(width) * size_t(height), 1);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      for (int64_t j = int64_t(y) * mask.height / height; j < int64_t(y + 1) * mask.height / height; ++j)
+        for (int64_t i = int64_t(x) * mask.width / width; i < int64_t(x + 1) * mask.width / width; ++i) {
+          const uint8_t* p = mask.at(int(i), int(j));
+          if (p[3] == 0 || std::max({p[0], p[1], p[2]}) == 0)
+            counted[size_t(y) * size_t(width) + size_t(x)] = 0;
+        }
+  return counted;
+}
+
+/// The pixels of `list` (null: all) that count.
+std::shared_ptr<const std::vector<int32_t>> both(const std::shared_ptr<const std::vector<int32_t>>& list,
+                                                 const std::vector<uint8_t>& counted) {
+  if (counted.empty()) return list;
+  auto kept = std::make_shared<std::vector<int32_t>>();
+  const auto n = int32_t(list ? list->size() : counted.size());
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t pixel = list ? (*list)[size_t(i)] : i;
+    if (counted[size_t(pixel)] != 0) kept->push_back(pixel);
+  }
+  if (!list && kept->size() == counted.size()) return nullptr;
+  return kept;
+}
+
+bool becomes_pinhole(const Frame& frame, const SceneOptions& options) {
+  return frame.fisheye || (options.pinhole && frame.camera.distorts());
+}
+
+/// What of a view one thread makes alone; masks of views whose lens stays are applied later, for they share their lists.
+void decode(const Frame& frame, const SceneOptions& options, View& view, std::vector<uint8_t>& counted) {
+  view.image = load_image(frame.image, {.reduce = frame.factor, .as_stored = frame.as_stored});
+  const Camera c = frame.small();
+  if (view.image.width != c.width || view.image.height != c.height)
+    throw std::runtime_error(fmt::format("image {}: is {}x{} now and was of another size a moment ago",
+                                         frame.image.string(), view.image.width, view.image.height));
+  if (!frame.mask.empty()) counted = read_mask(frame.mask, c.width, c.height);
+  if (!becomes_pinhole(frame, options)) return;
+  PinholePicture picture = pinhole_picture(view.image, c, frame.fisheye, counted);
+  view.image = std::move(picture.image);
+  view.with_ray = std::move(picture.seen);
+  counted.clear();
+}
+
+/// Lists of what each view's pixels see, once for all views of a lens.
+class RayLists {
+ public:
+  std::shared_ptr<const std::vector<int32_t>> of(const Frame& frame, const Camera& camera) {
+    for (const auto& [other, list] : lists_)
+      if (same_lens(*other, frame)) return list;
+    lists_.emplace_back(&frame, pixels_with_ray(camera));
+    if (const auto& list = lists_.back().second; list && list->empty())
+      throw std::runtime_error(fmt::format(
+          "{}: no pixel has a ray through this lens: check \"k1\", \"k2\", \"p1\", \"p2\"", frame.name));
+    return lists_.back().second;
+  }
+
+ private:
+  std::vector<std::pair<const Frame*, std::shared_ptr<const std::vector<int32_t>>>> lists_;
+};
+
+/// What happened to views of both sets.
+struct Counts {
+  int resampled = 0, empty = 0;
+};
+
+std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOptions& options, Counts& counts) {
+  std::vector<View> views(frames.size());
+  std::vector<std::vector<uint8_t>> counted(frames.size());
+  std::vector<std::string> errors(frames.size());
+  std::mutex one_at_a_time;
+  size_t done = 0;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < frames.size(); ++i) {
+    try {
+      if (!options.decode) continue;
+      decode(frames[i], options, views[i], counted[i]);
+      const std::lock_guard lock(one_at_a_time);
+      if (options.progress) options.progress(++done, frames.size());
+    } catch (const std::exception& e) {
+      errors[i] = e.what();  // an exception must not leave a parallel region
+    }
+  }
+  RayLists lists;
+  std::vector<View> kept;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (!errors[i].empty()) throw std::runtime_error(errors[i]);
+    View& view = views[i];
+    view.name = frames[i].name;
+    view.camera = frames[i].small();
+    if (becomes_pinhole(frames[i], options)) {
+      view.camera.k1 = view.camera.k2 = view.camera.p1 = view.camera.p2 = 0;
+      ++counts.resampled;
+    } else {
+      view.with_ray = both(lists.of(frames[i], view.camera), counted[i]);
+    }
+    if (view.with_ray && view.with_ray->empty() && ++counts.empty > 0) continue;
+    kept.push_back(std::move(view));
+  }
+  return kept;
+}
+
+void note_views(Scene& scene, const Counts& counts) {
+  if (counts.resampled > 0)
+    scene.notes.push_back(
+        fmt::format("{} pictures of lenses that bend are taken as a pinhole's, of the same focal length",
+                    counts.resampled));
+  if (counts.empty > 0)
+    scene.notes.push_back(fmt::format("{} views have no pixel that counts and are left out", counts.empty));
+}
+
+void note_pixels_left_out(Scene& scene, bool masks, bool lenses, bool resampled) {
+  int64_t all = 0, seen = 0;
+  size_t views = 0;
+  for (const auto* set : {&scene.train, &scene.test})
+    for (const View& v : *set) {
+      if (!v.with_ray) continue;
+      ++views;
+      all += int64_t(v.camera.width) * v.camera.height;
+      seen += int64_t(v.with_ray->size());
+    }
+  if (views == 0) return;
+  const char* lens = resampled ? "show nothing: they lie beyond the picture that the lens made"
+                               : "have no ray: their lens's polynomial folds before it reaches them";
+  const char* why = masks && lenses ? "are masked, or out of the lens's reach" : masks ? "are masked" : lens;
+  scene.notes.push_back(
+      fmt::format("{} of {} pixels in {} views {}. They are left out of training and scores", all - seen, all,
+                  views, why));
+}
+
+/// Whether a ray of a coarse grid over the view meets the scene's box.
+bool sees_box(const Scene& scene, const View& view) {
+  constexpr int kRays = 9;  // a side
+  const float half = 0.5F * scene.side();
+  for (int i = 0; i < kRays * kRays; ++i) {
+    const float u = (float(i % kRays) + 0.5F) / kRays * float(view.camera.width);
+    const float v = (float(i / kRays) + 0.5F) / kRays * float(view.camera.height);
+    if (!view.camera.sees(u, v)) continue;
+    const Ray ray = view.camera.ray(u, v);
+    const float o[] = {ray.origin.x, ray.origin.y, ray.origin.z};
+    const float d[] = {ray.direction.x, ray.direction.y, ray.direction.z};
+    float enter = 0, leave = 1e30F;
+    for (size_t k = 0; k < 3; ++k) {
+      const float slope = std::abs(d[k]) < 1e-12F ? 1e-12F : d[k];
+      const float near = (0.5F - half - o[k]) / slope, far = (0.5F + half - o[k]) / slope;
+      enter = std::max(enter, std::min(near, far));
+      leave = std::min(leave, std::max(near, far));
+    }
+    if (enter < leave) return true;
+  }
+  return false;
+}
+
+// Views that see nothing of the box are worth a word: it is the usual sign of a wrong scale or convention.
+void note_odd_cameras(Scene& scene, const fs::path& path) {
+  size_t inside = 0, away = 0;
+  const float half = 0.5F * scene.side();
+  for (const View& v : scene.train) {
+    const Vec3 p = v.camera.position() - Vec3{0.5F, 0.5F, 0.5F};
+    inside += std::max({std::abs(p.x), std::abs(p.y), std::abs(p.z)}) < half;
+    away += !sees_box(scene, v);
+  }
+  if (away == scene.train.size())
+    throw std::runtime_error(
+        fmt::format("{}: no ray of its {} cameras for training meets the box: check \"scale\", \"offset\" "
+                    "and which way the "
+                    "cameras look (along their -z, +y up)",
+                    path.string(), away));
+  if (scene.cascades == 1 && inside)
+    scene.notes.push_back(
+        fmt::format("{} cameras stand inside the box: the scene may need a larger aabb_scale", inside));
+  if (away)
+    scene.notes.push_back(fmt::format("{} cameras look away from the box and see nothing of it", away));
+}
+
+}  // namespace
+
+void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& options, const fs::path& path) {
+  scene.lenses = lenses_of(frames);
+  if (frames.train.size() < 2)
+    scene.notes.emplace_back(
+        "only one view to train on: it can be learned by heart, its geometry cannot be known");
+  const int64_t train = bytes_of(frames.train), test = bytes_of(frames.test);
+  if (options.say) options.say(describe(scene, frames, path, options.downscale, train + test));
+  if (options.decode)
+    require_memory(std::max(bytes_to_decode(frames.train) + test, train + bytes_to_decode(frames.test)),
+                   "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
+  Counts counts;
+  scene.train = load_views(frames.train, options, counts);
+  scene.test = load_views(frames.test, options, counts);
+  note_views(scene, counts);
+  if (scene.train.empty())
+    throw std::runtime_error(path.string() +
+                             ": no view for training is left: no pixel counts, by lens or mask");
+  bool masks = false, lenses = false;
+  for (const auto* set : {&frames.train, &frames.test})
+    for (const Frame& frame : *set) {
+      scene.masks += frame.mask.empty() ? 0 : 1;
+      masks = masks || !frame.mask.empty();
+      lenses = lenses || frame.camera.distorts() || frame.fisheye;
+    }
+  note_pixels_left_out(scene, masks, lenses, counts.resampled > 0);
+  note_odd_cameras(scene, path);
+}
+
+}  // namespace klab

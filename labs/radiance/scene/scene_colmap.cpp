@@ -1,0 +1,94 @@
+// A COLMAP model and the pictures beside it, as a scene.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "labs/radiance/scene/colmap_model.h"
+#include "labs/radiance/scene/frames.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder whose `images` holds the pictures: the scene's own, or one of the three above the model's files. Pictures may
+/// also lie in the scene's folder itself.
+struct PictureFolder {
+  fs::path root;
+  std::string below;  // "images/", or empty
+};
+
+PictureFolder pictures_of(const fs::path& folder, const fs::path& model) {
+  std::vector<fs::path> candidates = {folder};
+  fs::path above = fs::weakly_canonical(model);
+  for (int k = 0; k < 3; ++k) candidates.push_back(above = above.parent_path());
+  for (const fs::path& candidate : candidates) {
+    std::error_code ignored;
+    if (fs::is_directory(candidate / "images", ignored)) return {candidate, "images/"};
+  }
+  return {folder, ""};
+}
+
+/// Intrinsics at the size of the picture that was found, which may be a smaller copy.
+Camera scaled(Camera c, ImageSize size) {
+  const double sx = double(size.width) / c.width, sy = double(size.height) / c.height;
+  c.fx = float(c.fx * sx), c.cx = float(c.cx * sx);
+  c.fy = float(c.fy * sy), c.cy = float(c.cy * sy);
+  c.width = size.width, c.height = size.height;
+  return c;
+}
+
+std::vector<Frame> frames_of(const ColmapModel& model, const fs::path& model_folder,
+                             const PictureFolder& folder, int downscale, std::vector<std::string>& notes) {
+  PictureFinder pictures(folder.root, downscale);
+  std::vector<Frame> frames;
+  for (const ColmapImage& image : model.images) {
+    const ColmapCamera& camera = model.cameras.at(image.camera);
+    const ImageSize stated{camera.lens.camera.width, camera.lens.camera.height};
+    std::optional<Frame> found = pictures.find(folder.below + image.name, stated);
+    if (!found) continue;
+    found->name = image.name;
+    found->model = camera.model;
+    found->fisheye = camera.lens.fisheye;
+    found->camera = scaled(camera.lens.camera, {found->camera.width, found->camera.height});
+    found->camera.pose = image.pose;
+    const fs::path mask = folder.root / "masks" / (image.name + ".png");
+    std::error_code ignored;
+    if (fs::is_regular_file(mask, ignored)) found->mask = mask;
+    frames.push_back(std::move(*found));
+  }
+  const std::string what = model.binary ? "images.bin" : "images.txt";
+  for (std::string& note : pictures.notes(what, model.images.size())) notes.push_back(std::move(note));
+  if (frames.empty())
+    throw std::runtime_error(
+        fmt::format("{}: none of its {} images has a usable picture (first looked for: {})",
+                    (model_folder / what).string(), model.images.size(),
+                    (folder.root / pictures.first_missing()).string()));
+  return frames;
+}
+
+}  // namespace
+
+Scene read_colmap_scene(const fs::path& folder, const fs::path& model_folder, const SceneOptions& options) {
+  ColmapModel model = read_colmap(model_folder);
+  const PictureFolder pictures = pictures_of(folder, model_folder);
+  Scene scene;
+  scene.name = fs::weakly_canonical(pictures.root).filename().string();
+  scene.format = model.binary ? "COLMAP, binary" : "COLMAP, text";
+  Frames frames{.train = frames_of(model, model_folder, pictures, options.downscale, scene.notes),
+                .test = {}};
+  frames.hold_out(options.holdout);
+  if (model.cloud)
+    take_points(scene, std::move(*model.cloud));
+  else
+    scene.notes.push_back(
+        fmt::format("{} has no points3D{}", model_folder.string(), model.binary ? ".bin" : ".txt"));
+  choose_place(scene, frames);
+  scene.near = 0.1F;
+  place_in_grid(scene, frames);
+  load_pictures(scene, frames, options, folder);
+  return scene;
+}
+
+}  // namespace klab
