@@ -9,6 +9,7 @@
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_begin/sample_begin.h"
 #include "reference/spread_samples/spread_samples.h"
+#include "reference/voxel_march/voxel_march.h"
 
 namespace klab {
 namespace {
@@ -115,7 +116,21 @@ KLAB_LAB({
           .bench = {{.name = "128^3", .shape = {1 << 21}, .cache = Cache::hot, .tour = true}},
           .check = {{0, 8, 16, 264, 4096, 70008}},
           .counted = {2056},
-          .traffic = Traffic::read}},
+          .traffic = Traffic::read},
+         {.op = make_op<VoxelMarch>(),
+          .bench =
+              {{.name = "8192 rays, 256^3", .shape = {8192, 256, 1 << 20}, .cache = Cache::hot, .tour = true},
+               {.name = "8192 rays, 128^3", .shape = {8192, 128, 1 << 20}, .cache = Cache::hot},
+               {.name = "blobs everywhere", .shape = {8192, 64, 1 << 20}, .cache = Cache::hot}},
+          .check = {{0, 1, 2, 63, 64, 65, 300}, {2, 4, 8, 16, 64, 128}, {0, 1, 100, 5000, 30000}},
+          .counted = {65, 32, 1500},
+          .traffic = Traffic::copy,
+          .beyond = {{(1 << 16) + 1, 4, 1 << 17}, {300, 256, (1 << 20) + 1}},
+          .busiest =
+              [](ShapeView s) {
+                const auto [rays, grid, capacity] = shape_of<VoxelMarch>(s);
+                return 60.0 * double(grid) * double(rays) + double(grid * grid * grid) / 8;
+              }}},
 });
 
 }  // namespace
