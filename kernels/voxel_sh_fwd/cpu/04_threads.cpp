@@ -77,9 +77,10 @@ void points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
       at = voxel_corners(x.positions, x.links, n, x.shape.grid, i);
       for (const int32_t row : at.row) {
         if (row < 0) continue;
-        hwy::Prefetch(x.density + row);
+        __builtin_prefetch(x.density + row);
         constexpr int64_t kLine = 16;  // floats
-        for (int64_t f = 0; f < 3 * kBasis; f += kLine) hwy::Prefetch(x.coefficients + row * 3 * kBasis + f);
+        for (int64_t f = 0; f < 3 * kBasis; f += kLine)
+          __builtin_prefetch(x.coefficients + row * 3 * kBasis + f);
       }
     }
     for (int64_t i = first; i < last; ++i) {
