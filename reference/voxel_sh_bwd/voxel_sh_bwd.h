@@ -58,8 +58,9 @@ struct VoxelShBwd {
             .flops = (18 + 16 * row + colors * (20 + 9)) * n + 3 * double(s.basis) * n};
   }
 
-  /// 1: the magnitude holds the whole bound, in units of u: it depends on how many points share a row.
-  static double terms(const Shape&) { return 1; }
+  /// The magnitude holds the bound in units of u, to first order: it depends on how many points share a row. Twice that leaves
+  /// room for other orders of the factors.
+  static double terms(const Shape&) { return 2; }
 
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);

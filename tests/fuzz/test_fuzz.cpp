@@ -24,6 +24,7 @@
 #include "harness/records/rows.h"
 #include "harness/records/session.h"
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/field/voxels.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/ply.h"
@@ -211,6 +212,21 @@ TEST_F(Fuzz, Models) {
     const Model read = Model::load(write("x.safetensors", m.safetensors(file)));
     for (const Part part : kParts)
       for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, Voxels) {
+  VoxelConfig config;
+  config.first_grid = config.grid = 8;
+  config.sh_degree = 1;
+  const VoxelModel model =
+      VoxelModel::at_first(config, {.scale = 0.3F, .offset = {0.5F, 0.5F, 0.5F}, .near = 0.1F});
+  model.save(folder / "model.safetensors");
+  const std::string file = read(folder / "model.safetensors");
+  broken_inputs([&](Mutator& m) {
+    const VoxelModel read = VoxelModel::load(write("x.safetensors", m.safetensors(file)));
+    for (const int32_t link : read.links) ASSERT_TRUE(link >= -1 && link < read.rows());
+    for (const float v : read.density) ASSERT_TRUE(std::isfinite(v));
   });
 }
 

@@ -67,6 +67,14 @@ __device__ __forceinline__ Line line_of(const Scene& scene, int64_t r) {
   return l;
 }
 
+/// The bits of a block: one load, where the grid begins at a word.
+__device__ __forceinline__ uint64_t word_at(const uint8_t* bits) {
+  if (reinterpret_cast<uintptr_t>(bits) % 8 == 0) return *reinterpret_cast<const uint64_t*>(bits);
+  uint64_t word = 0;
+  for (int b = 0; b < 8; ++b) word |= uint64_t(bits[b]) << (8 * b);
+  return word;
+}
+
 /// Leaves the aligned block of `edge` cells around the present cell. Returns the distance, and the axis in `along`.
 __device__ __forceinline__ float leave_block(Line& l, int edge, int& along) {
   int last[3];  // of the block's cells, along the ray
@@ -107,8 +115,7 @@ __device__ __forceinline__ int march(const Scene& scene, int64_t r, Take take) {
     const uint32_t index =
         spread(uint32_t(l.cell[0])) | spread(uint32_t(l.cell[1])) << 1 | spread(uint32_t(l.cell[2])) << 2;
     const bool words = scene.grid >= 4;
-    const uint64_t word =
-        words ? reinterpret_cast<const uint64_t*>(scene.occupancy)[index / 64] : scene.occupancy[0];
+    const uint64_t word = words ? word_at(scene.occupancy + index / 64 * 8) : scene.occupancy[0];
     int axis = 0;
     const float next = leave_block(l, words && word == 0 ? 4 : 1, axis);
     const float to = fminf(next, l.leave);
