@@ -70,12 +70,17 @@ std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   return changes;
 }
 
-void VoxelTrainer::change(int64_t factor) {
+// Put off while nothing is dense: the run is too short, or what a step takes too long, for the schedule.
+bool VoxelTrainer::change(int64_t factor) {
+  constexpr int64_t kPatience = 16;  // steps between questions
+  if (step_ % kPatience != 0) return false;
   runner_->pull();
+  if (model_.rows_refined(1) == 0) return false;
   // As fine as there is room for; pruned it is in any case.
   if (factor > 1 && model_.rows_refined(factor) > config_.max_rows) factor = 1;
   model_ = model_.refined(factor);
   build();
+  return true;
 }
 
 const VoxelModel& VoxelTrainer::model() const {
@@ -156,8 +161,8 @@ void VoxelTrainer::optimize(double progress) {
 
 StepReport VoxelTrainer::step(double progress) {
   const std::vector<Change> changes = planned_changes();
-  while (changes_ < int64_t(changes.size()) && progress >= changes[size_t(changes_)].at)
-    profile_.time("prune and refine", [&] { change(changes[size_t(changes_++)].factor); });
+  if (changes_ < int64_t(changes.size()) && progress >= changes[size_t(changes_)].at)
+    profile_.time("prune and refine", [&] { changes_ += change(changes[size_t(changes_)].factor); });
   StepReport report = loss_and_gradient();
   optimize(progress);
   rays_next_ = rays_after(report, config_.batch_samples, VoxelStep::march_capacity(config_, model_.grid),

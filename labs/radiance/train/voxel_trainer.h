@@ -41,7 +41,7 @@ class VoxelTrainer : public FieldTrainer {
   };
   std::vector<Change> planned_changes() const;
   void build();
-  void change(int64_t factor);
+  bool change(int64_t factor);  // whether it was made
   StepNumbers numbers() const;
   void optimize(double progress);
   bool fused() const { return plan_.contains("composite_loss_bwd"); }
