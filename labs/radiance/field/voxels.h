@@ -17,9 +17,9 @@ namespace klab {
 /// Every number of the recipe for voxels.
 struct VoxelConfig {
   // Grid.
-  int64_t first_grid = 64;     // cells along an edge at first; doubled until there are
+  int64_t first_grid = 32;     // cells along an edge at first; doubled until there are
   int64_t grid = 256;          // so many
-  double grow_until = 0.2;     // share of the run after which the grid is as fine as it gets
+  double grow_until = 0.3;     // share of the run after which the grid is as fine as it gets
   double prune_until = 0.6;    // share after which no cell is left out any more
   double prune = 0.01;         // a cell stays where some cell beside it lets less than 1 - this through
   int64_t max_rows = 3000000;  // vertices; a grid that would have more is not made finer
@@ -34,7 +34,7 @@ struct VoxelConfig {
   double beta2 = 0.99;
   double epsilon = 1e-15;
   // Batch.
-  int64_t batch_samples = 1 << 16;  // samples with a gradient a step; the number of rays follows
+  int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
   int64_t first_rays = 256;
   double early_stop = 1e-4;  // transmittance
   // Loss.

@@ -87,6 +87,29 @@ const std::vector<Kind>& kinds() {
              return field_model(static_cast<const VoxelTrainer&>(t).model().copy());
            },
        .load = [](const std::filesystem::path& file) { return field_model(VoxelModel::load(file)); }},
+      {.name = "gaussians",
+       .file = GaussianModel::kind,
+       .remedy = "lower \"most\" or \"sh_degree\" in the config, or use --downscale",
+       .batch = [](const FieldSettings& s) { return s.gaussians.initial; },
+       .settings = setting_names<GaussianConfig>,
+       .read = read_into<&FieldSettings::gaussians, GaussianConfig>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.gaussians); },
+       .training = [](const FieldSettings& s, int) { return gaussian_calls(s.gaussians); },
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       .trainer_bytes = [](const FieldSettings& s, const Scene& scene,
+                           const BackendChoice&) { return gaussian_bytes(s.gaussians, scene); },
+       .model_bytes =
+           [](const FieldSettings& s, int) {
+             return s.gaussians.options().density.most *
+                    GaussianSet::zeros(1, int(s.gaussians.sh_degree)).bytes();
+           },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<GaussianTrainer>(scene, s.gaussians, plan, seed);
+       },
+       .trained =
+           [](const FieldTrainer& t) { return field_model(static_cast<const GaussianTrainer&>(t).model()); },
+       .load = [](const std::filesystem::path& file) { return field_model(GaussianModel::load(file)); }},
   };
   return list;
 }
@@ -109,6 +132,11 @@ void require_field(const std::string& field) {
   if (std::ranges::find(names, field) == names.end())
     throw std::invalid_argument(
         fmt::format("--field {}: is no field; there are {}", excerpt(field), fmt::join(names, ", ")));
+}
+
+void require_backend(const FieldSettings& s, const std::string& backend) {
+  if (s.field == "gaussians" && backend != "cpu")
+    throw std::runtime_error("--backend " + backend + ": Gaussians are trained on the processor only");
 }
 
 std::string field_of(const TensorFile& file) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "labs/radiance/evaluate/field_model.h"
+#include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/trainer.h"
 
@@ -16,12 +17,15 @@ struct FieldSettings {
   std::string field = "hash";
   Config hash;
   VoxelConfig voxels;
+  GaussianConfig gaussians;
 };
 
 /// "hash", "voxels", ...
 std::vector<std::string> field_names();
 /// Throws std::invalid_argument, for what is none, with those that are.
 void require_field(const std::string& field);
+/// Throws std::runtime_error where a field is not trained on that backend.
+void require_backend(const FieldSettings& settings, const std::string& backend);
 /// That of a model's or a checkpoint's file. Throws std::runtime_error naming the file where it is none that is known.
 std::string field_of(const TensorFile& file);
 

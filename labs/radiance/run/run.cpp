@@ -73,6 +73,7 @@ class Run {
   int go() {
     require_unused(o_.out);
     if (!o_.resume.empty()) take_over();
+    require_backend(o_.settings, o_.backend);
     if (!o_.seconds && !o_.steps) o_.seconds = 60;
     choose_plan();
     read_scene();
@@ -222,13 +223,14 @@ class Run {
       if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
         sample_ceilings(trainer);
       const auto step_began = Clock::now();
-      const StepReport report = step(trainer, done);
+      StepReport report = step(trainer, done);
       step_took(since(step_began));
       state_.samples += double(report.samples);
       const double after = elapsed();
       if (after - last_report >= kReportEvery || report.step == 1) {
         const double rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
         const double psnr = trainer.batch_psnr();
+        report.loss = trainer.batch_loss(report.loss);
         metrics.line(report, psnr, after, rate, trainer.occupied_share());
         show(report, psnr, rate, after, last_report, progress);
         last_report = after;

@@ -35,6 +35,8 @@ class FieldTrainer {
   virtual StepReport step(double progress) = 0;
   /// PSNR of the pixels of the last step's batch as they were before the update, dB.
   virtual double batch_psnr() = 0;
+  /// Its loss, where the step did without: `of_step` is what its report says.
+  virtual double batch_loss(double of_step) { return of_step; }
   virtual int64_t steps_done() const = 0;
   /// Of the volume, as far as it is known to be empty or not; 1 where nothing is known.
   virtual double occupied_share() const = 0;

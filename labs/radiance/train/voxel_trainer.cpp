@@ -59,13 +59,14 @@ void VoxelTrainer::build() {
   colored_ = false;
 }
 
-// Doublings evenly over the share of the run that is for them, and one more pruning when the finest grid has learned.
+// A coarse grid has little to learn, and each finer one more: doublings by the square of their number. One more pruning when
+// the finest grid has learned.
 std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   const int doublings =
       std::countr_zero(uint64_t(config_.grid)) - std::countr_zero(uint64_t(config_.first_grid));
   std::vector<Change> changes;
   for (int k = 1; k <= doublings; ++k)
-    changes.push_back({config_.grow_until * double(k) / double(doublings), 2});
+    changes.push_back({config_.grow_until * std::pow(double(k) / double(doublings), 2), 2});
   changes.push_back({0.5 * (config_.grow_until + config_.prune_until), 1});
   return changes;
 }
