@@ -182,7 +182,7 @@ TEST(Voxels, AGridThatWouldHaveTooManyRowsStaysCoarse) {
   config.max_rows = 5000;  // the first grid has 4913
   config.prune = 0;
   VoxelTrainer trainer(small_scene(), config, voxel_plan(), 1);
-  for (int i = 0; i < 10; ++i) trainer.step(i / 10.0);
+  for (int i = 0; i < 50; ++i) trainer.step(i / 50.0);
   EXPECT_EQ(trainer.model().grid, 16);
   EXPECT_GT(trainer.changes_done(), 0);
 }
