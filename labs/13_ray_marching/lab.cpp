@@ -8,6 +8,7 @@
 #include "reference/place_samples/place_samples.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_begin/sample_begin.h"
+#include "reference/sample_pdf/sample_pdf.h"
 #include "reference/spread_samples/spread_samples.h"
 #include "reference/voxel_march/voxel_march.h"
 
@@ -117,6 +118,17 @@ KLAB_LAB({
           .check = {{0, 8, 16, 264, 4096, 70008}},
           .counted = {2056},
           .traffic = Traffic::read},
+         {.op = make_op<SamplePdf>(),
+          .bench =
+              {{.name = "4096 rays, 128 of 64", .shape = {4096, 64, 128}, .cache = Cache::hot, .tour = true}},
+          .check = {{0, 1, 2, 31, 65, 300}, {1, 2, 7, 32, 33, 64, 200}, {0, 1, 31, 33, 128}},
+          .counted = {65, 33, 70},
+          .traffic = Traffic::copy,
+          .beyond = {{(1 << 16) + 1, 3, 5}, {3, 4000, (1 << 18) + 1}},
+          .busiest =
+              [](ShapeView s) {
+                return 3.0 * double(s[0]) * double(s[1]) * double(s[2]) + 20.0 * double(s[0]);
+              }},
          {.op = make_op<VoxelMarch>(),
           .bench =
               {{.name = "8192 rays, 256^3", .shape = {8192, 256, 1 << 20}, .cache = Cache::hot, .tour = true},

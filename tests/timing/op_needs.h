@@ -102,6 +102,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"adamw_master", {kFma, kDivision, kRoot}},
       {"radix_sort", {}},
       {"voxel_march", {kDivision}},
+      {"sample_pdf", {kFma, kDivision}},
       {"voxel_sh_fwd", {kFma, kExp, kDivision}},
       {"voxel_sh_bwd", {kFma}},
       {"gs_project_fwd", {kFma, kExp, kDivision, kRoot}},

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) each(SamplePdf::Args<float> x) {
       else
         after = middle;
     }
-    const float part = (u - below[b]) / (below[b + 1] - below[b]);
+    const float part = (u - below[b]) / (weights[b] + kFloor);
     x.t[r * count + j] = edges[b] + fminf(part, 1.0F) * (edges[b + 1] - edges[b]);
   }
 }

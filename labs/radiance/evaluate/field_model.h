@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/voxels.h"
 #include "labs/radiance/train/backends.h"
 
@@ -30,5 +31,6 @@ class FieldModel {
 
 std::unique_ptr<FieldModel> field_model(Model model);
 std::unique_ptr<FieldModel> field_model(VoxelModel model);
+std::unique_ptr<FieldModel> field_model(FrequencyModel model);
 
 }  // namespace klab

@@ -7,6 +7,7 @@
 
 #include "harness/core/select.h"
 #include "labs/radiance/field/settings.h"
+#include "labs/radiance/train/frequency_trainer.h"
 #include "labs/radiance/train/voxel_trainer.h"
 
 namespace klab {
@@ -63,6 +64,30 @@ const std::vector<Kind>& kinds() {
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },
        .load = [](const std::filesystem::path& file) { return field_model(Model::load(file)); }},
+      {.name = "frequency",
+       .file = FrequencyModel::kind,
+       .remedy = "lower \"chunk\" or \"width\" in the config",
+       .batch =
+           [](const FieldSettings& s) {
+             return s.frequency.rays * (2 * s.frequency.coarse + s.frequency.fine);
+           },
+       .settings = setting_names<FrequencyConfig>,
+       .read = read_into<&FieldSettings::frequency, FrequencyConfig>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.frequency); },
+       .training = [](const FieldSettings& s, int) { return frequency_calls(s.frequency, true); },
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       .trainer_bytes = [](const FieldSettings& s, const Scene&,
+                           const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
+       .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed);
+       },
+       .trained =
+           [](const FieldTrainer& t) {
+             return field_model(static_cast<const FrequencyTrainer&>(t).model().copy());
+           },
+       .load = [](const std::filesystem::path& file) { return field_model(FrequencyModel::load(file)); }},
       {.name = "voxels",
        .file = VoxelModel::kind,
        .remedy = "lower \"max_rows\", \"first_grid\" or \"batch_samples\" in the config, or use --downscale",
@@ -135,8 +160,9 @@ void require_field(const std::string& field) {
 }
 
 void require_backend(const FieldSettings& s, const std::string& backend) {
-  if (s.field == "gaussians" && backend != "cpu")
-    throw std::runtime_error("--backend " + backend + ": Gaussians are trained on the processor only");
+  if ((s.field == "gaussians" || s.field == "frequency") && backend != "cpu")
+    throw std::runtime_error(
+        fmt::format("--backend {}: --field {} is trained on the processor only", backend, s.field));
 }
 
 std::string field_of(const TensorFile& file) {

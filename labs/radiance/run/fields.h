@@ -16,6 +16,7 @@ namespace klab {
 struct FieldSettings {
   std::string field = "hash";
   Config hash;
+  FrequencyConfig frequency;
   VoxelConfig voxels;
   GaussianConfig gaussians;
 };
