@@ -125,7 +125,7 @@ const std::vector<Kind>& kinds() {
                            const BackendChoice&) { return gaussian_bytes(s.gaussians, scene); },
        .model_bytes =
            [](const FieldSettings& s, int) {
-             return s.gaussians.options().density.most *
+             return splat_options(s.gaussians).density.most *
                     GaussianSet::zeros(1, int(s.gaussians.sh_degree)).bytes();
            },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
