@@ -108,6 +108,8 @@ void train_one(const Values& v, const std::string& field) {
                                        std::to_string(v.downscale), "--holdout", std::to_string(v.holdout),
                                        "--seed", std::to_string(settings().seed)});
   arguments.insert(arguments.end(), {"--seconds", fmt::format("{}", v.seconds)});
+  if (settings().threads > 0)
+    arguments.insert(arguments.end(), {"--threads", std::to_string(settings().threads)});
   fmt::print("{:10} {} {:.0f} s, log {}\n", field, begun ? "goes on to" : "trains for", v.seconds,
              log.string());
   std::fflush(stdout);
