@@ -92,7 +92,7 @@ void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squ
   looks_.look(plan_, profile_, model_, rays, draws);
   const int64_t n = rays.count, all = config_.rays;
   std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
-      lost(size_t(n));
+      lost(static_cast<size_t>(n));
   for (int64_t c = 0; c < 3; ++c) {
     std::copy_n(drawn_[backdrop].data() + c * all + rays.first, n, behind.data() + c * n);
     std::copy_n(drawn_[target].data() + c * all + rays.first, n, wanted.data() + c * n);
