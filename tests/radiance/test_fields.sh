@@ -39,7 +39,7 @@ done
 
 # Nothing is written by what is refused.
 refused 'hash, frequency, voxels, gaussians' "$klab" train built-in --field voxel --out none
-refused '"levels".*--field hash' "$klab" train built-in --field voxels --config hash.json --out none
+refused '"finest_resolution".*--field hash, and this is voxels' "$klab" train built-in --field voxels --config hash.json --out none
 refused '"first_grid".*--field voxels' "$klab" train built-in --config voxels.json --out none
 refused 'contradicts that run, which has the field voxels' "$klab" train --resume voxels --field hash --steps 40
 refused 'trained on the processor only' "$klab" train built-in --field gaussians --backend simt --out none

@@ -1,4 +1,5 @@
 // Scenes as voxels: grids that are refined and pruned, and the trainer of them.
+// ctest: slow
 #include <gtest/gtest.h>
 #include <unistd.h>
 
