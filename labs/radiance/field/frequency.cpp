@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "harness/program/random.h"
+#include "harness/records/input.h"
 #include "labs/radiance/field/settings.h"
 
 namespace klab {
@@ -82,7 +83,7 @@ void FrequencyModel::save(const std::filesystem::path& file) const {
 FrequencyModel FrequencyModel::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != kind)
-    throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
+    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not a frequency field of version 1");
   return read(file);
 }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/program/random.h"
+#include "harness/records/input.h"
 #include "labs/radiance/field/optimizer.h"
 
 namespace klab {
@@ -109,7 +110,7 @@ void read_model(const TensorFile& file, Model& model) {
 Model Model::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != "hash-nerf 1")
-    throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
+    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not a hash-nerf model of version 1");
   const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
   const Placement placement = placement_from(file);

@@ -204,7 +204,7 @@ void VoxelModel::save(const std::filesystem::path& file) const { save_tensors(fi
 VoxelModel VoxelModel::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != kind)
-    throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
+    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not voxels of version 1");
   return read(file);
 }

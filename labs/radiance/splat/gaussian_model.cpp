@@ -32,7 +32,7 @@ void GaussianModel::save(const std::filesystem::path& file) const {
 GaussianModel GaussianModel::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != kind)
-    throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
+    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not Gaussians of version 1");
   return read(file);
 }
