@@ -2,7 +2,7 @@
 //
 // CHANGE    corners of 32 points are found first, and each row's lines are prefetched for writing as soon as its number is known;
 //           then the points add.
-// EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines under way it no longer does.
+// EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no longer does.
 // NUMERICS  as the parent.
 // NEEDS     nothing.
 // TRIED     -

@@ -2,7 +2,7 @@
 //
 // CHANGE    corners of 64 points are found first, and each row's lines are prefetched as soon as its number is known; then the points
 //           are computed. A point's rows wait for its links, and nothing else does.
-// EXPECT    where the tables exceed the caches, dozens of lines under way in place of a few.
+// EXPECT    where the tables exceed the caches, dozens of lines in flight in place of a few.
 // NUMERICS  as the parent.
 // NEEDS     nothing.
 // TRIED     -
