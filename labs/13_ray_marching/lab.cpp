@@ -8,7 +8,9 @@
 #include "reference/place_samples/place_samples.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_begin/sample_begin.h"
+#include "reference/sample_pdf/sample_pdf.h"
 #include "reference/spread_samples/spread_samples.h"
+#include "reference/voxel_march/voxel_march.h"
 
 namespace klab {
 namespace {
@@ -117,7 +119,32 @@ KLAB_LAB({
           .bench = {{.name = "128^3", .shape = {1 << 21}, .cache = Cache::hot, .tour = true}},
           .check = {{0, 8, 16, 264, 4096, 70008}},
           .counted = {2056},
-          .traffic = Traffic::read}},
+          .traffic = Traffic::read},
+         {.op = make_op<SamplePdf>(),
+          .bench =
+              {{.name = "4096 rays, 128 of 64", .shape = {4096, 64, 128}, .cache = Cache::hot, .tour = true}},
+          .check = {{0, 1, 2, 31, 65, 300}, {1, 2, 7, 32, 33, 64, 200}, {0, 1, 31, 33, 128}},
+          .counted = {65, 33, 70},
+          .traffic = Traffic::copy,
+          .beyond = {{(1 << 16) + 1, 3, 5}, {3, 4000, (1 << 18) + 1}},
+          .busiest =
+              [](ShapeView s) {
+                return 3.0 * double(s[0]) * double(s[1]) * double(s[2]) + 20.0 * double(s[0]);
+              }},
+         {.op = make_op<VoxelMarch>(),
+          .bench =
+              {{.name = "8192 rays, 256^3", .shape = {8192, 256, 1 << 20}, .cache = Cache::hot, .tour = true},
+               {.name = "8192 rays, 128^3", .shape = {8192, 128, 1 << 20}, .cache = Cache::hot},
+               {.name = "blobs everywhere", .shape = {8192, 64, 1 << 20}, .cache = Cache::hot}},
+          .check = {{0, 1, 2, 63, 64, 65, 300}, {2, 4, 8, 16, 64, 128}, {0, 1, 100, 5000, 30000}},
+          .counted = {65, 32, 1500},
+          .traffic = Traffic::copy,
+          .beyond = {{(1 << 16) + 1, 4, 1 << 17}, {300, 256, (1 << 20) + 1}},
+          .busiest =
+              [](ShapeView s) {
+                const auto [rays, grid, capacity] = shape_of<VoxelMarch>(s);
+                return 60.0 * double(grid) * double(rays) + double(grid * grid * grid) / 8;
+              }}},
 });
 
 }  // namespace

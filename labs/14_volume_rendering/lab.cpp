@@ -20,6 +20,8 @@
 #include "reference/variation_points/variation_points.h"
 #include "reference/visible_compact/visible_compact.h"
 #include "reference/visible_limit/visible_limit.h"
+#include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
+#include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
 namespace klab {
 namespace {
@@ -66,6 +68,18 @@ const std::vector<std::vector<int64_t>> kLossBeyond = {
 // The reference takes all pairs of a ray: no ray is long.
 const std::vector<std::vector<int64_t>> kPairsBeyond = {
     {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 5000}, {2, 3000}};
+
+// Points of a batch in the rows that pruning leaves of 128³ and 256³ vertices.
+const std::vector<BenchShape> kVoxelBench = {
+    {.name = "2^17 points, 128^3", .shape = {1 << 17, 128, 1 << 18, 9}, .cache = Cache::hot, .tour = true},
+    {.name = "2^17 points, 256^3, beyond the caches",
+     .shape = {1 << 17, 256, 1 << 20, 9},
+     .cache = Cache::hot},
+    {.name = "densities only", .shape = {1 << 19, 128, 1 << 18, 0}, .cache = Cache::hot}};
+const std::vector<std::vector<int64_t>> kVoxelSizes = {
+    {0, 1, 2, 7, 16, 33, 300, 1000}, {1, 2, 8, 16}, {0, 1, 20, 700}, {0, 1, 4, 9}};
+const std::vector<std::vector<int64_t>> kVoxelBeyond = {
+    {(1 << 16) + 1, 4, 100, 1}, {(1 << 18) + 1, 8, 500, 0}, {5, 64, 1 << 17, 9}};
 
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
@@ -203,7 +217,22 @@ KLAB_LAB({
           .bench = {{.name = "a training step", .shape = {1024}, .cache = Cache::hot, .tour = true}},
           .check = {{0, 1, 2, 17, 1000}},
           .counted = {1001},
-          .traffic = Traffic::copy}},
+          .traffic = Traffic::copy},
+         {.op = make_op<VoxelShFwd>(),
+          .bench = kVoxelBench,
+          .check = kVoxelSizes,
+          .counted = {301, 8, 400, 9},
+          .traffic = Traffic::read,
+          .beyond = kVoxelBeyond,
+          .parameters = {"grid", "basis"}},
+         {.op = make_op<VoxelShBwd>(),
+          .bench = kVoxelBench,
+          .check = kVoxelSizes,
+          .counted = {301, 8, 400, 9},
+          .traffic = Traffic::update,
+          .huge = 1e9,
+          .beyond = kVoxelBeyond,
+          .parameters = {"grid", "basis"}}},
     .claims = {{.text = "fast exponentials, sums in log space",
                 .by = "found in the wild, of GPU versions: fast math",
                 .low = 1.2,

@@ -10,9 +10,15 @@
 #include "harness/records/recorded_counts.h"
 #include "harness/records/rows.h"
 #include "harness/records/session.h"
+#include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/field/voxels.h"
 #include "labs/radiance/run/state.h"
 #include "tests/fuzz/fuzz_fixture.h"
+#include "labs/radiance/scene/scene.h"
+#include "labs/radiance/splat/gaussian_model.h"
+#include "labs/radiance/splat/ply.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/records/rows_fixture.h"
 
 namespace klab {
@@ -38,6 +44,46 @@ TEST_F(Fuzz, Models) {
     const Model read = Model::load(write("x.safetensors", m.safetensors(file)));
     for (const Part part : kParts)
       for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, Voxels) {
+  VoxelConfig config;
+  config.first_grid = config.grid = 8;
+  config.sh_degree = 1;
+  const VoxelModel model =
+      VoxelModel::at_first(config, {.scale = 0.3F, .offset = {0.5F, 0.5F, 0.5F}, .near = 0.1F});
+  model.save(folder / "model.safetensors");
+  const std::string file = read(folder / "model.safetensors");
+  broken_inputs([&](Mutator& m) {
+    const VoxelModel read = VoxelModel::load(write("x.safetensors", m.safetensors(file)));
+    for (const int32_t link : read.links) ASSERT_TRUE(link >= -1 && link < read.rows());
+    for (const float v : read.density) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, FrequencyFields) {
+  FrequencyConfig config;
+  config.octaves = config.direction_octaves = 1;
+  config.width = 8;
+  config.depth = 2;
+  FrequencyModel model(config, {});
+  model.initialize(1);
+  model.save(folder / "model.safetensors");
+  const std::string file = read(folder / "model.safetensors");
+  broken_inputs([&](Mutator& m) {
+    const FrequencyModel read = FrequencyModel::load(write("x.safetensors", m.safetensors(file)));
+    for (const float v : read.parameters[1]) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, GaussianModels) {
+  const GaussianModel model{{}, {}, random_gaussians(20, 1, 3)};
+  model.save(folder / "model.safetensors");
+  const std::string file = read(folder / "model.safetensors");
+  broken_inputs([&](Mutator& m) {
+    const GaussianModel read = GaussianModel::load(write("x.safetensors", m.safetensors(file)));
+    for (const float v : read.set.position) ASSERT_TRUE(std::isfinite(v));
   });
 }
 

@@ -28,7 +28,8 @@ std::function<int()> setup_eval(CLI::App& app) {
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   app.add_flag("--json", v->json, "print as JSON");
   return [v] {
-    const Model model = Model::load(model_file(v->model));
+    const auto loaded = load_field_model(model_file(v->model));
+    const FieldModel& model = *loaded;
     const BackendChoice where = backend_named(v->backend);
     const OnGpu on_a_gpu(v->backend == "cuda");
     require_picture_plan(v->plan, model, where);
@@ -41,7 +42,7 @@ std::function<int()> setup_eval(CLI::App& app) {
     const auto each = [&](const View&, const Picture&, const ViewScore& s) {
       if (!v->json) fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
     };
-    const Score score = evaluate(pictures.render(), model.placement.black, scene.test, each);
+    const Score score = evaluate(pictures.render(), model.placement().black, scene.test, each);
     if (v->json) {
       fmt::print("{}\n", score_json(score));
     } else {

@@ -56,7 +56,8 @@ void save_picture(const RenderValues& v, const Picture& p, const fs::path& file)
 }
 
 int render(const RenderValues& v) {
-  const Model model = Model::load(model_file(v.model));
+  const auto loaded = load_field_model(model_file(v.model));
+  const FieldModel& model = *loaded;
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   CallTimes times = times_here();

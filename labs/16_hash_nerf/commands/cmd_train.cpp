@@ -6,6 +6,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
+#include "harness/records/input.h"
 #include "labs/radiance/run/run.h"
 
 namespace klab {
@@ -16,7 +17,7 @@ struct Values {
   double seconds = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision;
+  std::string scene, moved_to, config, out, resume, plan, precision, field;
   bool no_eval = false;
 };
 
@@ -52,7 +53,12 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   for (const auto& [option, value] :
        {std::pair{"--out", v.out}, {"--resume", v.resume}, {"--config", v.config}})
     if (given(option) && value.empty()) throw std::invalid_argument(std::string(option) + " names nothing");
-  if (!v.config.empty()) run.config = read_config(v.config);
+  if (given("--field")) {
+    require_field(v.field);
+    run.field = v.field;
+  }
+  run.settings.field = run.field.value_or("hash");
+  if (!v.config.empty()) run.settings = field_settings(run.settings.field, read_input(v.config), v.config);
   run.out = v.out;
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
@@ -62,6 +68,9 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
 std::function<int()> setup_train(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("scene", v->scene, "folder with transforms JSON, or \"built-in\" (default)");
+  app.add_option(
+      "--field", v->field,
+      "how the scene is held: " + fmt::format("{}", fmt::join(field_names(), ", ")) + " (default hash)");
   add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
   add_number(app, "--steps", v->steps, range::steps, "train this many steps");
   app.add_option(
@@ -91,7 +100,7 @@ std::function<int()> setup_train(CLI::App& app) {
 }
 
 KLAB_COMMAND({.name = "train",
-              .summary = "Train a hash-NeRF from pictures with poses",
+              .summary = "Train a radiance field from pictures with poses",
               .setup = setup_train});
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/evaluate/list_pictures.h"
 #include "labs/radiance/train/backends.h"
 
 namespace klab {
@@ -15,7 +15,7 @@ class ListRenderer {
   ListRenderer(const Model& model, const Plan& plan, const BackendChoice& where);
 
   /// As Renderer::render(), but that a ray ends at the sample that makes it opaque.
-  Picture render(const Camera& camera);
+  Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
 
   /// For a plan.
   static std::vector<PlannedCall> calls(const Model& model, const BackendChoice& where);
@@ -25,15 +25,11 @@ class ListRenderer {
   Profile& profile() { return profile_; }
 
  private:
-  void look_from(const Camera& camera);
-  int64_t draw(int64_t first, int64_t pixels, Picture& out);
-
-  const Model& model_;
   Plan plan_;
   Config config_;
   TrainStep lists_;
-  OpList picture_;
-  Runner runner_;
+  OpList list_;
+  ListPictures pictures_;
   Profile profile_;
 };
 

@@ -1,31 +1,15 @@
 #include "labs/radiance/evaluate/picture_maker.h"
 
 namespace klab {
-namespace {
 
-std::vector<PlannedCall> calls_of(const Model& model, const BackendChoice& where) {
-  return where.ladder == "cpu" ? render_calls(model.config, model.placement.cascades)
-                               : ListRenderer::calls(model, where);
-}
-
-}  // namespace
-
-void require_picture_plan(const std::string& plan, const Model& model, const BackendChoice& where) {
-  const auto calls = calls_of(model, where);
+void require_picture_plan(const std::string& plan, const FieldModel& model, const BackendChoice& where) {
+  const auto calls = model.picture_calls(where);
   Plan::require(plan_ids(plan, calls, where.ladder), plan, calls, where.ladder);
 }
 
-PictureMaker::PictureMaker(const Model& model, const std::string& plan, const BackendChoice& where,
+PictureMaker::PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where,
                            CallTimes& times, const std::optional<Plan>& given)
-    : plan_(given ? *given : Plan::named(plan, calls_of(model, where), times, where.ladder)) {
-  if (where.ladder == "cpu") {
-    const auto renderer = std::make_shared<Renderer>(model, plan_);
-    render_ = [renderer](const Camera& camera) { return renderer->render(camera); };
-    return;
-  }
-  require_room(where.backend, ListRenderer::bytes_of(model, where), "rendering", "take a smaller model");
-  const auto renderer = std::make_shared<ListRenderer>(model, plan_, where);
-  render_ = [renderer](const Camera& camera) { return renderer->render(camera); };
-}
+    : plan_(given ? *given : Plan::named(plan, model.picture_calls(where), times, where.ladder)),
+      render_(model.renderer(plan_, where)) {}
 
 }  // namespace klab

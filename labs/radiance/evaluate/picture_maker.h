@@ -1,22 +1,21 @@
-// Pictures of a model on the backend that the command line names: the processor's own renderer, or a list of ops.
+// Pictures of a field on the backend that the command line names, by a plan that it names.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 
-#include "labs/radiance/evaluate/list_renderer.h"
+#include "labs/radiance/evaluate/field_model.h"
 
 namespace klab {
 
 /// Throws what Plan::require() throws for a plan of pictures that cannot be run there.
-void require_picture_plan(const std::string& plan, const Model& model, const BackendChoice& where);
+void require_picture_plan(const std::string& plan, const FieldModel& model, const BackendChoice& where);
 
 class PictureMaker {
  public:
   /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor. Throws
   /// std::runtime_error for a plan that cannot be run, and when the backend has too little memory.
-  PictureMaker(const Model& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
+  PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
                const std::optional<Plan>& given = {});
 
   std::function<Picture(const Camera&)> render() const { return render_; }

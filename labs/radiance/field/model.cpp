@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "harness/program/random.h"
 #include "harness/records/input.h"
-#include "harness/records/numbers.h"
 #include "labs/radiance/field/optimizer.h"
 
 namespace klab {
@@ -98,12 +96,9 @@ std::vector<TensorView> Model::tensors() const {
 }
 
 std::map<std::string, std::string> Model::metadata() const {
-  const nlohmann::json place = {{"cascades", placement.cascades},
-                                {"scale", placement.scale},
-                                {"offset", {placement.offset.x, placement.offset.y, placement.offset.z}},
-                                {"near", placement.near},
-                                {"black", placement.black}};
-  return {{"klab", "hash-nerf 1"}, {"config", config_to_json(config)}, {"placement", place.dump()}};
+  return {{"klab", "hash-nerf 1"},
+          {"config", config_to_json(config)},
+          {"placement", placement_to_json(placement)}};
 }
 
 void Model::save(const std::filesystem::path& file) const { save_tensors(file, tensors(), metadata()); }
@@ -112,35 +107,10 @@ void read_model(const TensorFile& file, Model& model) {
   for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
 }
 
-namespace {
-
-Placement placement_from(const TensorFile& file) {
-  const std::string where = file.path().string() + ", its placement";
-  const nlohmann::json place = parse_json(file.metadata("placement"), where);
-  Placement p;
-  p.cascades = number_in<int>(place, "cascades", range::cascades, where);
-  p.scale = float(number_in<double>(place, "scale", range::scale, where));
-  p.near = float(number_in<double>(place, "near", range::near, where));
-  const auto offset = place.find("offset");
-  if (offset == place.end() || !offset->is_array() || offset->size() != 3)
-    throw std::runtime_error(where + ": \"offset\" must be three numbers");
-  const auto element = [&](size_t i) {
-    return float(number_of<double>((*offset)[i], "offset", range::offset, where));
-  };
-  p.offset = {element(0), element(1), element(2)};
-  const auto black = place.find("black");
-  if (black == place.end() || !black->is_boolean())
-    throw std::runtime_error(where + ": \"black\" must be true or false");
-  p.black = black->get<bool>();
-  return p;
-}
-
-}  // namespace
-
 Model Model::load(const std::filesystem::path& path) {
   const TensorFile file(path);
   if (file.metadata("klab") != "hash-nerf 1")
-    throw std::runtime_error(path.string() + ": holds \"" + file.metadata("klab") +
+    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not a hash-nerf model of version 1");
   const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
   const Placement placement = placement_from(file);

@@ -7,22 +7,12 @@
 #include "harness/program/memory.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/config.h"
+#include "labs/radiance/field/placement.h"
 #include "labs/radiance/scene/scene.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
-
-/// Where the model's unit cube lies in the world.
-struct Placement {
-  int cascades = 1;
-  float scale = 1;
-  Vec3 offset{};
-  float near = 0;
-  bool black = false;  // evaluation on black instead of white
-
-  float side() const { return float(1 << (cascades - 1)); }
-};
 
 /// One group of parameters that the optimizer updates together.
 enum class Part { table, density, color };

@@ -58,16 +58,6 @@ int64_t peak_memory() {
   return 0;
 }
 
-// Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
-// On another backend pictures have a plan of their own.
-std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std::string& ladder) {
-  std::vector<PlannedCall> calls = training_calls(config, cascades);
-  if (ladder != "cpu") return calls;
-  const auto pictures = render_calls(config, cascades, 0);
-  calls.insert(calls.end(), pictures.begin(), pictures.end());
-  return calls;
-}
-
 /// Asked for by a signal during the evaluation.
 struct EvaluationStopped {};
 
@@ -84,6 +74,7 @@ class Run {
   int go() {
     require_unused(o_.out);
     if (!o_.resume.empty()) take_over();
+    require_backend(o_.settings, o_.backend);
     if (!o_.seconds && !o_.steps) o_.seconds = 60;
     choose_plan();
     read_scene();
@@ -96,7 +87,8 @@ class Run {
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
-    Trainer trainer(scene_, o_.config, plan, state_.seed, place_.backend, place_.sizes);
+    const auto made = make_trainer(o_.settings, scene_, plan, state_.seed, place_);
+    FieldTrainer& trainer = *made;
     if (checkpoint_) {
       trainer.restore(*checkpoint_);
       checkpoint_.reset();
@@ -105,10 +97,10 @@ class Run {
     std::fflush(words_);
     fit(trainer);
     save(trainer);
-    const Model model = trainer.averaged();
-    model.save(folder_->file("model.safetensors"));
-    report(trainer);
-    evaluate_on_tests(model, plan);
+    const auto model = trained_model(o_.settings, trainer);
+    model->save(folder_->file("model.safetensors"));
+    report(trainer, *model);
+    evaluate_on_tests(*model, plan);
     result_["peak_memory"] = peak_memory();
     fmt::print(words_, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
                folder_->file("model.safetensors").string());
@@ -122,7 +114,13 @@ class Run {
   void take_over() {
     folder_.emplace(RunFolder::reopen(o_.resume));
     checkpoint_.emplace(folder_->file("checkpoint.safetensors"));
-    o_.config = config_from_json(checkpoint_->metadata("config"), "the checkpoint's config");
+    const std::string field = field_of(*checkpoint_);
+    if (o_.field && *o_.field != field)
+      throw std::runtime_error(
+          fmt::format("--resume {}: --field {} contradicts that run, which has the field {}; leave it out, "
+                      "or begin a new run",
+                      o_.resume.string(), *o_.field, field));
+    o_.settings = field_settings(field, checkpoint_->metadata("config"), "the checkpoint's config");
     state_ = run_state_in(*checkpoint_);
     if (state_.ladder != place_.ladder) state_.plan.clear();  // its rungs are of no use here: chosen anew
     state_.ladder = place_.ladder;
@@ -145,7 +143,7 @@ class Run {
     state_.precision = o_.precision.value_or(state_.precision);
     const bool as_before = !o_.plan && !state_.plan.empty() && !converted;
     where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
-    const std::vector<PlannedCall> calls = run_calls(o_.config, 1, place_.ladder);
+    const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);
     wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
     Plan::require(wanted_, where_, calls, place_.ladder);
   }
@@ -182,20 +180,19 @@ class Run {
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);
-    calls_ = run_calls(o_.config, scene_.cascades, place_.ladder);
+    calls_ = run_calls(o_.settings, scene_.cascades, place_.ladder);
     Plan::require(wanted_, where_, calls_, place_.ladder);
-    const int64_t bytes = Trainer::bytes_of(scene_, o_.config, place_.sizes, !place_.backend.in_host_memory);
-    fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
-               o_.config.batch_samples);
-    const std::string remedy =
-        "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale";
+    const int64_t bytes = trainer_bytes(o_.settings, scene_, place_);
+    fmt::print(words_, "trainer   {}, {:.0f} MB: model, optimizer, {} samples per step\n", o_.settings.field,
+               double(bytes) * 1e-6, batch_samples(o_.settings));
+    const std::string remedy = remedy_of(o_.settings);
     require_room(place_.backend, bytes, "the run", remedy);
     require_memory(bytes, "the run", remedy);
   }
 
   void open_folder() {
     if (!folder_) folder_.emplace(RunFolder::create(o_.out, scene_.name));
-    const int64_t model = Model::bytes_of(o_.config, scene_.cascades);
+    const int64_t model = model_bytes(o_.settings, scene_.cascades);
     folder_->require_writable(5 * model, 4 * model);
     fmt::print(words_, "output    {}\n", folder_->path().string());
     std::fflush(words_);
@@ -209,25 +206,24 @@ class Run {
   }
 
   void announce_grid() const {
-    const double cells = double(scene_.cascades) * double(o_.config.grid * o_.config.grid * o_.config.grid);
+    const auto cells = double(grid_cells(o_.settings, scene_.cascades));
     if (cells < kLargeGrid) return;
     fmt::print(words_,
                "grid      {:.0f} M cells: that and the first updates, which look at all of them, take a "
-               "while before the first "
-               "step (\"grid\" in the config makes it {})\n",
-               cells * 1e-6, o_.config.grid);
+               "while before the first step (\"grid\" in the config makes it smaller)\n",
+               cells * 1e-6);
     std::fflush(words_);
   }
 
   double elapsed() const { return state_before_ + since(begin_) - aside_; }
 
-  void sample_ceilings(Trainer& trainer) {
+  void sample_ceilings(FieldTrainer& trainer) {
     const auto start = Clock::now();
     ceilings_.sample(trainer.profile());
     aside_ += since(start);
   }
 
-  void save(Trainer& trainer) {
+  void save(FieldTrainer& trainer) {
     RunState now = state_;
     now.seconds = seconds_ > 0 ? seconds_ : elapsed();
     now.budget_seconds = o_.seconds.value_or(0);
@@ -235,7 +231,7 @@ class Run {
     trainer.save(folder_->file("checkpoint.safetensors"), to_metadata(now));
   }
 
-  void fit(Trainer& trainer) {
+  void fit(FieldTrainer& trainer) {
     first_step_ = trainer.steps_done();
     Metrics metrics(folder_->file("metrics.csv"), first_step_);
     Progress progress;
@@ -252,13 +248,14 @@ class Run {
       if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
         sample_ceilings(trainer);
       const auto step_began = Clock::now();
-      const StepReport report = step(trainer, done);
+      StepReport report = step(trainer, done);
       step_took(since(step_began));
       state_.samples += double(report.samples);
       const double after = elapsed();
       if (after - last_report >= kReportEvery || report.step == 1) {
         const double rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
         const double psnr = trainer.batch_psnr();
+        report.loss = trainer.batch_loss(report.loss);
         metrics.line(report, psnr, after, rate, trainer.occupied_share());
         show(report, psnr, rate, after, last_report, progress);
         last_report = after;
@@ -277,7 +274,7 @@ class Run {
   }
 
   /// A step; where the backend fails in it, the message says what can be gone on with.
-  StepReport step(Trainer& trainer, double done) const {
+  StepReport step(FieldTrainer& trainer, double done) const {
     try {
       return trainer.step(done);
     } catch (const NotFinite&) {
@@ -311,11 +308,13 @@ class Run {
       fmt::print(stderr, "{}\n", line);
   }
 
-  void report(Trainer& trainer) {
+  void report(FieldTrainer& trainer, const FieldModel& model) {
     const Shares shares = ceilings_.shares(trainer.profile());
     const double rate = state_.samples / std::max(seconds_, 1e-9);
     result_ = {{"scene", as_utf8(scene_.name)},
                {"format", scene_.format},
+               {"field", o_.settings.field},
+               {"bytes", model.bytes()},
                {"steps", trainer.steps_done()},
                {"seconds_training", seconds_},
                {"samples", state_.samples},
@@ -326,7 +325,7 @@ class Run {
                                            double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
                {"interrupted", bool(stop_requested)},
                {"stages", stages_json(trainer.profile(), shares)},
-               {"config", json::parse(config_to_json(o_.config))},
+               {"config", json::parse(to_json_text(o_.settings))},
                {"precision", state_.precision},
                {"plan", state_.plan}};
     fmt::print(words_,
@@ -337,7 +336,7 @@ class Run {
     std::fflush(words_);
   }
 
-  void evaluate_on_tests(const Model& model, const Plan& plan) {
+  void evaluate_on_tests(const FieldModel& model, const Plan& plan) {
     if (!o_.evaluate) {
       fmt::print(words_, "not evaluated (--no-eval)\n");
       return;
@@ -353,7 +352,7 @@ class Run {
       if (stop_requested && !asked_before) throw EvaluationStopped();
       if (index < 8)
         save_comparison(folder_->file(fmt::format("test_{}.png", index)), view, picture,
-                        model.placement.black);
+                        model.placement().black);
       ++index;
     };
     try {
@@ -361,7 +360,7 @@ class Run {
       const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
       const PictureMaker pictures(model, "best", where, times_,
                                   o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
-      const Score score = evaluate(pictures.render(), model.placement.black, scene_.test, each);
+      const Score score = evaluate(pictures.render(), model.placement().black, scene_.test, each);
       result_["score"] = json::parse(score_json(score));
       result_["seconds_evaluation"] = since(evaluation);
       fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,

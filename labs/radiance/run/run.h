@@ -13,7 +13,7 @@
 #include <string>
 
 #include "labs/radiance/evaluate/evaluate.h"
-#include "labs/radiance/train/trainer.h"
+#include "labs/radiance/run/fields.h"
 
 namespace klab {
 
@@ -31,12 +31,13 @@ struct RunOptions {
   /// given: f32, or as the resumed run had it.
   std::optional<std::string> precision;
   std::string backend = "cpu";  // "cpu", "simt" or "cuda" (backends.h)
-  Config config;
-  std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
-  std::filesystem::path resume;  // a run's folder to go on with
-  double checkpoint_every = 30;  // seconds
-  bool evaluate = true;          // on the test views, at the end
-  bool json = false;             // print result.json instead of words
+  std::optional<std::string> field;  // not given: hash, or as the resumed run has it
+  FieldSettings settings;            // of that field
+  std::filesystem::path out;         // empty: runs/<scene>, with a number where that is taken
+  std::filesystem::path resume;      // a run's folder to go on with
+  double checkpoint_every = 30;      // seconds
+  bool evaluate = true;              // on the test views, at the end
+  bool json = false;                 // print result.json instead of words
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused

@@ -35,6 +35,7 @@ class Painter {
   /// The picture as others have it; no depth.
   Picture picture() const;
   const Profile& profile() const { return profile_; }
+  Profile& profile() { return profile_; }
   const Plan& plan() const { return plan_; }
 
  private:

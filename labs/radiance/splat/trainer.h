@@ -1,9 +1,11 @@
 // Learns a scene as Gaussians.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <random>
 
+#include "harness/records/tensor_file.h"
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/density.h"
 #include "labs/radiance/splat/painter.h"
@@ -35,10 +37,16 @@ class SplatTrainer {
   double last_loss();
   double last_psnr() const;
 
+  /// What goes on with the set beside it: moments, statistics, the views to come, the generator's state. For a checkpoint.
+  void save_state(std::vector<TensorView>& tensors, nlohmann::json& state) const;
+  /// Into a trainer that began with the checkpoint's set. Throws std::runtime_error, "<where>: ...", for what is damaged.
+  void restore_state(const TensorFile& file, const nlohmann::json& state, const std::string& where);
+
   int64_t steps_done() const { return steps_; }
   const GaussianSet& set() const { return set_; }
   int degree() const { return degree_; }  // in use now
   const Painter& painter() const { return painter_; }
+  Painter& painter() { return painter_; }
   bool black() const { return black_; }
   /// What was added and removed last; empty before the first time.
   const std::string& last_change() const { return last_change_; }

@@ -25,6 +25,7 @@
 
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/train/op_list.h"
+#include "labs/radiance/train/views.h"
 
 namespace klab {
 
@@ -57,7 +58,20 @@ struct StepNumbers {
   float clip = 0, keep = 0;
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
+  float box[2] = {};   // near and side, of a grid of voxels,
+  float empty = 0;     // and what its vertices without a row have
 };
+/// The address of a number that goes in or comes out, in the tensor that holds them, and the first of several.
+template <class T>
+T* number_in(int32_t* numbers, T StepNumbers::*member) {
+  static const StepNumbers none;
+  const auto bytes = reinterpret_cast<const char*>(&(none.*member)) - reinterpret_cast<const char*>(&none);
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(numbers) + uint64_t(bytes));
+}
+template <class T, size_t count>
+T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
+  return reinterpret_cast<T*>(number_in(numbers, member));
+}
 /// Those of marching and of leaving out what is invisible; the others are zero.
 StepNumbers marching_numbers(const Config& config, const Placement& placement);
 inline constexpr std::array kFiniteChecks = {"density", "color", "the hash features"};
@@ -87,11 +101,7 @@ struct StepTensors {
 
 class TrainStep {
  public:
-  struct Data {
-    int64_t views = 0, pixels = 0;
-    int64_t listed = 0;  // pixels in lists of those that have a ray
-    bool depth = false;  // pixels have their true depth
-  };
+  using Data = ViewData;
   TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes);
 
   Arena arena;
@@ -140,16 +150,13 @@ class TrainStep {
   int64_t size_of(Part part) const;
   /// An entry of the table has one step count; so has each matrix, which always moves as a whole.
   int64_t group_of(Part part) const { return part == Part::table ? c_.features : size_of(part); }
-  /// A number that goes in or comes out, and the first of several.
   template <class T>
   T* number(T StepNumbers::*member) const {
-    static const StepNumbers none;
-    const auto bytes = reinterpret_cast<const char*>(&(none.*member)) - reinterpret_cast<const char*>(&none);
-    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(t.numbers) + uint64_t(bytes));
+    return number_in(t.numbers, member);
   }
   template <class T, size_t count>
   T* numbers(T (StepNumbers::*member)[count]) const {
-    return reinterpret_cast<T*>(number(member));
+    return numbers_in(t.numbers, member);
   }
 
   Config c_;

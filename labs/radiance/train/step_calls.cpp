@@ -5,6 +5,7 @@
 
 #include "harness/check/cases.h"
 #include "labs/radiance/field/rays.h"
+#include "labs/radiance/train/step_calls.h"
 #include "labs/radiance/train/trainer.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
@@ -63,16 +64,17 @@ int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
   }
 }
 
-/// Ops of the lists that are not among the calls, each as it is called most.
-void add_others(const TrainStep& step, std::initializer_list<const OpList*> lists, int64_t rays,
-                int64_t samples, std::vector<PlannedCall>& calls) {
+}  // namespace
+
+void add_other_calls(const Arena& arena, std::initializer_list<const OpList*> lists, int64_t rays,
+                     int64_t samples, std::vector<PlannedCall>& calls) {
   const size_t known = calls.size();
   for (const OpList* list : lists)
     for (const OpCall& call : list->calls()) {
       const auto same = [&](const PlannedCall& other) { return other.op == call.op; };
       if (call.op.empty() || std::any_of(calls.begin(), calls.begin() + int64_t(known), same)) continue;
       std::vector<int64_t> shape;
-      for (const int64_t d : call.shape) shape.push_back(usual(step.arena, d, rays, samples));
+      for (const int64_t d : call.shape) shape.push_back(usual(arena, d, rays, samples));
       const auto at = std::ranges::find_if(
           calls, [&](const PlannedCall& other) { return same(other) && other.shape == shape; });
       if (at != calls.end())
@@ -81,8 +83,6 @@ void add_others(const TrainStep& step, std::initializer_list<const OpList*> list
         calls.push_back({call.op, shape, shape_text(find_op(call.op)->op, shape), 1, {}});
     }
 }
-
-}  // namespace
 
 std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
   // Rays of a grid that has learned what is empty have a few samples each.
@@ -102,7 +102,7 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
     add(adam_calls(weights, weights));
   const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
   const OpList loss = step.loss(false);
-  add_others(step, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
+  add_other_calls(step.arena, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
   return calls;
 }
 
@@ -111,7 +111,7 @@ std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
   const TrainStep step(c, cascades, {.views = 1}, {});
   const OpList picture = step.picture();
-  add_others(step, {&picture}, rays, samples, calls);
+  add_other_calls(step.arena, {&picture}, rays, samples, calls);
   return calls;
 }
 

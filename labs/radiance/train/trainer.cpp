@@ -10,39 +10,11 @@
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
-#include "reference/draw_rays/draw_rays.h"
+#include "labs/radiance/train/batch.h"
+#include "labs/radiance/train/views.h"
 
 namespace klab {
 namespace {
-
-Placement placement_of(const Scene& scene, const Config& config) {
-  return {scene.cascades, scene.scale, scene.offset, scene.near, config.background == "black"};
-}
-
-const Scene& with_views(const Scene& scene) {
-  if (scene.train.empty()) throw std::invalid_argument("scene " + scene.name + " has no view to train on");
-  return scene;
-}
-
-using PixelList = std::shared_ptr<const std::vector<int32_t>>;
-
-/// The lists of pixels that have a ray, each once: views through one lens share theirs.
-std::vector<PixelList> lists_with_ray(const Scene& scene) {
-  std::vector<PixelList> lists;
-  for (const View& v : scene.train)
-    if (v.with_ray && std::ranges::find(lists, v.with_ray) == lists.end()) lists.push_back(v.with_ray);
-  return lists;
-}
-
-TrainStep::Data data_of(const Scene& scene) {
-  TrainStep::Data data{.views = int64_t(scene.train.size())};
-  for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
-  for (const View& v : scene.train) {
-    data.pixels += int64_t(v.image.width) * v.image.height;
-    data.depth = data.depth || !v.depth.empty();
-  }
-  return data;
-}
 
 const char* name_of(Part part) {
   return part == Part::table ? "hash_table" : part == Part::density ? "density" : "color";
@@ -51,9 +23,7 @@ const char* name_of(Part part) {
 double learning_rate(const Config& c, int64_t step, double progress) {
   double rate = c.learning_rate;
   if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
-  if (c.schedule == "cosine")
-    return rate *
-           (c.final_rate + (1 - c.final_rate) * 0.5 * (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
+  if (c.schedule == "cosine") return rate * cosine_to(c.final_rate, progress);
   if (step >= c.decay_start) {
     const int64_t decays = 1 + (step - c.decay_start) / c.decay_every;
     rate *= std::pow(c.decay, double(decays));
@@ -70,7 +40,7 @@ bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 }  // namespace
 
 int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
-  TrainStep::Data data = data_of(scene);
+  ViewData data = view_data_of(scene);
   if (!with_pictures) {
     data.pixels = data.views;
     data.depth = false;
@@ -84,9 +54,9 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       config_(config),
       plan_(plan),
       seed_(seed),
-      model_(config, placement_of(scene, config)),
+      model_(config, placement_of(scene, config.background == "black")),
       occupancy_(model_),
-      lists_(config, scene.cascades, data_of(scene), sizes),
+      lists_(config, scene.cascades, view_data_of(scene), sizes),
       loss_(lists_.loss(fused(plan))),
       rays_next_(config.first_rays) {
   model_.initialize(seed);
@@ -119,59 +89,10 @@ void Trainer::tie_memory() {
 
 void Trainer::load_views() {
   const StepTensors& t = lists_.t;
-  const auto views = scene_.train.size();
-  std::vector<float> cameras(20 * views);
-  constexpr auto kPlace = size_t(DrawRays::kPlace);
-  std::vector<int64_t> places(kPlace * views);
-  // In the host's memory pictures stay where they are, and are found by how far they are from the first.
-  const bool here = runner_->backend().in_host_memory;
-  const uint8_t* first = nullptr;
-  const float* first_depth = nullptr;
-  for (const View& v : scene_.train) {
-    if (first == nullptr || v.image.rgba.data() < first) first = v.image.rgba.data();
-    if (!v.depth.empty() && (first_depth == nullptr || v.depth.data() < first_depth))
-      first_depth = v.depth.data();
-  }
-  if (here) {
-    runner_->mirror(t.image, const_cast<uint8_t*>(first));
-    if (first_depth != nullptr) runner_->mirror(t.true_depth, const_cast<float*>(first_depth));
-  }
+  const ViewLoader views(scene_, {t.cameras, t.places, t.image, t.seen, t.true_depth});
+  views.tie(*runner_);
   runner_->allocate();
-  const std::vector<PixelList> lists = lists_with_ray(scene_);
-  const auto list_begin = [&](const PixelList& list) {
-    int64_t begin = 0;
-    for (size_t i = 0; lists[i] != list; ++i) begin += int64_t(lists[i]->size());
-    return begin;
-  };
-  for (const PixelList& list : lists)
-    runner_->write(t.seen + list_begin(list), list->data(), list->size() * sizeof(int32_t));
-  int64_t pixels = 0;
-  for (size_t i = 0; i < views; ++i) {
-    const View& v = scene_.train[i];
-    const Camera& c = v.camera;
-    const float lens[8] = {c.fx, c.fy, c.cx, c.cy, c.k1, c.k2, c.p1, c.p2};
-    std::copy(lens, lens + 8, cameras.data() + 20 * i);
-    std::copy(c.pose.begin(), c.pose.end(), cameras.data() + 20 * i + 8);
-    const auto away = [](const void* p, const void* from, size_t size) {
-      return int64_t(reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(from)) / int64_t(size);
-    };
-    const int64_t own[kPlace] = {v.image.width,
-                                 v.image.height,
-                                 here ? away(v.image.rgba.data(), first, 4) : pixels,
-                                 v.depth.empty() ? -1
-                                 : here          ? away(v.depth.data(), first_depth, sizeof(float))
-                                                 : pixels,
-                                 v.places_with_ray(),
-                                 v.with_ray ? list_begin(v.with_ray) : -1};
-    std::copy(own, own + kPlace, places.data() + kPlace * i);
-    if (!here) {
-      runner_->write(t.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
-      runner_->write(t.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
-    }
-    pixels += int64_t(v.image.width) * v.image.height;
-  }
-  runner_->write(t.cameras, cameras.data(), cameras.size() * sizeof(float));
-  runner_->write(t.places, places.data(), places.size() * sizeof(int64_t));
+  views.write(*runner_);
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
     runner_->write(lists_.ones(), ones.data(), ones.size() * sizeof(float));
@@ -271,17 +192,7 @@ void Trainer::require_finite(const StepNumbers& after) const {
 double Trainer::batch_psnr() {
   if (!colored_) runner_->run(lists_.color, plan_, profile_);
   colored_ = true;
-  const int64_t stride = runner_->size(lists_.t.rays);
-  std::vector<float> color(size_t(3 * stride)), target(size_t(3 * stride));
-  runner_->read(color.data(), lists_.t.color, color.size() * sizeof(float));
-  runner_->read(target.data(), lists_.t.target, target.size() * sizeof(float));
-  double sum = 0;
-  for (int64_t c = 0; c < 3; ++c)
-    for (int64_t r = 0; r < whole_; ++r) {
-      const double d = double(color[size_t(c * stride + r)]) - double(target[size_t(c * stride + r)]);
-      sum += d * d;
-    }
-  return -10 * std::log10(std::max(sum / double(std::max<int64_t>(1, 3 * whole_)), 1e-12));
+  return batch_psnr_of(*runner_, lists_.t.rays, lists_.t.color, lists_.t.target, whole_);
 }
 
 void Trainer::optimize(double progress) {
@@ -298,16 +209,8 @@ void Trainer::optimize(double progress) {
 }
 
 void Trainer::adapt_rays(const StepReport& report) {
-  // As many rays as bring the wanted number of samples, going by this step (Müller et al. 2022, appendix E), if what
-  // is marched for them has room. A step with next to no samples says little: the number at most doubles.
-  const double rays = double(report.rays);
-  const auto rays_for = [&](double wanted, int64_t had) {
-    return wanted * rays / double(std::max<int64_t>(1, had));
-  };
-  const double want =
-      std::min({rays_for(double(config_.batch_samples), report.samples),
-                rays_for(0.9 * double(TrainStep::march_capacity(config_)), report.marched), 2.0 * rays});
-  rays_next_ = std::clamp(int64_t(want), int64_t(16), TrainStep::ray_capacity(config_) - 1);
+  rays_next_ = rays_after(report, config_.batch_samples, TrainStep::march_capacity(config_),
+                          TrainStep::ray_capacity(config_) - 1);
 }
 
 StepReport Trainer::step(double progress) {

@@ -9,29 +9,17 @@
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/step.h"
 
 namespace klab {
 
-struct StepReport {
-  int64_t step = 0;  // steps done, this one included
-  double loss = 0;   // of step.h
-  int64_t rays = 0;
-  int64_t samples = 0;  // with a gradient, through the whole step
-  int64_t marched = 0;  // before the samples behind opaque ones were left out
-};
-
-/// A loss, gradient or parameter that is no longer finite. The message names step and tensor.
-class NotFinite : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 /// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
-class Trainer {
+class Trainer : public FieldTrainer {
  public:
   /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
   /// and std::runtime_error when the memory it will take (see bytes_of) is not there.
@@ -40,7 +28,7 @@ class Trainer {
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite.
-  StepReport step(double progress);
+  StepReport step(double progress) override;
 
   /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
   /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
@@ -55,23 +43,24 @@ class Trainer {
 
   /// PSNR of the pixels of the last step's batch as they were before the update, dB. With a plan that needs no colors it takes
   /// a composite_fwd. Not after restore(), until there was a step.
-  double batch_psnr();
+  double batch_psnr() override;
 
-  int64_t steps_done() const { return step_; }
+  int64_t steps_done() const override { return step_; }
   const Model& model() const;
   /// The model to look at pictures with: averaged weights when the config asks for them.
   Model averaged() const;
-  double occupied_share() const;
+  double occupied_share() const override;
   double unseen_share() const { return unseen_; }
-  Profile& profile() { return profile_; }
+  Profile& profile() override { return profile_; }
   const TrainStep& lists() const { return lists_; }
-  const Runner::Counts& host_counts() const { return runner_->counts(); }
+  const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
-  void save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const;
+  void save(const std::filesystem::path& file,
+            const std::map<std::string, std::string>& extra) const override;
   /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
-  void restore(const TensorFile& file);
+  void restore(const TensorFile& file) override;
 
   /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
   static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},

@@ -1,0 +1,109 @@
+// voxel_march.cpu.02_skip_words: an empty block of 4x4x4 cells is left in one jump.
+//
+// CHANGE    sixty-four cells in a row on the Morton curve are a block of 4x4x4, and one word says that all are empty. Then the
+//           nearest of the block's three far planes is the next to be looked at. Where the ray is along the other two axes
+//           follows from a product; planes beside it say whether rounding put it one cell off.
+// EXPECT    up to ten cells crossed for one word; at least twice as fast where most is empty.
+// NUMERICS  bit-exact by contract: a plane's distance does not depend on the planes before it.
+// NEEDS     nothing; grids below 4 have no words, and go cell by cell.
+// TRIED     -
+#include <cstring>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "reference/voxel_march/voxel_march.h"
+
+namespace klab {
+namespace {
+
+using March = VoxelMarch;
+
+struct Piece {
+  float from, to;
+};
+
+bool occupied(const uint8_t* bits, uint32_t index) { return bits[index / 8] >> (index % 8) & 1; }
+
+bool empty_word(const uint8_t* bits, uint32_t index) {
+  uint64_t word;
+  std::memcpy(&word, bits + index / 64 * 8, 8);
+  return word == 0;
+}
+
+// Leaves the aligned block of `edge` cells around the present cell; returns the axis along which, and where in `next`.
+int leave_block(March::Line& l, int32_t edge, float& next) {
+  int32_t last[3];  // of the block's cells, along the ray
+  for (int axis = 0; axis < 3; ++axis)
+    last[axis] = l.step[axis] > 0 ? l.cell[axis] | (edge - 1) : l.cell[axis] & ~(edge - 1);
+  const float far[3] = {l.exit(0, last[0]), l.exit(1, last[1]), l.exit(2, last[2])};
+  int axis = far[1] < far[0] ? 1 : 0;
+  if (far[2] < far[axis]) axis = 2;
+  next = far[axis];
+  for (int other = 0; other < 3; ++other) {
+    const int32_t step = l.step[other], begin = l.cell[other];
+    if (other == axis || last[other] == begin) continue;
+    // Planes are crossed in order of distance, equal ones in order of axes.
+    const auto passed = [&](int32_t cell) {
+      const float at = l.exit(other, cell);
+      return at < next || (at == next && other < axis);
+    };
+    const auto ahead = int32_t(std::floor(l.u[other] + next * l.v[other]) - float(begin)) * step;
+    int32_t cell = begin + step * std::clamp(ahead, 0, (last[other] - begin) * step);
+    while (cell != begin && !passed(cell - step)) cell -= step;
+    while (cell != last[other] && passed(cell)) cell += step;
+    l.cell[other] = cell;
+  }
+  l.cell[axis] = last[axis];
+  return axis;
+}
+
+// Pieces of one ray in occupied cells; returns how many.
+int64_t march(const March::Args<float>& x, int64_t r, Piece* out) {
+  const int64_t rays = x.shape.rays, grid = x.shape.grid;
+  const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
+  const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
+  March::Line l = March::line(o, d, x.box[0], x.box[1], grid);
+  int64_t count = 0;
+  for (float from = l.enter; from < l.leave;) {
+    const uint32_t index = March::morton(uint32_t(l.cell[0]), uint32_t(l.cell[1]), uint32_t(l.cell[2]));
+    float next;
+    const bool blocks = grid >= 4 && empty_word(x.occupancy, index);
+    const int axis = leave_block(l, blocks ? 4 : 1, next);
+    const float to = std::min(next, l.leave);
+    if (to > from) {
+      if (!blocks && occupied(x.occupancy, index)) out[count++] = {from, to};
+      from = to;
+    }
+    l.cell[axis] += l.step[axis];
+    if (l.cell[axis] < 0 || l.cell[axis] >= grid) break;
+  }
+  return count;
+}
+
+void run(const March::Args<float>& x) {
+  const March::Shape& s = x.shape;
+  std::vector<Piece> pieces(size_t(s.most()));
+  int64_t total = 0;
+  bool full = false;
+  for (int64_t r = 0; r < s.rays; ++r) {
+    x.ray_begin[r] = int32_t(total);
+    if (full) continue;
+    const int64_t count = march(x, r, pieces.data());
+    full = total + count > s.capacity;
+    if (full) continue;
+    for (int64_t i = 0; i < count; ++i, ++total) {
+      const float length = pieces[size_t(i)].to - pieces[size_t(i)].from;
+      x.t[total] = pieces[size_t(i)].from + 0.5F * length;
+      x.delta[total] = length;
+    }
+  }
+  x.ray_begin[s.rays] = int32_t(total);
+}
+
+KLAB_VARIANT(VoxelMarch, {.run = run,
+                          .parent = "01_naive",
+                          .tiles = {4},
+                          .expect = {.shape = {8192, 256, 1 << 20}, .over_parent = 2}});
+
+}  // namespace
+}  // namespace klab

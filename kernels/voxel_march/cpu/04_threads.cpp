@@ -1,0 +1,144 @@
+// voxel_march.cpu.04_threads: rays are dealt to threads in chunks.
+//
+// CHANGE    threads march chunks of rays into buffers of their own; a sum over the counts gives each ray its place, and a second
+//           pass copies. The far blocks are made by all threads, too.
+// EXPECT    close to the number of threads: rays do not depend on each other, and the copy is small.
+// NUMERICS  bit-exact by contract; no order depends on timing.
+// NEEDS     as the parent.
+// TRIED     -
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "harness/core/registrar.h"
+#include "reference/voxel_march/voxel_march.h"
+
+namespace klab {
+namespace {
+
+using March = VoxelMarch;
+
+struct Piece {
+  float from, to;
+};
+
+bool occupied(const uint8_t* bits, uint32_t index) { return bits[index / 8] >> (index % 8) & 1; }
+
+bool empty_word(const uint8_t* bits, uint32_t index) {
+  uint64_t word;
+  std::memcpy(&word, bits + index / 64 * 8, 8);
+  return word == 0;
+}
+
+// Leaves the aligned block of `edge` cells around the present cell; returns the axis along which, and where in `next`.
+int leave_block(March::Line& l, int32_t edge, float& next) {
+  int32_t last[3];  // of the block's cells, along the ray
+  for (int axis = 0; axis < 3; ++axis)
+    last[axis] = l.step[axis] > 0 ? l.cell[axis] | (edge - 1) : l.cell[axis] & ~(edge - 1);
+  const float far[3] = {l.exit(0, last[0]), l.exit(1, last[1]), l.exit(2, last[2])};
+  int axis = far[1] < far[0] ? 1 : 0;
+  if (far[2] < far[axis]) axis = 2;
+  next = far[axis];
+  for (int other = 0; other < 3; ++other) {
+    const int32_t step = l.step[other], begin = l.cell[other];
+    if (other == axis || last[other] == begin) continue;
+    // Planes are crossed in order of distance, equal ones in order of axes.
+    const auto passed = [&](int32_t cell) {
+      const float at = l.exit(other, cell);
+      return at < next || (at == next && other < axis);
+    };
+    const auto ahead = int32_t(std::floor(l.u[other] + next * l.v[other]) - float(begin)) * step;
+    int32_t cell = begin + step * std::clamp(ahead, 0, (last[other] - begin) * step);
+    while (cell != begin && !passed(cell - step)) cell -= step;
+    while (cell != last[other] && passed(cell)) cell += step;
+    l.cell[other] = cell;
+  }
+  l.cell[axis] = last[axis];
+  return axis;
+}
+
+// Whether anything is in each block of 16x16x16 cells.
+std::vector<uint8_t> far_blocks(const March::Args<float>& x) {
+  constexpr int64_t kBytes = 16 * 16 * 16 / 8;
+  const int64_t grid = x.shape.grid;
+  std::vector<uint8_t> any(size_t(grid * grid * grid / 8 / kBytes));
+#pragma omp parallel for schedule(static)
+  for (size_t b = 0; b < any.size(); ++b)
+    for (uint32_t word = 0; word < kBytes / 8 && any[b] == 0; ++word)
+      any[b] = !empty_word(x.occupancy + int64_t(b) * kBytes, 64 * word);
+  return any;
+}
+
+// Pieces of one ray in occupied cells; returns how many.
+int64_t march(const March::Args<float>& x, const std::vector<uint8_t>& far, int64_t r, Piece* out) {
+  const int64_t rays = x.shape.rays, grid = x.shape.grid;
+  const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
+  const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
+  March::Line l = March::line(o, d, x.box[0], x.box[1], grid);
+  int64_t count = 0;
+  for (float from = l.enter; from < l.leave;) {
+    const uint32_t index = March::morton(uint32_t(l.cell[0]), uint32_t(l.cell[1]), uint32_t(l.cell[2]));
+    float next;
+    const bool sixteen = !far.empty() && far[index / 4096] == 0;
+    const bool blocks = sixteen || (grid >= 4 && empty_word(x.occupancy, index));
+    const int axis = leave_block(l, sixteen ? 16 : blocks ? 4 : 1, next);
+    const float to = std::min(next, l.leave);
+    if (to > from) {
+      if (!blocks && occupied(x.occupancy, index)) out[count++] = {from, to};
+      from = to;
+    }
+    l.cell[axis] += l.step[axis];
+    if (l.cell[axis] < 0 || l.cell[axis] >= grid) break;
+  }
+  return count;
+}
+
+constexpr int64_t kChunk = 64;  // rays
+
+void run(const March::Args<float>& x) {
+  const March::Shape& s = x.shape;
+  const int64_t chunks = (s.rays + kChunk - 1) / kChunk;
+  const auto end_of = [&](int64_t c) { return std::min(s.rays, (c + 1) * kChunk); };
+  const std::vector<uint8_t> far = far_blocks(x);
+  std::vector<std::vector<Piece>> kept(static_cast<size_t>(chunks));
+  std::vector<int32_t> counts(static_cast<size_t>(s.rays));
+#pragma omp parallel
+  {
+    std::vector<Piece> one(static_cast<size_t>(s.most()));
+#pragma omp for schedule(dynamic)
+    for (int64_t c = 0; c < chunks; ++c)
+      for (int64_t r = c * kChunk; r < end_of(c); ++r) {
+        const int64_t count = march(x, far, r, one.data());
+        counts[static_cast<size_t>(r)] = int32_t(count);
+        auto& mine = kept[static_cast<size_t>(c)];
+        mine.insert(mine.end(), one.begin(), one.begin() + count);
+      }
+  }
+  int64_t total = 0;
+  bool full = false;
+  for (int64_t r = 0; r < s.rays; ++r) {
+    x.ray_begin[r] = int32_t(total);
+    full = full || total + counts[static_cast<size_t>(r)] > s.capacity;
+    if (!full) total += counts[static_cast<size_t>(r)];
+  }
+  x.ray_begin[s.rays] = int32_t(total);
+#pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < chunks; ++c) {
+    // A chunk's samples are contiguous in the result too; only its last rays may have been refused.
+    const int64_t begin = x.ray_begin[c * kChunk];
+    for (int64_t i = begin; i < x.ray_begin[end_of(c)]; ++i) {
+      const Piece& piece = kept[static_cast<size_t>(c)][static_cast<size_t>(i - begin)];
+      const float length = piece.to - piece.from;
+      x.t[i] = piece.from + 0.5F * length;
+      x.delta[i] = length;
+    }
+  }
+}
+
+KLAB_VARIANT(VoxelMarch, {.run = run,
+                          .parent = "03_skip_far",
+                          .tiles = {4, 16, kChunk},
+                          .expect = {.shape = {8192, 256, 1 << 20}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab

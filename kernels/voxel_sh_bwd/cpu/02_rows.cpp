@@ -1,0 +1,98 @@
+// voxel_sh_bwd.cpu.02_rows: a vector adds to the numbers of a row.
+//
+// CHANGE    the 27 products of harmonics and gradients of a point are made once; each corner adds them, weighted, to its row,
+//           eight numbers at a time. What is left over goes number by number: what a masked store has written is not
+//           handed on to the next load, and neighbors share corners.
+// EXPECT    three vectors and three numbers for each corner in place of 27 numbers. At least twice as fast.
+// NUMERICS  float, contributions in the order of the points; products fused with sums.
+// NEEDS     nothing.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/sh_basis.h"
+#include "kernels/common/voxel_corners.h"
+#include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/voxel_sh_bwd/cpu/02_rows.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 8>;
+
+/// The numbers that each corner adds, by its weight, to its row.
+template <int kBasis>
+HWY_INLINE void numbers_of(const VoxelShBwd::Args<float>& x, int64_t i, float* number) {
+  const int64_t n = x.shape.n;
+  float basis[9];
+  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
+  for (int k = 0; k < 3; ++k) {
+    const float rgb = x.rgb[k * n + i], g = x.d_rgb[k * n + i] * (rgb * (1 - rgb));
+    for (int b = 0; b < kBasis; ++b) number[k * kBasis + b] = basis[b] * g;
+  }
+}
+
+template <int kNumbers>
+HWY_INLINE void add_row(float weight, const float* number, float* row) {
+  const Tag d;
+  constexpr int kLanes = int(hn::MaxLanes(Tag())), kWhole = kNumbers / kLanes * kLanes;
+  const auto w = hn::Set(d, weight);
+  for (int v = 0; v < kWhole; v += kLanes)
+    hn::StoreU(hn::MulAdd(w, hn::LoadU(d, number + v), hn::LoadU(d, row + v)), d, row + v);
+  for (int v = kWhole; v < kNumbers; ++v) row[v] += weight * number[v];
+}
+
+template <int kBasis>
+void points(const VoxelShBwd::Args<float>& x) {
+  HWY_ALIGN float number[27];
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    const VoxelCorners at = voxel_corners(x.positions, x.links, x.shape.n, x.shape.grid, i);
+    if constexpr (kBasis > 0) numbers_of<kBasis>(x, i, number);
+    for (int c = 0; c < 8; ++c) {
+      if (at.row[c] < 0) continue;
+      x.d_density[at.row[c]] += at.weight[c] * x.d_raw[i];
+      if constexpr (kBasis > 0)
+        add_row<3 * kBasis>(at.weight[c], number, x.d_coefficients + at.row[c] * int64_t(3 * kBasis));
+    }
+  }
+}
+
+void all_points(const VoxelShBwd::Args<float>& x) {
+  switch (x.shape.basis) {
+    case 0:
+      return points<0>(x);
+    case 1:
+      return points<1>(x);
+    case 4:
+      return points<4>(x);
+    default:
+      return points<9>(x);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(all_points);
+void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
+
+KLAB_VARIANT(VoxelShBwd, {.run = run,
+                          .parent = "01_naive",
+                          .numerics = {.growth = Growth::linear},
+                          .tiles = {8},
+                          .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 2}});
+
+}  // namespace
+}  // namespace klab
+#endif

@@ -1,0 +1,122 @@
+// voxel_sh_bwd.cpu.03_prefetch: rows are asked for before they are needed.
+//
+// CHANGE    corners of 32 points are found first, and each row's lines are prefetched for writing as soon as its number is known;
+//           then the points add.
+// EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no longer does.
+// NUMERICS  as the parent.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/sh_basis.h"
+#include "kernels/common/voxel_corners.h"
+#include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/voxel_sh_bwd/cpu/03_prefetch.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 8>;
+
+/// The numbers that each corner adds, by its weight, to its row.
+template <int kBasis>
+HWY_INLINE void numbers_of(const VoxelShBwd::Args<float>& x, int64_t i, float* number) {
+  const int64_t n = x.shape.n;
+  float basis[9];
+  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
+  for (int k = 0; k < 3; ++k) {
+    const float rgb = x.rgb[k * n + i], g = x.d_rgb[k * n + i] * (rgb * (1 - rgb));
+    for (int b = 0; b < kBasis; ++b) number[k * kBasis + b] = basis[b] * g;
+  }
+}
+
+template <int kNumbers>
+HWY_INLINE void add_row(float weight, const float* number, float* row) {
+  const Tag d;
+  constexpr int kLanes = int(hn::MaxLanes(Tag())), kWhole = kNumbers / kLanes * kLanes;
+  const auto w = hn::Set(d, weight);
+  for (int v = 0; v < kWhole; v += kLanes)
+    hn::StoreU(hn::MulAdd(w, hn::LoadU(d, number + v), hn::LoadU(d, row + v)), d, row + v);
+  for (int v = kWhole; v < kNumbers; ++v) row[v] += weight * number[v];
+}
+
+constexpr int64_t kBlock = 32;  // points
+
+template <int kBasis>
+HWY_INLINE void ask_for(const VoxelShBwd::Args<float>& x, const VoxelCorners& at) {
+  constexpr int64_t kLine = 16, kNumbers = 3 * kBasis;
+  for (const int32_t row : at.row) {
+    if (row < 0) continue;
+    __builtin_prefetch(x.d_density + row, 1);
+    for (int64_t f = 0; f < kNumbers; f += kLine)
+      __builtin_prefetch(x.d_coefficients + row * kNumbers + f, 1);
+  }
+}
+
+template <int kBasis>
+HWY_INLINE void add_point(const VoxelShBwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
+  HWY_ALIGN float number[27];
+  if constexpr (kBasis > 0) numbers_of<kBasis>(x, i, number);
+  for (int c = 0; c < 8; ++c) {
+    if (at.row[c] < 0) continue;
+    x.d_density[at.row[c]] += at.weight[c] * x.d_raw[i];
+    if constexpr (kBasis > 0)
+      add_row<3 * kBasis>(at.weight[c], number, x.d_coefficients + at.row[c] * int64_t(3 * kBasis));
+  }
+}
+
+template <int kBasis>
+void points(const VoxelShBwd::Args<float>& x) {
+  VoxelCorners corners[kBlock];
+  for (int64_t first = 0; first < x.shape.n; first += kBlock) {
+    const int64_t last = std::min(x.shape.n, first + kBlock);
+    for (int64_t i = first; i < last; ++i) {
+      corners[i - first] = voxel_corners(x.positions, x.links, x.shape.n, x.shape.grid, i);
+      ask_for<kBasis>(x, corners[i - first]);
+    }
+    for (int64_t i = first; i < last; ++i) add_point<kBasis>(x, corners[i - first], i);
+  }
+}
+
+void all_points(const VoxelShBwd::Args<float>& x) {
+  switch (x.shape.basis) {
+    case 0:
+      return points<0>(x);
+    case 1:
+      return points<1>(x);
+    case 4:
+      return points<4>(x);
+    default:
+      return points<9>(x);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(all_points);
+void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
+
+KLAB_VARIANT(VoxelShBwd, {.run = run,
+                          .parent = "02_rows",
+                          .numerics = {.growth = Growth::linear},
+                          .tiles = {8, 32},
+                          .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.1}});
+
+}  // namespace
+}  // namespace klab
+#endif

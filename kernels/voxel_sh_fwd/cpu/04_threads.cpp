@@ -1,0 +1,137 @@
+// voxel_sh_fwd.cpu.04_threads: points shared out.
+//
+// CHANGE    threads take stretches of 1024 points, one after the other.
+// EXPECT    near the number of cores, until memory is busy.
+// NUMERICS  as the parent.
+// NEEDS     nothing.
+// TRIED     -
+#include <algorithm>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/sh_basis.h"
+#include "kernels/common/voxel_corners.h"
+#include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/voxel_sh_fwd/cpu/04_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+
+/// What the logistic function makes colors of, of one point.
+template <int kBasis>
+HWY_INLINE void colors(const VoxelShFwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
+  const Tag d;
+  constexpr size_t kLanes = hn::MaxLanes(Tag()), kNumbers = 3 * kBasis,
+                   kVectors = (kNumbers + kLanes - 1) / kLanes;
+  hn::Vec<Tag> sum[kVectors];
+  for (auto& v : sum) v = hn::Zero(d);
+  for (int c = 0; c < 8; ++c) {
+    if (at.row[c] < 0) continue;
+    const float* row = x.coefficients + at.row[c] * int64_t(kNumbers);
+    const auto weight = hn::Set(d, at.weight[c]);
+    for (size_t v = 0; v < kVectors; ++v)
+      sum[v] = hn::MulAdd(weight, load_first(d, row + v * kLanes, kNumbers - v * kLanes), sum[v]);
+  }
+  HWY_ALIGN float number[kVectors * kLanes];
+  for (size_t v = 0; v < kVectors; ++v) hn::Store(sum[v], d, number + v * kLanes);
+  const int64_t n = x.shape.n;
+  float basis[9];
+  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
+  for (int k = 0; k < 3; ++k) {
+    float value = 0;
+    for (int b = 0; b < kBasis; ++b) value += basis[b] * number[k * kBasis + b];
+    x.rgb[k * n + i] = value;
+  }
+}
+
+HWY_INLINE void logistic(float* values, int64_t count) {
+  const Tag d;
+  const auto lanes = int64_t(hn::Lanes(d));
+  const auto one = hn::Set(d, 1.0F);
+  for (int64_t i = 0; i < count; i += lanes) {
+    const auto left = size_t(count - i);
+    const auto v = load_first(d, values + i, left);
+    store_first(hn::Div(one, hn::Add(one, exp_full(d, hn::Neg(v)))), d, values + i, left);
+  }
+}
+
+template <int kBasis>
+void points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 64;
+  VoxelCorners corners[kBlock];
+  const int64_t n = x.shape.n;
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t last = std::min(end, first + kBlock);
+    for (int64_t i = first; i < last; ++i) {
+      VoxelCorners& at = corners[i - first];
+      at = voxel_corners(x.positions, x.links, n, x.shape.grid, i);
+      for (const int32_t row : at.row) {
+        if (row < 0) continue;
+        __builtin_prefetch(x.density + row);
+        constexpr int64_t kLine = 16;  // floats
+        for (int64_t f = 0; f < 3 * kBasis; f += kLine)
+          __builtin_prefetch(x.coefficients + row * 3 * kBasis + f);
+      }
+    }
+    for (int64_t i = first; i < last; ++i) {
+      const VoxelCorners& at = corners[i - first];
+      float raw = 0;
+      for (int c = 0; c < 8; ++c) raw += at.weight[c] * (at.row[c] < 0 ? x.empty[0] : x.density[at.row[c]]);
+      x.raw[i] = raw;
+      if constexpr (kBasis > 0) colors<kBasis>(x, at, i);
+    }
+    for (int k = 0; kBasis > 0 && k < 3; ++k) logistic(x.rgb + k * n + first, last - first);
+  }
+}
+
+void all_points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
+  switch (x.shape.basis) {
+    case 0:
+      return points<0>(x, begin, end);
+    case 1:
+      return points<1>(x, begin, end);
+    case 4:
+      return points<4>(x, begin, end);
+    default:
+      return points<9>(x, begin, end);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(all_points);
+constexpr int64_t kStretch = 1024;  // points
+
+void run(const VoxelShFwd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+#pragma omp parallel for schedule(dynamic) if (n > kStretch)
+  for (int64_t begin = 0; begin < n; begin += kStretch)
+    HWY_DYNAMIC_DISPATCH(all_points)(x, begin, std::min(n, begin + kStretch));
+}
+
+KLAB_VARIANT(VoxelShFwd, {.run = run,
+                          .parent = "03_prefetch",
+                          .numerics = {.growth = Growth::linear},
+                          .tiles = {16, 64, kStretch},
+                          .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.5}});
+
+}  // namespace
+}  // namespace klab
+#endif

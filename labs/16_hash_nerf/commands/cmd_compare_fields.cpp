@@ -1,0 +1,215 @@
+// klab compare-fields: every way to hold a scene, trained on the same views for the same time, one after the other.
+//
+// Each is a run of klab train in a process of its own: its peak memory is its own, and its folder is that of any run.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/report/page.h"
+#include "harness/report/training.h"
+#include "labs/radiance/run/fields.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/stop.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Values {
+  std::string scene, out = "compare";
+  std::vector<std::string> fields;
+  double seconds = 60;
+  int downscale = 1, holdout = 8;
+};
+
+/// What a run came to.
+struct Outcome {
+  std::string field;
+  int64_t steps = 0;
+  double seconds = 0, step_ms = 0, samples = 0, bytes = 0, psnr = 0, ssim = 0, frames = 0, memory = 0;
+};
+
+/// Runs this program with arguments, its standard output in a file; the exit code. The child ends with this process.
+int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  const pid_t parent = getpid(), child = fork();
+  if (child < 0) throw std::runtime_error(std::string("no process can be started: ") + std::strerror(errno));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(126);
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw std::runtime_error(std::string("waiting failed: ") + std::strerror(errno));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+Outcome outcome_of(const std::string& field, const fs::path& folder) {
+  const fs::path file = folder / "result.json";
+  const json r = read_json_file(file);
+  try {
+    const json& score = r.at("score");
+    Outcome o{.field = field, .steps = r.at("steps").get<int64_t>()};
+    const auto steps = double(std::max<int64_t>(1, o.steps));
+    o.seconds = r.at("seconds_training").get<double>();
+    o.step_ms = 1e3 * o.seconds / steps;
+    o.samples = r.at("samples").get<double>() / steps;
+    o.bytes = r.at("bytes").get<double>();
+    o.psnr = score.at("psnr").get<double>();
+    o.ssim = score.at("ssim").get<double>();
+    o.frames = 1 / score.at("seconds_per_view").get<double>();
+    o.memory = r.at("peak_memory").get<double>();
+    return o;
+  } catch (const json::exception&) {
+    throw std::runtime_error(file.string() +
+                             ": is no result with a score: remove the folder, or see the log beside it");
+  }
+}
+
+/// Whether a run of that length is there already, whole.
+bool is_done(const fs::path& folder, double seconds) {
+  std::error_code error;
+  if (!fs::exists(folder / "result.json", error)) return false;
+  const json r = read_json_file(folder / "result.json");
+  return r.is_object() && r.value("interrupted", true) == false && r.contains("score") &&
+         r.value("seconds_training", 0.0) >= seconds;
+}
+
+void train_one(const Values& v, const std::string& field) {
+  const fs::path folder = fs::path(v.out) / field, log = fs::path(v.out) / (field + ".log");
+  if (is_done(folder, v.seconds)) {
+    fmt::print("{:10} is there: {}\n", field, folder.string());
+    return;
+  }
+  std::error_code error;
+  const bool begun = fs::exists(folder / "checkpoint.safetensors", error);
+  std::vector<std::string> arguments = {"klab", "train"};
+  if (begun)
+    arguments.insert(arguments.end(), {"--resume", folder.string()});
+  else
+    arguments.insert(arguments.end(), {v.scene, "--field", field, "--out", folder.string(), "--downscale",
+                                       std::to_string(v.downscale), "--holdout", std::to_string(v.holdout),
+                                       "--seed", std::to_string(settings().seed)});
+  arguments.insert(arguments.end(), {"--seconds", fmt::format("{}", v.seconds)});
+  if (settings().threads > 0)
+    arguments.insert(arguments.end(), {"--threads", std::to_string(settings().threads)});
+  fmt::print("{:10} {} {:.0f} s, log {}\n", field, begun ? "goes on to" : "trains for", v.seconds,
+             log.string());
+  std::fflush(stdout);
+  const int code = run_apart(arguments, log);
+  if (code == 130) stop_requested = true;
+  if (code != 0 && !stop_requested)
+    throw std::runtime_error(
+        fmt::format("--field {} ended with exit code {}: its message is above, what it did is in {}", field,
+                    code, log.string()));
+}
+
+std::vector<std::string> cells_of(const Outcome& o) {
+  return {o.field,
+          fmt::format("{}", o.steps),
+          fmt::format("{:.1f}", o.step_ms),
+          fmt::format("{:.0f} {}", o.samples, o.field == "gaussians" ? "splats" : "samples"),
+          fmt::format("{:.1f}", o.bytes * 1e-6),
+          fmt::format("{:.2f}", o.psnr),
+          fmt::format("{:.4f}", o.ssim),
+          fmt::format("{:.2f}", o.frames),
+          fmt::format("{:.2f}", o.memory * 1e-9)};
+}
+
+const std::vector<std::string> kHeads = {"field",    "steps", "ms a step", "in a step", "MB",
+                                         "PSNR, dB", "SSIM",  "frames/s",  "peak GB"};
+
+void write_page(const Values& v, const std::vector<Outcome>& outcomes) {
+  Page page("Fields compared: " + v.scene);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Curve> curves;
+  for (const Outcome& o : outcomes) {
+    rows.push_back(cells_of(o));
+    TrainingRun run = read_training((fs::path(v.out) / o.field).string(), 1);
+    run.psnr.name = o.field;
+    curves.push_back(std::move(run.psnr));
+  }
+  page.table(kHeads, rows);
+  page.curves(curves, "seconds of training", "PSNR of the batch, dB", true, false,
+              "PSNR of the pixels that a step learns from, before it does.");
+  for (const Outcome& o : outcomes)
+    page.picture((fs::path(v.out) / o.field / "test_0.png").string(), 800, o.field + ", truth to the right");
+  write_file(fs::path(v.out) / "comparison.html", page.html());
+}
+
+void write_rows(const Values& v, const std::vector<Outcome>& outcomes) {
+  std::string text =
+      "field,seconds,steps,ms_per_step,samples_per_step,bytes,psnr,ssim,frames_per_second,peak_memory\n";
+  for (const Outcome& o : outcomes)
+    text += fmt::format("{},{:.3f},{},{:.4f},{:.1f},{:.0f},{:.4f},{:.5f},{:.4f},{:.0f}\n", o.field, o.seconds,
+                        o.steps, o.step_ms, o.samples, o.bytes, o.psnr, o.ssim, o.frames, o.memory);
+  write_file(fs::path(v.out) / "comparison.csv", text);
+}
+
+int compare(Values& v) {
+  if (v.fields.empty()) v.fields = field_names();
+  for (const std::string& field : v.fields) require_field(field);
+  make_folder(v.out);
+  const StopSignals signals;
+  for (const std::string& field : v.fields) {
+    train_one(v, field);
+    if (stop_requested) {
+      stop_heeded();
+      fmt::print("interrupted: the same command goes on with what is in {}\n", v.out);
+      return 130;
+    }
+  }
+  std::vector<Outcome> outcomes;
+  for (const std::string& field : v.fields) outcomes.push_back(outcome_of(field, fs::path(v.out) / field));
+  fmt::print("\n");
+  for (const std::string& head : kHeads) fmt::print("{:>16}", head);
+  fmt::print("\n");
+  for (const Outcome& o : outcomes) {
+    for (const std::string& cell : cells_of(o)) fmt::print("{:>16}", cell);
+    fmt::print("\n");
+  }
+  write_rows(v, outcomes);
+  write_page(v, outcomes);
+  const json first = read_json_file(fs::path(v.out) / v.fields.front() / "result.json");
+  fmt::print("protocol  {}; {} s of training each\nwritten   {}\n",
+             first.at("score").at("protocol").get<std::string>(), v.seconds,
+             (fs::path(v.out) / "comparison.html").string());
+  return exit_ok;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto v = std::make_shared<Values>();
+  app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
+  add_number(app, "--seconds", v->seconds, range::seconds, "of training, for each field (default 60)");
+  app.add_option("--fields", v->fields, "these only (default: all)")->delimiter(',');
+  app.add_option("--out", v->out,
+                 "folder for the runs and the comparison (default compare); what is there is kept");
+  add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");
+  add_number(app, "--holdout", v->holdout, range::holdout,
+             "in scenes without a test set every N-th view is for testing");
+  return [v] { return compare(*v); };
+}
+
+KLAB_COMMAND({.name = "compare-fields",
+              .summary = "Train all kinds of radiance field on a scene for the same time, and compare",
+              .setup = setup});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,23 @@
+// Pictures of the classic field: both looks for every pixel.
+#pragma once
+
+#include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/train/frequency_looks.h"
+
+namespace klab {
+
+class FrequencyRenderer {
+ public:
+  /// The model must outlive it. `plan` is one of frequency_calls().
+  FrequencyRenderer(const FrequencyModel& model, Plan plan)
+      : model_(model), plan_(std::move(plan)), looks_(model.config, model.placement) {}
+  Picture render(const Camera& camera);
+
+ private:
+  const FrequencyModel& model_;
+  Plan plan_;
+  Profile profile_;
+  FrequencyLooks looks_;
+};
+
+}  // namespace klab

@@ -1,0 +1,46 @@
+#include "labs/radiance/evaluate/voxel_renderer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace klab {
+namespace {
+
+// As many rays as visible samples come in a stretch at most; what does not fit comes in the next one.
+VoxelConfig config_of(const VoxelModel& model, const BackendChoice& where) {
+  VoxelConfig c = model.config;
+  c.batch_samples = c.first_rays = std::max(where.picture_samples, 3 * model.grid);
+  c.background = model.placement.black ? "black" : "white";
+  return c;
+}
+
+StepNumbers numbers_of(const VoxelModel& model) {
+  StepNumbers n;
+  n.side = model.placement.side();
+  n.box[0] = model.placement.near;
+  n.box[1] = n.side;
+  n.empty = float(model.config.empty);
+  n.stop = float(-std::log(std::max(model.config.early_stop, 1e-30)));
+  return n;
+}
+
+}  // namespace
+
+VoxelRenderer::VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where)
+    : plan_(plan),
+      config_(config_of(model, where)),
+      lists_(config_, model.grid, model.rows(), {.views = 1}, where.sizes),
+      list_(lists_.picture()),
+      pictures_(lists_.arena, list_,
+                {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color,
+                 lists_.t.opacity, lists_.t.depth, lists_.t.rays},
+                numbers_of(model), VoxelStep::ray_capacity(config_) - 1, where.backend) {
+  Runner& runner = pictures_.runner();
+  runner.mirror(lists_.t.parameters[VoxelStep::density], model.density.data());
+  runner.mirror(lists_.t.parameters[VoxelStep::coefficients], model.coefficients.data());
+  runner.mirror(lists_.t.links, model.links.data());
+  runner.mirror(lists_.t.bits, model.occupancy.data());
+  pictures_.begin();
+}
+
+}  // namespace klab

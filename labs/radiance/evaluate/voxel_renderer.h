@@ -1,0 +1,27 @@
+// Pictures of voxels by a list of ops, on any backend.
+#pragma once
+
+#include "labs/radiance/evaluate/list_pictures.h"
+#include "labs/radiance/train/backends.h"
+#include "labs/radiance/train/voxel_step.h"
+
+namespace klab {
+
+class VoxelRenderer {
+ public:
+  /// The model must outlive it. `plan` is one of voxel_calls(). Throws std::runtime_error or std::bad_alloc when the memory is
+  /// not there.
+  VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where);
+  Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
+  const Profile& profile() const { return profile_; }
+
+ private:
+  Plan plan_;
+  VoxelConfig config_;
+  VoxelStep lists_;
+  OpList list_;
+  ListPictures pictures_;
+  Profile profile_;
+};
+
+}  // namespace klab

@@ -1,0 +1,125 @@
+// The classic field: a deep network on sines and cosines of a point, one that looks first and one that looks again.
+//
+// B. Mildenhall and others, "NeRF: representing scenes as neural radiance fields for view synthesis", ECCV 2020.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/program/memory.h"
+#include "harness/program/plan.h"
+#include "harness/program/profile.h"
+#include "harness/records/tensor_file.h"
+#include "labs/radiance/field/placement.h"
+
+namespace klab {
+
+/// Every number of the recipe.
+struct FrequencyConfig {
+  int64_t octaves = 10;           // of a point's coordinates
+  int64_t direction_octaves = 4;  // of a direction's
+  int64_t width = 256;
+  int64_t depth = 8;     // layers of the trunk
+  int64_t skip = 5;      // layer that takes the point once more, counted from 0; depth: none
+  int64_t rays = 256;    // a step (the paper: 4096)
+  int64_t coarse = 64;   // samples of a ray, stratified
+  int64_t fine = 128;    // and such as the first look asks for
+  int64_t chunk = 8192;  // samples that are in memory at once
+  double learning_rate = 5e-4;
+  double final_rate = 0.1;  // factor at the end of the run, after a cosine
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  std::string loss = "mse";          // "mse" | "huber" | "smooth_l1"
+  std::string background = "white";  // "white" | "black" | "random"
+
+  /// As Config::fields.
+  template <class Self, class Visit>
+  static void fields(Self& c, Visit&& visit) {
+    visit("octaves", c.octaves, 1, 16);
+    visit("direction_octaves", c.direction_octaves, 1, 16);
+    visit("width", c.width, 8, 1024);
+    visit("depth", c.depth, 1, 16);
+    visit("skip", c.skip, 1, 16);
+    visit("rays", c.rays, 1, 1 << 20);
+    visit("coarse", c.coarse, 2, 1024);
+    visit("fine", c.fine, 0, 1024);
+    visit("chunk", c.chunk, 1024, 1 << 22);
+    visit("learning_rate", c.learning_rate, 1e-9, 1);
+    visit("final_rate", c.final_rate, 0, 1);
+    visit("beta1", c.beta1, 0, 0.9999999);
+    visit("beta2", c.beta2, 0, 0.9999999);
+    visit("epsilon", c.epsilon, 1e-30, 1);
+    visit("loss", c.loss, "mse huber smooth_l1");
+    visit("background", c.background, "white black random");
+  }
+  /// Throws std::invalid_argument: a chunk that has no room for one ray, an odd width.
+  void validate() const;
+
+  int64_t point_features() const { return 3 + 6 * octaves; }
+  int64_t direction_features() const { return 3 + 6 * direction_octaves; }
+};
+
+FrequencyConfig frequency_config_from_json(const std::string& text, const std::string& where);
+
+/// One network: matrices and biases in one array, layer by layer.
+struct FrequencyNet {
+  struct Layer {
+    std::string name;
+    int64_t to, from, weights, bias;  // the latter two: where they begin
+  };
+  explicit FrequencyNet(const FrequencyConfig& config);
+  std::vector<Layer> layers;  // the trunk's, then "density", "feature", "view", "color"
+  int64_t size = 0;
+};
+
+struct FrequencyModel {
+  FrequencyConfig config;
+  Placement placement;
+  std::array<Array<float>, 2> parameters;  // of the network that looks first, and of the one that looks again
+
+  FrequencyModel(const FrequencyConfig& config, const Placement& placement);
+  void initialize(uint64_t seed);
+  FrequencyModel copy() const;
+
+  static constexpr const char* kind = "frequency 1";  // of the file
+  std::vector<TensorView> tensors() const;
+  std::map<std::string, std::string> metadata() const;
+  void save(const std::filesystem::path& file) const;
+  static FrequencyModel load(const std::filesystem::path& file);
+  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged.
+  static FrequencyModel read(const TensorFile& file);
+};
+
+/// A network's pass over points, and back, by the ops of a plan. Arrays are feature-major: row c of n points begins at c·n.
+class FrequencyPass {
+ public:
+  FrequencyPass(const FrequencyConfig& config, int64_t capacity);
+
+  /// positions [3,n] in [-1,1], directions [3,n]. Afterwards raw() and rgb() hold densities and colors.
+  void forward(const Plan& plan, Profile& profile, const float* parameters, const float* positions,
+               const float* directions, int64_t n);
+  /// Of the last forward(), by gradients with respect to raw [n] and rgb [3,n]: added to `gradient`.
+  void backward(const Plan& plan, Profile& profile, const float* parameters, const float* d_raw,
+                const float* d_rgb, float* gradient);
+  const float* raw() const { return raw_.data(); }
+  const float* rgb() const { return rgb_.data(); }
+  int64_t capacity() const { return capacity_; }
+  static int64_t bytes_of(const FrequencyConfig& config);
+
+ private:
+  void layer(const Plan& plan, Profile& profile, const float* parameters, const FrequencyNet::Layer& l,
+             const float* x, float* y, int64_t activation);
+  void layer_back(const Plan& plan, Profile& profile, const float* parameters, const FrequencyNet::Layer& l,
+                  const float* x, const float* y, float* d_y, float* d_x, int64_t activation,
+                  float* gradient);
+
+  FrequencyConfig c_;
+  FrequencyNet net_;
+  int64_t capacity_, n_ = 0;
+  std::vector<Array<float>> inputs_;  // of each layer of the trunk, and behind it its output
+  Array<float> view_in_, view_, raw_, rgb_, z_, d_a_, d_b_, d_view_in_, d_weights_, d_bias_, d_x_;
+};
+
+}  // namespace klab

@@ -1,0 +1,124 @@
+// A scene as a grid of voxels: vertices that have a density and spherical harmonics of three colors, between which both are
+// interpolated. Where nothing is, there is no vertex.
+//
+// A. Yu, S. Fridovich-Keil and others, "Plenoxels: radiance fields without neural networks", CVPR 2022.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/program/memory.h"
+#include "harness/records/tensor_file.h"
+#include "labs/radiance/field/placement.h"
+
+namespace klab {
+
+/// Every number of the recipe for voxels.
+struct VoxelConfig {
+  // Grid.
+  int64_t first_grid = 32;     // cells along an edge at first; doubled until there are
+  int64_t grid = 256;          // so many
+  double grow_until = 0.3;     // share of the run after which the grid is as fine as it gets
+  double prune_until = 0.6;    // share after which no cell is left out any more
+  double prune = 0.01;         // a cell stays where some cell beside it lets less than 1 - this through
+  int64_t max_rows = 3000000;  // vertices; a grid that would have more is not made finer
+  int64_t sh_degree = 2;       // of the colors
+  double start = -2;           // logarithm of the density at first
+  double empty = -8;           // logarithm of the density of vertices that are not there
+  // Optimizer: Adam.
+  double density_rate = 0.1;  // learning rate of the logarithm of the density
+  double color_rate = 0.02;   // and of the coefficients
+  double final_rate = 0.1;    // factor at the end of the run, after a cosine
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double epsilon = 1e-15;
+  // Batch.
+  int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
+  int64_t first_rays = 256;
+  double early_stop = 1e-4;  // transmittance
+  // Loss.
+  std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
+  std::string background =
+      "white";  // training: "white" | "black" | "random"; evaluation is on white unless black
+  double total_variation = 1e-6;  // weight, of the logarithm of the density between neighbors
+
+  int64_t basis() const { return (sh_degree + 1) * (sh_degree + 1); }
+
+  /// As Config::fields.
+  template <class Self, class Visit>
+  static void fields(Self& c, Visit&& visit) {
+    visit("first_grid", c.first_grid, 8, 512);
+    visit("grid", c.grid, 8, 512);
+    visit("grow_until", c.grow_until, 0, 1);
+    visit("prune_until", c.prune_until, 0, 1);
+    visit("prune", c.prune, 0, 0.5);
+    visit("max_rows", c.max_rows, 1000, 50000000);
+    visit("sh_degree", c.sh_degree, 0, 2);
+    visit("start", c.start, -20, 10);
+    visit("empty", c.empty, -30, 5);
+    visit("density_rate", c.density_rate, 1e-9, 10);
+    visit("color_rate", c.color_rate, 1e-9, 10);
+    visit("final_rate", c.final_rate, 0, 1);
+    visit("beta1", c.beta1, 0, 0.9999999);
+    visit("beta2", c.beta2, 0, 0.9999999);
+    visit("epsilon", c.epsilon, 1e-30, 1);
+    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
+    visit("first_rays", c.first_rays, 1, 1 << 22);
+    visit("early_stop", c.early_stop, 0, 0.5);
+    visit("loss", c.loss, "mse huber smooth_l1");
+    visit("background", c.background, "white black random");
+    visit("total_variation", c.total_variation, 0, 10);
+  }
+
+  /// Throws std::invalid_argument: grids that are no powers of two, a first one finer than the last.
+  void validate() const;
+};
+
+struct VoxelModel {
+  VoxelConfig config;
+  Placement placement;
+  int64_t grid = 0;           // cells along an edge
+  Array<int32_t> links;       // [(grid+1)³] x fastest: row of each vertex, -1: none
+  Array<float> density;       // [rows] logarithm
+  Array<float> coefficients;  // [rows,3,basis]
+  Array<uint8_t> occupancy;   // [grid³/8] as voxel_march reads it: cells all of whose vertices have rows
+
+  int64_t rows() const { return density.size(); }
+  int64_t bytes() const { return links.bytes() + density.bytes() + coefficients.bytes() + occupancy.bytes(); }
+
+  VoxelModel(const VoxelConfig& config, const Placement& placement, int64_t grid, int64_t rows);
+  /// The whole of the first grid, gray and nearly transparent.
+  static VoxelModel at_first(const VoxelConfig& config, const Placement& placement);
+
+  VoxelModel copy() const;
+  /// The same scene on a grid finer by `factor`, 1 or 2, without the cells around which nothing is (config.prune). Vertices
+  /// that were not there get config.empty and no color. Throws std::runtime_error when nothing is left.
+  VoxelModel refined(int64_t factor) const;
+  /// How many rows that would have.
+  int64_t rows_refined(int64_t factor) const;
+
+  /// Fills `occupancy` from `links`.
+  void mark_cells();
+
+  std::vector<TensorView> tensors() const;
+  std::map<std::string, std::string> metadata() const;
+  void save(const std::filesystem::path& file) const;
+  static VoxelModel load(const std::filesystem::path& file);
+  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged: fewer
+  /// bytes than the metadata say, links to rows that are not there.
+  static VoxelModel read(const TensorFile& file);
+
+  static constexpr const char* kind = "voxels 1";  // of the file
+
+ private:
+  std::vector<uint8_t> kept_cells() const;
+  std::vector<uint8_t> vertices_of(const std::vector<uint8_t>& kept, int64_t factor) const;
+};
+
+/// Memory of a model and its optimizer at most, bytes: as many rows as the first grid has, or config.max_rows.
+int64_t voxel_bytes_at_most(const VoxelConfig& config);
+
+VoxelConfig voxel_config_from_json(const std::string& text, const std::string& where);
+
+}  // namespace klab

@@ -1,0 +1,234 @@
+#include "labs/radiance/run/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "harness/core/select.h"
+#include "labs/radiance/field/settings.h"
+#include "labs/radiance/train/frequency_trainer.h"
+#include "labs/radiance/train/voxel_trainer.h"
+
+namespace klab {
+namespace {
+
+/// What a field is to a run.
+struct Kind {
+  const char* name;
+  const char* file;  // "klab" in the metadata of its files
+  const char* remedy;
+  int64_t (*batch)(const FieldSettings&);
+  std::vector<std::string> (*settings)();  // names
+  void (*read)(FieldSettings&, const std::string& json, const std::string& where,
+               const std::function<std::string(const std::string&)>& elsewhere);
+  std::string (*write)(const FieldSettings&);
+  std::vector<PlannedCall> (*training)(const FieldSettings&, int cascades);
+  std::vector<PlannedCall> (*pictures)(const FieldSettings&, int cascades);  // decide nothing
+  int64_t (*trainer_bytes)(const FieldSettings&, const Scene&, const BackendChoice&);
+  int64_t (*model_bytes)(const FieldSettings&, int cascades);
+  std::unique_ptr<FieldTrainer> (*trainer)(const FieldSettings&, const Scene&, const Plan&, uint64_t seed,
+                                           const BackendChoice&);
+  std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
+  std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
+};
+
+template <auto member, class Settings>
+void read_into(FieldSettings& into, const std::string& json, const std::string& where,
+               const std::function<std::string(const std::string&)>& elsewhere) {
+  into.*member = settings_from_json<Settings>(json, where, elsewhere);
+}
+
+int64_t picture_bytes(const Scene& scene) { return bytes_of(scene); }
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> list = {
+      {.name = "hash",
+       .file = "hash-nerf 1",
+       .remedy = "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale",
+       .batch = [](const FieldSettings& s) { return s.hash.batch_samples; },
+       .settings = setting_names<Config>,
+       .read = read_into<&FieldSettings::hash, Config>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.hash); },
+       .training = [](const FieldSettings& s, int cascades) { return training_calls(s.hash, cascades); },
+       .pictures = [](const FieldSettings& s, int cascades) { return render_calls(s.hash, cascades, 0); },
+       .trainer_bytes =
+           [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
+             return Trainer::bytes_of(scene, s.hash, place.sizes, !place.backend.in_host_memory);
+           },
+       .model_bytes = [](const FieldSettings& s, int cascades) { return Model::bytes_of(s.hash, cascades); },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice& place) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<Trainer>(scene, s.hash, plan, seed, place.backend, place.sizes);
+       },
+       .trained =
+           [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },
+       .load = [](const std::filesystem::path& file) { return field_model(Model::load(file)); }},
+      {.name = "frequency",
+       .file = FrequencyModel::kind,
+       .remedy = "lower \"chunk\" or \"width\" in the config",
+       .batch =
+           [](const FieldSettings& s) {
+             return s.frequency.rays * (2 * s.frequency.coarse + s.frequency.fine);
+           },
+       .settings = setting_names<FrequencyConfig>,
+       .read = read_into<&FieldSettings::frequency, FrequencyConfig>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.frequency); },
+       .training = [](const FieldSettings& s, int) { return frequency_calls(s.frequency, true); },
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       .trainer_bytes = [](const FieldSettings& s, const Scene&,
+                           const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
+       .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed);
+       },
+       .trained =
+           [](const FieldTrainer& t) {
+             return field_model(static_cast<const FrequencyTrainer&>(t).model().copy());
+           },
+       .load = [](const std::filesystem::path& file) { return field_model(FrequencyModel::load(file)); }},
+      {.name = "voxels",
+       .file = VoxelModel::kind,
+       .remedy = "lower \"max_rows\", \"first_grid\" or \"batch_samples\" in the config, or use --downscale",
+       .batch = [](const FieldSettings& s) { return s.voxels.batch_samples; },
+       .settings = setting_names<VoxelConfig>,
+       .read = read_into<&FieldSettings::voxels, VoxelConfig>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.voxels); },
+       .training = [](const FieldSettings& s, int) { return voxel_calls(s.voxels, true); },
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       .trainer_bytes =
+           [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
+             return voxel_bytes_at_most(s.voxels) + 400 * s.voxels.batch_samples +
+                    (place.backend.in_host_memory ? 0 : picture_bytes(scene));
+           },
+       .model_bytes = [](const FieldSettings& s, int) { return voxel_bytes_at_most(s.voxels) / 4; },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice& place) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<VoxelTrainer>(scene, s.voxels, plan, seed, place.backend, place.sizes);
+       },
+       .trained =
+           [](const FieldTrainer& t) {
+             return field_model(static_cast<const VoxelTrainer&>(t).model().copy());
+           },
+       .load = [](const std::filesystem::path& file) { return field_model(VoxelModel::load(file)); }},
+      {.name = "gaussians",
+       .file = GaussianModel::kind,
+       .remedy = "lower \"most\" or \"sh_degree\" in the config, or use --downscale",
+       .batch = [](const FieldSettings& s) { return s.gaussians.initial; },
+       .settings = setting_names<GaussianConfig>,
+       .read = read_into<&FieldSettings::gaussians, GaussianConfig>,
+       .write = [](const FieldSettings& s) { return settings_to_json(s.gaussians); },
+       .training = [](const FieldSettings& s, int) { return gaussian_calls(s.gaussians); },
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       .trainer_bytes = [](const FieldSettings& s, const Scene& scene,
+                           const BackendChoice&) { return gaussian_bytes(s.gaussians, scene); },
+       .model_bytes =
+           [](const FieldSettings& s, int) {
+             return splat_options(s.gaussians).density.most *
+                    GaussianSet::zeros(1, int(s.gaussians.sh_degree)).bytes();
+           },
+       .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
+                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<GaussianTrainer>(scene, s.gaussians, plan, seed);
+       },
+       .trained =
+           [](const FieldTrainer& t) { return field_model(static_cast<const GaussianTrainer&>(t).model()); },
+       .load = [](const std::filesystem::path& file) { return field_model(GaussianModel::load(file)); }},
+  };
+  return list;
+}
+
+const Kind& kind_of(const std::string& field) {
+  require_field(field);
+  return *std::ranges::find(kinds(), field, &Kind::name);
+}
+
+}  // namespace
+
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const Kind& k : kinds()) names.emplace_back(k.name);
+  return names;
+}
+
+void require_field(const std::string& field) {
+  const std::vector<std::string> names = field_names();
+  if (std::ranges::find(names, field) == names.end())
+    throw std::invalid_argument(
+        fmt::format("--field {}: is no field; there are {}", excerpt(field), fmt::join(names, ", ")));
+}
+
+void require_backend(const FieldSettings& s, const std::string& backend) {
+  if ((s.field == "gaussians" || s.field == "frequency") && backend != "cpu")
+    throw std::runtime_error(
+        fmt::format("--backend {}: --field {} is trained on the processor only", backend, s.field));
+}
+
+std::string field_of(const TensorFile& file) {
+  const std::string& says = file.metadata("klab");
+  for (const Kind& k : kinds())
+    if (says == k.file) return k.name;
+  std::vector<std::string> known;
+  for (const Kind& k : kinds()) known.push_back(fmt::format("\"{}\"", k.file));
+  throw std::runtime_error(fmt::format("{}: holds \"{}\", not a model that is known: {}",
+                                       file.path().string(), excerpt(says), fmt::join(known, ", ")));
+}
+
+FieldSettings field_settings(const std::string& field, const std::string& json, const std::string& where) {
+  FieldSettings settings;
+  settings.field = field;
+  kind_of(field).read(settings, json, where, [&](const std::string& key) -> std::string {
+    for (const Kind& k : kinds()) {
+      const std::vector<std::string> names = k.settings();
+      if (k.name != field && std::ranges::find(names, key) != names.end())
+        return fmt::format("it is a setting of --field {}, and this is {}", k.name, field);
+    }
+    return "";
+  });
+  return settings;
+}
+
+std::string to_json_text(const FieldSettings& s) { return kind_of(s.field).write(s); }
+
+// Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
+// On another backend pictures have a plan of their own.
+std::vector<PlannedCall> run_calls(const FieldSettings& s, int cascades, const std::string& ladder) {
+  const Kind& kind = kind_of(s.field);
+  std::vector<PlannedCall> calls = kind.training(s, cascades);
+  if (ladder != "cpu") return calls;
+  const auto pictures = kind.pictures(s, cascades);
+  calls.insert(calls.end(), pictures.begin(), pictures.end());
+  return calls;
+}
+
+int64_t trainer_bytes(const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
+  return kind_of(s.field).trainer_bytes(s, scene, place);
+}
+int64_t model_bytes(const FieldSettings& s, int cascades) {
+  return kind_of(s.field).model_bytes(s, cascades);
+}
+int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s); }
+std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }
+
+std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& s, const Scene& scene, const Plan& plan,
+                                           uint64_t seed, const BackendChoice& place) {
+  return kind_of(s.field).trainer(s, scene, plan, seed, place);
+}
+std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTrainer& trainer) {
+  return kind_of(s.field).trained(trainer);
+}
+std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file) {
+  std::string field;
+  {
+    const TensorFile opened(file);  // closed before it is read again, for its model
+    field = field_of(opened);
+  }
+  return kind_of(field).load(file);
+}
+
+int64_t grid_cells(const FieldSettings& s, int cascades) {
+  return s.field == "hash" ? int64_t(cascades) * s.hash.grid * s.hash.grid * s.hash.grid : 0;
+}
+
+}  // namespace klab

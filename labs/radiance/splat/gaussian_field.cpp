@@ -1,0 +1,120 @@
+#include "labs/radiance/splat/gaussian_field.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
+#include "labs/radiance/train/views.h"
+
+namespace klab {
+namespace {
+
+constexpr int kUsualSide = 400;  // pixels of a picture
+
+class GaussianField : public FieldModel {
+ public:
+  explicit GaussianField(GaussianModel model) : model_(std::move(model)) {}
+  std::string field() const override { return "gaussians"; }
+  const Placement& placement() const override { return model_.placement; }
+  int64_t bytes() const override { return model_.set.bytes(); }
+  void save(const std::filesystem::path& file) const override { model_.save(file); }
+  std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
+    if (where.ladder != "cpu")
+      throw std::runtime_error("--backend " + where.backend.name +
+                               ": pictures of Gaussians are made on the processor only");
+    return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide);
+  }
+  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&) const override {
+    const auto painter = std::make_shared<Painter>(plan);
+    const float level = model_.placement.black ? 0.0F : 1.0F;
+    return [this, painter, level](const Camera& camera) {
+      const float background[3] = {level, level, level};
+      painter->draw(model_.set, model_.set.degree, camera, background);
+      return painter->picture();
+    };
+  }
+
+ private:
+  GaussianModel model_;
+};
+
+}  // namespace
+
+SplatOptions splat_options(const GaussianConfig& c) {
+  SplatOptions o;
+  o.initial = c.initial;
+  o.degree = int(c.sh_degree);
+  o.ssim = c.ssim;
+  o.position_rate = c.position_rate;
+  o.last_position_rate = c.last_position_rate;
+  o.scale_rate = c.scale_rate;
+  o.rotation_rate = c.rotation_rate;
+  o.opacity_rate = c.opacity_rate;
+  o.color_rate = c.color_rate;
+  o.density.threshold = c.threshold;
+  o.density.budget = c.budget;
+  o.density.most = std::max({c.most, c.budget, c.initial});
+  return o;
+}
+
+std::vector<PlannedCall> gaussian_calls(const GaussianConfig& c) {
+  const int64_t usual = std::max(c.initial, std::min(splat_options(c).density.most, int64_t{50000}));
+  return splat_training_calls(usual, int(c.sh_degree), kUsualSide, kUsualSide);
+}
+
+int64_t gaussian_bytes(const GaussianConfig& c, const Scene& scene) {
+  const int64_t each = GaussianSet::zeros(1, int(c.sh_degree)).bytes();
+  const Image& first = with_views(scene).train.front().image;
+  return splat_options(c).density.most * (5 * each + 300) + int64_t(first.width) * first.height * 80;
+}
+
+std::unique_ptr<FieldModel> field_model(GaussianModel model) {
+  return std::make_unique<GaussianField>(std::move(model));
+}
+
+GaussianTrainer::GaussianTrainer(const Scene& scene, const GaussianConfig& config, const Plan& plan,
+                                 uint64_t seed)
+    : scene_(with_views(scene)),
+      config_(config),
+      plan_(plan),
+      seed_(seed),
+      trainer_(std::make_unique<SplatTrainer>(scene, splat_options(config), plan, seed)) {}
+
+StepReport GaussianTrainer::step(double progress) {
+  trainer_->step(std::min(progress, 1.0));
+  StepReport report;
+  report.step = trainer_->steps_done();
+  report.rays = int64_t(trainer_->painter().transmittance().size());
+  report.samples = trainer_->set().n;
+  report.marched = trainer_->painter().entries();
+  return report;
+}
+
+GaussianModel GaussianTrainer::model() const {
+  return {config_, placement_of(scene_, trainer_->black()), trainer_->set()};
+}
+
+void GaussianTrainer::save(const std::filesystem::path& file,
+                           const std::map<std::string, std::string>& extra) const {
+  const GaussianModel now = model();
+  std::map<std::string, std::string> metadata = now.metadata();
+  metadata.insert(extra.begin(), extra.end());
+  nlohmann::json state = {{"seed", seed_}};
+  std::vector<TensorView> list = now.tensors();
+  trainer_->save_state(list, state);
+  metadata["trainer"] = state.dump();
+  save_tensors(file, list, metadata);
+}
+
+void GaussianTrainer::restore(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its trainer state";
+  const nlohmann::json state = parse_json(file.metadata("trainer"), where);
+  seed_ = number_in<uint64_t>(state, "seed", range::seed, where);
+  trainer_ = std::make_unique<SplatTrainer>(scene_, splat_options(config_), plan_, seed_,
+                                            GaussianModel::read(file).set);
+  trainer_->restore_state(file, state, where);
+}
+
+}  // namespace klab

@@ -1,0 +1,49 @@
+// Gaussians as one of the fields that klab train knows: a trainer that can be stopped and gone on with, and pictures.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "labs/radiance/evaluate/field_model.h"
+#include "labs/radiance/splat/gaussian_model.h"
+#include "labs/radiance/splat/trainer.h"
+#include "labs/radiance/train/field_trainer.h"
+
+namespace klab {
+
+/// As the trainer takes them.
+SplatOptions splat_options(const GaussianConfig& config);
+
+std::unique_ptr<FieldModel> field_model(GaussianModel model);
+
+/// Calls of a step at pictures of the usual size, for a plan.
+std::vector<PlannedCall> gaussian_calls(const GaussianConfig& config);
+/// What training so many Gaussians holds, bytes.
+int64_t gaussian_bytes(const GaussianConfig& config, const Scene& scene);
+
+class GaussianTrainer : public FieldTrainer {
+ public:
+  GaussianTrainer(const Scene& scene, const GaussianConfig& config, const Plan& plan, uint64_t seed);
+
+  StepReport step(double progress) override;
+  double batch_psnr() override { return trainer_->last_psnr(); }
+  double batch_loss(double) override { return trainer_->last_loss(); }
+  int64_t steps_done() const override { return trainer_->steps_done(); }
+  double occupied_share() const override { return 1; }
+  Profile& profile() override { return trainer_->painter().profile(); }
+  const Runner::Counts& host_counts() const override { return counts_; }
+  void save(const std::filesystem::path& file,
+            const std::map<std::string, std::string>& extra) const override;
+  void restore(const TensorFile& file) override;
+  GaussianModel model() const;
+
+ private:
+  const Scene& scene_;
+  GaussianConfig config_;
+  Plan plan_;
+  uint64_t seed_;
+  Runner::Counts counts_;
+  std::unique_ptr<SplatTrainer> trainer_;
+};
+
+}  // namespace klab

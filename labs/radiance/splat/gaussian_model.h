@@ -1,0 +1,61 @@
+// Settings and files of a scene that was learned as Gaussians, as the other fields have them. (Files of other programs: ply.h.)
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "labs/radiance/field/placement.h"
+#include "labs/radiance/splat/gaussians.h"
+
+namespace klab {
+
+/// Every number of the recipe for Gaussians.
+struct GaussianConfig {
+  int64_t initial = 20000;  // at random places
+  int64_t most = 100000;    // at any time
+  int64_t budget = 0;       // above 0: grow to this number and choose by gradient alone
+  int64_t sh_degree = 2;
+  double ssim = 0.2;                   // weight of structural similarity in the loss
+  double position_rate = 1.6e-4;       // times the cameras' extent, at first,
+  double last_position_rate = 1.6e-6;  // and at the end
+  double scale_rate = 5e-3;
+  double rotation_rate = 1e-3;
+  double opacity_rate = 5e-2;
+  double color_rate = 2.5e-3;
+  double threshold = 2e-4;  // pull above which a Gaussian is cloned or split
+
+  template <class Self, class Visit>
+  static void fields(Self& c, Visit&& visit) {
+    visit("initial", c.initial, 1, 1e7);
+    visit("most", c.most, 1, 1e8);
+    visit("budget", c.budget, 0, 1e8);
+    visit("sh_degree", c.sh_degree, 0, 3);
+    visit("ssim", c.ssim, 0, 1);
+    visit("position_rate", c.position_rate, 1e-12, 1);
+    visit("last_position_rate", c.last_position_rate, 1e-12, 1);
+    visit("scale_rate", c.scale_rate, 1e-12, 1);
+    visit("rotation_rate", c.rotation_rate, 1e-12, 1);
+    visit("opacity_rate", c.opacity_rate, 1e-12, 1);
+    visit("color_rate", c.color_rate, 1e-12, 1);
+    visit("threshold", c.threshold, 0, 1e3);
+  }
+  void validate() const {}
+};
+
+/// A set, where it lies, and what it was trained by.
+struct GaussianModel {
+  GaussianConfig config;
+  Placement placement;
+  GaussianSet set;
+
+  static constexpr const char* kind = "gaussians 1";  // of the file
+  std::vector<TensorView> tensors() const;
+  std::map<std::string, std::string> metadata() const;
+  void save(const std::filesystem::path& file) const;
+  static GaussianModel load(const std::filesystem::path& file);
+  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged.
+  static GaussianModel read(const TensorFile& file);
+};
+
+}  // namespace klab

@@ -1,0 +1,39 @@
+#include "labs/radiance/train/batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace klab {
+
+int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t march_capacity,
+                   int64_t most_rays) {
+  const auto rays = double(report.rays);
+  const auto rays_for = [&](double wanted, int64_t had) {
+    return wanted * rays / double(std::max<int64_t>(1, had));
+  };
+  const double want = std::min({rays_for(double(wanted_samples), report.samples),
+                                rays_for(0.9 * double(march_capacity), report.marched), 2.0 * rays});
+  return std::clamp(int64_t(want), int64_t(16), most_rays);
+}
+
+double cosine_to(double last, double progress) {
+  return last + (1 - last) * 0.5 * (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0)));
+}
+
+double batch_psnr_of(const Runner& runner, int64_t rays, const float* color, const float* target,
+                     int64_t whole) {
+  const int64_t stride = runner.size(rays);
+  std::vector<float> colors(size_t(3 * stride)), targets(size_t(3 * stride));
+  runner.read(colors.data(), color, colors.size() * sizeof(float));
+  runner.read(targets.data(), target, targets.size() * sizeof(float));
+  double sum = 0;
+  for (int64_t c = 0; c < 3; ++c)
+    for (int64_t r = 0; r < whole; ++r) {
+      const double d = double(colors[size_t(c * stride + r)]) - double(targets[size_t(c * stride + r)]);
+      sum += d * d;
+    }
+  return -10 * std::log10(std::max(sum / double(std::max<int64_t>(1, 3 * whole)), 1e-12));
+}
+
+}  // namespace klab

@@ -1,0 +1,52 @@
+// What a training run needs of a trainer, whatever holds the scene.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "harness/program/profile.h"
+#include "harness/records/tensor_file.h"
+#include "labs/radiance/train/runner.h"
+
+namespace klab {
+
+struct StepReport {
+  int64_t step = 0;  // steps done, this one included
+  double loss = 0;   // of step.h
+  int64_t rays = 0;
+  int64_t samples = 0;  // with a gradient, through the whole step
+  int64_t marched = 0;  // before the samples behind opaque ones were left out
+};
+
+/// A loss, gradient or parameter that is no longer finite. The message names step and tensor.
+class NotFinite : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Pixels in, a field out. One step at a time, so that whoever owns the clock decides when to stop.
+class FieldTrainer {
+ public:
+  virtual ~FieldTrainer() = default;
+
+  /// One optimizer step. `progress` in [0,1] is how far the run is, for schedules. Throws NotFinite before a parameter is
+  /// touched by what is not finite.
+  virtual StepReport step(double progress) = 0;
+  /// PSNR of the pixels of the last step's batch as they were before the update, dB.
+  virtual double batch_psnr() = 0;
+  /// Its loss, where the step did without: `of_step` is what its report says.
+  virtual double batch_loss(double of_step) { return of_step; }
+  virtual int64_t steps_done() const = 0;
+  /// Of the volume, as far as it is known to be empty or not; 1 where nothing is known.
+  virtual double occupied_share() const = 0;
+  virtual Profile& profile() = 0;
+  virtual const Runner::Counts& host_counts() const = 0;
+  /// Everything needed to go on. `extra` is kept in the metadata.
+  virtual void save(const std::filesystem::path& file,
+                    const std::map<std::string, std::string>& extra) const = 0;
+  /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
+  virtual void restore(const TensorFile& file) = 0;
+};
+
+}  // namespace klab

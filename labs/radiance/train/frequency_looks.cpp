@@ -1,0 +1,191 @@
+#include "labs/radiance/train/frequency_looks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "labs/radiance/field/optimizer.h"
+#include "reference/activation_bwd/activation_bwd.h"
+#include "reference/axpy/axpy.h"
+#include "reference/bias_add_bwd/bias_add_bwd.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/draw_rays/draw_rays.h"
+#include "reference/frequency_fwd/frequency_fwd.h"
+#include "reference/matmul_bwd/matmul_bwd.h"
+#include "reference/ray_march/ray_march.h"
+#include "reference/sample_pdf/sample_pdf.h"
+#include "reference/sample_weights_fwd/sample_weights_fwd.h"
+
+namespace klab {
+namespace {
+
+const PlannedProgramRegistrar program({
+    .name = "the trainer of frequency fields",
+    .ops = {"draw_rays", "frequency_fwd", "matmul", "bias_add_fwd", "activation_fwd", "sample_weights_fwd",
+            "sample_pdf", "composite_fwd", "composite_loss_bwd", "matmul_bwd", "bias_add_bwd",
+            "activation_bwd", "axpy", "adam"},
+    .fused = "",
+    .parts = {},
+});
+
+constexpr uint64_t kCoarse = 1 << 20;  // draws of the first look come before those of the second
+
+}  // namespace
+
+FrequencyLooks::Look::Look(const FrequencyConfig& config, int64_t samples)
+    : each(samples),
+      ray_begin(size_t(config.chunk / (config.coarse + config.fine)) + 1),
+      t(size_t(config.chunk)),
+      delta(size_t(config.chunk)),
+      positions(size_t(3 * config.chunk)),
+      directions(size_t(3 * config.chunk)),
+      pass(config, config.chunk) {
+  for (size_t r = 0; r < ray_begin.size(); ++r) ray_begin[r] = int32_t(int64_t(r) * samples);
+}
+
+FrequencyLooks::FrequencyLooks(const FrequencyConfig& config, const Placement& placement)
+    : config_(config),
+      placement_(placement),
+      looks_{Look(config, config.coarse), Look(config, config.coarse + config.fine)} {
+  const auto most = size_t(rays());
+  edges_.resize(most * size_t(config.coarse + 1));
+  weights_.resize(most * size_t(config.coarse));
+  jitter_.resize(most * size_t(config.fine));
+  more_.resize(most * size_t(config.fine));
+  leave_.resize(most);
+}
+
+/// Strata of equal length between where a ray enters the box and where it leaves it, a sample in each. A ray beside the box has
+/// strata without length, and shows its background.
+void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& draws) {
+  Look& look = looks_[0];
+  const int64_t bins = config_.coarse;
+  for (int64_t r = 0; r < rays.count; ++r) {
+    float o[3], d[3];
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      o[axis] = rays.origins[axis * rays.stride + rays.first + r];
+      d[axis] = rays.directions[axis * rays.stride + rays.first + r];
+    }
+    RayMarch::Span span = RayMarch::box_span(o, d, placement_.near, placement_.side());
+    if (!(span.enter < span.leave)) span = {placement_.near, placement_.near};
+    leave_[size_t(r)] = span.leave;
+    float* edges = edges_.data() + r * (bins + 1);
+    const float width = (span.leave - span.enter) / float(bins);
+    for (int64_t b = 0; b <= bins; ++b) edges[b] = span.enter + float(b) * width;
+    for (int64_t b = 0; b < bins; ++b) {
+      const auto draw = uint64_t((rays.first + r) * bins + b);
+      look.t[size_t(r * bins + b)] = edges[b] + (draws ? draws->unit(draw) : 0.5F) * width;
+      look.delta[size_t(r * bins + b)] = width;
+    }
+  }
+}
+
+/// Positions and directions of a look's samples. A sample stands for the way to the next one, where that is not known already.
+void FrequencyLooks::place(Look& look, const RaySpan& rays) const {
+  const int64_t n = rays.count * look.each;
+  const float scale = 2 / placement_.side();
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < rays.count; ++r)
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      const float o = rays.origins[axis * rays.stride + rays.first + r],
+                  d = rays.directions[axis * rays.stride + rays.first + r];
+      for (int64_t i = r * look.each; i < (r + 1) * look.each; ++i) {
+        look.positions[size_t(axis * n + i)] =
+            std::clamp((o + look.t[size_t(i)] * d - 0.5F) * scale, -1.0F, 1.0F);
+        look.directions[size_t(axis * n + i)] = d;
+      }
+    }
+}
+
+/// The second look's samples: those of the first, and such as its weights ask for.
+void FrequencyLooks::refine(const Plan& plan, Profile& profile, const RaySpan& span,
+                            const std::optional<Draws>& draws) {
+  const int64_t rays = span.count, coarse = config_.coarse, fine = config_.fine, both = coarse + fine;
+  profile.run<SampleWeightsFwd>("sample_weights_fwd", plan,
+                                {.shape = {.rays = rays, .samples = rays * coarse},
+                                 .ray_begin = looks_[0].ray_begin.data(),
+                                 .density_raw = looks_[0].pass.raw(),
+                                 .delta = looks_[0].delta.data(),
+                                 .weights = weights_.data()});
+  for (int64_t i = 0; i < rays * fine; ++i)
+    jitter_[size_t(i)] =
+        draws ? draws->unit(kCoarse * uint64_t(coarse) + uint64_t(span.first * fine + i)) : 0.5F;
+  profile.run<SamplePdf>("sample_pdf", plan,
+                         {.shape = {.rays = rays, .bins = coarse, .count = fine},
+                          .edges = edges_.data(),
+                          .weights = weights_.data(),
+                          .jitter = jitter_.data(),
+                          .t = more_.data()});
+  Look& look = looks_[1];
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < rays; ++r) {
+    const auto first = looks_[0].t.begin() + r * coarse, more = more_.begin() + r * fine;
+    const auto to = look.t.begin() + r * both;
+    std::merge(first, first + coarse, more, more + fine, to);
+    for (int64_t i = 0; i < both; ++i)
+      look.delta[size_t(r * both + i)] =
+          std::max(0.0F, (i + 1 < both ? to[i + 1] : leave_[size_t(r)]) - to[i]);
+  }
+}
+
+void FrequencyLooks::look(const Plan& plan, Profile& profile, const FrequencyModel& model,
+                          const RaySpan& rays, const std::optional<Draws>& draws) {
+  spread(rays, draws);
+  for (int k = 0; k <= last(); ++k) {
+    Look& look = looks_[size_t(k)];
+    if (k == 1) refine(plan, profile, rays, draws);
+    place(look, rays);
+    look.pass.forward(plan, profile, model.parameters[size_t(k)].data(), look.positions.data(),
+                      look.directions.data(), rays.count * look.each);
+  }
+}
+
+std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training) {
+  const int64_t both = c.coarse + c.fine, rays = c.chunk / both, n = rays * both;
+  const std::string all = fmt::format("{} samples", n);
+  std::vector<PlannedCall> calls = {
+      planned<FrequencyFwd>({.n = n, .dim = 3, .octaves = c.octaves}, all),
+      planned<FrequencyFwd>({.n = n, .dim = 3, .octaves = c.direction_octaves}, all),
+      planned<SampleWeightsFwd>({.rays = rays, .samples = rays * c.coarse}, fmt::format("{} rays", rays)),
+      planned<SamplePdf>({.rays = rays, .bins = c.coarse, .count = c.fine}, fmt::format("{} rays", rays)),
+      planned<CompositeFwd>({.rays = rays, .samples = n}, all)};
+  const FrequencyNet net(c);
+  const auto add = [&](const PlannedCall& call) {
+    const auto same = std::ranges::find_if(
+        calls, [&](const PlannedCall& other) { return other.op == call.op && other.shape == call.shape; });
+    if (same != calls.end())
+      same->times += 1;
+    else
+      calls.push_back(call);
+  };
+  for (const FrequencyNet::Layer& l : net.layers) {
+    const std::string size = fmt::format("{}x{} of {}", l.to, l.from, n);
+    add(planned<Matmul>({.m = l.to, .n = n, .k = l.from}, size));
+    add(planned<BiasAddFwd>({.n = 1, .c = l.to, .hw = n}, size));
+    if (training) {
+      add(planned<MatmulBwd>({.m = l.to, .n = n, .k = l.from}, size));
+      add(planned<BiasAddBwd>({.n = 1, .c = l.to, .hw = n}, size));
+      add(planned<Axpy>({.n = l.to * l.from}, size));
+    }
+  }
+  for (const auto& [elements, kind] :
+       {std::pair{c.width * n, int64_t{activation::relu}}, {3 * n, int64_t{activation::sigmoid}}}) {
+    add(planned<ActivationFwd>({.n = elements, .kind = kind}, fmt::format("{} elements", elements)));
+    if (training && kind == activation::relu)
+      add(planned<ActivationBwd>({.n = elements, .kind = kind}, fmt::format("{} elements", elements)));
+  }
+  if (!training) return calls;
+  add(planned<DrawRays>(
+      {.rays = c.rays, .views = 1, .pixels = 160000, .depths = 0, .listed = 0, .background = 1, .drawn = 1},
+      fmt::format("{} rays", c.rays)));
+  add(planned<CompositeLossBwd>({.rays = rays,
+                                 .samples = n,
+                                 .kind = c.loss == "mse"     ? 0
+                                         : c.loss == "huber" ? 1
+                                                             : 2},
+                                all));
+  for (const PlannedCall& call : adam_calls(net.size, net.size)) add(call);
+  return calls;
+}
+
+}  // namespace klab

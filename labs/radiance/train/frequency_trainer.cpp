@@ -1,0 +1,218 @@
+#include "labs/radiance/train/frequency_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
+#include "labs/radiance/train/batch.h"
+#include "reference/composite_fwd/composite_fwd.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/draw_rays/draw_rays.h"
+
+namespace klab {
+namespace {
+
+enum Drawn { origins, directions, backdrop, target };
+
+}  // namespace
+
+FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan,
+                                   uint64_t seed)
+    : config_(config),
+      plan_(plan),
+      seed_(seed),
+      model_(config, placement_of(with_views(scene), config.background == "black")),
+      looks_(config, model_.placement),
+      runner_((declare(scene), arena_), cpu_backend()) {
+  model_.initialize(seed);
+  for (size_t k = 0; k < 2; ++k) {
+    const int64_t n = model_.parameters[k].size();
+    moments_[k] = OptimizerState(n, n);
+  }
+  for (size_t k = 0; k < drawn_.size(); ++k) {
+    drawn_[k] = Array<float>(3 * config_.rays);
+    runner_.mirror(tensors_[k], drawn_[k].data());
+  }
+  const ViewLoader views(scene, views_);
+  views.tie(runner_);
+  runner_.allocate();
+  views.write(runner_);
+}
+
+void FrequencyTrainer::declare(const Scene& scene) {
+  const ViewData data = view_data_of(scene);
+  views_.cameras = arena_.tensor<float>("cameras", data.views, 20);
+  views_.places = arena_.tensor<int64_t>("places", data.views, DrawRays::kPlace);
+  views_.image = arena_.tensor<uint8_t>("image", data.pixels, 4);
+  views_.seen = arena_.tensor<int32_t>("pixels with a ray", 1, data.listed);
+  views_.true_depth = arena_.tensor<float>("true depth", 1, data.depth ? data.pixels : 0);
+  numbers_ = arena_.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
+  rays_symbol_ = arena_.extent("rays", config_.rays);
+  const char* const names[] = {"origins", "directions", "backdrop", "target"};
+  for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k] = arena_.tensor<float>(names[k], 3, rays_symbol_);
+  float* jitter = arena_.tensor<float>("jitter", 1, rays_symbol_);
+  float* depth = arena_.tensor<float>("target depth", 1, rays_symbol_);
+  draw_.add<DrawRays>("draw_rays",
+                      {.rays = rays_symbol_,
+                       .views = data.views,
+                       .pixels = data.pixels,
+                       .depths = data.depth ? data.pixels : 0,
+                       .listed = data.listed,
+                       .background = config_.background == "black"   ? 0
+                                     : config_.background == "white" ? 1
+                                                                     : 2,
+                       .drawn = 1},
+                      {.seed = numbers_in(numbers_, &StepNumbers::seed),
+                       .step = numbers_in(numbers_, &StepNumbers::step),
+                       .count = number_in(numbers_, &StepNumbers::rays),
+                       .cameras = views_.cameras,
+                       .places = views_.places,
+                       .seen = views_.seen,
+                       .image = views_.image,
+                       .true_depth = views_.true_depth,
+                       .origins = tensors_[origins],
+                       .directions = tensors_[directions],
+                       .jitter = jitter,
+                       .backdrop = tensors_[backdrop],
+                       .color = tensors_[target],
+                       .depth = depth});
+}
+
+int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
+  return FrequencyLooks::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
+}
+
+/// Both looks at some rays: their losses and gradients. Adds to the loss, and to the squared errors of the last look.
+void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squares) {
+  const Draws draws(seed_, uint64_t(step_), 300);
+  looks_.look(plan_, profile_, model_, rays, draws);
+  const int64_t n = rays.count, all = config_.rays;
+  std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
+      lost(static_cast<size_t>(n));
+  for (int64_t c = 0; c < 3; ++c) {
+    std::copy_n(drawn_[backdrop].data() + c * all + rays.first, n, behind.data() + c * n);
+    std::copy_n(drawn_[target].data() + c * all + rays.first, n, wanted.data() + c * n);
+  }
+  const int64_t kind = config_.loss == "mse" ? 0 : config_.loss == "huber" ? 1 : 2;
+  for (int k = 0; k <= looks_.last(); ++k) {
+    FrequencyLooks::Look& look = looks_.looks()[size_t(k)];
+    const int64_t samples = n * look.each;
+    std::vector<float> d_raw(static_cast<size_t>(samples)), d_rgb(size_t(3 * samples));
+    profile_.run<CompositeLossBwd>("composite_loss_bwd", plan_,
+                                   {.shape = {.rays = n, .samples = samples, .kind = kind},
+                                    .ray_begin = look.ray_begin.data(),
+                                    .density_raw = look.pass.raw(),
+                                    .rgb = look.pass.rgb(),
+                                    .delta = look.delta.data(),
+                                    .background = behind.data(),
+                                    .target = wanted.data(),
+                                    .d_loss = weight.data(),
+                                    .loss = lost.data(),
+                                    .d_density_raw = d_raw.data(),
+                                    .d_rgb = d_rgb.data()});
+    for (const float v : lost) loss += double(v) / double(all);
+    if (k == looks_.last()) {
+      std::vector<float> color(size_t(3 * n)), opacity(static_cast<size_t>(n)), depth(static_cast<size_t>(n));
+      profile_.run<CompositeFwd>("composite_fwd", plan_,
+                                 {.shape = {.rays = n, .samples = samples},
+                                  .ray_begin = look.ray_begin.data(),
+                                  .density_raw = look.pass.raw(),
+                                  .rgb = look.pass.rgb(),
+                                  .delta = look.delta.data(),
+                                  .t = look.t.data(),
+                                  .background = behind.data(),
+                                  .color = color.data(),
+                                  .opacity = opacity.data(),
+                                  .depth = depth.data()});
+      for (size_t i = 0; i < color.size(); ++i)
+        squares += (double(color[i]) - double(wanted[i])) * (double(color[i]) - double(wanted[i]));
+    }
+    look.pass.backward(plan_, profile_, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
+                       moments_[size_t(k)].gradient.data());
+  }
+}
+
+double FrequencyTrainer::loss_and_gradient() {
+  StepNumbers n;
+  n.seed[0] = uint32_t(seed_);
+  n.seed[1] = uint32_t(seed_ >> 32);
+  n.step[0] = uint32_t(step_);
+  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.rays = int32_t(config_.rays);
+  runner_.write(numbers_, &n, sizeof n);
+  runner_.set(rays_symbol_, config_.rays);
+  runner_.run(draw_, plan_, profile_);
+  double loss = 0, squares = 0;
+  for (int64_t first = 0; first < config_.rays; first += looks_.rays())
+    learn_from({drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
+                std::min(looks_.rays(), config_.rays - first)},
+               loss, squares);
+  psnr_ = -10 * std::log10(std::max(squares / double(3 * config_.rays), 1e-12));
+  if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
+  return loss;
+}
+
+StepReport FrequencyTrainer::step(double progress) {
+  StepReport report;
+  report.loss = loss_and_gradient();
+  AdamSettings adam{.learning_rate = config_.learning_rate * cosine_to(config_.final_rate, progress),
+                    .beta1 = config_.beta1,
+                    .beta2 = config_.beta2,
+                    .epsilon = config_.epsilon};
+  for (int k = 0; k <= looks_.last(); ++k) {
+    OptimizerState& m = moments_[size_t(k)];
+    for (const float g : m.gradient)
+      if (!std::isfinite(g))
+        throw NotFinite(fmt::format("step {}: the gradient of the {} network is not finite", step_,
+                                    k == 0 ? "coarse" : "fine"));
+    const auto n = model_.parameters[size_t(k)].size();
+    profile_.time("adam", [&] { adam_step(plan_, adam, n, model_.parameters[size_t(k)], m); });
+  }
+  report.rays = config_.rays;
+  report.samples = report.marched =
+      config_.rays * (config_.coarse + (looks_.last() == 1 ? config_.coarse + config_.fine : 0));
+  report.step = ++step_;
+  return report;
+}
+
+void FrequencyTrainer::save(const std::filesystem::path& file,
+                            const std::map<std::string, std::string>& extra) const {
+  std::map<std::string, std::string> metadata = model_.metadata();
+  metadata.insert(extra.begin(), extra.end());
+  metadata["trainer"] = nlohmann::json{{"step", step_}, {"seed", seed_}}.dump();
+  std::vector<TensorView> list = model_.tensors();
+  const char* const names[] = {"coarse", "fine"};
+  for (size_t k = 0; k < 2; ++k) {
+    const OptimizerState& m = moments_[k];
+    const std::string prefix = std::string("optimizer.") + names[k];
+    list.push_back({prefix + ".m", "F32", {m.m.size()}, m.m.data()});
+    list.push_back({prefix + ".v", "F32", {m.v.size()}, m.v.data()});
+    list.push_back({prefix + ".steps", "I32", {m.steps.size()}, m.steps.data()});
+  }
+  save_tensors(file, list, metadata);
+}
+
+void FrequencyTrainer::restore(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its trainer state";
+  const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
+  const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
+  const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
+  for (const TensorView& t : model_.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  const char* const names[] = {"coarse", "fine"};
+  for (size_t k = 0; k < 2; ++k) {
+    const OptimizerState& m = moments_[k];
+    const std::string prefix = std::string("optimizer.") + names[k];
+    file.read(prefix + ".m", "F32", {m.m.size()}, m.m.data());
+    file.read(prefix + ".v", "F32", {m.v.size()}, m.v.data());
+    file.read(prefix + ".steps", "I32", {m.steps.size()}, m.steps.data());
+    m.require_plausible(step, where);
+  }
+  step_ = step;
+  seed_ = seed;
+}
+
+}  // namespace klab

@@ -1,0 +1,60 @@
+// Learns a scene as the classic field. Slow: every sample of every ray goes through a deep network, twice.
+#pragma once
+
+#include <memory>
+
+#include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/train/step.h"
+
+namespace klab {
+
+class FrequencyTrainer : public FieldTrainer {
+ public:
+  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
+  FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan, uint64_t seed);
+
+  StepReport step(double progress) override;
+  double batch_psnr() override { return psnr_; }
+  int64_t steps_done() const override { return step_; }
+  double occupied_share() const override { return 1; }
+  Profile& profile() override { return profile_; }
+  const Runner::Counts& host_counts() const override { return runner_.counts(); }
+  void save(const std::filesystem::path& file,
+            const std::map<std::string, std::string>& extra) const override;
+  void restore(const TensorFile& file) override;
+
+  /// The loss of the batch that belongs to the next step, of both looks, and its gradient, added to gradient(). Moves nothing.
+  double loss_and_gradient();
+  Array<float>& gradient(size_t network) { return moments_[network].gradient; }
+  FrequencyModel& model() { return model_; }
+  const FrequencyModel& model() const { return model_; }
+
+  static int64_t bytes_of(const FrequencyConfig& config);
+
+ private:
+  void declare(const Scene& scene);
+  void learn_from(const RaySpan& rays, double& loss, double& squares);
+
+  FrequencyConfig config_;
+  Plan plan_;
+  uint64_t seed_;
+  Profile profile_;
+  FrequencyModel model_;
+  std::array<OptimizerState, 2> moments_;
+  FrequencyLooks looks_;
+  // The rays of a step, by the op that all trainers draw them with.
+  Arena arena_;
+  ViewTensors views_{};
+  int64_t rays_symbol_ = 0;
+  int32_t* numbers_ = nullptr;
+  std::array<float*, 4> tensors_{};  // of drawn_
+  OpList draw_;
+  std::array<Array<float>, 4> drawn_;  // [3,rays] each: origins, directions, backdrop, target
+  Runner runner_;
+  int64_t step_ = 0;
+  double psnr_ = 0;
+};
+
+}  // namespace klab

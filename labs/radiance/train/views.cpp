@@ -1,0 +1,109 @@
+#include "labs/radiance/train/views.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "reference/draw_rays/draw_rays.h"
+
+namespace klab {
+namespace {
+
+using PixelList = std::shared_ptr<const std::vector<int32_t>>;
+
+/// The lists of pixels that have a ray, each once: views through one lens share theirs.
+std::vector<PixelList> lists_with_ray(const Scene& scene) {
+  std::vector<PixelList> lists;
+  for (const View& v : scene.train)
+    if (v.with_ray && std::ranges::find(lists, v.with_ray) == lists.end()) lists.push_back(v.with_ray);
+  return lists;
+}
+
+/// Where the first picture and the first depth lie.
+struct First {
+  const uint8_t* image = nullptr;
+  const float* depth = nullptr;
+};
+First first_of(const Scene& scene) {
+  First first;
+  for (const View& v : scene.train) {
+    if (first.image == nullptr || v.image.rgba.data() < first.image) first.image = v.image.rgba.data();
+    if (!v.depth.empty() && (first.depth == nullptr || v.depth.data() < first.depth))
+      first.depth = v.depth.data();
+  }
+  return first;
+}
+
+int64_t away(const void* p, const void* from, size_t size) {
+  return int64_t(reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(from)) / int64_t(size);
+}
+
+}  // namespace
+
+ViewData view_data_of(const Scene& scene) {
+  ViewData data{.views = int64_t(scene.train.size())};
+  for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
+  for (const View& v : scene.train) {
+    data.pixels += int64_t(v.image.width) * v.image.height;
+    data.depth = data.depth || !v.depth.empty();
+  }
+  return data;
+}
+
+const Scene& with_views(const Scene& scene) {
+  if (scene.train.empty()) throw std::invalid_argument("scene " + scene.name + " has no view to train on");
+  return scene;
+}
+
+Placement placement_of(const Scene& scene, bool black) {
+  return {scene.cascades, scene.scale, scene.offset, scene.near, black};
+}
+
+void ViewLoader::tie(Runner& runner) const {
+  if (!runner.backend().in_host_memory) return;
+  const First first = first_of(scene_);
+  runner.mirror(t_.image, const_cast<uint8_t*>(first.image));
+  if (first.depth != nullptr) runner.mirror(t_.true_depth, const_cast<float*>(first.depth));
+}
+
+void ViewLoader::write(Runner& runner) const {
+  const auto views = scene_.train.size();
+  const bool here = runner.backend().in_host_memory;
+  const First first = first_of(scene_);
+  constexpr auto kPlace = size_t(DrawRays::kPlace);
+  std::vector<float> cameras(20 * views);
+  std::vector<int64_t> places(kPlace * views);
+  const std::vector<PixelList> lists = lists_with_ray(scene_);
+  const auto list_begin = [&](const PixelList& list) {
+    int64_t begin = 0;
+    for (size_t i = 0; lists[i] != list; ++i) begin += int64_t(lists[i]->size());
+    return begin;
+  };
+  for (const PixelList& list : lists)
+    runner.write(t_.seen + list_begin(list), list->data(), list->size() * sizeof(int32_t));
+  int64_t pixels = 0;
+  for (size_t i = 0; i < views; ++i) {
+    const View& v = scene_.train[i];
+    const Camera& c = v.camera;
+    const float lens[8] = {c.fx, c.fy, c.cx, c.cy, c.k1, c.k2, c.p1, c.p2};
+    std::copy(lens, lens + 8, cameras.data() + 20 * i);
+    std::copy(c.pose.begin(), c.pose.end(), cameras.data() + 20 * i + 8);
+    const int64_t own[kPlace] = {v.image.width,
+                                 v.image.height,
+                                 here ? away(v.image.rgba.data(), first.image, 4) : pixels,
+                                 v.depth.empty() ? -1
+                                 : here          ? away(v.depth.data(), first.depth, sizeof(float))
+                                                 : pixels,
+                                 v.places_with_ray(),
+                                 v.with_ray ? list_begin(v.with_ray) : -1};
+    std::copy(own, own + kPlace, places.data() + kPlace * i);
+    if (!here) {
+      runner.write(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
+      runner.write(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
+    }
+    pixels += int64_t(v.image.width) * v.image.height;
+  }
+  runner.write(t_.cameras, cameras.data(), cameras.size() * sizeof(float));
+  runner.write(t_.places, places.data(), places.size() * sizeof(int64_t));
+}
+
+}  // namespace klab

@@ -1,0 +1,220 @@
+#include "labs/radiance/train/voxel_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
+#include "labs/radiance/field/occupancy.h"
+#include "labs/radiance/train/batch.h"
+
+namespace klab {
+
+VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
+                           const Backend& backend, const StepSizes& sizes)
+    : scene_(with_views(scene)),
+      config_(config),
+      plan_(plan),
+      seed_(seed),
+      backend_(backend),
+      sizes_(sizes),
+      model_(VoxelModel::at_first(config, placement_of(scene, config.background == "black"))),
+      rays_next_(config.first_rays) {
+  build();
+}
+
+/// Everything that depends on the grid and its rows. The optimizer begins anew.
+void VoxelTrainer::build() {
+  const int64_t rows = model_.rows(), numbers = 3 * config_.basis();
+  runner_.reset();  // first, so that old and new are never held together
+  lists_.reset();
+  moments_ = {OptimizerState(rows, 1), OptimizerState(rows * numbers, numbers)};
+  lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_);
+  loss_ = lists_->loss(fused());
+  runner_ = std::make_unique<Runner>(lists_->arena, backend_);
+  const VoxelStep::Tensors& t = lists_->t;
+  const Array<float>* const parameters[] = {&model_.density, &model_.coefficients};
+  for (size_t k = 0; k < 2; ++k) {
+    runner_->mirror(t.parameters[k], parameters[k]->data());
+    runner_->mirror(t.gradient[k], moments_[k].gradient.data());
+    runner_->mirror(t.m[k], moments_[k].m.data());
+    runner_->mirror(t.v[k], moments_[k].v.data());
+    runner_->mirror(t.steps[k], moments_[k].steps.data());
+  }
+  runner_->mirror(t.links, model_.links.data());
+  runner_->mirror(t.bits, model_.occupancy.data());
+  const ViewLoader views(scene_, t.views);
+  views.tie(*runner_);
+  runner_->allocate();
+  views.write(*runner_);
+  if (config_.total_variation > 0) {
+    const std::vector<float> ones(size_t(VoxelStep::kVariationPoints), 1.0F);
+    runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
+  }
+  runner_->push();
+  colored_ = false;
+}
+
+// A coarse grid has little to learn, and each finer one more: doublings by the square of their number. One more pruning when
+// the finest grid has learned.
+std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
+  const int doublings =
+      std::countr_zero(uint64_t(config_.grid)) - std::countr_zero(uint64_t(config_.first_grid));
+  std::vector<Change> changes;
+  for (int k = 1; k <= doublings; ++k)
+    changes.push_back({config_.grow_until * std::pow(double(k) / double(doublings), 2), 2});
+  changes.push_back({0.5 * (config_.grow_until + config_.prune_until), 1});
+  return changes;
+}
+
+// Put off while nothing is dense: the run is too short, or what a step takes too long, for the schedule.
+bool VoxelTrainer::change(int64_t factor) {
+  constexpr int64_t kPatience = 16;  // steps between questions
+  if (step_ % kPatience != 0) return false;
+  runner_->pull();
+  if (model_.rows_refined(1) == 0) return false;
+  // As fine as there is room for; pruned it is in any case.
+  if (factor > 1 && model_.rows_refined(factor) > config_.max_rows) factor = 1;
+  model_ = model_.refined(factor);
+  build();
+  return true;
+}
+
+const VoxelModel& VoxelTrainer::model() const {
+  runner_->pull();
+  return model_;
+}
+
+Array<float>& VoxelTrainer::gradient(VoxelStep::Table table) {
+  runner_->pull(lists_->t.gradient[table]);
+  return moments_[table].gradient;
+}
+
+double VoxelTrainer::occupied_share() const {
+  return double(Occupancy::occupied(model_.occupancy)) / double(8 * model_.occupancy.size());
+}
+
+StepNumbers VoxelTrainer::numbers() const {
+  StepNumbers n;
+  n.seed[0] = uint32_t(seed_);
+  n.seed[1] = uint32_t(seed_ >> 32);
+  n.step[0] = uint32_t(step_);
+  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.rays = int32_t(rays_next_);
+  n.side = model_.placement.side();
+  n.box[0] = model_.placement.near;
+  n.box[1] = n.side;
+  n.empty = float(config_.empty);
+  n.stop = float(-std::log(std::max(config_.early_stop, 1e-30)));
+  n.cell = 1.0F / float(model_.grid);
+  n.variation = float(config_.total_variation / double(VoxelStep::kVariationPoints));
+  return n;
+}
+
+StepReport VoxelTrainer::loss_and_gradient() {
+  StepNumbers n = numbers();
+  const VoxelStep::Tensors& t = lists_->t;
+  runner_->write(t.numbers, &n, sizeof n);
+  runner_->set(t.rays, n.rays);
+  runner_->run(loss_, plan_, profile_);
+  runner_->wait();
+  runner_->read(&n, t.numbers, sizeof n);
+  drawn_ = n.rays;
+  whole_ = n.whole;
+  colored_ = !fused();
+  if (!std::isfinite(n.loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
+  const char* const names[] = {"density", "color"};
+  for (size_t k = 0; k < 2; ++k)
+    if (n.not_finite[k] != StepNumbers::kAllFinite)
+      throw NotFinite(fmt::format("step {}: the gradient of a sample's {} is not finite (element {})", step_,
+                                  names[k], n.not_finite[k]));
+  StepReport report;
+  report.loss = double(n.loss);
+  report.rays = n.whole;
+  int32_t samples = 0, marched = 0;
+  runner_->read(&samples, t.begin + drawn_, sizeof samples);
+  runner_->read(&marched, t.ray_begin + drawn_, sizeof marched);
+  report.samples = samples;
+  report.marched = marched;
+  return report;
+}
+
+double VoxelTrainer::batch_psnr() {
+  if (!colored_) runner_->run(lists_->color, plan_, profile_);
+  colored_ = true;
+  return batch_psnr_of(*runner_, lists_->t.rays, lists_->t.color, lists_->t.target, whole_);
+}
+
+void VoxelTrainer::optimize(double progress) {
+  StepNumbers n = numbers();
+  const double factor = cosine_to(config_.final_rate, progress);
+  n.table = {float(config_.density_rate * factor), float(config_.beta1), float(config_.beta2),
+             float(config_.epsilon), 0.0F};
+  n.networks = n.table;
+  n.networks.rate = float(config_.color_rate * factor);
+  runner_->write(lists_->t.numbers, &n, sizeof n);
+  runner_->run(lists_->update, plan_, profile_);
+}
+
+StepReport VoxelTrainer::step(double progress) {
+  const std::vector<Change> changes = planned_changes();
+  if (changes_ < int64_t(changes.size()) && progress >= changes[size_t(changes_)].at)
+    profile_.time("prune and refine", [&] { changes_ += change(changes[size_t(changes_)].factor); });
+  StepReport report = loss_and_gradient();
+  optimize(progress);
+  rays_next_ = rays_after(report, config_.batch_samples, VoxelStep::march_capacity(config_, model_.grid),
+                          VoxelStep::ray_capacity(config_) - 1);
+  report.step = ++step_;
+  return report;
+}
+
+void VoxelTrainer::save(const std::filesystem::path& file,
+                        const std::map<std::string, std::string>& extra) const {
+  runner_->pull();
+  std::map<std::string, std::string> metadata = model_.metadata();
+  metadata.insert(extra.begin(), extra.end());
+  metadata["trainer"] =
+      nlohmann::json{{"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"changes", changes_}}.dump();
+  std::vector<TensorView> list = model_.tensors();
+  const char* const names[] = {"density", "coefficients"};
+  for (size_t k = 0; k < 2; ++k) {
+    const OptimizerState& m = moments_[k];
+    const std::string prefix = std::string("optimizer.") + names[k];
+    list.push_back({prefix + ".m", "F32", {m.m.size()}, m.m.data()});
+    list.push_back({prefix + ".v", "F32", {m.v.size()}, m.v.data()});
+    list.push_back({prefix + ".steps", "I32", {m.steps.size()}, m.steps.data()});
+  }
+  save_tensors(file, list, metadata);
+}
+
+void VoxelTrainer::restore(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its trainer state";
+  const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
+  const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
+  const auto rays =
+      number_in<int64_t>(saved, "rays", {1, double(VoxelStep::ray_capacity(config_) - 1)}, where);
+  const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
+  const auto changes = number_in<int64_t>(saved, "changes", {0, 16}, where);
+  model_ = VoxelModel::read(file);
+  build();
+  const char* const names[] = {"density", "coefficients"};
+  for (size_t k = 0; k < 2; ++k) {
+    const OptimizerState& m = moments_[k];
+    const std::string prefix = std::string("optimizer.") + names[k];
+    file.read(prefix + ".m", "F32", {m.m.size()}, m.m.data());
+    file.read(prefix + ".v", "F32", {m.v.size()}, m.v.data());
+    file.read(prefix + ".steps", "I32", {m.steps.size()}, m.steps.data());
+    m.require_plausible(step, where);
+  }
+  seed_ = seed;
+  step_ = step;
+  rays_next_ = rays;
+  changes_ = changes;
+  runner_->push();
+}
+
+}  // namespace klab

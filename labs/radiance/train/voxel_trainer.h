@@ -1,0 +1,66 @@
+// Learns a scene as voxels: coarse to fine, and only where something is.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/voxel_step.h"
+
+namespace klab {
+
+class VoxelTrainer : public FieldTrainer {
+ public:
+  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
+  VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
+               const Backend& backend = cpu_backend(), const StepSizes& sizes = {});
+
+  StepReport step(double progress) override;
+  double batch_psnr() override;
+  int64_t steps_done() const override { return step_; }
+  double occupied_share() const override;
+  Profile& profile() override { return profile_; }
+  const Runner::Counts& host_counts() const override { return runner_->counts(); }
+  void save(const std::filesystem::path& file,
+            const std::map<std::string, std::string>& extra) const override;
+  void restore(const TensorFile& file) override;
+
+  /// The loss of the batch that belongs to the next step and its gradient, added to gradient(). Moves nothing.
+  StepReport loss_and_gradient();
+  Array<float>& gradient(VoxelStep::Table table);
+  const VoxelModel& model() const;
+  /// Changes of the grid so far: of those that the config plans, so many lie behind.
+  int64_t changes_done() const { return changes_; }
+
+ private:
+  /// Of the grid: when, by progress, and whether it gets finer.
+  struct Change {
+    double at;
+    int64_t factor;
+  };
+  std::vector<Change> planned_changes() const;
+  void build();
+  bool change(int64_t factor);  // whether it was made
+  StepNumbers numbers() const;
+  void optimize(double progress);
+  bool fused() const { return plan_.contains("composite_loss_bwd"); }
+
+  const Scene& scene_;
+  VoxelConfig config_;
+  Plan plan_;
+  uint64_t seed_;
+  Backend backend_;
+  StepSizes sizes_;
+  mutable Profile profile_;
+  VoxelModel model_;
+  std::array<OptimizerState, 2> moments_;  // by VoxelStep::Table
+  std::unique_ptr<VoxelStep> lists_;
+  OpList loss_;
+  std::unique_ptr<Runner> runner_;
+  int64_t step_ = 0, changes_ = 0;
+  int64_t rays_next_, drawn_ = 0, whole_ = 0;
+  bool colored_ = false;
+};
+
+}  // namespace klab

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Every way to hold a scene by the same commands: train, eval, render, resume, compare; and what is refused.
+# ctest: slow
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
+fail() { echo "FAILED: $*"; exit 1; }
+refused() {  # pattern, command...
+  local pattern=$1 code=0
+  shift
+  "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+}
+echo '{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "steps_per_diagonal": 128, "width": 16}' >hash.json
+echo '{"width": 32, "depth": 3, "skip": 2, "octaves": 4, "rays": 64, "coarse": 16, "fine": 16, "chunk": 2048}' >frequency.json
+echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096}' >voxels.json
+echo '{"initial": 500, "most": 800}' >gaussians.json
+
+for field in hash frequency voxels gaussians; do
+  train=("$klab" train --threads 2 --plan naive)
+  "${train[@]}" built-in --downscale 16 --field $field --config $field.json --steps 32 --out $field >$field.txt 2>&1 ||
+    { cat $field.txt; fail "train --field $field"; }
+  grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field has no score"; }
+  grep -q "\"field\": \"$field\"" $field/result.json || fail "result.json does not say that it is $field"
+  [[ $(wc -l <$field/metrics.csv) -ge 2 ]] || fail "$field: no metrics"
+  "$klab" eval $field built-in --downscale 16 --plan naive --json >eval.json || fail "eval of $field"
+  a=$(grep -m 1 '"psnr"' $field/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')
+  awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$field: $a dB at the end of training, $b by eval"
+  "$klab" render $field --size 16 --plan naive --out render_$field >/dev/null || fail "render of $field"
+  [[ -s render_$field/frame_0000.png ]] || fail "render of $field wrote nothing"
+  # Resumed, a run goes on from its step and keeps its field and its config.
+  "${train[@]}" --resume $field --steps 36 >$field.txt 2>&1 || { cat $field.txt; fail "--resume of $field"; }
+  grep -q '^resumed   at step 32' $field.txt || { cat $field.txt; fail "$field did not resume"; }
+  grep -q '"steps": 36' $field/result.json || fail "$field: not 36 steps after the resumption"
+done
+
+# Nothing is written by what is refused.
+refused 'hash, frequency, voxels, gaussians' "$klab" train built-in --field voxel --out none
+refused '"finest_resolution".*--field hash, and this is voxels' "$klab" train built-in --field voxels --config hash.json --out none
+refused '"first_grid".*--field voxels' "$klab" train built-in --config voxels.json --out none
+refused 'contradicts that run, which has the field voxels' "$klab" train --resume voxels --field hash --steps 40
+refused 'trained on the processor only' "$klab" train built-in --field gaussians --backend simt --out none
+refused 'voxel' "$klab" compare-fields built-in --fields hash,voxel --out none
+echo '{"grid": 48}' >odd.json
+refused 'powers of two' "$klab" train built-in --field voxels --config odd.json --out none
+[[ ! -e none ]] || fail "a refused command left something behind"
+
+# A comparison: rows, curves and runs; what is there is kept.
+"$klab" compare-fields built-in --downscale 16 --seconds 1 --fields hash,voxels --out compared --threads 2 >compared.txt 2>&1 ||
+  { cat compared.txt; fail "compare-fields"; }
+[[ $(wc -l <compared/comparison.csv) == 3 ]] || { cat compared/comparison.csv; fail "not a row for each field"; }
+for file in comparison.html hash/metrics.csv voxels/metrics.csv hash.log voxels.log; do
+  [[ -s compared/$file ]] || fail "compare-fields did not write $file"
+done
+"$klab" compare-fields built-in --downscale 16 --seconds 1 --fields hash,voxels --out compared --threads 2 >compared.txt 2>&1
+[[ $(grep -c 'is there' compared.txt) == 2 ]] || { cat compared.txt; fail "finished runs were not kept"; }
