@@ -75,6 +75,7 @@ const std::vector<BenchShape> kVoxelBench = {
     {.name = "2^17 points, 256^3, beyond the caches",
      .shape = {1 << 17, 256, 1 << 20, 9},
      .cache = Cache::hot},
+    {.name = "2^15 points, a coarse grid", .shape = {1 << 15, 32, 1 << 14, 9}, .cache = Cache::hot},
     {.name = "densities only", .shape = {1 << 19, 128, 1 << 18, 0}, .cache = Cache::hot}};
 const std::vector<std::vector<int64_t>> kVoxelSizes = {
     {0, 1, 2, 7, 16, 33, 300, 1000}, {1, 2, 8, 16}, {0, 1, 20, 700}, {0, 1, 4, 9}};
@@ -222,6 +223,7 @@ KLAB_LAB({
           .bench = kVoxelBench,
           .check = kVoxelSizes,
           .counted = {301, 8, 400, 9},
+          .counted_tour = {2048, 16, 4096, 9},
           .traffic = Traffic::read,
           .beyond = kVoxelBeyond,
           .parameters = {"grid", "basis"}},
@@ -229,6 +231,7 @@ KLAB_LAB({
           .bench = kVoxelBench,
           .check = kVoxelSizes,
           .counted = {301, 8, 400, 9},
+          .counted_tour = {2048, 16, 4096, 9},
           .traffic = Traffic::update,
           .huge = 1e9,
           .beyond = kVoxelBeyond,

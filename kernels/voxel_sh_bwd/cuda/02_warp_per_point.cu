@@ -51,7 +51,8 @@ KLAB_VARIANT(VoxelShBwd, {.run = run,
                           .parent = "01_atomics",
                           .forward = "02_warp_per_point",
                           .numerics = {.growth = Growth::linear, .deterministic = false},
-                          .tiles = {kPoints}});
+                          .tiles = {kPoints},
+                          .expect = {.shape = {1 << 15, 32, 1 << 14, 9}, .over_parent = 1.5}});
 
 }  // namespace
 }  // namespace klab

@@ -55,7 +55,8 @@ void run(const VoxelShFwd::Args<float>& x) {
 KLAB_VARIANT(VoxelShFwd, {.run = run,
                           .parent = "01_thread_per_point",
                           .numerics = {.growth = Growth::linear},
-                          .tiles = {kPoints}});
+                          .tiles = {kPoints},
+                          .expect = {.shape = {1 << 15, 32, 1 << 14, 9}, .over_parent = 1.5}});
 
 }  // namespace
 }  // namespace klab
