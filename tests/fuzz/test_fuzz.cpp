@@ -14,10 +14,10 @@
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/field/voxels.h"
 #include "labs/radiance/run/state.h"
-#include "tests/fuzz/fuzz_fixture.h"
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/gaussian_model.h"
 #include "labs/radiance/splat/ply.h"
+#include "tests/fuzz/fuzz_fixture.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/records/rows_fixture.h"
 

@@ -17,7 +17,9 @@
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
@@ -36,17 +38,6 @@ constexpr int kCeilingSamples = 20;     // over a run
 constexpr double kLargeGrid = 1 << 24;  // cells, from which on looking at all of them takes seconds
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-void save_comparison(const fs::path& file, const View& view, const Picture& picture, bool black) {
-  // Left the model, right the truth.
-  const std::vector<float> truth = ground_truth(view, black);
-  std::vector<uint8_t> pixels;
-  for (int y = 0; y < picture.height; ++y)
-    for (const auto* side : {&picture.rgb, &truth})
-      for (int i = 0; i < 3 * picture.width; ++i)
-        pixels.push_back(to_byte((*side)[size_t(y) * size_t(picture.width) * 3 + size_t(i)]));
-  save_png(file, 2 * picture.width, picture.height, 3, pixels);
-}
 
 // Peak resident memory of this process, bytes.
 int64_t peak_memory() {
@@ -81,9 +72,10 @@ class Run {
     open_folder();
     // From here on an interruption is an orderly end, while rungs are timed too.
     const StopSignals signals;
-    const Plan plan = Plan::fixed(wanted_, where_, calls_, times_, place_.ladder, precision());
+    const Plan plan =
+        Plan::fixed(wanted_, where_, calls_, times_, place_.ladder, unit_of_precision(state_.precision));
     fmt::print(words_, "{}", plan.text());
-    announce_precision(plan);
+    fmt::print(words_, "{}", precision_text(plan, calls_, state_.precision, place_.ladder));
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
@@ -134,33 +126,13 @@ class Run {
   /// cascades it has is known later, and asked again then.
   void choose_plan() {
     const bool converted = o_.precision && *o_.precision != state_.precision && !state_.plan.empty();
-    if (converted)
-      fmt::print(
-          words_,
-          "note      the run was trained in {} so far and goes on in {}: parameters are float in both, "
-          "and the plan is chosen anew\n",
-          state_.precision, *o_.precision);
+    if (converted) fmt::print(words_, "{}", conversion_text(state_.precision, *o_.precision));
     state_.precision = o_.precision.value_or(state_.precision);
     const bool as_before = !o_.plan && !state_.plan.empty() && !converted;
     where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
     const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);
     wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
     Plan::require(wanted_, where_, calls, place_.ladder);
-  }
-
-  Unit precision() const { return state_.precision == "bf16" ? Unit::bf16 : Unit::f32; }
-
-  /// What became of a wish for fewer bits.
-  void announce_precision(const Plan& plan) {
-    if (precision() == Unit::f32) return;
-    std::vector<std::string> taken;
-    for (const auto& [op, choice] : plan.choices())
-      if (choice.variant->numerics.unit == precision()) taken.push_back(op);
-    fmt::print(words_, "precision {}: {}; parameters, sums and losses are float\n", state_.precision,
-               taken.empty() ? "no rung in it is the fastest here, or can run: all in float"
-                             : fmt::format("factors of {}", fmt::join(taken, ", ")));
-    if (const std::string why = Plan::unavailable(calls_, precision(), place_.ladder); !why.empty())
-      fmt::print(words_, "note      {}\n", why);
   }
 
   void read_scene() {

@@ -30,7 +30,7 @@ struct RunOptions {
   /// "f32" or "bf16": of the factors of matrix products, where a rung has them; parameters, sums and losses are float. Not
   /// given: f32, or as the resumed run had it.
   std::optional<std::string> precision;
-  std::string backend = "cpu";  // "cpu", "simt" or "cuda" (backends.h)
+  std::string backend = "cpu";       // "cpu", "simt" or "cuda" (backends.h)
   std::optional<std::string> field;  // not given: hash, or as the resumed run has it
   FieldSettings settings;            // of that field
   std::filesystem::path out;         // empty: runs/<scene>, with a number where that is taken
