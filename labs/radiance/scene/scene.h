@@ -19,15 +19,20 @@ namespace klab {
 struct View {
   std::string name;  // file name, for messages and reports
   Camera camera;     // position in grid space; directions as in the world
-  Image image;
+  Image image;    // empty where it is left on the disk (SceneOptions::pictures), for picture() to read
+  std::filesystem::path file{};  // it is read from; empty: made by klab, always in memory
+  int downscale = 1;             // and made smaller by
   /// Pixels that have a ray, where the lens leaves some without; see Camera::sees. Null: all have.
   std::shared_ptr<const std::vector<int32_t>> with_ray{};
   int64_t places_with_ray() const {
-    return with_ray ? int64_t(with_ray->size()) : int64_t(image.width) * image.height;
+    return with_ray ? int64_t(with_ray->size()) : pixels();
   }
+  int64_t pixels() const { return int64_t(camera.width) * camera.height; }  // as many as the picture has
   int64_t place_with_ray(int64_t i) const { return with_ray ? (*with_ray)[size_t(i)] : i; }  // of the picture
   std::vector<float> depth;  // [height, width] distance along the ray in grid space; 0 where nothing was hit;
                              // empty when unknown
+  /// A copy of the picture, read now if it is on the disk. Throws as load_image, and when it has changed its size.
+  Image picture() const;
 };
 
 struct Scene {
@@ -49,6 +54,8 @@ struct SceneOptions {
   int downscale = 1;
   int holdout = 8;    // formats without a test set: every holdout-th view is for testing; 0: none
   uint64_t seed = 1;  // of the built-in scene
+  /// false: pictures stay on the disk, only their sizes are read; load_pictures() reads them later.
+  bool pictures = true;
   /// Told what was understood (views, size, focal length, box, memory) before any picture is decoded.
   std::function<void(const std::string&)> say;
 };
@@ -56,6 +63,10 @@ struct SceneOptions {
 /// Reads a folder (or one transforms JSON), or makes the scene called "built-in". Throws std::runtime_error
 /// naming file, field and remedy.
 Scene load_scene(const std::string& what, const SceneOptions& options);
+
+/// Reads the pictures that were left on the disk, several at a time. Throws std::runtime_error naming the first that cannot be
+/// read, and when memory is short.
+void load_pictures(std::vector<View>& views);
 
 /// The reader of transforms*.json in Blender's and instant-ngp's form.
 Scene read_transforms(const std::filesystem::path& path, const SceneOptions& options);

@@ -187,20 +187,12 @@ bool same_lens(const Camera& a, const Camera& b) {
          a.cy == b.cy && a.k1 == b.k1 && a.k2 == b.k2 && a.p1 == b.p1 && a.p2 == b.p2;
 }
 
-std::vector<View> load_views(Scene& scene, const std::vector<Frame>& frames, int factor) {
+std::vector<View> views_of(const Scene& scene, const std::vector<Frame>& frames, int factor) {
   std::vector<View> views(frames.size());
-  std::vector<std::string> errors(frames.size());
-#pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < frames.size(); ++i) {
-    try {
-      views[i].image = downscale(load_image(frames[i].image), factor);
-    } catch (const std::exception& e) {
-      errors[i] = e.what();  // an exception must not leave a parallel region
-    }
-  }
-  for (size_t i = 0; i < frames.size(); ++i) {
-    if (!errors[i].empty()) throw std::runtime_error(errors[i]);
     views[i].name = frames[i].name;
+    views[i].file = frames[i].image;
+    views[i].downscale = factor;
     views[i].camera = frames[i].camera.downscaled(factor);
     place(scene, frames[i].name, views[i].camera);
     // Of one lens for all, or a few.
@@ -297,11 +289,14 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
   const int factor = options.downscale;
   const int64_t stays = bytes_of(train, factor) + bytes_of(test, factor);
   if (options.say) options.say(describe(scene, train, test.size(), path, factor, stays));
-  require_memory(std::max(bytes_to_decode(train, factor) + bytes_of(test, factor),
-                          bytes_of(train, factor) + bytes_to_decode(test, factor)),
-                 "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
-  scene.train = load_views(scene, train, options.downscale);
-  scene.test = load_views(scene, test, options.downscale);
+  if (options.pictures)
+    require_memory(std::max(bytes_to_decode(train, factor) + bytes_of(test, factor),
+                            bytes_of(train, factor) + bytes_to_decode(test, factor)),
+                   "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
+  for (auto [frames, views] : {std::pair{&train, &scene.train}, {&test, &scene.test}}) {
+    *views = views_of(scene, *frames, factor);
+    if (options.pictures) load_pictures(*views);
+  }
   note_pixels_without_ray(scene);
   note_odd_cameras(scene);
   return scene;

@@ -10,7 +10,6 @@
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
-#include "reference/draw_rays/draw_rays.h"
 
 namespace klab {
 namespace {
@@ -24,31 +23,11 @@ const Scene& with_views(const Scene& scene) {
   return scene;
 }
 
-using PixelList = std::shared_ptr<const std::vector<int32_t>>;
-
-/// The lists of pixels that have a ray, each once: views through one lens share theirs.
-std::vector<PixelList> lists_with_ray(const Scene& scene) {
-  std::vector<PixelList> lists;
-  for (const View& v : scene.train)
-    if (v.with_ray && std::ranges::find(lists, v.with_ray) == lists.end()) lists.push_back(v.with_ray);
-  return lists;
-}
-
-TrainStep::Data data_of(const Scene& scene) {
-  TrainStep::Data data{.views = int64_t(scene.train.size())};
-  for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
-  for (const View& v : scene.train) {
-    data.pixels += int64_t(v.image.width) * v.image.height;
-    data.depth = data.depth || !v.depth.empty();
-  }
-  return data;
-}
-
 const char* name_of(Part part) {
   return part == Part::table ? "hash_table" : part == Part::density ? "density" : "color";
 }
 
-double learning_rate(const Config& c, int64_t step, double progress) {
+double scheduled_rate(const Config& c, int64_t step, double progress) {
   double rate = c.learning_rate;
   if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
   if (c.schedule == "cosine")
@@ -65,38 +44,40 @@ double learning_rate(const Config& c, int64_t step, double progress) {
 // all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
+template <class Make>
+auto owned_by(const char* owner, Make make) {
+  const MemoryOwner counted(owner);
+  return make();
+}
+
 bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 
 }  // namespace
 
-int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
-  TrainStep::Data data = data_of(scene);
-  if (!with_pictures) {
-    data.pixels = data.views;
-    data.depth = false;
-  }
-  return TrainStep(c, scene.cascades, data, sizes).arena.bytes();
-}
-
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
-                 const StepSizes& sizes)
+                 const StepSizes& sizes, PicturePool* pool)
     : scene_(with_views(scene)),
       config_(config),
       plan_(plan),
       seed_(seed),
-      model_(config, placement_of(scene, config)),
-      occupancy_(model_),
-      lists_(config, scene.cascades, data_of(scene), sizes),
+      sizes_(sizes),
+      pool_(pool),
+      backend_(std::move(backend)),
+      model_(owned_by("table", [&] { return Model(config, placement_of(scene, config)); })),
+      occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
+      lists_(config, scene.cascades, data_of(scene, pool), sizes),
       loss_(lists_.loss(fused(plan))),
       rays_next_(config.first_rays) {
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
+  const MemoryOwner of_optimizer("optimizer");
   for (const Part part : kParts) {
     const int64_t n = model_.of(part).size();
     moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
   }
-  runner_ = std::make_unique<Runner>(lists_.arena, std::move(backend));
+  const MemoryOwner of_batch("batch");
+  runner_ = std::make_unique<Runner>(lists_.arena, backend_);
   tie_memory();
   load_views();
 }
@@ -115,70 +96,6 @@ void Trainer::tie_memory() {
   }
   runner_->mirror(t.values, occupancy_.values().data());
   runner_->mirror(t.bits, model_.occupancy.data());
-}
-
-void Trainer::load_views() {
-  const StepTensors& t = lists_.t;
-  const auto views = scene_.train.size();
-  std::vector<float> cameras(20 * views);
-  constexpr auto kPlace = size_t(DrawRays::kPlace);
-  std::vector<int64_t> places(kPlace * views);
-  // In the host's memory pictures stay where they are, and are found by how far they are from the first.
-  const bool here = runner_->backend().in_host_memory;
-  const uint8_t* first = nullptr;
-  const float* first_depth = nullptr;
-  for (const View& v : scene_.train) {
-    if (first == nullptr || v.image.rgba.data() < first) first = v.image.rgba.data();
-    if (!v.depth.empty() && (first_depth == nullptr || v.depth.data() < first_depth))
-      first_depth = v.depth.data();
-  }
-  if (here) {
-    runner_->mirror(t.image, const_cast<uint8_t*>(first));
-    if (first_depth != nullptr) runner_->mirror(t.true_depth, const_cast<float*>(first_depth));
-  }
-  runner_->allocate();
-  const std::vector<PixelList> lists = lists_with_ray(scene_);
-  const auto list_begin = [&](const PixelList& list) {
-    int64_t begin = 0;
-    for (size_t i = 0; lists[i] != list; ++i) begin += int64_t(lists[i]->size());
-    return begin;
-  };
-  for (const PixelList& list : lists)
-    runner_->write(t.seen + list_begin(list), list->data(), list->size() * sizeof(int32_t));
-  int64_t pixels = 0;
-  for (size_t i = 0; i < views; ++i) {
-    const View& v = scene_.train[i];
-    const Camera& c = v.camera;
-    const float lens[8] = {c.fx, c.fy, c.cx, c.cy, c.k1, c.k2, c.p1, c.p2};
-    std::copy(lens, lens + 8, cameras.data() + 20 * i);
-    std::copy(c.pose.begin(), c.pose.end(), cameras.data() + 20 * i + 8);
-    const auto away = [](const void* p, const void* from, size_t size) {
-      return int64_t(reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(from)) / int64_t(size);
-    };
-    const int64_t own[kPlace] = {v.image.width,
-                                 v.image.height,
-                                 here ? away(v.image.rgba.data(), first, 4) : pixels,
-                                 v.depth.empty() ? -1
-                                 : here          ? away(v.depth.data(), first_depth, sizeof(float))
-                                                 : pixels,
-                                 v.places_with_ray(),
-                                 v.with_ray ? list_begin(v.with_ray) : -1};
-    std::copy(own, own + kPlace, places.data() + kPlace * i);
-    if (!here) {
-      runner_->write(t.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
-      runner_->write(t.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
-    }
-    pixels += int64_t(v.image.width) * v.image.height;
-  }
-  runner_->write(t.cameras, cameras.data(), cameras.size() * sizeof(float));
-  runner_->write(t.places, places.data(), places.size() * sizeof(int64_t));
-  if (config_.total_variation > 0) {
-    const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
-    runner_->write(lists_.ones(), ones.data(), ones.size() * sizeof(float));
-  }
-  runner_->push();
-  const auto occupied = int32_t(8 * model_.occupancy.size());  // as it is at first
-  runner_->write(t.occupied, &occupied, sizeof occupied);
 }
 
 void Trainer::use(const Plan& plan) {
@@ -286,7 +203,8 @@ double Trainer::batch_psnr() {
 
 void Trainer::optimize(double progress) {
   StepNumbers n = numbers();
-  const auto rate = float(learning_rate(config_, step_, progress));
+  rate_ = scheduled_rate(config_, step_, progress);
+  const auto rate = float(rate_);
   n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
   n.networks = n.table;
   n.networks.l2 = float(config_.weight_decay);
@@ -311,6 +229,7 @@ void Trainer::adapt_rays(const StepReport& report) {
 }
 
 StepReport Trainer::step(double progress) {
+  take_turns();
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = loss_and_gradient();
   optimize(progress);
@@ -365,7 +284,7 @@ void Trainer::restore(const TensorFile& file) {
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
   const auto rays =
-      number_in<int64_t>(saved, "rays", {1, double(TrainStep::ray_capacity(config_) - 1)}, where);
+      number_in<int64_t>(saved, "rays", {1, double(1 << 24)}, where);  // of whatever batch it had then
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
@@ -373,7 +292,7 @@ void Trainer::restore(const TensorFile& file) {
   seed_ = seed;
   averaged_weight_ = averaged;
   step_ = step;
-  rays_next_ = rays;
+  rays_next_ = std::min(rays, TrainStep::ray_capacity(config_) - 1);
   runner_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   runner_->write(lists_.t.occupied, &occupied, sizeof occupied);

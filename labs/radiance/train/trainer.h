@@ -9,6 +9,7 @@
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/step.h"
 
@@ -33,10 +34,11 @@ std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
 class Trainer {
  public:
-  /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
-  /// and std::runtime_error when the memory it will take (see bytes_of) is not there.
+  /// The scene must outlive the trainer, and so must `pool`, where the pictures are that rays are drawn from; null: all of the
+  /// scene's are in memory. Throws std::invalid_argument when the scene has no view to train on, std::bad_alloc or
+  /// std::runtime_error when the memory it will take (see bytes_of) is not there.
   Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
-          Backend backend = cpu_backend(), const StepSizes& sizes = {});
+          Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr);
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite.
@@ -46,6 +48,16 @@ class Trainer {
   /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
   StepReport loss_and_gradient();
   Array<float>& gradient(Part part);
+
+  /// Steps from one turn of the pool's pictures to the next.
+  static constexpr int64_t kTurnEvery = 8;
+
+  /// A batch of so many samples from now on. Gradients that a step has left half-way are forgotten. Where that throws
+  /// std::bad_alloc nothing but another call of it, or the end, is allowed: parameters and moments are whole.
+  void resize_batch(int64_t samples);
+  int64_t batch_samples() const { return config_.batch_samples; }
+  /// Of the last step: of the table, and of the networks.
+  double learning_rate() const { return rate_; }
 
   /// Adds so many times a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
@@ -78,8 +90,11 @@ class Trainer {
                           bool with_pictures = false);
 
  private:
+  static TrainStep::Data data_of(const Scene& scene, const PicturePool* pool);
   void tie_memory();
   void load_views();
+  void write_views(const uint8_t* first, const float* first_depth);
+  void take_turns();
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);
@@ -91,6 +106,9 @@ class Trainer {
   Config config_;
   Plan plan_;
   uint64_t seed_;
+  StepSizes sizes_;
+  PicturePool* pool_;
+  Backend backend_;
   mutable Profile profile_;
   Model model_;
   Occupancy occupancy_;
@@ -104,6 +122,7 @@ class Trainer {
   int64_t rays_next_, drawn_ = 0,
                       whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
   bool colored_ = false;           // the batch has its colors
+  double rate_ = 0;
   double averaged_weight_ = 0;     // sum of the average's weights, for debiasing
 };
 
