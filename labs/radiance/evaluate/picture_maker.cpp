@@ -16,10 +16,10 @@ void require_picture_plan(const std::string& plan, const Model& model, const Bac
 }
 
 PictureMaker::PictureMaker(const Model& model, const std::string& plan, const BackendChoice& where,
-                           CallTimes& times, const std::optional<Plan>& given)
+                           CallTimes& times, const std::optional<Plan>& given, int64_t pixels)
     : plan_(given ? *given : Plan::named(plan, calls_of(model, where), times, where.ladder)) {
   if (where.ladder == "cpu") {
-    const auto renderer = std::make_shared<Renderer>(model, plan_);
+    const auto renderer = std::make_shared<Renderer>(model, plan_, pixels);
     render_ = [renderer](const Camera& camera) { return renderer->render(camera); };
     return;
   }

@@ -14,10 +14,11 @@ void require_picture_plan(const std::string& plan, const Model& model, const Bac
 
 class PictureMaker {
  public:
-  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor. Throws
+  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor, which does so
+  /// many pixels at a time. Throws
   /// std::runtime_error for a plan that cannot be run, and when the backend has too little memory.
   PictureMaker(const Model& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
-               const std::optional<Plan>& given = {});
+               const std::optional<Plan>& given = {}, int64_t pixels = Renderer::kRays);
 
   std::function<Picture(const Camera&)> render() const { return render_; }
   /// Which variant does which op.

@@ -1,13 +1,14 @@
 #include "labs/radiance/run/run.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <omp.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -16,8 +17,12 @@
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
-#include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/run/budget.h"
+#include "labs/radiance/run/cpu_share.h"
+#include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/metrics.h"
+#include "labs/radiance/run/shortage.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
@@ -36,27 +41,6 @@ constexpr double kLargeGrid = 1 << 24;  // cells, from which on looking at all o
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-void save_comparison(const fs::path& file, const View& view, const Picture& picture, bool black) {
-  // Left the model, right the truth.
-  const std::vector<float> truth = ground_truth(view, black);
-  std::vector<uint8_t> pixels;
-  for (int y = 0; y < picture.height; ++y)
-    for (const auto* side : {&picture.rgb, &truth})
-      for (int i = 0; i < 3 * picture.width; ++i)
-        pixels.push_back(to_byte((*side)[size_t(y) * size_t(picture.width) * 3 + size_t(i)]));
-  save_png(file, 2 * picture.width, picture.height, 3, pixels);
-}
-
-// Peak resident memory of this process, bytes.
-int64_t peak_memory() {
-  std::ifstream in("/proc/self/status");
-  for (std::string key; in >> key;) {
-    int64_t kilobytes = 0;
-    if (key == "VmHWM:" && in >> kilobytes) return kilobytes * 1024;
-  }
-  return 0;
-}
-
 // Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
 // On another backend pictures have a plan of their own.
 std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std::string& ladder) {
@@ -67,9 +51,6 @@ std::vector<PlannedCall> run_calls(const Config& config, int cascades, const std
   return calls;
 }
 
-/// Asked for by a signal during the evaluation.
-struct EvaluationStopped {};
-
 /// One run, from the options to the files.
 class Run {
  public:
@@ -79,6 +60,20 @@ class Run {
         words_(o_.json ? stderr : stdout),
         place_(backend_named(o_.backend)),
         on_a_gpu_(o_.backend == "cuda") {}
+
+  /// go(); what ends it for want of memory leaves the account, and says what can be gone on with.
+  int go_or_say() {
+    try {
+      try {
+        return go();
+      } catch (const std::bad_alloc&) {
+        throw OutOfMemory("an allocation failed");
+      }
+    } catch (const OutOfMemory& e) {
+      fmt::print(stderr, "{}", peaks_text(memory_.account));
+      throw std::runtime_error(fmt::format("out of memory: {}; {}", e.what(), left()));
+    }
+  }
 
   int go() {
     require_unused(o_.out);
@@ -94,20 +89,29 @@ class Run {
     state_.plan = plan.ids();
     write_file(folder_->file("plan.json"), to_json_text(plan));
     announce_grid();
-    Trainer trainer(scene_, o_.config, plan, state_.seed, place_.backend, place_.sizes);
-    if (checkpoint_) {
-      trainer.restore(*checkpoint_);
-      checkpoint_.reset();
-      fmt::print(words_, "resumed   at step {}, {}\n", trainer.steps_done(), duration_text(state_.seconds));
+    open_pool();
+    std::optional<Model> model;
+    {
+      const std::unique_ptr<Trainer> trainer = make_trainer(plan);
+      if (checkpoint_) {
+        trainer->restore(*checkpoint_);
+        checkpoint_.reset();
+        fmt::print(words_, "resumed   at step {}, {}\n", trainer->steps_done(),
+                   duration_text(state_.seconds));
+      }
+      std::fflush(words_);
+      fit(*trainer);
+      save(*trainer);
+      const MemoryOwner owner("scratch");
+      model.emplace(trainer->averaged());
+      report(*trainer);
     }
-    std::fflush(words_);
-    fit(trainer);
-    save(trainer);
-    const Model model = trainer.averaged();
-    model.save(folder_->file("model.safetensors"));
-    report(trainer);
-    evaluate_on_tests(model, plan);
+    pool_.reset();
+    model->save(folder_->file("model.safetensors"));
+    evaluate_on_tests(*model, plan);
     result_["peak_memory"] = peak_memory();
+    result_["memory"] = memory_json(memory_, budget_);
+    if (!o_.json) fmt::print("{}", peaks_text(memory_.account));
     fmt::print(words_, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
                folder_->file("model.safetensors").string());
     write_file(folder_->file("result.json"), result_.dump(2) + "\n");
@@ -151,21 +155,64 @@ class Run {
       fmt::print(words_, "{}\n", text);
       std::fflush(words_);
     };
-    scene_ = load_scene(
-        scene_name_,
-        {.downscale = state_.downscale, .holdout = state_.holdout, .seed = state_.seed, .say = say});
+    scene_ = load_scene(scene_name_, {.downscale = state_.downscale,
+                                      .holdout = state_.holdout,
+                                      .seed = state_.seed,
+                                      .pictures = false,
+                                      .say = say});
     for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
     if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
     state_.views = views_of(scene_);
     calls_ = run_calls(o_.config, scene_.cascades, place_.ladder);
     Plan::require(wanted_, where_, calls_, place_.ladder);
-    const int64_t bytes = Trainer::bytes_of(scene_, o_.config, place_.sizes, !place_.backend.in_host_memory);
-    fmt::print(words_, "trainer   {:.0f} MB: model, optimizer, {} samples per step\n", double(bytes) * 1e-6,
-               o_.config.batch_samples);
+    plan_memory();
+  }
+
+  /// What fits into the budget is chosen before a picture is read.
+  void plan_memory() {
+    const int64_t read = checkpoint_ ? int64_t(checkpoint_->data_bytes()) : 0;
+    const MemoryFacts facts{.scene = &scene_,
+                            .sizes = place_.sizes,
+                            .timed = calls_,
+                            .program = resident_memory() - read,
+                            .workers = o_.workers,
+                            .ahead = o_.ahead,
+                            .pictures_here = place_.backend.in_host_memory,
+                            .evaluated = o_.evaluate,
+                            .resumed = read};
+    budget_ = memory_budget(o_.memory, facts.program);
+    const auto views = int64_t(scene_.train.size());
+    const int64_t resident = o_.resident && *o_.resident < views ? *o_.resident : 0;
+    if (resident > 0 && scene_.train.front().file.empty())
+      throw std::runtime_error("--resident: the pictures of this scene are made here and stay in memory");
+    memory_ = fit_memory(facts, {.config = o_.config, .resident = resident}, budget_);
+    fmt::print(words_, "{}", account_text(memory_.account, budget_));
+    if (!memory_.smaller.empty()) fmt::print(words_, "to fit    {}\n", fmt::join(memory_.smaller, ", "));
+    std::fflush(words_);
     const std::string remedy =
         "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale";
-    require_room(place_.backend, bytes, "the run", remedy);
-    require_memory(bytes, "the run", remedy);
+    o_.config = memory_.choice.config;
+    calls_ = run_calls(o_.config, scene_.cascades, place_.ladder);
+    if (!facts.pictures_here)
+      require_room(place_.backend, Trainer::bytes_of(scene_, o_.config, place_.sizes, true), "the run",
+                   remedy);
+    require_memory(memory_.account.total() - facts.program, "the run", remedy);
+    if (memory_.choice.resident > 0) return;
+    load_pictures(scene_.train);
+    load_pictures(scene_.test);
+  }
+
+  /// Those that take turns, where not all are in memory.
+  void open_pool() {
+    if (memory_.choice.resident == 0) return;
+    const int64_t steps_done = checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0;
+    pool_.emplace(scene_.train,
+                  PicturePool::Options{.resident = memory_.choice.resident,
+                                       .ahead = o_.ahead,
+                                       .workers = o_.workers,
+                                       .seed = state_.seed,
+                                       .cache = folder_->path()},
+                  steps_done / Trainer::kTurnEvery);
   }
 
   void open_folder() {
@@ -214,6 +261,7 @@ class Run {
     first_step_ = trainer.steps_done();
     Metrics metrics(folder_->file("metrics.csv"), first_step_);
     Progress progress;
+    CpuShare cpu;
     state_before_ = state_.seconds;
     begin_ = Clock::now();
     double last_report = elapsed(), last_checkpoint = elapsed(), samples_then = state_.samples;
@@ -224,52 +272,92 @@ class Run {
       if (o_.seconds && now >= *o_.seconds) break;
       const double done = o_.steps ? double(trainer.steps_done()) / double(*o_.steps) : now / *o_.seconds;
       if (!first_done) first_done = done;
-      if ((done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
+      if (memory_.choice.ceilings &&
+          (done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
         sample_ceilings(trainer);
       const auto step_began = Clock::now();
-      const StepReport report = step(trainer, done);
+      const StepReport report = shortage_.through(trainer, [&] { return step(trainer, done); });
       step_took(since(step_began));
       state_.samples += double(report.samples);
       const double after = elapsed();
       if (after - last_report >= kReportEvery || report.step == 1) {
         const double rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
-        const double psnr = trainer.batch_psnr();
-        metrics.line(report, psnr, after, rate, trainer.occupied_share());
+        const double psnr = colors_of(trainer);
+        metrics.line({.report = report,
+                      .psnr = psnr,
+                      .seconds = after,
+                      .rate = rate,
+                      .occupied = trainer.occupied_share(),
+                      .memory = resident_memory(),
+                      .memory_peak = peak_memory(),
+                      .cpu = cpu.share(),
+                      .waited = waited(trainer),
+                      .learning_rate = trainer.learning_rate(),
+                      .batch = trainer.batch_samples()});
         show(report, psnr, rate, after, last_report, progress);
         last_report = after;
         samples_then = state_.samples;
       }
       if (after - last_checkpoint >= o_.checkpoint_every) {
-        save(trainer);
+        shortage_.through(trainer, [&] { save(trainer); });
         last_checkpoint = elapsed();
       }
     }
     stop_heeded();
     const bool trained = trainer.steps_done() > first_step_;
-    for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
+    for (int last = 1; trained && memory_.choice.ceilings && (last > 0 || ceilings_.samples() < 5); --last)
+      sample_ceilings(trainer);
     seconds_ = elapsed();
     progress.clear();
   }
 
-  /// A step; where the backend fails in it, the message says what can be gone on with.
+  /// A step; where the backend or a picture fails in it, the message says what can be gone on with.
   StepReport step(Trainer& trainer, double done) const {
     try {
       return trainer.step(done);
     } catch (const NotFinite&) {
       throw;
     } catch (const std::runtime_error& e) {
-      if (o_.backend == "cpu") throw;
-      const fs::path checkpoint = folder_->file("checkpoint.safetensors");
-      std::error_code error;
-      const std::string left =
-          fs::exists(checkpoint, error)
-              ? fmt::format(
-                    "the last checkpoint is {}: klab train --resume {} goes on from it, on any backend",
-                    checkpoint.string(), folder_->path().string())
-              : "there is no checkpoint yet";
+      if (o_.backend == "cpu" && !pool_) throw;
       throw std::runtime_error(
-          fmt::format("--backend {}, step {}: {}; {}", o_.backend, trainer.steps_done(), e.what(), left));
+          fmt::format("--backend {}, step {}: {}; {}", o_.backend, trainer.steps_done(), e.what(), left()));
     }
+  }
+
+  /// What can be gone on with.
+  std::string left() const {
+    if (!folder_) return "nothing was written";
+    const fs::path checkpoint = folder_->file("checkpoint.safetensors");
+    std::error_code error;
+    if (!fs::exists(checkpoint, error)) return "there is no checkpoint yet";
+    return fmt::format("the last checkpoint is {}: klab train --resume {} goes on from it, on any backend",
+                       checkpoint.string(), folder_->path().string());
+  }
+
+  /// PSNR of the batch; none where there is no memory to look at it.
+  static double colors_of(Trainer& trainer) {
+    try {
+      return trainer.batch_psnr();
+    } catch (const std::bad_alloc&) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  static double waited(const Trainer& trainer) {
+    const auto at = trainer.profile().seconds().find("waiting for data");
+    return at == trainer.profile().seconds().end() ? 0 : at->second;
+  }
+
+  /// With a smaller batch where there is no memory for the one that was planned.
+  std::unique_ptr<Trainer> make_trainer(const Plan& plan) {
+    const auto make = [&](int64_t samples) {
+      Config config = o_.config;
+      config.batch_samples = samples;
+      config.first_rays = std::min(config.first_rays, samples);
+      return std::make_unique<Trainer>(scene_, config, plan, state_.seed, place_.backend, place_.sizes,
+                                       pool_ ? &*pool_ : nullptr);
+    };
+    return shortage_.made(o_.config.batch_samples, make);
   }
 
   void show(const StepReport& r, double psnr, double rate, double after, double last_report,
@@ -300,6 +388,8 @@ class Run {
                {"host_waits_per_step", double(trainer.host_counts().waits) /
                                            double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
                {"interrupted", bool(stop_requested)},
+               {"allocations_failed", shortage_.failures()},
+               {"batch_samples", trainer.batch_samples()},
                {"stages", stages_json(trainer.profile(), shares)},
                {"config", json::parse(config_to_json(o_.config))},
                {"plan", state_.plan}};
@@ -321,34 +411,26 @@ class Run {
       return;
     }
     const auto evaluation = Clock::now();
-    const bool asked_before = stop_requested;
-    int index = 0;
-    const auto each = [&](const View& view, const Picture& picture, const ViewScore&) {
-      if (stop_requested && !asked_before) throw EvaluationStopped();
-      if (index < 8)
-        save_comparison(folder_->file(fmt::format("test_{}.png", index)), view, picture,
-                        model.placement.black);
-      ++index;
-    };
-    try {
-      // The host executor takes seconds a picture; klab eval --backend simt shows them.
-      const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
-      const PictureMaker pictures(model, "best", where, times_,
-                                  o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt);
-      const Score score = evaluate(pictures.render(), model.placement.black, scene_.test, each);
-      result_["score"] = json::parse(score_json(score));
-      result_["seconds_evaluation"] = since(evaluation);
-      fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
-                 score.ssim, score.seconds, score.protocol);
-      fmt::print(words_,
-                 "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
-                 seconds_, since(evaluation));
-    } catch (const EvaluationStopped&) {
-      stop_heeded();
-      result_["interrupted"] = true;
-      fmt::print(words_, "interrupted during the evaluation: no score; klab eval {} takes it\n",
+    // The host executor takes seconds a picture; klab eval --backend simt shows them.
+    const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
+    const std::optional<Plan> given = o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
+    const Evaluation e =
+        evaluate_run(model, where, given, times_, scene_.test, memory_.choice.pixels, *folder_);
+    if (!e.score) {
+      result_["interrupted"] = e.why.empty();
+      fmt::print(words_, "{}; klab eval {} takes the score\n",
+                 e.why.empty() ? "interrupted during the evaluation: no score" : e.why,
                  folder_->path().string());
+      return;
     }
+    const Score& score = *e.score;
+    result_["score"] = json::parse(score_json(score));
+    result_["seconds_evaluation"] = since(evaluation);
+    fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
+               score.ssim, score.seconds, score.protocol);
+    fmt::print(words_,
+               "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
+               seconds_, since(evaluation));
   }
 
   RunOptions o_;
@@ -364,6 +446,10 @@ class Run {
   VariantIds wanted_;
   Scene scene_;
   std::vector<PlannedCall> calls_;
+  MemoryBudget budget_;
+  MemoryPlan memory_;
+  std::optional<PicturePool> pool_;
+  Shortage shortage_{[this](const std::string& text) { fmt::print(stderr, "note      {}\n", text); }};
   StageCeilings ceilings_{omp_get_max_threads()};
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;         // seconds of training before this process
@@ -390,6 +476,10 @@ std::string score_json(const Score& score) {
       .dump(2);
 }
 
-int train(RunOptions options, CallTimes& times) { return Run(std::move(options), times).go(); }
+int train(RunOptions options, CallTimes& times) {
+  // What is large and was given back is the system's again, so that the account and the process agree.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  return Run(std::move(options), times).go_or_say();
+}
 
 }  // namespace klab

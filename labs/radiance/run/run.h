@@ -29,11 +29,15 @@ struct RunOptions {
       plan;                     // "best", "naive" or a file; not given: best, or as the resumed run had it
   std::string backend = "cpu";  // "cpu", "simt" or "cuda" (backends.h)
   Config config;
-  std::filesystem::path out;     // empty: runs/<scene>, with a number where that is taken
-  std::filesystem::path resume;  // a run's folder to go on with
-  double checkpoint_every = 30;  // seconds
-  bool evaluate = true;          // on the test views, at the end
-  bool json = false;             // print result.json instead of words
+  std::filesystem::path out;        // empty: runs/<scene>, with a number where that is taken
+  std::filesystem::path resume;     // a run's folder to go on with
+  double checkpoint_every = 30;     // seconds
+  std::optional<int64_t> memory;    // bytes that the run may take; not given: what is free
+  std::optional<int64_t> resident;  // pictures in memory at a time; not given: as many as fit
+  int workers = 1;                  // threads that read pictures, where they do not all fit
+  int64_t ahead = 2;                // pictures that they read before their turn
+  bool evaluate = true;             // on the test views, at the end
+  bool json = false;                // print result.json instead of words
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused

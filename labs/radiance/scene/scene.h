@@ -19,14 +19,12 @@ namespace klab {
 struct View {
   std::string name;  // file name, for messages and reports
   Camera camera;     // position in grid space; directions as in the world
-  Image image;    // empty where it is left on the disk (SceneOptions::pictures), for picture() to read
+  Image image;       // empty where it is left on the disk (SceneOptions::pictures), for picture() to read
   std::filesystem::path file{};  // it is read from; empty: made by klab, always in memory
   int downscale = 1;             // and made smaller by
   /// Pixels that have a ray, where the lens leaves some without; see Camera::sees. Null: all have.
   std::shared_ptr<const std::vector<int32_t>> with_ray{};
-  int64_t places_with_ray() const {
-    return with_ray ? int64_t(with_ray->size()) : pixels();
-  }
+  int64_t places_with_ray() const { return with_ray ? int64_t(with_ray->size()) : pixels(); }
   int64_t pixels() const { return int64_t(camera.width) * camera.height; }  // as many as the picture has
   int64_t place_with_ray(int64_t i) const { return with_ray ? (*with_ray)[size_t(i)] : i; }  // of the picture
   std::vector<float> depth;  // [height, width] distance along the ray in grid space; 0 where nothing was hit;

@@ -293,9 +293,11 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
     require_memory(std::max(bytes_to_decode(train, factor) + bytes_of(test, factor),
                             bytes_of(train, factor) + bytes_to_decode(test, factor)),
                    "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
-  for (auto [frames, views] : {std::pair{&train, &scene.train}, {&test, &scene.test}}) {
-    *views = views_of(scene, *frames, factor);
-    if (options.pictures) load_pictures(*views);
+  scene.train = views_of(scene, train, factor);
+  scene.test = views_of(scene, test, factor);
+  if (options.pictures) {
+    load_pictures(scene.train);
+    load_pictures(scene.test);
   }
   note_pixels_without_ray(scene);
   note_odd_cameras(scene);

@@ -83,9 +83,9 @@ class PicturePool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Request> wanted_;                  // not begun
-  std::map<int64_t, std::exception_ptr> done_;   // by number; null: well
-  std::map<int64_t, int64_t> on_the_way_;        // number to slot
+  std::vector<Request> wanted_;                 // not begun
+  std::map<int64_t, std::exception_ptr> done_;  // by number; null: well
+  std::map<int64_t, int64_t> on_the_way_;       // number to slot
   bool stop_ = false;
   std::vector<std::jthread> workers_;
 };

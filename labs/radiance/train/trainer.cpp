@@ -279,6 +279,12 @@ void Trainer::save(const std::filesystem::path& file, const std::map<std::string
   save_tensors(file, state(), metadata);
 }
 
+int64_t Trainer::steps_in(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its trainer state";
+  return number_in<int64_t>(parse_json(file.metadata("trainer"), where), "step", {0, range::steps.high},
+                            where);
+}
+
 void Trainer::restore(const TensorFile& file) {
   const std::string where = file.path().string() + ", its trainer state";
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);

@@ -76,6 +76,7 @@ class Trainer {
   double occupied_share() const;
   double unseen_share() const { return unseen_; }
   Profile& profile() { return profile_; }
+  const Profile& profile() const { return profile_; }
   const TrainStep& lists() const { return lists_; }
   const Runner::Counts& host_counts() const { return runner_->counts(); }
 
@@ -84,6 +85,8 @@ class Trainer {
   void save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const;
   /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
   void restore(const TensorFile& file);
+  /// The steps of such a file.
+  static int64_t steps_in(const TensorFile& file);
 
   /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
   static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},
@@ -123,7 +126,7 @@ class Trainer {
                       whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
   bool colored_ = false;           // the batch has its colors
   double rate_ = 0;
-  double averaged_weight_ = 0;     // sum of the average's weights, for debiasing
+  double averaged_weight_ = 0;  // sum of the average's weights, for debiasing
 };
 
 }  // namespace klab

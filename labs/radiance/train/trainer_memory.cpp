@@ -106,8 +106,8 @@ void Trainer::write_views(const uint8_t* first, const float* first_depth) {
     const int64_t depth_begin = v.depth.empty() || pool_ != nullptr ? -1
                                 : first != nullptr ? away(v.depth.data(), first_depth, sizeof(float))
                                                    : pixels;
-    const int64_t own[kPlace] = {c.width,     c.height,           begin,
-                                 depth_begin, v.places_with_ray(), v.with_ray ? list_begin : -1};
+    const int64_t own[kPlace] = {
+        c.width, c.height, begin, depth_begin, v.places_with_ray(), v.with_ray ? list_begin : -1};
     std::copy(own, own + kPlace, places.data() + kPlace * i);
     if (first == nullptr) {
       const uint8_t* from = pool_ != nullptr ? pool_->pixels() + 4 * begin : v.image.rgba.data();
@@ -124,8 +124,7 @@ void Trainer::write_views(const uint8_t* first, const float* first_depth) {
 // By the number of the step, so that a run that is gone on with looks at the same pictures.
 void Trainer::take_turns() {
   if (pool_ == nullptr || pool_->turns() >= step_ / kTurnEvery) return;
-  while (pool_->turns() < step_ / kTurnEvery)
-    profile_.time("waiting for data", [&] { pool_->turn(); });
+  while (pool_->turns() < step_ / kTurnEvery) profile_.time("waiting for data", [&] { pool_->turn(); });
   write_views(runner_->backend().in_host_memory ? pool_->pixels() : nullptr, nullptr);
 }
 
