@@ -35,24 +35,34 @@ int64_t Renderer::bytes_of(const Config& config, int64_t pixels) {
          RayBatch::bytes_of(pixels, pixels * kMost) + pixels * 16;
 }
 
-Picture Renderer::render(const Camera& camera) {
+Picture Renderer::empty_picture(const Camera& camera) {
   Picture out;
   out.width = camera.width;
   out.height = camera.height;
   const int64_t pixels = int64_t(camera.width) * camera.height;
-  const float back = model_.placement.black ? 0.0F : 1.0F;
   out.rgb.assign(size_t(3 * pixels), 0.0F);
   out.opacity.assign(size_t(pixels), 0.0F);
   out.depth.assign(size_t(pixels), 0.0F);
-  for (int64_t first = 0; first < pixels; first += marched_.rays) {
-    marched_.rays = std::min(pixels_, pixels - first);
+  return out;
+}
+
+void Renderer::draw(const Camera& camera, int64_t begin, int64_t pixels, Picture& out) {
+  const int64_t end = begin + pixels;
+  for (int64_t first = begin; first < end; first += marched_.rays) {
+    marched_.rays = std::min(pixels_, end - first);
     draw_rays(camera, first);
     march(model_, plan_, profile_, marched_);
     keep_rays(marched_, whole_rays(marched_, model_.config.max_samples_per_ray));
     render_pieces(first, out);
   }
-  for (int64_t i = 0; i < pixels; ++i)
+  const float back = model_.placement.black ? 0.0F : 1.0F;
+  for (int64_t i = begin; i < end; ++i)
     for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * i + c)] += (1 - out.opacity[size_t(i)]) * back;
+}
+
+Picture Renderer::render(const Camera& camera) {
+  Picture out = empty_picture(camera);
+  draw(camera, 0, int64_t(camera.width) * camera.height, out);
   return out;
 }
 

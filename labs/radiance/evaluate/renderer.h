@@ -28,6 +28,12 @@ class Renderer {
   Renderer(const Model& model, Plan plan, int64_t pixels = kRays);
   Picture render(const Camera& camera);
 
+  /// A picture without its pixels, for draw().
+  static Picture empty_picture(const Camera& camera);
+  /// Draws `pixels` of a camera's pixels, row by row, from `first` on, into a picture of that size. What a pixel becomes does
+  /// not depend on which others are drawn with it, bit by bit, as long as stretches begin at multiples of one size.
+  void draw(const Camera& camera, int64_t first, int64_t pixels, Picture& out);
+
   /// Memory that it takes.
   static int64_t bytes_of(const Config& config, int64_t pixels);
 

@@ -44,6 +44,13 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
 // all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
+/// Of one part of the batch.
+Config of_a_part(Config config, const BatchShare& share) {
+  config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
+  config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
+  return config;
+}
+
 template <class Make>
 auto owned_by(const char* owner, Make make) {
   const MemoryOwner counted(owner);
@@ -55,9 +62,9 @@ bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 }  // namespace
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
-                 const StepSizes& sizes, PicturePool* pool)
+                 const StepSizes& sizes, PicturePool* pool, BatchShare share)
     : scene_(with_views(scene)),
-      config_(config),
+      config_(of_a_part(config, share)),
       plan_(plan),
       seed_(seed),
       sizes_(sizes),
@@ -65,9 +72,10 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       backend_(std::move(backend)),
       model_(owned_by("table", [&] { return Model(config, placement_of(scene, config)); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      lists_(config, scene.cascades, data_of(scene, pool), sizes),
+      lists_(config_, scene.cascades, data_of(scene, pool), sizes),
       loss_(lists_.loss(fused(plan))),
-      rays_next_(config.first_rays) {
+      rays_next_(config_.first_rays),
+      share_(std::move(share)) {
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
@@ -133,7 +141,7 @@ StepNumbers Trainer::numbers() const {
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
   n.step[0] = uint32_t(step_);
-  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.step[1] = uint32_t(uint64_t(step_) >> 32) | uint32_t(part_) << 16;  // steps have 40 bits
   n.rays = int32_t(rays_next_);
   n.entropy = float(c.opacity_entropy);
   n.distortion = float(c.distortion);
@@ -218,9 +226,10 @@ void Trainer::optimize(double progress) {
 void Trainer::adapt_rays(const StepReport& report) {
   // As many rays as bring the wanted number of samples, going by this step (Müller et al. 2022, appendix E), if what
   // is marched for them has room. A step with next to no samples says little: the number at most doubles.
-  const double rays = double(report.rays);
+  const auto parts = double(share_.parts);
+  const double rays = double(report.rays) / parts;
   const auto rays_for = [&](double wanted, int64_t had) {
-    return wanted * rays / double(std::max<int64_t>(1, had));
+    return wanted * rays / std::max(1.0, double(had) / parts);
   };
   const double want =
       std::min({rays_for(double(config_.batch_samples), report.samples),
@@ -231,7 +240,7 @@ void Trainer::adapt_rays(const StepReport& report) {
 StepReport Trainer::step(double progress) {
   take_turns();
   if (step_ % config_.grid_every == 0) update_grid();
-  StepReport report = loss_and_gradient();
+  StepReport report = shared_loss_and_gradient();
   optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
@@ -240,7 +249,7 @@ StepReport Trainer::step(double progress) {
 
 Model Trainer::averaged() const {
   runner_->pull();
-  Model copy(config_, model_.placement);
+  Model copy(model_.config, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
   for (const Part part : kParts) {
     const Array<float>& average = averages_[size_t(part)];

@@ -32,13 +32,23 @@ class NotFinite : public std::runtime_error {
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
+/// How a batch is cut into parts of as many samples each, whose rays are drawn apart. A trainer computes its own parts one after
+/// the other; the step goes by the mean of all parts' gradients. So one process with four parts and four with one each make the
+/// same step, up to the order of sums.
+struct BatchShare {
+  int64_t parts = 1, first = 0, own = 1;  // of this trainer: `own` of them, from `first` on
+  /// Adds up over all trainers, in place: the gradients by Part, and a few numbers. Empty: there is no other.
+  std::function<void(const std::array<std::span<float>, 3>& gradients, std::span<double> numbers)> sum;
+};
+
 class Trainer {
  public:
   /// The scene must outlive the trainer, and so must `pool`, where the pictures are that rays are drawn from; null: all of the
   /// scene's are in memory. Throws std::invalid_argument when the scene has no view to train on, std::bad_alloc or
   /// std::runtime_error when the memory it will take (see bytes_of) is not there.
   Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
-          Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr);
+          Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
+          BatchShare share = {});
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite.
@@ -47,6 +57,8 @@ class Trainer {
   /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
   /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
   StepReport loss_and_gradient();
+  /// The same of all parts of the batch, over all trainers that share it: their mean, and rays and samples of all together.
+  StepReport shared_loss_and_gradient();
   Array<float>& gradient(Part part);
 
   /// Steps from one turn of the pool's pictures to the next.
@@ -55,7 +67,7 @@ class Trainer {
   /// A batch of so many samples from now on. Gradients that a step has left half-way are forgotten. Where that throws
   /// std::bad_alloc nothing but another call of it, or the end, is allowed: parameters and moments are whole.
   void resize_batch(int64_t samples);
-  int64_t batch_samples() const { return config_.batch_samples; }
+  int64_t batch_samples() const { return config_.batch_samples * share_.parts; }
   /// Of the last step: of the table, and of the networks.
   double learning_rate() const { return rate_; }
 
@@ -98,6 +110,7 @@ class Trainer {
   void load_views();
   void write_views(const uint8_t* first, const float* first_depth);
   void take_turns();
+  void sum_gradients(std::span<double> numbers);
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);
@@ -126,6 +139,8 @@ class Trainer {
                       whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
   bool colored_ = false;           // the batch has its colors
   double rate_ = 0;
+  BatchShare share_;
+  int64_t part_ = 0;            // of the batch, whose rays are drawn next
   double averaged_weight_ = 0;  // sum of the average's weights, for debiasing
 };
 

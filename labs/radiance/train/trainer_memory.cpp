@@ -128,7 +128,8 @@ void Trainer::take_turns() {
   write_views(runner_->backend().in_host_memory ? pool_->pixels() : nullptr, nullptr);
 }
 
-void Trainer::resize_batch(int64_t samples) {
+void Trainer::resize_batch(int64_t all_samples) {
+  const int64_t samples = all_samples / share_.parts;
   if (runner_ != nullptr) runner_->pull();  // what only the backend has
   runner_.reset();
   for (OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
@@ -147,6 +148,44 @@ void Trainer::resize_batch(int64_t samples) {
     throw;
   }
   rays_next_ = std::min(rays_next_, TrainStep::ray_capacity(config_) - 1);
+}
+
+StepReport Trainer::shared_loss_and_gradient() {
+  if (share_.parts == 1) return loss_and_gradient();
+  std::array<double, 4> sums = {};
+  for (int64_t i = 0; i < share_.own; ++i) {
+    part_ = share_.first + i;
+    const StepReport r = loss_and_gradient();
+    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched)};
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
+  }
+  part_ = 0;
+  profile_.time("sum over ranks", [&] { sum_gradients(sums); });
+  StepReport report;
+  report.loss = sums[0] / double(share_.parts);
+  report.rays = int64_t(sums[1]);
+  report.samples = int64_t(sums[2]);
+  report.marched = int64_t(sums[3]);
+  return report;
+}
+
+// Over all trainers that share the batch; then the mean of its parts.
+void Trainer::sum_gradients(std::span<double> numbers) {
+  std::array<std::span<float>, 3> gradients;
+  for (const Part part : kParts) {
+    Array<float>& g = gradient(part);
+    gradients[size_t(part)] = {g.data(), size_t(g.size())};
+  }
+  if (share_.sum) share_.sum(gradients, numbers);
+  const float scale = 1.0F / float(share_.parts);
+  for (const Part part : kParts) {
+    float* g = gradients[size_t(part)].data();
+    const auto n = int64_t(gradients[size_t(part)].size());
+#pragma omp parallel for schedule(static) if (n > 100000)
+    for (int64_t i = 0; i < n; ++i) g[i] *= scale;
+    if (!runner_->backend().in_host_memory)
+      runner_->write(lists_.t.gradient[size_t(part)], g, size_t(n) * sizeof(float));
+  }
 }
 
 }  // namespace klab
