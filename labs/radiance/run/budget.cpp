@@ -24,6 +24,7 @@ constexpr int64_t kLeastTable = 12;    // log2_table
 constexpr int64_t kLeastResident = 2;  // pictures
 constexpr int64_t kFairResident = 16;  // pictures that are worth more than a larger batch
 constexpr int64_t kLeastPixels = 512;  // of a picture at a time
+constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and runner.cpp
 // What ceilings are measured with: arrays of four times the last cache, 128 MB at least, of several kinds.
 constexpr int64_t kCeilings = 300 * kMega;
 // Threads' stacks, plans, names, what the library keeps of what was given back: measured as 20 MB or so.
@@ -76,8 +77,11 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   const std::set<int> grid = {number(t.values), number(t.bits)};
   OfLists sums;
   for (size_t i = 0; i < step.arena.tensors().size(); ++i) {
-    const int64_t bytes = step.arena.bytes(step.arena.tensors()[i]);
     const int at = int(i);
+    int64_t bytes = step.arena.bytes(step.arena.tensors()[i]);
+    // Arrays are whole pages of the large kind, and so are all but small tensors of the batch.
+    if (bytes >= kSmallTensor || table.contains(at) || optimizer.contains(at) || grid.contains(at))
+      bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
     (table.contains(at)       ? sums.table
      : optimizer.contains(at) ? sums.optimizer
      : grid.contains(at)      ? sums.grid
