@@ -121,7 +121,7 @@ TEST(Account, IsWhatATrainerTakes) {
   MemoryFacts facts{.scene = &small_scene()};
   const MemoryAccount account = memory_account(facts, {.config = config});
   forget_memory_peaks();
-  const Trainer trainer(small_scene(), config, small_plan(), 1);
+  const Trainer trainer(small_scene(), config, small_plan("naive"), 1);
   const auto owned = memory_by_owner();
   constexpr int64_t page = 2 << 20, arrays = 64;  // each array is rounded up to whole pages
   for (const char* owner : {"table", "optimizer", "grid"}) {
@@ -210,7 +210,7 @@ TEST_F(Pool, ATrainerLearnsFromItAndIsGoneOnWith) {
   const Config config = small_config();
   const auto trained = [&](int64_t from, int64_t to, const fs::path& file) {
     PicturePool pool(scene.train, {.resident = 3, .ahead = 2}, from / Trainer::kTurnEvery);
-    Trainer trainer(scene, config, small_plan(), 4, cpu_backend(), {}, &pool);
+    Trainer trainer(scene, config, small_plan("naive"), 4, cpu_backend(), {}, &pool);
     if (from > 0) trainer.restore(TensorFile(file));
     for (int64_t i = from; i < to; ++i) trainer.step(0);
     trainer.save(file, {});

@@ -149,8 +149,8 @@ TEST(Chart, DrawsWhatIsThere) {
   const auto lines = chart(x, up, {.width = 4, .height = 2, .logarithmic = true});
   ASSERT_EQ(lines.size(), 2U);
   // A straight line from the lower left to the upper right dot: 8 columns, 8 rows, joined.
-  EXPECT_EQ(lines[0], "1e+03     \u2880\u2814\u2801") << lines[0];
-  EXPECT_EQ(lines[1], "    1 \u2880\u2814\u2801") << lines[1];
+  EXPECT_EQ(lines[0], "1e+03   \u2860\u280A") << lines[0];
+  EXPECT_EQ(lines[1], "    1 \u2860\u280A") << lines[1];
   const auto level = chart(x, std::vector<double>{5, 5, 5, 5}, {.width = 4, .height = 1});
   ASSERT_EQ(level.size(), 1U);
   EXPECT_EQ(level[0].find("5 "), 0U);

@@ -162,7 +162,7 @@ TEST_F(Shortages, TwoHundredFailuresAtRandomPlaces) {
 // A batch that was made smaller in the middle of a training goes on from the same parameters.
 TEST(Shortage, AStepThatFailsIsDoneAgainWithHalfTheBatch) {
   const Config config = small_config();
-  Trainer trainer(small_scene(), config, small_plan(), 3);
+  Trainer trainer(small_scene(), config, small_plan("naive"), 3);
   for (int i = 0; i < 3; ++i) trainer.step(0);
   std::vector<std::string> said;
   Shortage shortage([&](const std::string& text) { said.push_back(text); });

@@ -1,11 +1,15 @@
 // klab train: pictures in, a model out.
 #include <fmt/format.h>
+#include <omp.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
+#include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/run.h"
 
@@ -95,6 +99,9 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_flag("--json", v->run.json, "print the result as JSON");
   return [v, &app] {
     const RunOptions options = options_of(app, *v);
+    // Ranks share the processor unless they are told how many threads each has.
+    if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
+      omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();
     return train(options, times);
   };
