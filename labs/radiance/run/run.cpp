@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/core/build_info.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/digest.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
-#include "harness/timing/machine.h"
 #include "labs/radiance/run/run_job.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
@@ -109,19 +109,19 @@ void RunJob::require_alike_ranks() {
     cameras += v.name;
     cameras.append(reinterpret_cast<const char*>(v.camera.pose.data()), sizeof v.camera.pose);
   }
-  require_alike(
-      ranks_, {{"version of klab", build_identity()},
-               {"scene",
-                fmt::format("{} with {} and {} views", scene_.name, scene_.train.size(), scene_.test.size())},
-               {"set of cameras", sha256(cameras).substr(0, 16)},
-               {"config", json::parse(config_to_json(o_.config)).dump()},
-               {"seed", std::to_string(state_.seed)},
-               {"backend", o_.backend},
-               {"--seconds", fmt::format("{}", o_.seconds.value_or(0))},
-               {"--steps", fmt::format("{}", o_.steps.value_or(0))},
-               {"--memory", fmt::format("{}", o_.memory.value_or(0))},
-               {"number of pictures at a time", fmt::format("{}", o_.resident.value_or(0))},
-               {"first step", fmt::format("{}", checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0)}});
+  require_alike(ranks_,
+                {{"version of klab", build_info().commit + (build_info().dirty ? " with changes" : "")},
+                 {"scene", fmt::format("{} with {} and {} views, the first of {}x{}", scene_.name,
+                                       state_.views[0], state_.views[1], state_.views[2], state_.views[3])},
+                 {"set of cameras", sha256(cameras).substr(0, 16)},
+                 {"config", json::parse(config_to_json(o_.config)).dump()},
+                 {"seed", std::to_string(state_.seed)},
+                 {"backend", o_.backend},
+                 {"--seconds", fmt::format("{}", o_.seconds.value_or(0))},
+                 {"--steps", fmt::format("{}", o_.steps.value_or(0))},
+                 {"--memory", fmt::format("{}", o_.memory.value_or(0))},
+                 {"number of pictures at a time", fmt::format("{}", o_.resident.value_or(0))},
+                 {"first step", fmt::format("{}", checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0)}});
 }
 
 // The first rank times rungs, where that is needed, and all take its choice.
@@ -250,6 +250,15 @@ void RunJob::plan_memory() {
   if (resident > 0 && scene_.train.front().file.empty())
     throw std::runtime_error("--resident: the pictures of this scene are made here and stay in memory");
   memory_ = fit_memory(facts, {.config = o_.config, .resident = resident}, budget_);
+  if (ranks_.size() > 1) {  // what fits the first fits all
+    std::string choice =
+        json{{"config", config_to_json(memory_.choice.config)}, {"resident", memory_.choice.resident}}.dump();
+    ranks_.broadcast(choice);
+    const json first = json::parse(choice);
+    memory_.choice.config =
+        config_from_json(first.at("config").get<std::string>(), "the first rank's config");
+    memory_.choice.resident = first.at("resident").get<int64_t>();
+  }
   fmt::print(words_, "{}", account_text(memory_.account, budget_));
   if (!memory_.smaller.empty()) fmt::print(words_, "to fit    {}\n", fmt::join(memory_.smaller, ", "));
   std::fflush(words_);
