@@ -94,9 +94,10 @@ class Shortages : public ::testing::Test {
   /// A short run. What it ended with: "" when in order.
   std::string run(const std::string& name, bool evaluated = true) const {
     RunOptions options;
-    options.downscale = 20;
+    options.downscale = 29;  // 11 pixels a side, as few as SSIM takes
     options.steps = 6;
     options.config = small_config();
+    options.config.grid = 16;
     options.config.grid_every = 2;
     options.out = path / name;
     options.plan = "naive";

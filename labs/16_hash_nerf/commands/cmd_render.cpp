@@ -23,6 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Pixels that a thread takes from the queue at a time: as many as are drawn together frame by frame, so that pictures are the same bits.
+constexpr int64_t kStretch = Renderer::kRays;
+
 struct RenderValues {
   std::string model, scene, out = "render", plan = "best", backend = "cpu";
   SceneOptions reading;
@@ -97,7 +100,7 @@ int render(const RenderValues& v) {
   if (where.ladder != "cpu" || v.in_turn || frames == 1)
     for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
   else
-    render_all(model, maker.plan(), cameras, {.workers = omp_get_max_threads()}, save);
+    render_all(model, maker.plan(), cameras, {.workers = omp_get_max_threads(), .pixels = kStretch}, save);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (frames > 1)
     fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
