@@ -105,7 +105,7 @@ class Shortages : public ::testing::Test {
     options.plan = "naive";
     options.checkpoint_every = 1e-9;  // after every step
     options.json = true;
-    options.memory = 400'000'000;  // too little for ceilings, which take most of the time
+    options.memory = resident_memory() + 250'000'000;  // too little for ceilings, which take most of the time
     options.evaluate = evaluated;
     static CallTimes times;  // measured once
     const Silence silence;
