@@ -32,7 +32,9 @@ void SampleWeightsBwd::reference(const Args<double>& x, const Args<double>& magn
       const double before = x.d_density_raw[begin + i];
       x.d_density_raw[begin + i] += slope * (T[size_t(i) + 1] * g - behind);
       magnitude.d_density_raw[begin + i] =
-          std::abs(before) + slope * (std::abs(raw) + 2) * (error[size_t(i) + 1] * std::abs(g) + size);
+          std::abs(before) + slope * (std::abs(raw) + 2) * (error[size_t(i) + 1] * std::abs(g) + size) +
+          0x1p-126 * (1 + slope) *
+              double(n - i + 2);  // what the sum behind loses where it is denormal, and the product
       behind += (T[size_t(i)] - T[size_t(i) + 1]) * g;
       size += (error[size_t(i)] + error[size_t(i) + 1]) * std::abs(g);
     }
