@@ -46,17 +46,30 @@ class Pixel {
   bool walk(std::vector<Sum>* sums, double uncertainty) const {
     const GsRasterizeFwd::Shape& s = x_.shape;
     Real T = 1, taken = 0;
-    bool unsure = false;
+    double doubt = 0;  // of T, relative: uncertain Gaussians may have been taken or left out
+    bool unsure = false,
+         behind = false;  // behind the Gaussian at which this pixel may have stopped, and did here
     for (int64_t k = x_.tile_begin[tile_]; k < x_.tile_begin[tile_ + 1]; ++k) {
       const int64_t g = x_.id[k];
       const Splat one = splat(s, x_.mean, x_.conic, x_.opacity, g, double(column_) + 0.5, double(row_) + 0.5);
       unsure = unsure || one.unsure;
       if (one.skipped && !one.unsure) continue;
+      if (one.unsure) doubt += 2 * GsRasterizeFwd::least;
+      if (behind) {
+        blur(one, g, T.value, uncertainty, (*sums)[size_t(g)]);
+        continue;
+      }
       const Real left = T * (Real(1) - one.alpha);
-      if (straddles(left, GsRasterizeFwd::stop)) unsure = true;
+      const bool may_stop = straddles(left, GsRasterizeFwd::stop) ||
+                            std::abs(left.value - GsRasterizeFwd::stop) <= doubt * left.value;
+      if (may_stop) unsure = true;
       if (sums != nullptr && uncertainty > 0) blur(one, g, T.value, uncertainty, (*sums)[size_t(g)]);
       if (one.skipped) continue;
-      if (left.value < GsRasterizeFwd::stop) break;
+      if (left.value < GsRasterizeFwd::stop) {
+        behind = sums != nullptr && uncertainty > 0 && may_stop;
+        if (!behind) break;
+        continue;
+      }
       Real shade = 0;
       for (size_t c = 0; c < 3; ++c) shade += Real(x_.color[int64_t(c) * s.n + g]) * h_[c];
       const Real weight = T * one.alpha;
@@ -93,14 +106,15 @@ class Pixel {
     return d;
   }
 
+  /// What a Gaussian may have added: its weight is at most T.
   void blur(const Splat& one, int64_t g, double T, double uncertainty, Sum& sum) const {
     const Real worst(0, uncertainty * 100 * bound_);  // |d_alpha| <= T·|shade| + |behind|/(1 - alpha)
-    const std::array<Real, 9> terms = gradients(one, g, Real(0, uncertainty * T * bound_), worst);
+    const std::array<Real, 9> terms = gradients(one, g, Real(0, uncertainty * T), worst);
     for (size_t j = 0; j < 9; ++j) sum.error[j] += terms[j].error;
     // Held at 0.99 or not is what may be uncertain: the gradients of an alpha that is not held.
     Splat other = one;
     other.clamped = false;
-    const std::array<Real, 9> free = gradients(other, g, Real(0, uncertainty * T * bound_), worst);
+    const std::array<Real, 9> free = gradients(other, g, Real(0, uncertainty * T), worst);
     for (size_t j = 0; j < 9; ++j) sum.error[j] += free[j].error;
   }
 
