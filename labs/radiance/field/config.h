@@ -114,6 +114,12 @@ struct Config {
   void validate() const;
 };
 
+/// What the ops call "mse", "huber" and "smooth_l1", and "black", "white" and "random".
+inline int64_t loss_kind(std::string_view loss) { return loss == "mse" ? 0 : loss == "huber" ? 1 : 2; }
+inline int64_t background_kind(std::string_view background) {
+  return background == "black" ? 0 : background == "white" ? 1 : 2;
+}
+
 /// Reads a JSON object; what it does not name keeps its default. Unknown keys, wrong types and values out of
 /// range are errors (std::runtime_error) naming file, key, what is allowed, and for an unknown key the
 /// nearest known one.

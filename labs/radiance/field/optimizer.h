@@ -3,6 +3,7 @@
 
 #include "harness/program/memory.h"
 #include "harness/program/plan.h"
+#include "harness/records/tensor_file.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
@@ -18,6 +19,16 @@ struct OptimizerState {
   Array<float> gradient, m, v;
   Array<int32_t> steps;  // [count/group]
 };
+
+/// What a checkpoint keeps of an array's moments and step counts: "optimizer.<name>.m", ".v", ".steps". Also where they are read
+/// into, as long as `of` lives.
+template <class Moments>
+std::vector<TensorView> moment_tensors(const std::string& name, const Moments& of) {
+  const std::string prefix = "optimizer." + name;
+  return {{prefix + ".m", "F32", {int64_t(of.m.size())}, of.m.data()},
+          {prefix + ".v", "F32", {int64_t(of.v.size())}, of.v.data()},
+          {prefix + ".steps", "I32", {int64_t(of.steps.size())}, of.steps.data()}};
+}
 
 struct AdamSettings {
   double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.99, epsilon = 1e-15, weight_decay = 0;

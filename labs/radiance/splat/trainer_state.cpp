@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/records/numbers.h"
+#include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/splat/trainer.h"
 
 namespace klab {
@@ -21,14 +22,8 @@ std::string text_of(const std::mt19937_64& random) {
 }  // namespace
 
 void SplatTrainer::save_state(std::vector<TensorView>& tensors, nlohmann::json& state) const {
-  for (size_t k = 0; k < moments_.size(); ++k) {
-    const Moments& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + kNames[k];
-    const auto n = int64_t(m.m.size());
-    tensors.push_back({prefix + ".m", "F32", {n}, m.m.data()});
-    tensors.push_back({prefix + ".v", "F32", {n}, m.v.data()});
-    tensors.push_back({prefix + ".steps", "I32", {n}, m.steps.data()});
-  }
+  for (size_t k = 0; k < moments_.size(); ++k)
+    for (const TensorView& t : moment_tensors(kNames[k], moments_[k])) tensors.push_back(t);
   tensors.push_back({"seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data()});
   tensors.push_back({"seen.views", "I32", {int64_t(seen_.seen.size())}, seen_.seen.data()});
   state["step"] = steps_;
@@ -43,15 +38,12 @@ void SplatTrainer::restore_state(const TensorFile& file, const nlohmann::json& s
     throw std::runtime_error(where + ": \"" + what + "\" is damaged");
   };
   for (size_t k = 0; k < moments_.size(); ++k) {
-    Moments& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + kNames[k];
-    const auto n = int64_t(m.m.size());
-    file.read(prefix + ".m", "F32", {n}, m.m.data());
-    file.read(prefix + ".v", "F32", {n}, m.v.data());
-    file.read(prefix + ".steps", "I32", {n}, m.steps.data());
+    const Moments& m = moments_[k];
+    for (const TensorView& t : moment_tensors(kNames[k], m))
+      file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
     if (std::ranges::any_of(m.v, [](float v) { return v < 0; }) ||
         std::ranges::any_of(m.steps, [](int32_t s) { return s < 0; }))
-      throw std::runtime_error(where + ": " + prefix +
+      throw std::runtime_error(where + ": optimizer." + kNames[k] +
                                " is damaged: counts or second moments that no training has");
   }
   file.read("seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data());

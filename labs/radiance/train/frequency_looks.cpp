@@ -1,4 +1,5 @@
 #include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/field/config.h"
 
 #include <fmt/format.h>
 
@@ -178,12 +179,7 @@ std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training
   add(planned<DrawRays>(
       {.rays = c.rays, .views = 1, .pixels = 160000, .depths = 0, .listed = 0, .background = 1, .drawn = 1},
       fmt::format("{} rays", c.rays)));
-  add(planned<CompositeLossBwd>({.rays = rays,
-                                 .samples = n,
-                                 .kind = c.loss == "mse"     ? 0
-                                         : c.loss == "huber" ? 1
-                                                             : 2},
-                                all));
+  add(planned<CompositeLossBwd>({.rays = rays, .samples = n, .kind = loss_kind(c.loss)}, all));
   for (const PlannedCall& call : adam_calls(net.size, net.size)) add(call);
   return calls;
 }

@@ -1,4 +1,5 @@
 #include "labs/radiance/train/frequency_trainer.h"
+#include "labs/radiance/field/config.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,11 @@
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {
+namespace {
+
+constexpr const char* kNames[] = {"coarse", "fine"};
+
+}  // namespace
 namespace {
 
 enum Drawn { origins, directions, backdrop, target };
@@ -45,41 +51,21 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
 
 void FrequencyTrainer::declare(const Scene& scene) {
   const ViewData data = view_data_of(scene);
-  views_.cameras = arena_.tensor<float>("cameras", data.views, 20);
-  views_.places = arena_.tensor<int64_t>("places", data.views, DrawRays::kPlace);
-  views_.image = arena_.tensor<uint8_t>("image", data.pixels, 4);
-  views_.seen = arena_.tensor<int32_t>("pixels with a ray", 1, data.listed);
-  views_.true_depth = arena_.tensor<float>("true depth", 1, data.depth ? data.pixels : 0);
+  views_ = declare_views(arena_, data);
   numbers_ = arena_.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
   rays_symbol_ = arena_.extent("rays", config_.rays);
   const char* const names[] = {"origins", "directions", "backdrop", "target"};
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k] = arena_.tensor<float>(names[k], 3, rays_symbol_);
   float* jitter = arena_.tensor<float>("jitter", 1, rays_symbol_);
   float* depth = arena_.tensor<float>("target depth", 1, rays_symbol_);
-  draw_.add<DrawRays>("draw_rays",
-                      {.rays = rays_symbol_,
-                       .views = data.views,
-                       .pixels = data.pixels,
-                       .depths = data.depth ? data.pixels : 0,
-                       .listed = data.listed,
-                       .background = config_.background == "black"   ? 0
-                                     : config_.background == "white" ? 1
-                                                                     : 2,
-                       .drawn = 1},
-                      {.seed = numbers_in(numbers_, &StepNumbers::seed),
-                       .step = numbers_in(numbers_, &StepNumbers::step),
-                       .count = number_in(numbers_, &StepNumbers::rays),
-                       .cameras = views_.cameras,
-                       .places = views_.places,
-                       .seen = views_.seen,
-                       .image = views_.image,
-                       .true_depth = views_.true_depth,
-                       .origins = tensors_[origins],
-                       .directions = tensors_[directions],
-                       .jitter = jitter,
-                       .backdrop = tensors_[backdrop],
-                       .color = tensors_[target],
-                       .depth = depth});
+  draw_rays(draw_, config_.background, data, views_, numbers_,
+            {.rays = rays_symbol_,
+             .origins = tensors_[origins],
+             .directions = tensors_[directions],
+             .jitter = jitter,
+             .backdrop = tensors_[backdrop],
+             .color = tensors_[target],
+             .depth = depth});
 }
 
 int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
@@ -97,7 +83,7 @@ void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squ
     std::copy_n(drawn_[backdrop].data() + c * all + rays.first, n, behind.data() + c * n);
     std::copy_n(drawn_[target].data() + c * all + rays.first, n, wanted.data() + c * n);
   }
-  const int64_t kind = config_.loss == "mse" ? 0 : config_.loss == "huber" ? 1 : 2;
+  const int64_t kind = loss_kind(config_.loss);
   for (int k = 0; k <= looks_.last(); ++k) {
     FrequencyLooks::Look& look = looks_.looks()[size_t(k)];
     const int64_t samples = n * look.each;
@@ -185,14 +171,8 @@ void FrequencyTrainer::save(const std::filesystem::path& file,
   metadata.insert(extra.begin(), extra.end());
   metadata["trainer"] = nlohmann::json{{"step", step_}, {"seed", seed_}}.dump();
   std::vector<TensorView> list = model_.tensors();
-  const char* const names[] = {"coarse", "fine"};
-  for (size_t k = 0; k < 2; ++k) {
-    const OptimizerState& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + names[k];
-    list.push_back({prefix + ".m", "F32", {m.m.size()}, m.m.data()});
-    list.push_back({prefix + ".v", "F32", {m.v.size()}, m.v.data()});
-    list.push_back({prefix + ".steps", "I32", {m.steps.size()}, m.steps.data()});
-  }
+  for (size_t k = 0; k < 2; ++k)
+    for (const TensorView& t : moment_tensors(kNames[k], moments_[k])) list.push_back(t);
   save_tensors(file, list, metadata);
 }
 
@@ -202,14 +182,10 @@ void FrequencyTrainer::restore(const TensorFile& file) {
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   for (const TensorView& t : model_.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
-  const char* const names[] = {"coarse", "fine"};
   for (size_t k = 0; k < 2; ++k) {
-    const OptimizerState& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + names[k];
-    file.read(prefix + ".m", "F32", {m.m.size()}, m.m.data());
-    file.read(prefix + ".v", "F32", {m.v.size()}, m.v.data());
-    file.read(prefix + ".steps", "I32", {m.steps.size()}, m.steps.data());
-    m.require_plausible(step, where);
+    for (const TensorView& t : moment_tensors(kNames[k], moments_[k]))
+      file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+    moments_[k].require_plausible(step, where);
   }
   step_ = step;
   seed_ = seed;

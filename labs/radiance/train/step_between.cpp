@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "labs/radiance/train/step.h"
-#include "reference/adam/adam.h"
 #include "reference/clip_norm/clip_norm.h"
 #include "reference/ema/ema.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
@@ -33,6 +32,7 @@ void TrainStep::list_occupancy() {
                                   .chosen = chosen_,
                                   .count = chosen_count_});
   const Look& look = looks_.front();
+  const Seen& seen = seen_.front();
   for (int64_t first = 0; first < cells; first += room) {
     const int64_t samples = arena.part("looked at", chosen, first, std::min(room, cells - first));
     occupancy.add<OccupancyPlace>(stage,
@@ -45,13 +45,13 @@ void TrainStep::list_occupancy() {
                                {.positions = look.positions,
                                 .table = t.parameters[size_t(Part::table)],
                                 .table_half = nullptr,
-                                .features = look.features});
+                                .features = seen.features});
     occupancy.add<MlpFwd>(
         stage, density_shape(c_, samples),
-        {.x = look.features, .weights = t.parameters[size_t(Part::density)], .y = look.geometry});
+        {.x = seen.features, .weights = t.parameters[size_t(Part::density)], .y = seen.geometry});
     occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = samples, .decays = first == 0},
                                    {.chosen = chosen_ + first,
-                                    .raw = look.geometry,
+                                    .raw = seen.geometry,
                                     .decay = number(&StepNumbers::grid_decay),
                                     .step_size = number(&StepNumbers::smallest_step),
                                     .values = t.values});
@@ -66,29 +66,14 @@ void TrainStep::list_occupancy() {
 void TrainStep::list_update() {
   for (const Part part : kParts) {
     const auto p = size_t(part);
-    const int64_t all = size_of(part), group = group_of(part);
+    const int64_t all = size_of(part);
     if (c_.clip_norm > 0 && part != Part::table)
       update.add<ClipNorm>("clip_norm", {.n = all},
                            {.limit = number(&StepNumbers::clip),
                             .gradient = t.gradient[p],
                             .norm = numbers(&StepNumbers::norm) + (part == Part::color)});
-    // All of a stretch is cleared: to look which lines hold something takes longer than what is not written saves.
-    const int64_t stretch =
-        sizes_.stretch == 0 || group > sizes_.stretch ? all : sizes_.stretch / group * group;
-    const auto* hyper = reinterpret_cast<const float*>(part == Part::table ? number(&StepNumbers::table)
-                                                                           : number(&StepNumbers::networks));
-    for (int64_t begin = 0; begin < all; begin += stretch) {
-      const int64_t n = std::min(stretch, all - begin);
-      float* gradient = t.gradient[p] + begin;
-      update.add<Adam>("adam", {.n = n, .group = group, .zero_percent = 0},
-                       {.hyper = hyper,
-                        .gradient = gradient,
-                        .param = t.parameters[p] + begin,
-                        .m = t.m[p] + begin,
-                        .v = t.v[p] + begin,
-                        .steps = t.steps[p] + begin / group});
-      update.fill("clear gradients", gradient, 0, n * int64_t(sizeof(float)));
-    }
+    move(update, part == Part::table ? &StepNumbers::table : &StepNumbers::networks, all, group_of(part),
+         {t.parameters[p], t.gradient[p], t.m[p], t.v[p], t.steps[p]});
     if (c_.ema > 0)
       average.add<Ema>("ema", {.n = all},
                        {.keep = number(&StepNumbers::keep), .now = t.parameters[p], .average = t.average[p]});

@@ -18,16 +18,15 @@
 namespace klab {
 namespace {
 
-int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "huber" ? 1 : 2; }
-
 /// The calls of one step that the config's terms of the loss make.
 std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
   const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
-  const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c)};
+  const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c.loss)};
   std::vector<PlannedCall> calls = {planned<PixelLossFwd>(pixel_loss, pixels),
                                     planned<PixelLossBwd>(pixel_loss, pixels)};
   if (TrainStep::fusable(c))
-    calls.push_back(planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c)}, all));
+    calls.push_back(
+        planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, all));
   if (c.opacity_entropy > 0) {
     calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
     calls.push_back(planned<OpacityEntropyBwd>({.rays = rays}, pixels));

@@ -1,8 +1,6 @@
 // The part of a step that says how wrong the batch is: terms of the loss and their gradients.
 #include "labs/radiance/train/step.h"
 #include "reference/axpy/axpy.h"
-#include "reference/composite_bwd/composite_bwd.h"
-#include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/depth_loss_bwd/depth_loss_bwd.h"
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
@@ -11,22 +9,10 @@
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
-#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
-#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 #include "reference/sample_weights_bwd/sample_weights_bwd.h"
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"
-#include "reference/total_variation_bwd/total_variation_bwd.h"
-#include "reference/total_variation_fwd/total_variation_fwd.h"
-#include "reference/variation_points/variation_points.h"
-#include "reference/weighted_sum/weighted_sum.h"
 
 namespace klab {
-namespace {
-
-int64_t loss_kind(const Config& c) { return c.loss == "mse" ? 0 : c.loss == "huber" ? 1 : 2; }
-
-}  // namespace
-
 // A term's share of the loss counts for the rays' weights times its own.
 void TrainStep::weigh_term(OpList& list, const float* weight) const {
   list.fill("loss", term_weight_, 0, ray_capacity(c_) * int64_t(sizeof(float)));
@@ -34,41 +20,15 @@ void TrainStep::weigh_term(OpList& list, const float* weight) const {
 }
 
 void TrainStep::lose(OpList& list, bool fused) const {
-  const float* raw = arena.row(color_in_, color_shape(c_, 0).in - c_.geometry_features);
-  const PixelLossFwd::Shape pixels = {.n = t.rays, .kind = loss_kind(c_)};
-  const auto add_up = [&](const float* weight) {
-    list.add<WeightedSum>("loss", {.n = t.rays},
-                          {.weight = weight, .value = value_, .sum = number(&StepNumbers::loss)});
-  };
-  if (fused) {
-    list.add<CompositeLossBwd>("composite_loss_bwd",
-                               {.rays = t.rays, .samples = t.samples, .kind = loss_kind(c_)},
-                               {.ray_begin = t.begin,
-                                .density_raw = raw,
-                                .rgb = rgb_,
-                                .delta = sample_delta_,
-                                .background = backdrop_,
-                                .target = t.target,
-                                .d_loss = weight_,
-                                .loss = value_,
-                                .d_density_raw = d_raw_,
-                                .d_rgb = d_rgb_});
-    add_up(weight_);
-    return;
-  }
-  composite(list);
-  list.add<PixelLossFwd>("pixel_loss_fwd", pixels,
-                         {.prediction = t.color, .target = t.target, .loss = value_});
-  list.add<PixelLossBwd>(
-      "pixel_loss_bwd", pixels,
-      {.prediction = t.color, .target = t.target, .d_loss = weight_, .d_prediction = d_color_});
-  add_up(weight_);
+  const int64_t kind = loss_kind(c_.loss);
+  if (fused) return lose_fused(list, kind);
+  lose_pixels(list, kind);
   if (c_.opacity_entropy > 0) {
     weigh_term(list, number(&StepNumbers::entropy));
     list.add<OpacityEntropyFwd>("loss", {.rays = t.rays}, {.opacity = t.opacity, .loss = value_});
     list.add<OpacityEntropyBwd>("loss", {.rays = t.rays},
                                 {.opacity = t.opacity, .d_loss = term_weight_, .d_opacity = d_opacity_});
-    add_up(term_weight_);
+    add_up(list, term_weight_);
   }
   if (c_.depth > 0) {
     weigh_term(list, number(&StepNumbers::depth));
@@ -77,30 +37,19 @@ void TrainStep::lose(OpList& list, bool fused) const {
     list.add<DepthLossBwd>(
         "loss", {.rays = t.rays},
         {.depth = t.depth, .truth = target_depth_, .d_loss = term_weight_, .d_depth = d_depth_});
-    add_up(term_weight_);
+    add_up(list, term_weight_);
   }
-  list.add<CompositeBwd>("composite_bwd", {.rays = t.rays, .samples = t.samples},
-                         {.ray_begin = t.begin,
-                          .density_raw = raw,
-                          .rgb = rgb_,
-                          .delta = sample_delta_,
-                          .t = sample_t_,
-                          .background = backdrop_,
-                          .d_color = d_color_,
-                          .d_opacity = d_opacity_,
-                          .d_depth = d_depth_,
-                          .d_density_raw = d_raw_,
-                          .d_rgb = d_rgb_});
+  composite_back(list);
 }
 
 void TrainStep::add_distortion(OpList& list) const {
   if (!(c_.distortion > 0)) return;
-  const float* raw = arena.row(color_in_, color_shape(c_, 0).in - c_.geometry_features);
   const DistortionFwd::Shape shape = {.rays = t.rays, .samples = t.samples};
   const SampleWeightsFwd::Shape weigh = {.rays = t.rays, .samples = t.samples};
   weigh_term(list, number(&StepNumbers::distortion));
   list.add<SampleWeightsFwd>(
-      "loss", weigh, {.ray_begin = t.begin, .density_raw = raw, .delta = sample_delta_, .weights = weights_});
+      "loss", weigh,
+      {.ray_begin = t.begin, .density_raw = raw_, .delta = sample_delta_, .weights = weights_});
   list.add<DistortionFwd>(
       "loss", shape,
       {.ray_begin = t.begin, .weights = weights_, .delta = sample_delta_, .t = sample_t_, .loss = value_});
@@ -111,11 +60,10 @@ void TrainStep::add_distortion(OpList& list) const {
                            .t = sample_t_,
                            .d_loss = term_weight_,
                            .d_weights = d_weights_});
-  list.add<WeightedSum>("loss", {.n = t.rays},
-                        {.weight = term_weight_, .value = value_, .sum = number(&StepNumbers::loss)});
+  add_up(list, term_weight_);
   list.add<SampleWeightsBwd>("loss", weigh,
                              {.ray_begin = t.begin,
-                              .density_raw = raw,
+                              .density_raw = raw_,
                               .delta = sample_delta_,
                               .d_weights = d_weights_,
                               .d_density_raw = d_raw_});
@@ -124,12 +72,8 @@ void TrainStep::add_distortion(OpList& list) const {
 void TrainStep::add_variation(OpList& list) const {
   if (!(c_.total_variation > 0)) return;
   const std::string stage = "total variation";
-  constexpr int64_t points = kVariationPoints, n = 4 * points;
-  list.add<VariationPoints>(stage, {.points = points},
-                            {.seed = numbers(&StepNumbers::seed),
-                             .step = numbers(&StepNumbers::step),
-                             .h = number(&StepNumbers::cell),
-                             .positions = variation_positions_});
+  constexpr int64_t n = 4 * kVariationPoints;
+  draw_variation(list);
   list.add<HashgridFwd>(stage, hash_shape(c_, cascades_, n),
                         {.positions = variation_positions_,
                          .table = t.parameters[size_t(Part::table)],
@@ -138,17 +82,7 @@ void TrainStep::add_variation(OpList& list) const {
   list.add<MlpFwd>(
       stage, density_shape(c_, n),
       {.x = variation_features_, .weights = t.parameters[size_t(Part::density)], .y = variation_geometry_});
-  list.fill(stage, variation_weight_, 0, points * int64_t(sizeof(float)));
-  list.add<Axpy>(stage, {.n = points},
-                 {.a = number(&StepNumbers::variation), .x = ones_, .y = variation_weight_});
-  list.add<TotalVariationFwd>(stage, {.points = points},
-                              {.raw = variation_geometry_, .loss = variation_loss_});
-  list.add<TotalVariationBwd>(
-      stage, {.points = points},
-      {.raw = variation_geometry_, .d_loss = variation_weight_, .d_raw = d_variation_});
-  list.add<WeightedSum>(
-      stage, {.n = points},
-      {.weight = variation_weight_, .value = variation_loss_, .sum = number(&StepNumbers::loss)});
+  lose_variation(list, variation_geometry_, d_variation_);
   list.add<MlpBwd>(stage, density_shape(c_, n),
                    {.x = variation_features_,
                     .weights = t.parameters[size_t(Part::density)],

@@ -89,13 +89,13 @@ void Trainer::tie_memory() {
 
 void Trainer::load_views() {
   const StepTensors& t = lists_.t;
-  const ViewLoader views(scene_, {t.cameras, t.places, t.image, t.seen, t.true_depth});
+  const ViewLoader views(scene_, t.views);
   views.tie(*runner_);
   runner_->allocate();
   views.write(*runner_);
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
-    runner_->write(lists_.ones(), ones.data(), ones.size() * sizeof(float));
+    runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
   }
   runner_->push();
   const auto occupied = int32_t(8 * model_.occupancy.size());  // as it is at first
@@ -239,13 +239,11 @@ Model Trainer::averaged() const {
 std::vector<TensorView> Trainer::state() const {
   std::vector<TensorView> list = model_.tensors();
   for (const Part part : kParts) {
-    const OptimizerState& m = moments_[size_t(part)];
-    const std::string prefix = std::string("optimizer.") + name_of(part);
-    list.push_back({prefix + ".m", "F32", {m.m.size()}, m.m.data()});
-    list.push_back({prefix + ".v", "F32", {m.v.size()}, m.v.data()});
-    list.push_back({prefix + ".steps", "I32", {m.steps.size()}, m.steps.data()});
+    for (const TensorView& t : moment_tensors(name_of(part), moments_[size_t(part)])) list.push_back(t);
     const Array<float>& average = averages_[size_t(part)];
-    if (config_.ema > 0) list.push_back({prefix + ".average", "F32", {average.size()}, average.data()});
+    if (config_.ema > 0)
+      list.push_back(
+          {std::string("optimizer.") + name_of(part) + ".average", "F32", {average.size()}, average.data()});
   }
   auto& occupancy = const_cast<Occupancy&>(occupancy_);
   list.push_back(

@@ -106,4 +106,12 @@ void ViewLoader::write(Runner& runner) const {
   runner.write(t_.places, places.data(), places.size() * sizeof(int64_t));
 }
 
+ViewTensors declare_views(Arena& arena, const ViewData& data) {
+  return {.cameras = arena.tensor<float>("cameras", data.views, 20),
+          .places = arena.tensor<int64_t>("places", data.views, DrawRays::kPlace),
+          .image = arena.tensor<uint8_t>("image", data.pixels, 4),
+          .seen = arena.tensor<int32_t>("pixels with a ray", 1, data.listed),
+          .true_depth = arena.tensor<float>("true depth", 1, data.depth ? data.pixels : 0)};
+}
+
 }  // namespace klab

@@ -28,6 +28,14 @@ struct ViewTensors {
   float* true_depth;  // [pixels], or nothing
 };
 
+ViewTensors declare_views(Arena& arena, const ViewData& data);
+
+/// What draw_rays leaves.
+struct DrawnRays {
+  int64_t rays;  // symbol
+  float *origins, *directions, *jitter, *backdrop, *color, *depth;
+};
+
 class ViewLoader {
  public:
   /// The scene must outlive the runner that it is tied to.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "labs/radiance/field/config.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/step_calls.h"
 #include "labs/radiance/train/voxel_step.h"
@@ -55,12 +56,7 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
   };
   add({planned<VoxelShBwd>(colors, all), planned<CompositeFwd>({.rays = rays, .samples = samples}, beams),
        planned<CompositeBwd>({.rays = rays, .samples = samples}, beams),
-       planned<CompositeLossBwd>({.rays = rays,
-                                  .samples = samples,
-                                  .kind = c.loss == "mse"     ? 0
-                                          : c.loss == "huber" ? 1
-                                                              : 2},
-                                 beams)});
+       planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
   add(adam_calls(rows, 1));
   add(adam_calls(rows * 3 * c.basis(), 3 * c.basis()));
   const OpList loss = step.loss(false);

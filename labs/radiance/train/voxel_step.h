@@ -14,7 +14,7 @@
 
 namespace klab {
 
-class VoxelStep {
+class VoxelStep : public RayStep {
  public:
   /// For a grid of so many cells along an edge and a table of so many rows.
   VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
@@ -22,71 +22,37 @@ class VoxelStep {
 
   enum Table { density, coefficients };  // the two that are learned
 
-  Arena arena;
-  struct Tensors {
+  struct Tensors : RayTensors {
     std::array<float*, 2> parameters, gradient, m, v;  // by Table
     std::array<int32_t*, 2> steps;
     int32_t* links;
     uint8_t* bits;
-    ViewTensors views;
-    int32_t* numbers;  // StepNumbers
-    float *color, *target, *opacity, *depth;
-    int32_t *ray_begin, *begin;
-    float* ones;   // [kVariationPoints]
-    int64_t rays;  // symbol
   } t;
-  OpList update, color;
+  OpList update;
   OpList loss(bool fused) const;
   OpList picture() const;
 
   static int64_t march_capacity(const VoxelConfig& c, int64_t grid) { return 4 * c.batch_samples + 3 * grid; }
-  static int64_t sample_capacity(const VoxelConfig& c) {
-    return (c.batch_samples + c.batch_samples / 4 + 127) / 128 * 128;
-  }
-  static int64_t ray_capacity(const VoxelConfig& c) { return std::max(c.first_rays, c.batch_samples) + 1; }
   /// Points at which a step looks at the total variation. Most of them lie where nothing is.
   static constexpr int64_t kVariationPoints = 4096;
 
  private:
-  struct Look {
-    float *positions, *raw;
-    int32_t* begin;
-    int64_t samples;  // symbol
-  };
-  void declare();
-  void declare_samples();
+  void declare_tables();
   void list_update();
   void draw_and_march(OpList& list) const;
   void find_visible(OpList& list) const;
   void shade(OpList& list) const;
-  void composite(OpList& list) const;
-  void lose(OpList& list, bool fused) const;
   void propagate(OpList& list) const;
   void add_variation(OpList& list) const;
   void look_at(OpList& list, const std::string& stage, int64_t basis, int64_t samples, const float* positions,
                float* raw) const;
   int64_t size_of(int table) const { return table == density ? rows_ : rows_ * 3 * c_.basis(); }
-  template <class T>
-  T* number(T StepNumbers::*member) const {
-    return number_in(t.numbers, member);
-  }
-  template <class T, size_t count>
-  T* numbers(T (StepNumbers::*member)[count]) const {
-    return numbers_in(t.numbers, member);
-  }
 
   VoxelConfig c_;
   int64_t grid_, rows_;
-  ViewData data_;
-  StepSizes sizes_;
-  std::vector<Look> looks_;
-  int64_t padded_, samples_, colors_;
-  int32_t* limit_;
-  float *origins_, *directions_, *jitter_, *backdrop_, *target_depth_, *t_, *delta_, *optical_depth_,
-      *weight_;
-  float *positions_, *sample_directions_, *sample_t_, *sample_delta_, *raw_, *rgb_, *d_raw_, *d_rgb_;
-  float *value_, *d_color_, *d_opacity_, *d_depth_;
-  float *variation_positions_, *variation_raw_, *variation_loss_, *variation_weight_, *d_variation_;
+  std::vector<float*> seen_;  // logarithms of densities, by look
+  int64_t colors_;
+  float *variation_raw_, *d_variation_;
 };
 
 /// The calls of a step, or of a stretch of a picture, at the sizes that they come to on the finest grid, for a plan.

@@ -13,6 +13,11 @@
 #include "labs/radiance/train/batch.h"
 
 namespace klab {
+namespace {
+
+constexpr const char* kNames[] = {"density", "coefficients"};
+
+}  // namespace
 
 VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
                            const Backend& backend, const StepSizes& sizes)
@@ -180,14 +185,8 @@ void VoxelTrainer::save(const std::filesystem::path& file,
   metadata["trainer"] =
       nlohmann::json{{"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"changes", changes_}}.dump();
   std::vector<TensorView> list = model_.tensors();
-  const char* const names[] = {"density", "coefficients"};
-  for (size_t k = 0; k < 2; ++k) {
-    const OptimizerState& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + names[k];
-    list.push_back({prefix + ".m", "F32", {m.m.size()}, m.m.data()});
-    list.push_back({prefix + ".v", "F32", {m.v.size()}, m.v.data()});
-    list.push_back({prefix + ".steps", "I32", {m.steps.size()}, m.steps.data()});
-  }
+  for (size_t k = 0; k < 2; ++k)
+    for (const TensorView& t : moment_tensors(kNames[k], moments_[k])) list.push_back(t);
   save_tensors(file, list, metadata);
 }
 
@@ -201,14 +200,10 @@ void VoxelTrainer::restore(const TensorFile& file) {
   const auto changes = number_in<int64_t>(saved, "changes", {0, 16}, where);
   model_ = VoxelModel::read(file);
   build();
-  const char* const names[] = {"density", "coefficients"};
   for (size_t k = 0; k < 2; ++k) {
-    const OptimizerState& m = moments_[k];
-    const std::string prefix = std::string("optimizer.") + names[k];
-    file.read(prefix + ".m", "F32", {m.m.size()}, m.m.data());
-    file.read(prefix + ".v", "F32", {m.v.size()}, m.v.data());
-    file.read(prefix + ".steps", "I32", {m.steps.size()}, m.steps.data());
-    m.require_plausible(step, where);
+    for (const TensorView& t : moment_tensors(kNames[k], moments_[k]))
+      file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+    moments_[k].require_plausible(step, where);
   }
   seed_ = seed;
   step_ = step;

@@ -1,0 +1,180 @@
+// What training steps of all fields have in common: rays are drawn, what is marched for them is looked at from the front until it
+// is opaque, samples that count are composited and compared with pixels, and parameters move. A field adds how rays are marched,
+// and how samples get density and color.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "labs/radiance/train/op_list.h"
+#include "labs/radiance/train/views.h"
+
+namespace klab {
+
+/// The sizes in which a backend may want a step to be cut.
+struct StepSizes {
+  /// Where each look at the samples of a ray begins. What is behind an opaque sample is not looked at if its look begins
+  /// behind it: many looks save evaluations, one look saves launches and room.
+  std::vector<int64_t> looks = {0, 8, 24};
+  /// Parameters to a call of the optimizer, whose gradient is cleared while it is in a cache; 0: all at once.
+  int64_t stretch = 1 << 17;
+};
+
+/// What goes into a step from outside, and comes out beside the gradient: one tensor, moved in one piece.
+struct StepNumbers {
+  static constexpr int32_t kAllFinite = 0x7FFFFFFF;
+  struct Adam {
+    float rate, beta1, beta2, epsilon, l2;
+  };
+  uint32_t seed[2] = {}, step[2] = {};
+  int32_t rays = 0;   // to draw
+  int32_t whole = 0;  // out: rays that count
+  int32_t not_finite[3] = {kAllFinite, kAllFinite,
+                           kAllFinite};  // out: element, in the order of a field's checks
+  float loss = 0;                        // out
+  float march[4] = {};                   // near, dt_min, dt_max, cone
+  float side = 1, stop = 0, one = 1;
+  float entropy = 0, distortion = 0, depth = 0, variation = 0;  // weights of the loss's terms
+  float cell = 0;                                               // edge of a cell, in the encoding's [0,1]
+  float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
+  float clip = 0, keep = 0;
+  Adam table = {}, networks = {};
+  float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
+  float box[2] = {};   // near and side, of a grid of voxels,
+  float empty = 0;     // and what its vertices without a row have
+};
+
+/// The address of a number that goes in or comes out, in the tensor that holds them, and the first of several.
+template <class T>
+T* number_in(int32_t* numbers, T StepNumbers::*member) {
+  static const StepNumbers none;
+  const auto bytes = reinterpret_cast<const char*>(&(none.*member)) - reinterpret_cast<const char*>(&none);
+  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(numbers) + uint64_t(bytes));
+}
+template <class T, size_t count>
+T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
+  return reinterpret_cast<T*>(number_in(numbers, member));
+}
+
+/// Draws as many rays as the numbers say: out of the views' pixels, or one camera's in their order where there are none.
+void draw_rays(OpList& list, const std::string& background, const ViewData& data, const ViewTensors& views,
+               int32_t* numbers, const DrawnRays& rays);
+
+/// Tensors and symbols of every step that others than its lists look at.
+struct RayTensors {
+  ViewTensors views;
+  int32_t* numbers;            // StepNumbers
+  float *opacity, *depth;      // [rays] of the last batch,
+  float* color;                // [3,rays] likewise,
+  float* target;               // [3,rays] and what it should have been
+  int32_t *ray_begin, *begin;  // [rays+1] of the marched samples, and of those that count
+  float* ones;   // [points of the total variation]: filled by who owns the memory, where it is asked for
+  int64_t rays;  // symbol, to be set
+  int64_t marched, samples;  // symbols, counts of the last step
+};
+
+class RayStep {
+ public:
+  RayStep(const RayStep&) = delete;
+  RayStep& operator=(const RayStep&) = delete;
+
+  Arena arena;
+  OpList color;  // of the last batch, where the loss did without
+
+  /// Samples with a gradient there is room for: the number of rays follows the last step's, and is off by some.
+  template <class C>
+  static int64_t sample_capacity(const C& c) {
+    return (c.batch_samples + c.batch_samples / 4 + 127) / 128 * 128;
+  }
+  /// Rays of empty space cost no samples, and those that hit something a few; this bounds how many may come together. One more, so
+  /// that there always is a ray that is none, whose samples are padding.
+  template <class C>
+  static int64_t ray_capacity(const C& c) {
+    return std::max(c.first_rays, c.batch_samples) + 1;
+  }
+
+ protected:
+  /// What there is to be room for.
+  struct Room {
+    int64_t rays, marched, samples;
+    int64_t points = 0;  // at which the total variation is looked at
+  };
+  /// A part of the marched samples.
+  struct Look {
+    float* positions;
+    int32_t* begin;
+    int64_t samples;      // symbol
+    int64_t first, most;  // of a ray
+  };
+  /// An array that is learned, with what Adam keeps of it.
+  struct Learned {
+    float *parameters, *gradient, *m, *v;
+    int32_t* steps;
+  };
+
+  RayStep(RayTensors& tensors, const ViewData& data, const StepSizes& sizes)
+      : data_(data), sizes_(sizes), rays_(tensors) {}
+  ~RayStep() = default;
+
+  /// Of all that follows; first in a constructor.
+  void declare(const Room& room);
+
+  void draw(OpList& list, const std::string& background) const;
+  /// Before the first look.
+  void begin_looks(OpList& list) const;
+  /// Which samples a look has, and where they are.
+  void place(OpList& list, const Look& look) const;
+  /// From the logarithms of their densities, how far each ray is looked at.
+  void limit(OpList& list, const Look& look, const float* raw) const;
+  /// After the last look: the samples that count, with their places; a ray has `most` marched ones.
+  void count_samples(OpList& list, int64_t most) const;
+
+  void composite(OpList& list) const;
+  /// Loss of the pixels with the gradients of raw_ and rgb_ in one call; `kind` as in pixel_loss_fwd.
+  void lose_fused(OpList& list, int64_t kind) const;
+  /// The same in several: colors, loss and its gradients, to which other terms may add theirs; then composite_back().
+  void lose_pixels(OpList& list, int64_t kind) const;
+  void composite_back(OpList& list) const;
+  /// The loss of value_ with these weights.
+  void add_up(OpList& list, const float* weight) const;
+
+  /// Points in fours, and what their logarithms of density are off by, with the gradient.
+  void draw_variation(OpList& list) const;
+  void lose_variation(OpList& list, const float* raw, float* d_raw) const;
+
+  /// Adam on `all` numbers, of which `group` share a step count, a stretch at a time, each cleared behind it.
+  void move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, int64_t all, int64_t group,
+            const Learned& learned) const;
+
+  template <class T>
+  T* number(T StepNumbers::*member) const {
+    return number_in(rays_.numbers, member);
+  }
+  template <class T, size_t count>
+  T* numbers(T (StepNumbers::*member)[count]) const {
+    return numbers_in(rays_.numbers, member);
+  }
+
+  ViewData data_;
+  StepSizes sizes_;
+  Room room_{};
+  std::vector<Look> looks_;
+  int64_t padded_;
+  int32_t* limit_;
+  float *origins_, *directions_, *jitter_, *backdrop_, *target_depth_, *t_, *delta_, *optical_depth_,
+      *weight_;
+  float *positions_, *sample_directions_, *sample_t_, *sample_delta_, *rgb_, *d_raw_, *d_rgb_;
+  float* raw_;  // [samples] logarithms of densities: a field says where
+  float *value_, *d_color_, *d_opacity_, *d_depth_;
+  float *variation_positions_, *variation_loss_, *variation_weight_;
+
+ private:
+  void place(OpList& list, const int32_t* begin, int64_t samples, int64_t first, float* positions) const;
+  void begin_at(OpList& list, int64_t first, int64_t most, int64_t capacity, int64_t padded,
+                int32_t* begin) const;
+
+  RayTensors& rays_;  // of who derives from this
+};
+
+}  // namespace klab
