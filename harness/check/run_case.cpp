@@ -71,6 +71,15 @@ const simt::Finding& telling(const std::vector<simt::Finding>& findings) {
 
 }  // namespace
 
+// An optional tensor holds another one in 16 bits. Usually both are the same numbers, and its readers are held to what all are
+// held to; drawn widely they are not, and their difference is that of the format.
+Numerics Trial::numerics_at(Pattern pattern) const {
+  Numerics numerics = variant_.numerics;
+  if (pattern == Pattern::wide && !variant_.needs.empty() && numerics.unit == Unit::f32)
+    numerics.unit = Unit::f16;
+  return numerics;
+}
+
 // NaN shows in whatever is made of it. Integers have no such value, and -1, which 0xFF is, is an answer in many a table of
 // indices: at every other shape they hold another.
 char Trial::poison_of(const TensorSpec& spec) const {
@@ -173,7 +182,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
   const double terms = op_.terms(shape_);
   for (size_t k = 0; k < specs_.size(); ++k) {
     if (specs_[k].role == Role::input) continue;
-    Tolerance allowed = tolerance(variant_.numerics, terms, is_hard(given.pattern), specs_[k].element);
+    Tolerance allowed =
+        tolerance(numerics_at(given.pattern), terms, is_hard(given.pattern), specs_[k].element);
     allowed.zeros_alike = op_.zeros_alike;
     outcome.outputs.push_back(compare(specs_[k], tensors_[k], given.reference[k], given.magnitude[k], allowed,
                                       given.pattern == Pattern::not_finite));
@@ -282,7 +292,7 @@ std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earl
     const std::vector<char>& before = earlier[output++];
     const int64_t width = size_of(spec.element);
     const Tolerance allowed =
-        tolerance(variant_.numerics, op_.terms(shape_), is_hard(given.pattern), spec.element);
+        tolerance(numerics_at(given.pattern), op_.terms(shape_), is_hard(given.pattern), spec.element);
     const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
     for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
       if (std::memcmp(before.data() + i * width, tensors_[k].as<char>() + i * width, size_t(width)) == 0)

@@ -125,6 +125,7 @@ class Trial {
   std::optional<Failure> left_behind(int threads, const Given& given);
   std::optional<Failure> never_written(const Given& given) const;
   char poison_of(const TensorSpec& spec) const;
+  Numerics numerics_at(Pattern pattern) const;
   Outcome judge(const Given& given) const;
   void diagnose(Failure& failure, const Given& given);
   Failure describe(Failure failure, const Given& given) const;

@@ -10,6 +10,7 @@
 #include "harness/check/check.h"
 #include "harness/core/select.h"
 #include "harness/records/input.h"
+#include "harness/timing/ceilings.h"
 
 namespace klab {
 namespace {
@@ -256,8 +257,7 @@ const Plan::Choice& Plan::at(const std::string& op) const {
 }
 
 Cost Plan::cost_of(const std::string& op, Cost cost) const {
-  const Unit unit = at(op).variant->numerics.unit;
-  if ((unit == Unit::bf16 || unit == Unit::f16) && cost.flops_per_lane == 1) cost.flops_per_lane = 2;
+  cost.flops_per_lane = operations_per_lane(at(op).variant->numerics, cost);
   return cost;
 }
 

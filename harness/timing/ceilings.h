@@ -91,6 +91,10 @@ int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads
 /// What that much work is in the unit of a kind: FLOP, values, bytes moved in order, or bytes gathered.
 double work_of(CeilingKind kind, const Cost& cost);
 
+/// How many operations a lane of float's widest instructions does in their place: as the contract says (Cost::flops_per_lane), or
+/// 2 where a rung multiplies numbers of 16 bits for a contract in float.
+double operations_per_lane(const Numerics& numerics, const Cost& cost);
+
 /// One resource that an op needs, and how much of it.
 struct Roof {
   Ceiling ceiling;  // per_second not yet filled

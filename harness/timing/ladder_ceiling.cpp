@@ -72,12 +72,11 @@ std::unique_ptr<CeilingSampler> binding_ceiling(const LabOp& op, const BenchShap
 }
 
 double ceiling_work_of(const Ladder& ladder, const Variant& variant) {
-  const bool short_factors = variant.numerics.unit == Unit::bf16 || variant.numerics.unit == Unit::f16;
-  if (!short_factors || ladder.ceiling != name_of(CeilingKind::fma_f32) || ladder.cost.flops_per_lane != 1)
-    return ladder.ceiling_work;
+  const double lanes = operations_per_lane(variant.numerics, ladder.cost) / ladder.cost.flops_per_lane;
+  if (lanes == 1 || ladder.ceiling != name_of(CeilingKind::fma_f32)) return ladder.ceiling_work;
   const auto& r = ladder.resources;
   const double next = r.size() > 1 && r[0].seconds > 0 ? r[1].seconds / r[0].seconds : 0;
-  return ladder.ceiling_work * std::max(0.5, next);
+  return ladder.ceiling_work * std::max(1 / lanes, next);
 }
 
 }  // namespace klab

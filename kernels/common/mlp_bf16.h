@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/common/prefetch_rows.h"
 #include "reference/float16.h"
 
 #if defined(__x86_64__)
@@ -65,37 +66,7 @@ struct Tile {
   uint32_t *by_channels = nullptr, *by_samples = nullptr;
 };
 
-/// Rows of tiles in floats that are needed soon, `stride` floats apart.
-class Ahead {
- public:
-  void add(const float* row, int64_t rows, int64_t stride, bool write) {
-    if (rows > 0) ranges_[count_++] = {row, rows, stride, write};
-  }
-  /// Prefetches the next `rows` rows.
-  void step(int64_t rows) {
-    for (; rows > 0 && at_ < count_; --rows) {
-      Range& range = ranges_[at_];
-      // Lines' last floats: where a row does not begin on a line, its first line came with the tile before.
-      for (int64_t t = kLanes - 1; t < kTile; t += kLanes) {
-        if (range.write)
-          __builtin_prefetch(range.row + t, 1);
-        else
-          __builtin_prefetch(range.row + t, 0);
-      }
-      range.row += range.stride;
-      if (--range.rows == 0) ++at_;
-    }
-  }
-
- private:
-  struct Range {
-    const float* row = nullptr;
-    int64_t rows = 0, stride = 0;
-    bool write = false;
-  };
-  Range ranges_[3];
-  int count_ = 0, at_ = 0;
-};
+using Ahead = PrefetchRows<kTile>;
 
 #if defined(__x86_64__)
 

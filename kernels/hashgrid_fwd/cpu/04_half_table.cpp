@@ -178,7 +178,6 @@ void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "03_simd_gather",
-                           .numerics = {.unit = Unit::f16},
                            .needs = {"table_half"},
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.2}});
 

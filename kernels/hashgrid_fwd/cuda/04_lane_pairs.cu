@@ -96,7 +96,6 @@ void run(const HashgridFwd::Args<float>& x) {
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "03_half_vectors",
-                           .numerics = {.unit = Unit::f16},
                            .tiles = {2, kThreads},
                            .needs = {"table_half"},
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.05}});

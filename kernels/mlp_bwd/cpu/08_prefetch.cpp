@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/prefetch_rows.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -86,38 +87,7 @@ void product_rows(const float* HWY_RESTRICT w, int64_t terms, const float* HWY_R
   }
 }
 
-/// Rows of tiles that are needed soon.
-class Ahead {
- public:
-  void add(const float* row, int64_t rows, int64_t stride, bool write) {
-    ranges_[count_++] = {row, rows, stride, write};
-  }
-  /// Prefetches the next `rows` rows.
-  void step(int64_t rows) {
-    for (; rows > 0 && at_ < count_; --rows) {
-      Range& range = ranges_[at_];
-      // Lines' last floats: where a row does not begin on a line, its first line came with the tile before.
-      for (int64_t t = kLine - 1; t < kTile; t += kLine) {
-        if (range.write)
-          __builtin_prefetch(range.row + t, 1);
-        else
-          __builtin_prefetch(range.row + t, 0);
-      }
-      range.row += range.stride;
-      if (--range.rows == 0) ++at_;
-    }
-  }
-
- private:
-  static constexpr int64_t kLine = 16;  // floats of a cache line
-  struct Range {
-    const float* row = nullptr;
-    int64_t rows = 0, stride = 0;
-    bool write = false;
-  };
-  Range ranges_[3];
-  int count_ = 0, at_ = 0;
-};
+using Ahead = PrefetchRows<kTile>;
 
 /// out[rows][kTile] = w h[terms][kTile]; rows of out are out_stride floats apart.
 template <End end>

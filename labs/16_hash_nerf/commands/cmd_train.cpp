@@ -7,6 +7,7 @@
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
+#include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
 
 namespace klab {
@@ -33,10 +34,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--holdout")) run.holdout = v.holdout;
   if (given("--plan")) run.plan = v.plan;
   if (given("--precision")) {
-    if (v.precision != "f32" && v.precision != "bf16")
-      throw std::invalid_argument(fmt::format(
-          "--precision {}: f32 or bf16 (half precision needs a loss scale: klab classify --precision f16)",
-          v.precision));
+    unit_of_precision(v.precision);  // refuses what is none
     run.precision = v.precision;
   }
   if (settings().seed_given) run.seed = settings().seed;

@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace klab {
 
-Unit unit_of_precision(const std::string& precision) { return precision == "bf16" ? Unit::bf16 : Unit::f32; }
+Unit unit_of_precision(const std::string& precision) {
+  if (precision == "f32") return Unit::f32;
+  if (precision == "bf16") return Unit::bf16;
+  throw std::invalid_argument(fmt::format(
+      "precision {}: f32 or bf16 (half precision needs a loss scale: klab classify --precision f16)",
+      precision));
+}
 
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
                            const std::string& ladder) {

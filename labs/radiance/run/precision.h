@@ -8,7 +8,7 @@
 
 namespace klab {
 
-/// The unit of the rungs that "f32" or "bf16" lets a plan take.
+/// The unit of the rungs that "f32" or "bf16" lets a plan take. Throws std::invalid_argument for another word.
 Unit unit_of_precision(const std::string& precision);
 
 /// Lines for the user: which ops of the plan have factors of fewer bits, and which could not and why. Empty in single precision.

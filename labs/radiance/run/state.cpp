@@ -8,6 +8,7 @@
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
+#include "labs/radiance/run/precision.h"
 
 namespace klab {
 namespace {
@@ -72,8 +73,12 @@ RunState run_state_in(const TensorFile& file) {
   if (has("plan")) s.plan = plan_from_json(field("plan")->dump(), where + ", plan");
   if (has("precision")) {
     const json& precision = *field("precision");
-    if (precision != "f32" && precision != "bf16")
-      throw std::runtime_error(where + ": \"precision\" must be \"f32\" or \"bf16\"");
+    if (!precision.is_string()) throw std::runtime_error(where + ": \"precision\" must be a word");
+    try {
+      unit_of_precision(precision);
+    } catch (const std::invalid_argument& e) {
+      throw std::runtime_error(where + ": " + e.what());
+    }
     s.precision = precision;
   }
   if (has("ladder")) {

@@ -1,57 +1,23 @@
 // hashgrid_fwd.cpu.81_half_entries: rounds the entries of the table to half precision.
 // Class: bounds. Must be caught as Fault::wrong_value.
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <vector>
 
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
+#include "reference/float16.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "tests/mutants/mutant.h"
 
 namespace klab {
 namespace {
-/// Rounded to 11 bits, as half precision has.
-float coarse(float v) { return std::bit_cast<float>((std::bit_cast<uint32_t>(v) + 0x1000) & 0xFFFFE000U); }
-
-int64_t entry_of(const HashgridLevel& level, int64_t dim, const uint32_t* corner) {
-  if (!level.dense) {
-    uint32_t hash = 0;
-    for (int64_t d = 0; d < dim; ++d) hash ^= corner[d] * kHashgridPrimes[d];
-    return int64_t(hash & level.mask);
-  }
-  int64_t index = 0;
-  for (int64_t d = dim; d-- > 0;) index = index * level.resolution + corner[d];
-  return index < level.entries ? index : index - level.entries;  // at most one lap beyond the far border
-}
 
 void run(const HashgridFwd::Args<float>& x) {
-  const HashgridShape& s = x.shape;
-  const std::vector<HashgridLevel> levels = hashgrid_levels(s);
-  for (int64_t i = 0; i < s.n; ++i)
-    for (int64_t l = 0; l < s.levels; ++l) {
-      const HashgridLevel& level = levels[size_t(l)];
-      uint32_t cell[3] = {};
-      float fraction[3] = {};
-      for (int64_t d = 0; d < s.dim; ++d) {
-        const float p = x.positions[d * s.n + i] * level.scale + 0.5F;
-        cell[d] = uint32_t(p);
-        fraction[d] = p - float(cell[d]);
-      }
-      float sum[8] = {};
-      for (int64_t c = 0; c < int64_t(1) << s.dim; ++c) {
-        uint32_t corner[3] = {};
-        float weight = 1;
-        for (int64_t d = 0; d < s.dim; ++d) {
-          const bool upper = (c >> d & 1) != 0;
-          corner[d] = cell[d] + (upper ? 1U : 0U);
-          weight *= upper ? fraction[d] : 1 - fraction[d];
-        }
-        const float* entry = x.table + (level.offset + entry_of(level, s.dim, corner)) * s.features;
-        for (int64_t f = 0; f < s.features; ++f) sum[f] += weight * coarse(entry[f]);
-      }
-      for (int64_t f = 0; f < s.features; ++f) x.features[(l * s.features + f) * s.n + i] = sum[f];
-    }
+  const int64_t values = hashgrid_entries(hashgrid_levels(x.shape)) * x.shape.features;
+  std::vector<float> table(x.table, x.table + values);
+  for (float& v : table) v = float_from_half(half_from_float(v));
+  HashgridFwd::Args<float> rounded = x;
+  rounded.table = table.data();
+  call<HashgridFwd>(*find_variant("hashgrid_fwd.cpu.01_naive"), rounded);
 }
 
 KLAB_MUTANT(HashgridFwd, Fault::wrong_value, {.run = run});
