@@ -14,7 +14,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 grep -q '^views     72 for training, 12 for testing' built.txt || { cat built.txt; fail "does not count the views"; }
 grep -q '^box       the unit cube' built.txt || fail "does not say the box"
 grep -q '^written   scene.png' built.txt || fail "does not say what it wrote"
-head -c 4 scene.png | grep -q PNG || fail "draws no picture"
+grep -q PNG <<<"$(head -c 4 scene.png)" || fail "draws no picture"
 
 # Five cameras on a quarter of a circle around (0, 0, 0), 4 away from it, that see gray pictures: world to camera is a turn about y.
 mkdir -p set/sparse/0 set/images
@@ -33,7 +33,8 @@ grep -q 'COLMAP, text format' set.txt || { cat set.txt; fail "does not say the f
 grep -q '^camera    SIMPLE_RADIAL 200x100, focal length 187.5 px, middle 100 50, k1 0.01' set.txt || { cat set.txt; fail "does not say the lens"; }
 grep -q '^held out  0.png' set.txt || { cat set.txt; fail "does not say what is held out"; }
 grep -q '^points    50' set.txt || { cat set.txt; fail "does not count the points"; }
-"$klab" scene set --json | grep -q '"points": 50' || fail "says no JSON"
+"$klab" scene set --json >set.json || fail "gives no JSON"
+grep -q '"points": 50' set.json || fail "says no JSON"
 
 "$klab" splat set --downscale 16 --steps 5 --plan naive --degree 0 --out a.ply --export a.splat >splat.txt 2>&1 || { cat splat.txt; fail "no Gaussians"; }
 grep -q "^start     50 Gaussians at all of the scene's 50 points" splat.txt || { cat splat.txt; fail "does not begin at the points"; }

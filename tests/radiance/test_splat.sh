@@ -13,7 +13,7 @@ splat=("$klab" splat built-in --downscale 8 --plan naive --initial 500 --degree 
 "${splat[@]}" --steps 40 --out first.ply --pictures views >first.txt 2>&1 || { cat first.txt; fail "does not run"; }
 grep -Eq '^PSNR +[0-9.]+ dB, SSIM' first.txt || { cat first.txt; fail "does not say how good it is"; }
 grep -q '^protocol ' first.txt || fail "does not say its protocol"
-head -c 3 first.ply | grep -q ply || fail "writes no .ply"
+grep -q ply <<<"$(head -c 3 first.ply)" || fail "writes no .ply"
 [[ $(find views -name '*.png' | wc -l) -gt 0 ]] || fail "writes no pictures"
 
 # From the file: as good at once, and better than where it began.

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$2"
 format=$(command -v clang-format-14 || command -v clang-format || true)
-if [[ -z $format ]] || ! "$format" --version | grep -q 'version 14\.'; then
+if [[ -z $format ]] || ! grep -q 'version 14\.' <<<"$("$format" --version)"; then
   echo "skipped: clang-format 14 is not installed"
   exit 77
 fi

@@ -14,37 +14,14 @@
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "tests/tree/files.h"
 
 namespace klab {
 namespace {
 namespace fs = std::filesystem;
-
-const fs::path root = KLAB_SOURCE_DIR;
-
-/// Files over this many lines need a reason here.
-constexpr size_t longest_file = 400;
-const std::map<std::string, std::string> long_files = {
-    {"tests/tree/test_structure.cpp", "one rule of the tree a test, over the same few helpers"},
-    {"harness/timing/ceiling_kernels.cpp",
-     "one short loop for each ceiling, all compiled for each instruction set"}};
-
-std::vector<std::string> files_under(std::initializer_list<const char*> rooms,
-                                     const std::set<std::string>& endings) {
-  std::vector<std::string> found;
-  for (const char* room : rooms) {
-    if (!fs::exists(root / room)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / room))
-      if (entry.is_regular_file() && endings.count(entry.path().extension().string()) != 0)
-        found.push_back(fs::relative(entry.path(), root).string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::vector<std::string> code_files() {
-  return files_under({"reference", "kernels", "harness", "labs", "tests", "reports"},
-                     {".cpp", ".h", ".cu", ".cuh"});
-}
+using tree::code_files;
+using tree::files_under;
+using tree::root;
 
 /// Files of variants: kernels/<op>/<backend>/<file>; kernels/common holds what several share.
 std::vector<std::string> variant_files() {
@@ -289,53 +266,6 @@ TEST(Structure, IncludesGoOneWay) {
   }
 }
 
-TEST(Structure, NoPathsOfOneMachine) {
-  static const std::regex absolute(R"re(["'\s(=](/(home|root|work|Users|tmp/[A-Za-z])[/A-Za-z0-9_.-]*))re");
-  auto files = code_files();
-  for (const std::string& more : files_under({"labs", "cmake"}, {".md", ".cmake", ".txt", ".in"}))
-    files.push_back(more);
-  for (const std::string& file : files) {
-    if (file == "tests/tree/test_structure.cpp") continue;
-    const std::string text = read_text(root / file);
-    std::smatch m;
-    EXPECT_FALSE(std::regex_search(text, m, absolute)) << file << " names " << m[1];
-  }
-}
-
-/// Numbers that somebody measured live in recorded runs. A unit of speed right behind a number gives one
-/// away; published figures carry their source on the same line.
-TEST(Structure, NoMeasuredFiguresInSources) {
-  static const std::regex speed(
-      R"re([0-9][0-9.,]*\s?(GB/s|MB/s|GiB/s|[GMT]FLOPS?\b|[GMT]FLOP/s|[GMT]flops?/s))re");
-  static const std::regex reasoned(R"re(https?://|\bthat is\b|[·×=])re");
-  auto files = files_under({"kernels"}, {".cpp", ".h", ".cu", ".cuh"});
-  for (const std::string& page : files_under({"labs"}, {".md"})) files.push_back(page);
-  for (const std::string& file : files) {
-    std::istringstream in(read_text(root / file));
-    int number = 0;
-    for (std::string line; std::getline(in, line);) {
-      ++number;
-      std::smatch m;
-      if (!std::regex_search(line, m, speed)) continue;
-      EXPECT_TRUE(std::regex_search(line, reasoned))
-          << file << ":" << number << " states " << m[0] << "; measured figures belong into recorded runs";
-    }
-  }
-}
-
-TEST(Structure, FilesCanBeReadInOneSitting) {
-  for (const std::string& file : code_files()) {
-    const std::string text = read_text(root / file);
-    const auto lines = size_t(std::count(text.begin(), text.end(), '\n'));
-    if (lines <= longest_file) continue;
-    EXPECT_EQ(long_files.count(file), 1U) << file << " has " << lines << " lines; split it";
-  }
-  for (const auto& [file, reason] : long_files) {
-    EXPECT_TRUE(fs::exists(root / file)) << file;
-    EXPECT_FALSE(reason.empty()) << file;
-  }
-}
-
 TEST(StructureDeathTest, ASecondVariantOfOneIdEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // vendor libraries start threads early
   ASSERT_FALSE(variants().empty());
@@ -375,33 +305,6 @@ TEST(Structure, AVariantPathNamesItsPlace) {
   EXPECT_EQ(v.backend, "cpu");
   EXPECT_EQ(v.rung, "04_cache_tile");
   EXPECT_THROW(name_from_path(v, "04_cache_tile.cpp"), std::invalid_argument);
-}
-
-/// Two types of one name in one namespace, in headers that no file includes together, compile and link; then whichever
-/// inline functions the linker met first work on both.
-TEST(Structure, OneNameIsOneType) {
-  std::map<std::string, std::set<std::string>> where;
-  for (const std::string& file : files_under({"harness", "reference", "labs"}, {".h"})) {
-    if (file.starts_with("harness/simt/"))
-      continue;  // stands in for CUDA's own headers, one form a compilation
-    std::vector<std::string> spaces;
-    std::ifstream in(root / file);
-    for (std::string line; std::getline(in, line);) {
-      std::smatch found;
-      if (std::regex_search(line, found, std::regex(R"(^namespace ([\w:]+) \{)")))
-        spaces.push_back(found[1]);
-      else if (line.starts_with("}  // namespace") && !spaces.empty())
-        spaces.pop_back();
-      else if (std::regex_search(line, found, std::regex(R"(^(?:struct|class|enum class) (\w+)\b[^;]*$)"))) {
-        std::string name;
-        for (const std::string& space : spaces) name += space + "::";
-        where[name + found[1].str()].insert(file);
-      }
-    }
-  }
-  EXPECT_GT(where.size(), 50U);
-  for (const auto& [name, files] : where)
-    EXPECT_EQ(files.size(), 1U) << name << " in " << *files.begin() << " and " << *files.rbegin();
 }
 
 }  // namespace

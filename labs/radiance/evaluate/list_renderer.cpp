@@ -31,8 +31,8 @@ ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendCh
       lists_(config_, model.placement.cascades, {.views = 1}, where.sizes),
       list_(lists_.picture()),
       pictures_(lists_.arena, list_,
-                {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color, lists_.t.opacity,
-                 lists_.t.depth, lists_.t.rays},
+                {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color,
+                 lists_.t.opacity, lists_.t.depth, lists_.t.rays},
                 marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - 1,
                 where.backend) {
   tie(pictures_.runner(), lists_.t, model);
