@@ -38,7 +38,7 @@ KLAB_LAB({
               {{.name = "a table of 2^24 entries", .shape = {1 << 24}, .cache = Cache::cold, .tour = true}},
           .check = {{0, 1, 2, 3, 15, 17, 1000, 70001}},
           .counted = {5001},
-          .traffic = Traffic::update},
+          .traffic = Traffic::read},
          {.op = make_op<AllFinite>(),
           .bench = {{.name = "a step's features", .shape = {1 << 20}, .cache = Cache::hot, .tour = true},
                     {.name = "beyond the caches", .shape = {1 << 24}, .cache = Cache::cold}},
