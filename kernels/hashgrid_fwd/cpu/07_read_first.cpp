@@ -1,15 +1,15 @@
 // hashgrid_fwd.cpu.07_read_first: a level is read through, in order, before points meet it at random.
 //
-// CHANGE    a thread takes a level for itself, the finest first, and before the first point reads one byte of each
-//           line of its table, by four walks through it side by side. Not where its points are too few to touch most
-//           lines. The stream of prefetches for the next level is gone.
+// CHANGE    before the first point a thread reads one byte of each line of its level's table, by four walks through it side by
+//           side. Where points meet every line of a level twice all threads work on that level, each with its part of the
+//           points, and each reads all of it through; otherwise a level stays with one thread. The finest go first. Not read
+//           where points are too few to touch most lines. The stream of prefetches for the next level is gone.
 // EXPECT    a table that no cache holds arrives at the speed of a copy, in place of a wait for each line: the
 //           prefetcher sees loads in order and keeps more open than a core's own misses. Prefetch instructions do not
 //           wake it, and wait in the places that misses need. At least 1.2 times faster with few points and a cold
-//           table. In a table that stays in the shared cache from call to call reading it once more is lost time: a
-//           tenth with few points, next to nothing with many.
+//           table. With many points threads share the last cache: one table in it instead of one a thread.
 // NUMERICS  as the parent: every point is computed by one thread with the same operations.
-// NEEDS     a cache that holds a level for each thread.
+// NEEDS     a cache that holds a level for each thread, and threads that share it.
 // TRIED     see NOTES.md, cpu.07_read_first
 #include <omp.h>
 
@@ -118,6 +118,9 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
+/// Whether so many points touch most lines of a level of so many bytes.
+bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }
+
 template <int kDim, int kFeatures, bool kDense>
 void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int64_t begin, int64_t end,
               float* out) {
@@ -125,7 +128,7 @@ void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int
   const int64_t n = x.shape.n;
   const float* table = x.table + level.offset * kFeatures;
   const int64_t bytes = level.entries * kFeatures * 4;
-  if ((end - begin) << (kDim - 1) >= bytes / kLine) read_through(table, bytes);
+  if (touches_most(end - begin, kDim, bytes)) read_through(table, bytes);
   int64_t i = begin;
   for (; i + lanes <= end; i += lanes)
     points<kDim, kFeatures, kDense>(level, x.positions + i, n, table, out + i, n);
@@ -140,23 +143,40 @@ void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int
     for (int64_t j = i; j < end; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
 }
 
+/// Points of a level, for one thread.
+struct Task {
+  int64_t level, begin, end;
+};
+
+/// The finest level first. A level that is shared has a task for each thread.
+std::vector<Task> tasks_of(const HashgridShape& shape, const std::vector<HashgridLevel>& levels) {
+  const int64_t threads = omp_get_max_threads();
+  // One part a level; more where threads are more than half as many as levels.
+  const int64_t alone = (2 * threads + shape.levels - 1) / shape.levels;
+  std::vector<Task> tasks;
+  for (int64_t l = shape.levels - 1; l >= 0; --l) {
+    const int64_t bytes = levels[size_t(l)].entries * shape.features * 4;
+    const bool share = touches_most(shape.n / threads / 2, shape.dim, bytes);
+    const int64_t parts = share ? threads : alone;
+    const int64_t size = (shape.n / parts + kHashgridLanes) / kHashgridLanes * kHashgridLanes;
+    for (int64_t begin = 0; begin < shape.n; begin += size)
+      tasks.push_back({l, begin, std::min(shape.n, begin + size)});
+  }
+  return tasks;
+}
+
 template <int kDim, int kFeatures>
 void encode(const HashgridFwd::Args<float>& x) {
   const std::vector<HashgridLevel> levels = hashgrid_levels(x.shape);
-  const int64_t n = x.shape.n;
-  // One part a level; more where threads are more than half as many as levels.
-  const int64_t parts = (2 * omp_get_max_threads() + x.shape.levels - 1) / x.shape.levels;
-  const int64_t size = (n / parts + kHashgridLanes) / kHashgridLanes * kHashgridLanes;
+  const std::vector<Task> tasks = tasks_of(x.shape, levels);
 #pragma omp parallel for schedule(dynamic)
-  for (int64_t task = 0; task < parts * x.shape.levels; ++task) {
-    const int64_t l = x.shape.levels - 1 - task / parts;
-    const int64_t begin = std::min(n, task % parts * size), end = std::min(n, begin + size);
-    if (begin == end) continue;
-    float* out = x.features + l * kFeatures * n;
-    if (levels[size_t(l)].dense) {
-      chunk_of<kDim, kFeatures, true>(levels[size_t(l)], x, begin, end, out);
+  for (const Task& task : tasks) {
+    const HashgridLevel& level = levels[size_t(task.level)];
+    float* out = x.features + task.level * kFeatures * x.shape.n;
+    if (level.dense) {
+      chunk_of<kDim, kFeatures, true>(level, x, task.begin, task.end, out);
     } else {
-      chunk_of<kDim, kFeatures, false>(levels[size_t(l)], x, begin, end, out);
+      chunk_of<kDim, kFeatures, false>(level, x, task.begin, task.end, out);
     }
   }
 }

@@ -40,20 +40,19 @@ int leave_block(March::Line& l, int32_t edge, float& next) {
   if (far[2] < far[axis]) axis = 2;
   next = far[axis];
   for (int other = 0; other < 3; ++other) {
-    const int32_t step = l.step[other], begin = l.cell[other];
-    if (other == axis || last[other] == begin) continue;
+    const int32_t low = std::min(l.cell[other], last[other]), high = std::max(l.cell[other], last[other]);
     // Planes are crossed in order of distance, equal ones in order of axes.
     const auto passed = [&](int32_t cell) {
       const float at = l.exit(other, cell);
       return at < next || (at == next && other < axis);
     };
-    const auto ahead = int32_t(std::floor(l.u[other] + next * l.v[other]) - float(begin)) * step;
-    int32_t cell = begin + step * std::clamp(ahead, 0, (last[other] - begin) * step);
-    while (cell != begin && !passed(cell - step)) cell -= step;
-    while (cell != last[other] && passed(cell)) cell += step;
-    l.cell[other] = cell;
+    // Conversion rounds towards zero, which differs from rounding down only outside the block.
+    const float place = std::clamp(l.u[other] + next * l.v[other], float(low), float(high));
+    auto cell = int32_t(place);
+    while (cell != l.cell[other] && !passed(cell - l.step[other])) cell -= l.step[other];
+    while (cell != last[other] && passed(cell)) cell += l.step[other];
+    l.cell[other] = other == axis ? last[other] : cell;
   }
-  l.cell[axis] = last[axis];
   return axis;
 }
 
@@ -78,14 +77,22 @@ int64_t march(const March::Args<float>& x, const std::vector<uint8_t>& far, int6
   int64_t count = 0;
   for (float from = l.enter; from < l.leave;) {
     const uint32_t index = March::morton(uint32_t(l.cell[0]), uint32_t(l.cell[1]), uint32_t(l.cell[2]));
-    float next;
     const bool sixteen = !far.empty() && far[index / 4096] == 0;
-    const bool blocks = sixteen || (grid >= 4 && empty_word(x.occupancy, index));
-    const int axis = leave_block(l, sixteen ? 16 : blocks ? 4 : 1, next);
-    const float to = std::min(next, l.leave);
-    if (to > from) {
-      if (!blocks && occupied(x.occupancy, index)) out[count++] = {from, to};
-      from = to;
+    float next;
+    int axis;
+    if (sixteen || (grid >= 4 && empty_word(x.occupancy, index))) {
+      axis = leave_block(l, sixteen ? 16 : 4, next);
+      from = std::max(from, std::min(next, l.leave));
+    } else {
+      const float exits[3] = {l.exit(0, l.cell[0]), l.exit(1, l.cell[1]), l.exit(2, l.cell[2])};
+      axis = exits[1] < exits[0] ? 1 : 0;
+      if (exits[2] < exits[axis]) axis = 2;
+      next = exits[axis];
+      const float to = std::min(next, l.leave);
+      if (to > from) {
+        if (occupied(x.occupancy, index)) out[count++] = {from, to};
+        from = to;
+      }
     }
     l.cell[axis] += l.step[axis];
     if (l.cell[axis] < 0 || l.cell[axis] >= grid) break;
