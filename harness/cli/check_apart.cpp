@@ -98,8 +98,10 @@ struct CheckProcess {
 
 CheckProcess check_in_process(const std::vector<const Variant*>& variants, const std::string& options,
                               const std::filesystem::path& errors) {
-  // Workers that spin while they wait would take the core from the process beside this one.
-  std::string command = "OMP_WAIT_POLICY=passive " + quoted(own_program().string()) + " check";
+  // Workers that spin while they wait would take the core from the process beside this one. A count of turns, which main() sets
+  // for this process, outweighs the policy.
+  std::string command =
+      "GOMP_SPINCOUNT=0 KMP_BLOCKTIME=0 OMP_WAIT_POLICY=passive " + quoted(own_program().string()) + " check";
   for (const Variant* v : variants) command += " " + quoted(v->id);
   command += options + " 2>" + quoted(errors.string());
   std::FILE* pipe = popen(command.c_str(), "r");
