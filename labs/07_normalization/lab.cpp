@@ -3,6 +3,7 @@
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
+#include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 #include "reference/dropout_bwd/dropout_bwd.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"
@@ -103,6 +104,13 @@ KLAB_LAB({
              .counted = {3, 33, 196},
              .traffic = Traffic::copy,
              .busiest = block_per_run},
+            {.op = make_op<BatchnormInferenceBwd>(),
+             .bench = kImages,
+             .check = kImageSizes,
+             .counted = {3, 33, 121},
+             .traffic = Traffic::copy,
+             .huge = 1e9,
+             .busiest = block_per_channel},
             {.op = make_op<BatchnormBwd>(),
              .bench = kImages,
              .check = kImageSizes,

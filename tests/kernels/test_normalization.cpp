@@ -202,6 +202,7 @@ TEST(Streaming, GivesTheBitsOfPlainStores) {
                                    {"batchnorm_fwd", "04_streaming", {3, 2, 700001}},
                                    {"batchnorm_inference", "03_streaming", {3, 2, 700001}},
                                    {"batchnorm_bwd", "04_streaming", {3, 2, 700001}},
+                                   {"batchnorm_inference_bwd", "03_streaming", {3, 2, 700001}},
                                    {"groupnorm_fwd", "04_streaming", {2, 2, 2, 525001}},
                                    {"groupnorm_bwd", "04_streaming", {2, 2, 2, 525001}},
                                    {"dropout_fwd", "04_streaming", {4200003}},

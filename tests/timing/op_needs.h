@@ -58,6 +58,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"batchnorm_fwd", {kFma, kDivision, kRoot}},
       {"batchnorm_inference", {kFma, kDivision, kRoot}},
       {"batchnorm_bwd", {kFma}},
+      {"batchnorm_inference_bwd", {kFma, kDivision, kRoot}},
       {"groupnorm_fwd", {kFma, kDivision, kRoot}},
       {"groupnorm_bwd", {kFma}},
       {"dropout_fwd", {kFma}},
