@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
+#include "harness/core/source.h"
 #include "labs/learning/experiments/experiment.h"
 
 namespace klab::learning {
@@ -64,6 +66,20 @@ TEST_F(Experiments, AreNamedOnceAndInOrder) {
   EXPECT_EQ(experiments_named({}).size(), all.size());
   EXPECT_EQ(experiments_named({"norms", "decay"}).front()->name, "decay");
   EXPECT_ANY_THROW(experiments_named({"norm"}));
+}
+
+/// A lesson says what to look at.
+TEST_F(Experiments, HaveASectionInALesson) {
+  std::string lessons;
+  for (const auto& folder : std::filesystem::directory_iterator(source_root() / "labs"))
+    if (const auto page = folder.path() / "README.md"; std::filesystem::exists(page)) {
+      std::ifstream in(page);
+      lessons.append(std::istreambuf_iterator<char>(in), {});
+    }
+  for (const Experiment& e : experiments())
+    EXPECT_TRUE(lessons.find("\n### " + e.name + "\n") != std::string::npos ||
+                lessons.find("klab experiment " + e.name) != std::string::npos)
+        << e.name << ": no lesson has a section on it";
 }
 
 TEST_F(Experiments, InitializationSeparatesThreeVariances) {
