@@ -132,9 +132,9 @@ Outcome run(uint64_t seed) {
        faster < 1.05 ? Finding::refuted
        : slower < 1  ? Finding::held
                      : Finding::depends,
-       fmt::format("two halves take {:.2f} of the time of one network, having less to compute; two "
-                   "copies take {:.2f} of it on the same processor",
-                   1 / faster, slower)}};
+       fmt::format("two halves, with {:.2f} of the multiply-adds, take {:.2f} of the time of one network; "
+                   "two copies take {:.2f} of it on the same processor",
+                   parameters(1), 1 / faster, slower)}};
   return out;
 }
 
