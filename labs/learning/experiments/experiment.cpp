@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/check/check.h"
+#include "harness/core/registry.h"
 #include "harness/core/select.h"
-#include "harness/program/times_here.h"
 #include "labs/learning/network/initialize.h"
 
 namespace klab::learning {
@@ -50,9 +51,18 @@ ExperimentRegistrar::ExperimentRegistrar(Experiment experiment) {
   list.insert(std::ranges::upper_bound(list, experiment.name, {}, &Experiment::name), std::move(experiment));
 }
 
-Plan best_plan(const std::vector<PlannedCall>& calls) {
-  static CallTimes times = times_here();  // so that a note on other programs comes once
-  return Plan::named("best", calls, times);
+Plan untimed_plan(const std::vector<PlannedCall>& calls) {
+  VariantIds ids;
+  for (const PlannedCall& call : calls)
+    for (const Variant* v : variants_of(call.op, "cpu")) {
+      const bool plain = !v->peer && v->trunk() && v->numerics.unit == Unit::f32 && v->numerics.deterministic;
+      const bool can = plain && std::ranges::all_of(calls, [&](const PlannedCall& c) {
+                         return c.op != call.op || v->supported(c.shape, this_host()).empty();
+                       });
+      if (can) ids[call.op] = v->id;
+    }
+  CallTimes none(std::vector<CallTime>{});
+  return Plan::fixed(ids, "of experiments", calls, none);
 }
 
 Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
@@ -70,7 +80,7 @@ Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int
   std::vector<PlannedCall> calls = network_->calls();
   loss_.calls(calls);
   optimizer_.calls(calls);
-  plan_ = best_plan(calls);
+  plan_ = untimed_plan(calls);
 }
 
 void Learner::draw(double times, uint64_t seed) {

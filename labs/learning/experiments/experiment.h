@@ -53,8 +53,8 @@ struct ExperimentRegistrar {
   explicit ExperimentRegistrar(Experiment experiment);
 };
 
-/// The plan for these calls, the best by the times that are known of this machine. Those are looked up once in a process.
-Plan best_plan(const std::vector<PlannedCall>& calls);
+/// The last rung of each trunk that can do these calls, untimed: the same on every machine and beside any load.
+Plan untimed_plan(const std::vector<PlannedCall>& calls);
 
 /// A network with a loss and an optimizer, learning from batches: what experiments are made of.
 class Learner {

@@ -34,7 +34,7 @@ class Branches {
       nets_.push_back(std::move(net));
     }
     loss_.calls(calls);
-    plan_ = best_plan(calls);
+    plan_ = untimed_plan(calls);
   }
 
   int64_t parameters() const {
