@@ -156,8 +156,15 @@ def stored(t):
 def rungs(klab, op):
     """Those that can run here, and whether they round factors to 16 bits."""
     listed = json.loads(subprocess.run([klab, "list", op, "--all", "--json"], capture_output=True, text=True, check=True).stdout)
-    return [(v["id"], "bfloat16" in v["header"].get("numerics", "") + v["header"].get("change", ""))
-            for v in listed["variants"] if v["op"] == op and v["supported"]]
+    by_id = {v["id"]: v for v in listed["variants"]}
+
+    def coarse(v):
+        said = v["header"].get("numerics", "")
+        if said.startswith("as the parent") and v["parent"] in by_id:
+            return coarse(by_id[v["parent"]])
+        return "bfloat16" in said
+
+    return [(v["id"], coarse(v)) for v in listed["variants"] if v["op"] == op and v["supported"]]
 
 
 def compare_ops(klab):
