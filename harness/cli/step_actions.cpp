@@ -211,7 +211,14 @@ int show_path(const std::string& lab) {
                  inked(state, r && r->done ? Ink::green : Ink::dim));
     }
   }
-  if (const Step* next = next_open(book))
+  // Who asks for a lab goes on in it.
+  const auto in_lab = [&]() -> const Step* {
+    const auto list = one == nullptr ? std::vector<const Step*>{} : steps_of(*one);
+    const auto at =
+        std::ranges::find_if(list, [&](const Step* s) { return !record(*s) || !record(*s)->done; });
+    return at == list.end() ? nullptr : *at;
+  };
+  if (const Step* next = in_lab() != nullptr ? in_lab() : next_open(book))
     fmt::print("\n{} klab step {}\n", inked("Next:", Ink::bold), next->name);
   if (one == nullptr)
     fmt::print("klab step LAB lists a lab's steps; the order of the labs is in labs/README.md\n");

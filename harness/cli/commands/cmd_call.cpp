@@ -193,7 +193,7 @@ int run(const Options& o) {
   const std::string words = shape_text(op.op, shape);
   const std::vector<TensorSpec> specs = op.op.tensors(shape);
   require_tensors(*variant, specs, words, o.in, given);
-  if (const std::string why = variant->supported(shape, this_host()); !why.empty())
+  if (const std::string why = variant->supported(shape, host_of(*variant)); !why.empty())
     throw std::invalid_argument(fmt::format("{} cannot run at {} here: {}; take another rung of {}",
                                             variant->id, words, why, variant->op));
 

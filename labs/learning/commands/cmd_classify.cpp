@@ -77,7 +77,10 @@ KLAB_COMMAND(
                     "make a batch before its step, not beside the one before");
        add_number(app, "--train", v->o.train, range::examples, "learn from the first so many examples");
        add_number(app, "--test", v->o.test, range::examples, "test with the first so many examples");
-       app.add_option("--plan", v->o.plan, "best, naive, or a JSON file");
+       app.add_option(
+           "--plan", v->o.plan,
+           "best (default; with --resume what the run had), naive, or a JSON file: OUT/plan.json of a run "
+           "repeats it to the bit");
        app.add_flag("--ladder", v->o.ladder, "time the step from the naive plan to the best, op by op");
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
        app.add_option("--resume", v->o.resume, "go on with the run in this folder");

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int32_t kMostClasses = 1 << 16;  // the last layer has a row of weights for each
+
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
@@ -49,12 +51,11 @@ uint32_t word_at(const std::vector<uint8_t>& b, size_t at) {
 std::vector<int64_t> idx_dims(const fs::path& file, const std::vector<uint8_t>& b, uint32_t magic,
                               size_t count) {
   if (b.size() < 4 || word_at(b, 0) != magic)
-    refuse(
-        file,
-        fmt::format(
-            "its magic number is {}, not 0x{:08x} (IDX, unsigned bytes, {} dimension{}): it is no such file",
-            b.size() < 4 ? "missing" : fmt::format("0x{:08x}", word_at(b, 0)), magic, count,
-            count == 1 ? "" : "s"));
+    refuse(file,
+           fmt::format("its magic number is {}, not 0x{:08x} (IDX, unsigned bytes, {} dimension{}); fetch it "
+                       "again, or name another folder",
+                       b.size() < 4 ? "missing" : fmt::format("0x{:08x}", word_at(b, 0)), magic, count,
+                       count == 1 ? "" : "s"));
   const size_t header = 4 + 4 * count;
   if (b.size() < header) refuse(file, "is cut short inside its header; fetch it again");
   std::vector<int64_t> dims;
@@ -76,8 +77,10 @@ std::vector<int64_t> idx_dims(const fs::path& file, const std::vector<uint8_t>& 
 void require_labels(const fs::path& file, const std::vector<int32_t>& labels, int64_t classes) {
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels[i] < 0 || labels[i] >= classes)
-      refuse(file, fmt::format("label {} of example {} is outside of the classes 0 to {}", labels[i], i,
-                               classes - 1));
+      refuse(file,
+             fmt::format("label {} of example {} is outside of the classes 0 to {}; fetch the file again, or "
+                         "correct the label",
+                         labels[i], i, classes - 1));
 }
 
 /// The file in the folder whose name ends so, with or without .gz, and begins so.
@@ -99,7 +102,7 @@ std::optional<Examples> idx_of(const fs::path& folder, const std::string& begin)
              labels = file_like(folder, begin, "labels-idx1-ubyte");
   if (!images && !labels) return std::nullopt;
   if (!images || !labels)
-    refuse(folder, fmt::format("has {} without the {} that belong to it",
+    refuse(folder, fmt::format("has {} without the {} that belong to it; put both into the folder",
                                (images ? images : labels)->filename().string(),
                                images ? "labels (*labels-idx1-ubyte)" : "images (*images-idx3-ubyte)"));
   return read_idx(*images, *labels);
@@ -152,7 +155,7 @@ Examples read_idx(const fs::path& images, const fs::path& labels) {
   const std::vector<uint8_t> x = read_bytes(images), y = read_bytes(labels);
   const std::vector<int64_t> shape = idx_dims(images, x, 0x803, 3), count = idx_dims(labels, y, 0x801, 1);
   if (shape[0] != count[0])
-    refuse(labels, fmt::format("has {} labels, and {} has {} images; they do not belong together", count[0],
+    refuse(labels, fmt::format("has {} labels, and {} has {} images; fetch both from one place", count[0],
                                images.filename().string(), shape[0]));
   Examples e{.dims = {1, shape[1], shape[2]}, .classes = 10, .values = {}, .labels = {}};
   e.values.reserve(x.size() - 16);
@@ -167,7 +170,7 @@ Examples read_cifar10(const fs::path& file) {
   const std::vector<uint8_t> b = read_bytes(file);
   if (b.empty() || b.size() % record != 0)
     refuse(file, fmt::format("has {} bytes, no multiple of {} (a label and 3x32x32 bytes): cut short, or not "
-                             "the binary version",
+                             "the binary version; fetch it again",
                              b.size(), record));
   Examples e{
       .dims = {3, 32, 32},
@@ -207,7 +210,13 @@ Examples read_tensors(const fs::path& file) {
     if (!std::isfinite(e.values[i]))
       refuse(file, fmt::format("tensor \"x\" holds {} in example {}: every number must be finite",
                                e.values[i], int64_t(i) / volume(e.dims)));
-  for (const int32_t label : e.labels) e.classes = std::max<int64_t>(e.classes, label + 1);
+  for (size_t i = 0; i < e.labels.size(); ++i) {
+    if (e.labels[i] >= kMostClasses)
+      refuse(file,
+             fmt::format("tensor \"labels\": label {} of example {}; at most {} classes, numbered from 0",
+                         e.labels[i], i, kMostClasses));
+    e.classes = std::max<int64_t>(e.classes, e.labels[i] + 1);
+  }
   require_labels(file, e.labels, std::max<int64_t>(e.classes, 1));
   return e;
 }
@@ -238,7 +247,8 @@ Dataset load_dataset(const std::string& where, uint64_t seed, int64_t most_train
   if (!path.has_filename()) path = path.parent_path();
   set.name = path.filename().string();
   if (set.train.dims != set.test.dims)
-    throw std::runtime_error(where + ": images of the training and of the test set differ in size");
+    throw std::runtime_error(
+        where + ": images of the training set and of the test set differ in size; take both from one set");
   if (most_train > 0) set.train = part_of(set.train, 0, std::min(most_train, set.train.count()));
   if (most_test > 0) set.test = part_of(set.test, 0, std::min(most_test, set.test.count()));
   if (set.train.count() == 0 || set.test.count() == 0)

@@ -1,4 +1,4 @@
-// The gradient of a batch against the mean of the gradients of its halves.
+// The gradient of a batch against the mean of the gradients of its parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 namespace klab::learning {
 namespace {
 
+constexpr int64_t kBatch = 128;
+
 std::unique_ptr<Network> net(bool norm) {
   auto n = std::make_unique<Network>(Dims{784});
   n->add<Linear>("linear1", int64_t{64});
@@ -20,56 +22,91 @@ std::unique_ptr<Network> net(bool norm) {
   return n;
 }
 
-std::vector<float> gradient_of(Learner& l) {
-  std::vector<float> all;
-  for (const Tensor& t : l.network().parameters().tensors())
-    all.insert(all.end(), t.gradient, t.gradient + t.size());
-  return all;
+/// Deep, and beginning so that gradients vanish on their way back.
+std::unique_ptr<Network> vanishing() {
+  auto n = std::make_unique<Network>(Dims{784});
+  for (int i = 0; i < 20; ++i)
+    n->add<Linear>(fmt::format("linear{}", i), int64_t{64})
+        .add<Activation>(fmt::format("relu{}", i), activation::relu);
+  n->add<Linear>("output", int64_t{10});
+  return n;
 }
 
-/// Largest difference of the two gradients over the root mean square of the first.
-double difference(bool norm, uint64_t seed) {
-  constexpr int64_t n = 128;
-  const Examples all = make_glyphs(n, seed);
-  const Examples halves[] = {part_of(all, 0, n / 2), part_of(all, n / 2, n / 2)};
-  // As rows of numbers, which are taken as they are: images are normalized by the mean of their set, which differs by half.
-  const auto bare = [](Examples e) {
-    e.dims = {volume(e.dims)};
-    return e;
-  };
-  const Examples whole_set = bare(all), first = bare(halves[0]), second = bare(halves[1]);
-  const auto make = [&](const Examples& e) {
-    return std::make_unique<Learner>(net(norm), e, e.count(), OptimizerSettings{}, seed);
-  };
-  const auto whole = make(whole_set), a = make(first), b = make(second);
-  for (const auto& l : {whole.get(), a.get(), b.get()}) l->look();
-  const auto g = gradient_of(*whole), ga = gradient_of(*a), gb = gradient_of(*b);
+/// The gradient of all parameters, summed over so many parts of the batch and divided by their number. `times` is that of
+/// Learner::draw(); 0: as the layers begin.
+std::vector<double> accumulated(std::unique_ptr<Network> (*make)(bool), bool norm, double times,
+                                const Examples& all, int64_t parts, uint64_t seed) {
+  std::vector<double> sum;
+  for (int64_t p = 0; p < parts; ++p) {
+    Examples part = part_of(all, p * kBatch / parts, kBatch / parts);
+    // As rows of numbers, which are taken as they are: images are normalized by the mean of their set.
+    part.dims = {volume(part.dims)};
+    Learner learner(make(norm), part, part.count(), OptimizerSettings{}, seed);
+    if (times > 0) learner.draw(times, seed);
+    learner.look();
+    size_t at = 0;
+    for (const Tensor& t : learner.network().parameters().tensors())
+      for (int64_t i = 0; i < t.size(); ++i, ++at) {
+        if (at == sum.size()) sum.push_back(0);
+        sum[at] += double(t.gradient[i]) / double(parts);
+      }
+  }
+  return sum;
+}
+
+double size_of(const std::vector<double>& g) {
+  double squares = 0;
+  for (const double v : g) squares += v * v;
+  return std::sqrt(squares / double(g.size()));
+}
+
+/// Largest difference of two gradients over the root mean square of the first.
+double difference(const std::vector<double>& whole, const std::vector<double>& summed) {
   double largest = 0;
-  for (size_t i = 0; i < g.size(); ++i)
-    largest = std::max(largest, std::abs(double(g[i]) - (double(ga[i]) + double(gb[i])) / 2));
-  return largest / rms(g.data(), int64_t(g.size()));
+  for (size_t i = 0; i < whole.size(); ++i) largest = std::max(largest, std::abs(whole[i] - summed[i]));
+  return largest / size_of(whole);
 }
 
 Outcome run(uint64_t seed) {
-  Outcome out{.heads = {"network", "largest difference over the rms of the gradient"}};
-  const double plain = difference(false, seed), normalized = difference(true, seed);
-  out.rows = {{"without normalization", fmt::format("{:.1e}", plain)},
-              {"with BatchNorm", fmt::format("{:.1e}", normalized)}};
-  out.finding = plain < 1e-4 && normalized < 1e-4 ? Finding::held
-                : plain < 1e-4                    ? Finding::depends
-                                                  : Finding::refuted;
-  out.because = fmt::format(
-      "apart by {:.1e} of the gradient's size without a normalization over the batch, which is rounding; by "
-      "{:.1e} with "
-      "one, whose statistics are then those of half a batch. Sizes of gradients are the same: accumulation "
-      "has no "
-      "part in whether they vanish",
-      plain, normalized);
+  Outcome out{.heads = {"parts", "without normalization", "with BatchNorm"},
+              .x = "parts of the batch",
+              .y = "largest difference over the rms of the gradient",
+              .log_y = true};
+  const Examples all = make_glyphs(kBatch, seed);
+  const auto plain = accumulated(net, false, 0, all, 1, seed),
+             normed = accumulated(net, true, 0, all, 1, seed);
+  Curve without{"without normalization", {}}, with{"with BatchNorm", {}};
+  for (const int64_t parts : {2, 4, 8}) {
+    without.points.emplace_back(parts, difference(plain, accumulated(net, false, 0, all, parts, seed)));
+    with.points.emplace_back(parts, difference(normed, accumulated(net, true, 0, all, parts, seed)));
+    out.rows.push_back({std::to_string(parts), fmt::format("{:.1e}", without.points.back().second),
+                        fmt::format("{:.1e}", with.points.back().second)});
+  }
+  const auto deep = [](bool) { return vanishing(); };
+  const double whole = size_of(accumulated(deep, false, 1, all, 1, seed)),
+               summed = size_of(accumulated(deep, false, 1, all, 2, seed)),
+               good = size_of(accumulated(deep, false, 2, all, 1, seed));
+  const double apart = without.points.front().second, apart_norm = with.points.front().second;
+  out.decided = {
+      {"gradients accumulated over two half batches are those of the whole batch",
+       apart >= 1e-4       ? Finding::refuted
+       : apart_norm < 1e-4 ? Finding::held
+                           : Finding::depends,
+       fmt::format("apart by {:.1e} of the gradient's size without a normalization over the batch, "
+                   "which is rounding; by {:.1e} with one, whose statistics are then those of half "
+                   "a batch",
+                   apart, apart_norm)},
+      {"accumulation prevents vanishing gradients", summed < 2 * whole ? Finding::refuted : Finding::held,
+       fmt::format("20 layers that begin with 1/n have gradients of {:.1e} in one batch and {:.1e} "
+                   "accumulated over two halves; with 2/n they have {:.1e}",
+                   whole, summed, good)}};
+  out.curves = {without, with};
   return out;
 }
 
-const ExperimentRegistrar registrar(
-    {"accumulation", "Gradients accumulated over two half batches are those of the whole batch", run});
+const ExperimentRegistrar registrar({"accumulation",
+                                     "The gradient of a batch, and the mean of the gradients of its parts",
+                                     run});
 
 }  // namespace
 }  // namespace klab::learning

@@ -44,15 +44,14 @@ Outcome run(uint64_t seed) {
                         fmt::format("{:.4f}", variance_out), fmt::format("{:.4f}", expected)});
   }
   out.curves = {measured, predicted};
-  out.finding = right ? Finding::held : Finding::refuted;
-  out.because =
-      fmt::format("means and variances are within {:.2f} % of E[x] and Var[x] + E[x²]·p/(1-p)", 100 * worst);
+  out.decided = {{"dropout scaled by 1/(1-p) keeps the mean and raises the variance",
+                  right ? Finding::held : Finding::refuted,
+                  fmt::format("means and variances are within {:.2f} % of E[x] and Var[x] + E[x²]·p/(1-p)",
+                              100 * worst)}};
   return out;
 }
 
-const ExperimentRegistrar registrar({"dropout",
-                                     "Dropout scaled by 1/(1-p) keeps the mean and raises the variance",
-                                     run});
+const ExperimentRegistrar registrar({"dropout", "Mean and variance of what passes through dropout", run});
 
 }  // namespace
 }  // namespace klab::learning

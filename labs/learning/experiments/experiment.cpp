@@ -1,9 +1,13 @@
 #include "labs/learning/experiments/experiment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "harness/program/times_here.h"
+#include "harness/check/check.h"
+#include "harness/core/registry.h"
+#include "harness/core/select.h"
 #include "labs/learning/network/initialize.h"
 
 namespace klab::learning {
@@ -22,9 +26,43 @@ const char* name_of(Finding finding) {
 
 const std::vector<Experiment>& experiments() { return storage(); }
 
+std::vector<const Experiment*> experiments_named(const std::vector<std::string>& names) {
+  std::vector<const Experiment*> list;
+  std::vector<std::string> known;
+  for (const Experiment& e : experiments()) {
+    known.push_back(e.name);
+    if (names.empty() || std::ranges::find(names, e.name) != names.end()) list.push_back(&e);
+  }
+  for (const std::string& name : names)
+    if (std::ranges::find(known, name) == known.end())
+      throw NotFound(
+          fmt::format("{}; there are {}", not_found_text("experiment", name, known), experiment_names()));
+  return list;
+}
+
+std::string experiment_names() {
+  std::string text;
+  for (const Experiment& e : experiments()) text += (text.empty() ? "" : ", ") + e.name;
+  return text;
+}
+
 ExperimentRegistrar::ExperimentRegistrar(Experiment experiment) {
   auto& list = storage();
   list.insert(std::ranges::upper_bound(list, experiment.name, {}, &Experiment::name), std::move(experiment));
+}
+
+Plan untimed_plan(const std::vector<PlannedCall>& calls) {
+  VariantIds ids;
+  for (const PlannedCall& call : calls)
+    for (const Variant* v : variants_of(call.op, "cpu")) {
+      const bool plain = !v->peer && v->trunk() && v->numerics.unit == Unit::f32 && v->numerics.deterministic;
+      const bool can = plain && std::ranges::all_of(calls, [&](const PlannedCall& c) {
+                         return c.op != call.op || v->supported(c.shape, this_host()).empty();
+                       });
+      if (can) ids[call.op] = v->id;
+    }
+  CallTimes none(std::vector<CallTime>{});
+  return Plan::fixed(ids, "of experiments", calls, none);
 }
 
 Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
@@ -42,8 +80,7 @@ Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int
   std::vector<PlannedCall> calls = network_->calls();
   loss_.calls(calls);
   optimizer_.calls(calls);
-  CallTimes times = times_here();
-  plan_ = Plan::named("best", calls, times);
+  plan_ = untimed_plan(calls);
 }
 
 void Learner::draw(double times, uint64_t seed) {
@@ -103,5 +140,7 @@ double rms(const float* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i) sum += double(values[i]) * double(values[i]);
   return std::sqrt(sum / double(std::max<int64_t>(1, count)));
 }
+
+std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 }  // namespace klab::learning

@@ -1,4 +1,4 @@
-// An experiment: something that is said about learning, and what a run of a minute at most says to it.
+// An experiment: what is said about learning, claim by claim, and what a run of a minute at most says to it.
 #pragma once
 
 #include <functional>
@@ -17,33 +17,46 @@ namespace klab::learning {
 enum class Finding { held, refuted, depends };
 const char* name_of(Finding finding);
 
+/// One thing that is said, and the word for it.
+struct Decided {
+  std::string said;  // a sentence without its full stop
+  Finding finding = Finding::depends;
+  std::string because;  // with the numbers
+};
+
 /// What came out.
 struct Outcome {
-  Finding finding = Finding::depends;
-  std::string because;             // with the numbers
+  std::vector<Decided> decided = {};
   std::vector<std::string> heads;  // of the table
   std::vector<std::vector<std::string>> rows;
   std::vector<Curve> curves;
   std::string x, y;  // axes of the curves
-  bool log_y = false;
+  bool log_x = false, log_y = false;
 };
 
 struct Experiment {
   std::string name;
-  std::string claim;  // one sentence
+  std::string about;  // what is looked at, in a sentence without its full stop
   Outcome (*run)(uint64_t seed);
 };
 
 /// All of them, by name.
 const std::vector<Experiment>& experiments();
 
+/// Those of these names; without a name all. Throws NotFound naming what is near.
+std::vector<const Experiment*> experiments_named(const std::vector<std::string>& names);
+/// "accumulation, decay, ..."
+std::string experiment_names();
+
 /// Adds one. The last statement of an experiment's file.
 struct ExperimentRegistrar {
   explicit ExperimentRegistrar(Experiment experiment);
 };
 
-/// A network with a loss and an optimizer, learning from batches: what experiments are made of. The plan is the best by the
-/// times that are known of this machine.
+/// The last rung of each trunk that can do these calls, untimed: the same on every machine and beside any load.
+Plan untimed_plan(const std::vector<PlannedCall>& calls);
+
+/// A network with a loss and an optimizer, learning from batches: what experiments are made of.
 class Learner {
  public:
   Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
@@ -79,5 +92,7 @@ class Learner {
 
 /// Root mean square.
 double rms(const float* values, int64_t count);
+/// "97.3 %" of a share.
+std::string percent_text(double share);
 
 }  // namespace klab::learning

@@ -73,17 +73,18 @@ Outcome run(uint64_t seed) {
       histogram.points.emplace_back(b + 0.5, double(count[size_t(b - kLeast)]) / double(all.size()));
   out.curves.push_back(histogram);
   const double largest = decode(kF16, kF16.largest), smallest = decode(kF16, 1);
-  out.finding =
-      largest == 65504 && std::abs(smallest / 5.96e-8 - 1) < 1e-3 ? Finding::held : Finding::refuted;
-  out.because = fmt::format(
-      "{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the gradients of "
-      "an mlp that "
-      "has learned for 100 steps, {} become 0 as halves, and {} where the loss was multiplied by 65536",
-      smallest, largest, 0x1p-14, to_zero(kF16, 1), to_zero(kF16, 65536));
+  out.decided = {
+      {"half precision reaches from 5.96e-8 to 65504",
+       largest == 65504 && std::abs(smallest / 5.96e-8 - 1) < 1e-3 ? Finding::held : Finding::refuted,
+       fmt::format("{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the "
+                   "gradients of an mlp that has learned for 100 steps, {} become 0 as halves, and {} where "
+                   "the loss was multiplied by 65536",
+                   smallest, largest, 0x1p-14, to_zero(kF16, 1), to_zero(kF16, 65536))}};
   return out;
 }
 
-const ExperimentRegistrar registrar({"formats", "Half precision reaches from 5.96e-8 to 65504", run});
+const ExperimentRegistrar registrar({"formats", "The formats of few bits, and which gradients they can hold",
+                                     run});
 
 }  // namespace
 }  // namespace klab::learning

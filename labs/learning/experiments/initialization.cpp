@@ -1,6 +1,7 @@
-// Activations and gradients through 50 ReLU layers of 100 units, by the variance that weights begin with.
+// Activations and gradients through 50 layers of 100 units, by the variance that weights begin with; and what zeros learn.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "labs/learning/experiments/experiment.h"
@@ -12,11 +13,11 @@ namespace {
 
 constexpr int kLayers = 50, kWidth = 100, kSeeds = 5;
 
-std::unique_ptr<Network> deep() {
+std::unique_ptr<Network> deep(int64_t kind) {
   auto net = std::make_unique<Network>(Dims{kWidth});
   for (int i = 0; i < kLayers; ++i)
     net->add<Linear>(fmt::format("linear{}", i + 1), int64_t{kWidth})
-        .add<Activation>(fmt::format("relu{}", i + 1), activation::relu);
+        .add<Activation>(fmt::format("activation{}", i + 1), kind);
   return net;
 }
 
@@ -34,54 +35,104 @@ Examples noise(uint64_t seed) {
   return e;
 }
 
+/// Geometric means over seeds, of each layer.
+struct Norms {
+  std::vector<double> activations = std::vector<double>(kLayers), gradients = std::vector<double>(kLayers);
+  double last() const { return std::exp(activations.back()); }
+  /// Of what goes into the first layer, over that of the last one.
+  double back() const { return std::exp(gradients.front() - gradients.back()); }
+};
+
+Norms norms_at(Learner& learner, double times, uint64_t seed) {
+  Norms n;
+  const auto add = [](double& sum, const Array<float>& v) {
+    sum += std::log(std::max(1e-300, rms(v.data(), 100 * kWidth))) / kSeeds;
+  };
+  for (int s = 0; s < kSeeds; ++s) {
+    learner.draw(times, seed + uint64_t(s));
+    learner.look();
+    for (int i = 0; i < kLayers; ++i) {
+      add(n.activations[size_t(i)], learner.network().values(size_t(2 * i + 1)));
+      add(n.gradients[size_t(i)], learner.network().gradients(size_t(2 * i)));
+    }
+  }
+  return n;
+}
+
+void show(Outcome& out, const std::string& name, const std::string& variance, const Norms& n, bool draw) {
+  out.rows.push_back({name, variance, fmt::format("{:.2e}", n.last()), fmt::format("{:.2e}", n.back())});
+  if (!draw) return;
+  Curve activations{variance + ", activations", {}}, gradients{variance + ", gradients over the last", {}};
+  for (int i = 0; i < kLayers; ++i) {
+    activations.points.emplace_back(i + 1, std::exp(n.activations[size_t(i)]));
+    gradients.points.emplace_back(i + 1, std::exp(n.gradients[size_t(i)] - n.gradients.back()));
+  }
+  out.curves.push_back(activations);
+  out.curves.push_back(gradients);
+}
+
+/// A network of three layers that begins with zeros, after 300 steps.
+Decided zeros(uint64_t seed) {
+  const Examples train = make_glyphs(2000, seed), test = make_glyphs(1000, seed + 1);
+  auto net = std::make_unique<Network>(Dims{1, 28, 28});
+  net->add<Linear>("linear1", int64_t{100}).add<Activation>("relu1", activation::relu);
+  net->add<Linear>("linear2", int64_t{100}).add<Activation>("relu2", activation::relu);
+  net->add<Linear>("output", int64_t{10});
+  Learner learner(std::move(net), train, 50, {.rate = 1e-3, .decay = 0}, seed);
+  learner.draw(0, seed);
+  const double loss = learner.train(300), right = learner.accuracy(test);
+  int64_t moved = 0, all = 0;
+  for (const Tensor& t : learner.network().parameters().tensors()) {
+    moved += t.size() - std::count(t.value, t.value + t.size(), 0.0F);
+    all += t.size();
+  }
+  return {"weights that begin with zeros learn nothing", right < 0.2 ? Finding::held : Finding::refuted,
+          fmt::format("after 300 steps {} of {} parameters have moved, the last biases; the loss is {:.3f}, "
+                      "ln 10 is {:.3f}; {} are right",
+                      moved, all, loss, std::log(10.0), percent_text(right))};
+}
+
 Outcome run(uint64_t seed) {
-  Outcome out{.heads = {"variance", "activations, layer 50", "gradient, layer 1 over layer 50"},
+  Outcome out{.heads = {"network", "variance", "activations, layer 50", "gradient, layer 1 over layer 50"},
               .x = "layer",
-              .y = "rms of the activations",
+              .y = "rms",
               .log_y = true};
   const Examples e = noise(seed);
-  Learner learner(deep(), e, 100, {}, seed);
-  double last[4] = {}, ratio[4] = {};
-  for (int k = 0; k < 4; ++k) {
-    Curve curve{k == 0 ? "0" : fmt::format("{}/n", k), {}};
-    std::vector<double> activations(kLayers);
-    double first_gradient = 0, last_gradient = 0;
-    for (int s = 0; s < kSeeds; ++s) {
-      learner.draw(k, seed + uint64_t(s));
-      learner.look();
-      for (int i = 0; i < kLayers; ++i)  // geometric mean over seeds
-        activations[size_t(i)] +=
-            std::log(
-                std::max(1e-300, rms(learner.network().values(size_t(2 * i + 1)).data(), 100 * kWidth))) /
-            kSeeds;
-      // The gradients of what goes into the first and into the last layer.
-      first_gradient += rms(learner.network().gradients(0).data(), 100 * kWidth);
-      last_gradient += rms(learner.network().gradients(2 * kLayers - 2).data(), 100 * kWidth);
-    }
-    for (int i = 0; i < kLayers; ++i)
-      if (k > 0) curve.points.emplace_back(i + 1, std::exp(activations[size_t(i)]));
-    last[k] = k == 0 ? 0 : std::exp(activations.back());
-    ratio[k] = last_gradient > 0 ? first_gradient / last_gradient : 0;
-    if (k > 0) out.curves.push_back(curve);
-    out.rows.push_back({curve.name, fmt::format("{:.2e}", last[k]), fmt::format("{:.2e}", ratio[k])});
+  Learner relu(deep(activation::relu), e, 100, {}, seed), tanh(deep(activation::tanh), e, 100, {}, seed);
+  Norms n[4];
+  const char* names[] = {"", "1/n", "2/n", "3/n"};
+  const char* who[] = {"", " (Xavier: 2/(n + n))", " (Kaiming)", ""};
+  for (int k = 1; k < 4; ++k) {
+    n[k] = norms_at(relu, k, seed);
+    show(out, std::string("ReLU") + who[k], names[k], n[k], true);
   }
-  const bool activations_hold = last[3] > 1e3 && last[2] > 0.1 && last[2] < 10 && last[1] < 1e-2;
-  const bool small_gradients = ratio[3] < 1e-4;
-  out.finding = activations_hold && small_gradients ? Finding::held
-                : activations_hold                  ? Finding::depends
-                                                    : Finding::refuted;
-  out.because = fmt::format(
-      "rms of layer 50 is {:.1e} at 3/n, {:.2f} at 2/n, {:.1e} at 1/n. Gradients go the same way as "
-      "activations: at 3/n they grow by {:.1e} on the way back, they do not vanish, and nothing overflows",
-      last[3], last[2], last[1], ratio[3]);
+  for (int k = 1; k < 3; ++k)
+    show(out, std::string("tanh") + who[k], names[k], norms_at(tanh, k, seed), false);
+  out.decided = {
+      {"50 ReLU layers of 100 units, variance 3/n: activations exceed 1000",
+       n[3].last() > 1e3 ? Finding::held : Finding::refuted,
+       fmt::format("their rms is {:.1e} behind layer 50", n[3].last())},
+      {"and there gradients are about 1e-8", n[3].back() < 1e-6 ? Finding::held : Finding::refuted,
+       fmt::format("on the way back from layer 50 to layer 1 they grow by {:.1e}: the same matrices, "
+                   "transposed, carry them, so they go the way that activations go",
+                   n[3].back())},
+      {"and there numbers overflow", n[3].last() > 3e38 ? Finding::held : Finding::refuted,
+       fmt::format("{:.1e} is far from the largest float, 3.4e+38", n[3].last())},
+      {"with 2/n they stay about 1",
+       std::abs(std::log10(n[2].last())) < 1 && std::abs(std::log10(n[2].back())) < 1 ? Finding::held
+                                                                                      : Finding::refuted,
+       fmt::format("activations {:.2f} behind layer 50; gradients of layer 1 are {:.2f} of those of layer 50",
+                   n[2].last(), n[2].back())},
+      {"with 1/n they fall below 1/100", n[1].last() < 1e-2 ? Finding::held : Finding::refuted,
+       fmt::format("activations {:.1e}, gradients {:.1e} of those of layer 50", n[1].last(), n[1].back())},
+      zeros(seed)};
   return out;
 }
 
-const ExperimentRegistrar registrar(
-    {"initialization",
-     "50 ReLU layers of 100 units: at 3/n activations exceed 1000 and gradients vanish, at 2/n both "
-     "hold, at 1/n activations fall below 1/100; at 0 nothing learns",
-     run});
+const ExperimentRegistrar registrar({"initialization",
+                                     "50 layers of 100 units by the variance that weights begin with, and a "
+                                     "network that begins with zeros",
+                                     run});
 
 }  // namespace
 }  // namespace klab::learning

@@ -52,7 +52,8 @@ void load_network(const std::filesystem::path& file, Network& network, Optimizer
     if (std::ranges::find(views, v.name, &TensorView::name) == views.end() &&
         !v.name.starts_with("optimizer."))
       throw std::runtime_error(
-          fmt::format("{}: tensor \"{}\" belongs to no layer of this model: it is another model's",
+          fmt::format("{}: tensor \"{}\" belongs to no layer of this model: it is another "
+                      "model's; give the --model that it was trained with",
                       file.string(), v.name));
   for (const TensorView& v : views) in.read(v.name, v.dtype, v.shape, const_cast<void*>(v.data));
   for (auto& [key, value] : words)

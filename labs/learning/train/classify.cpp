@@ -43,6 +43,22 @@ std::vector<EpochLine> curve_of(const std::string& text, const fs::path& file) {
   return curve;
 }
 
+/// What the command line asks for; else what the checkpoint was made with, since another rung may add in another order.
+struct Wanted {
+  VariantIds ids;
+  std::string where;
+};
+Wanted wanted_plan(const ClassifyOptions& o, const std::string& kept, const fs::path& checkpoint,
+                   const std::vector<PlannedCall>& calls) {
+  Wanted w{{}, o.plan.empty() ? "best" : o.plan};
+  if (o.plan.empty() && !kept.empty())
+    w = {plan_from_json(kept, checkpoint.string()), checkpoint.string()};
+  else
+    w.ids = plan_ids(w.where, calls);
+  Plan::require(w.ids, w.where, calls);
+  return w;
+}
+
 void print_confusion(const Examples& test, const Evaluation& e) {
   std::vector<Column> columns = {{"is \\ taken for"}};
   for (int64_t k = 0; k < test.classes; ++k) columns.push_back({class_name(test, k), Column::Kind::right});
@@ -127,11 +143,11 @@ int classify(ClassifyOptions o) {
   const Dataset data = load_dataset(o.data, o.trainer.seed, o.train, o.test);
   Trainer trainer(data, o.trainer);
   const std::vector<PlannedCall> calls = trainer.calls();
-  const VariantIds wanted = plan_ids(o.plan, calls);
-  Plan::require(wanted, o.plan, calls);
-  std::map<std::string, std::string> before = {{"curve", "[]"}};
-  if (!o.resume.empty()) trainer.restore(o.resume / "checkpoint.safetensors", before);
-  std::vector<EpochLine> curve = curve_of(before["curve"], o.resume / "checkpoint.safetensors");
+  const fs::path before_file = o.resume / "checkpoint.safetensors";
+  std::map<std::string, std::string> before = {{"curve", "[]"}, {"plan", ""}};
+  if (!o.resume.empty()) trainer.restore(before_file, before);
+  const auto [wanted, plan_name] = wanted_plan(o, before["plan"], before_file, calls);
+  std::vector<EpochLine> curve = curve_of(before["curve"], before_file);
   const fs::path folder = !o.out.empty() ? o.out
                           : !o.resume.empty()
                               ? o.resume
@@ -153,9 +169,10 @@ int classify(ClassifyOptions o) {
                name_of(o.trainer.precision), o.trainer.loss_scale.start,
                o.trainer.loss_scale.dynamic ? "dynamic" : "static");
   CallTimes times = times_here();
-  const Plan plan = Plan::fixed(wanted, o.plan, calls, times);
+  const Plan plan = Plan::fixed(wanted, plan_name, calls, times);
   fmt::print(words, "{}", plan.text());
   trainer.use(plan);
+  write_file(folder / "plan.json", to_json_text(plan));
   if (trainer.steps_done() > 0) fmt::print(words, "resumed   at step {}\n", trainer.steps_done());
 
   interrupted = 0;
@@ -188,12 +205,15 @@ int classify(ClassifyOptions o) {
     fmt::print(words, "{:>5}  {:>8.1f}  {:>13.4f}  {:>10.4f}  {:>5.2f} %\n", l.epoch, l.seconds, l.train_loss,
                l.test_loss, 100 * l.accuracy);
     std::fflush(words);
-    trainer.save(folder / "checkpoint.safetensors", {{"curve", as_json(curve).dump()}});
+    trainer.save(folder / "checkpoint.safetensors",
+                 {{"curve", as_json(curve).dump()}, {"plan", to_json_text(plan)}});
   }
   progress.clear();
   const double seconds = since(begin);
   const int64_t steps = trainer.steps_done() - first;
-  if (interrupted != 0) trainer.save(folder / "checkpoint.safetensors", {{"curve", as_json(curve).dump()}});
+  if (interrupted != 0)
+    trainer.save(folder / "checkpoint.safetensors",
+                 {{"curve", as_json(curve).dump()}, {"plan", to_json_text(plan)}});
   e = trainer.evaluate(data.test);
   const Profile profile = trainer.profile();
   std::vector<PlanRung> ladder;

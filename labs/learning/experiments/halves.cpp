@@ -1,0 +1,144 @@
+// A network split in two parallel halves: how many parameters, how long a step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "labs/learning/experiments/experiment.h"
+#include "labs/learning/network/elementwise.h"
+#include "labs/learning/network/linear.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kBatch = 64, kWidth = 512, kTrainSteps = 300;
+
+/// Branches that all see the input, and whose logits are added up.
+class Branches {
+ public:
+  Branches(int64_t count, int64_t width, const Examples& examples, uint64_t seed)
+      : scale_(scale_of(examples)),
+        loader_(examples, {.batch = kBatch, .seed = seed}, scale_.mean, scale_.deviation),
+        loss_(kBatch, examples.classes),
+        logits_(kBatch * examples.classes) {
+    std::vector<PlannedCall> calls;
+    for (int64_t i = 0; i < count; ++i) {
+      auto net = std::make_unique<Network>(examples.dims);
+      net->add<Linear>("linear1", width).add<Activation>("relu1", activation::relu);
+      net->add<Linear>("linear2", width).add<Activation>("relu2", activation::relu);
+      net->add<Linear>("output", examples.classes);
+      net->build(kBatch, seed + uint64_t(i));
+      for (const PlannedCall& c : net->calls()) calls.push_back(c);
+      optimizers_.emplace_back(net->parameters(), OptimizerSettings{.rate = 1e-3});
+      optimizers_.back().calls(calls);
+      nets_.push_back(std::move(net));
+    }
+    loss_.calls(calls);
+    plan_ = untimed_plan(calls);
+  }
+
+  int64_t parameters() const {
+    int64_t n = 0;
+    for (const auto& net : nets_) n += net->parameters().count();
+    return n;
+  }
+  double step() {
+    const Batch& batch = loader_.at(step_);
+    const Pass pass{plan_, profile_, true, 1, uint64_t(step_++)};
+    forward(pass, batch.values.data());
+    const double loss = loss_(pass, logits_.data(), batch.labels.data());
+    for (const auto& net : nets_) net->backward(pass, loss_.d_logits());
+    for (Optimizer& o : optimizers_) o.step(pass, 1);
+    return loss;
+  }
+  double accuracy(const Examples& test) {
+    const int64_t size = volume(test.dims);
+    Array<float> x(kBatch * size);
+    int64_t right = 0, all = 0;
+    for (int64_t begin = 0; begin + kBatch <= test.count(); begin += kBatch) {
+      for (int64_t i = 0; i < x.size(); ++i)
+        x[i] = (test.values[size_t(begin * size + i)] - float(scale_.mean)) / float(scale_.deviation);
+      forward({plan_, profile_, false}, x.data());
+      for (int64_t i = 0; i < kBatch; ++i, ++all) {
+        const float* row = logits_.data() + i * test.classes;
+        right += std::max_element(row, row + test.classes) - row == test.labels[size_t(begin + i)];
+      }
+    }
+    return double(right) / double(all);
+  }
+
+ private:
+  void forward(const Pass& pass, const float* x) {
+    std::fill_n(logits_.data(), logits_.size(), 0.0F);
+    for (const auto& net : nets_) {
+      const float* y = net->forward(pass, x);
+      for (int64_t i = 0; i < logits_.size(); ++i) logits_[i] += y[i];
+    }
+  }
+
+  Scale scale_;
+  Loader loader_;
+  CrossEntropy loss_;
+  Array<float> logits_;
+  std::vector<std::unique_ptr<Network>> nets_;
+  std::vector<Optimizer> optimizers_;
+  Plan plan_;
+  Profile profile_;
+  int64_t step_ = 0;
+};
+
+/// The shortest of several rounds of steps of each, in turn: other programs only add time.
+std::vector<double> step_times(std::vector<std::unique_ptr<Branches>>& all) {
+  constexpr int kRounds = 9, kSteps = 8;
+  std::vector<double> shortest(all.size(), 1e9);
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t k = 0; k < all.size(); ++k) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int s = 0; s < kSteps; ++s) all[k]->step();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      shortest[k] = std::min(shortest[k], took.count() / kSteps);
+    }
+  return shortest;
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out{.heads = {"network", "parameters", "a step", "right in the test"},
+              .x = "thousands of parameters",
+              .y = "a step, ms"};
+  const Examples train = make_glyphs(3000, seed), test = make_glyphs(1000, seed + 1);
+  const char* names[] = {"one, 512 wide", "two halves, 256 wide", "two of 512"};
+  std::vector<std::unique_ptr<Branches>> all;
+  all.push_back(std::make_unique<Branches>(1, kWidth, train, seed));
+  all.push_back(std::make_unique<Branches>(2, kWidth / 2, train, seed));
+  all.push_back(std::make_unique<Branches>(2, kWidth, train, seed));
+  const std::vector<double> seconds = step_times(all);
+  for (size_t k = 0; k < all.size(); ++k) {
+    for (int64_t s = 0; s < kTrainSteps; ++s) all[k]->step();
+    out.curves.push_back({names[k], {{double(all[k]->parameters()) / 1000, 1000 * seconds[k]}}});
+    out.rows.push_back({names[k], std::to_string(all[k]->parameters()),
+                        fmt::format("{:.2f} ms", 1000 * seconds[k]), percent_text(all[k]->accuracy(test))});
+  }
+  const auto parameters = [&](size_t k) {
+    return double(all[k]->parameters()) / double(all[0]->parameters());
+  };
+  const double faster = seconds[0] / seconds[1], slower = seconds[2] / seconds[0];
+  out.decided = {
+      {"splitting a model in two parallel halves doubles its parameters",
+       parameters(1) > 1.9 ? Finding::held : Finding::refuted,
+       fmt::format("two halves have {:.2f} of them: what lay between the halves is gone; two copies "
+                   "have {:.2f}",
+                   parameters(1), parameters(2))},
+      {"and speeds it up",
+       faster < 1.05 ? Finding::refuted
+       : slower < 1  ? Finding::held
+                     : Finding::depends,
+       fmt::format("two halves, with {:.2f} of the multiply-adds, take {:.2f} of the time of one network; "
+                   "two copies take {:.2f} of it on the same processor",
+                   parameters(1), 1 / faster, slower)}};
+  return out;
+}
+
+const ExperimentRegistrar registrar({"halves", "A network, two parallel halves of it, and two copies", run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,99 @@
+// How far weights move from where they begin, and whether the beginning can still be told after training.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "labs/learning/experiments/experiment.h"
+#include "labs/learning/network/elementwise.h"
+#include "labs/learning/network/linear.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kTrainSteps = 600;
+
+std::unique_ptr<Network> net() {
+  auto n = std::make_unique<Network>(Dims{1, 28, 28});
+  for (int i = 1; i <= 3; ++i)
+    n->add<Linear>(fmt::format("linear{}", i), int64_t{128})
+        .add<Activation>(fmt::format("relu{}", i), activation::relu);
+  n->add<Linear>("output", int64_t{10});
+  return n;
+}
+
+/// The matrices of a network, one behind the other.
+std::vector<float> matrices(Learner& learner) {
+  std::vector<float> all;
+  for (const Tensor& t : learner.network().parameters().tensors())
+    if (t.decays) all.insert(all.end(), t.value, t.value + t.size());
+  return all;
+}
+
+/// What became of one beginning.
+struct Moved {
+  double before, after, way;  // rms of the weights, and of their difference over that of the beginning
+  double loss, right;
+};
+
+Moved learn(double times, const Examples& train, const Examples& test, uint64_t seed) {
+  Learner learner(net(), train, 50, {.rate = 1e-3, .decay = 0}, seed);
+  learner.draw(times, seed);
+  const std::vector<float> begun = matrices(learner);
+  Moved m{};
+  m.loss = learner.train(kTrainSteps);
+  const std::vector<float> now = matrices(learner);
+  std::vector<float> difference(now);
+  for (size_t i = 0; i < now.size(); ++i) difference[i] -= begun[i];
+  const auto n = int64_t(now.size());
+  m.before = rms(begun.data(), n), m.after = rms(now.data(), n);
+  m.way = rms(difference.data(), n) / m.before;
+  m.right = learner.accuracy(test);
+  return m;
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out{.heads = {"variance", "rms of weights, before", "after", "moved, of their size",
+                        "loss after 600 steps", "right"},
+              .x = "variance times n",
+              .y = "rms of the weights",
+              .log_x = true,
+              .log_y = true};
+  const Examples train = make_glyphs(3000, seed), test = make_glyphs(1000, seed + 1);
+  Curve before{"at the beginning", {}}, after{"after training", {}}, way{"of the way between", {}};
+  std::vector<Moved> all;
+  for (const double times : {0.1, 0.5, 2.0, 8.0}) {
+    const Moved m = learn(times, train, test, seed);
+    all.push_back(m);
+    before.points.emplace_back(times, m.before);
+    after.points.emplace_back(times, m.after);
+    way.points.emplace_back(times, m.way * m.before);
+    out.rows.push_back({fmt::format("{}/n", times), fmt::format("{:.4f}", m.before),
+                        fmt::format("{:.4f}", m.after), percent_text(m.way), fmt::format("{:.4f}", m.loss),
+                        percent_text(m.right)});
+  }
+  out.curves = {before, after, way};
+  const double apart = all.back().before / all.front().before, still = all.back().after / all.front().after;
+  const bool all_little = std::ranges::all_of(all, [](const Moved&m) { return m.way < 0.5; }),
+             usual_little = all[2].way < 0.5;
+  out.decided = {
+      {"the effect of the initialization persists after training",
+       std::log(still) > 0.5 * std::log(apart) ? Finding::held : Finding::refuted,
+       fmt::format("sizes of weights that began {:.1f} times apart are {:.1f} times apart after {} steps; {} "
+                   "are right from 0.1/n, {} from 8/n",
+                   apart, still, kTrainSteps, percent_text(all.front().right),
+                   percent_text(all.back().right))},
+      {"weights move little from where they begin",
+       all_little     ? Finding::held
+       : usual_little ? Finding::depends
+                      : Finding::refuted,
+       fmt::format("from 2/n by {} of their size, from 0.1/n by {}: a step's length does not know how large "
+                   "the weights are",
+                   percent_text(all[2].way), percent_text(all[0].way))}};
+  return out;
+}
+
+const ExperimentRegistrar registrar({"movement", "How far weights move from where they begin", run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,171 @@
+// klab classify as a program: the same seed, threads and plan give the same bytes; and what it refuses, in one line each.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/records/tensor_file.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Classify : public ::testing::Test {
+ protected:
+  Classify() : folder(fs::temp_directory_path() / ("klab_classify_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder / "set");
+    ::setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
+  }
+  ~Classify() override { fs::remove_all(folder); }
+
+  struct Said {
+    int code;
+    std::string out, err;
+  };
+  Said klab(const std::string& words) const {
+    const std::string command = std::string(KLAB_PROGRAM) + " " + words + " 2>" + (folder / "err").string();
+    FILE* pipe = popen(command.c_str(), "r");
+    Said said{0, "", ""};
+    for (char part[512]; fgets(part, sizeof part, pipe) != nullptr;) said.out += part;
+    said.code = WEXITSTATUS(pclose(pipe));
+    said.err = bytes("err");
+    return said;
+  }
+  std::string bytes(const fs::path& file) const {
+    std::ifstream in(folder / file, std::ios::binary);
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str();
+  }
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder / "set" / name, std::ios::binary) << content;
+  }
+  /// Refused in one line of these parts, with exit code 2, and nothing written.
+  void refused(const std::string& words, const std::vector<std::string>& parts) const {
+    const Said said = klab("classify " + words + " --out " + (folder / "out").string());
+    EXPECT_EQ(said.code, 2) << words << ": " << said.out << said.err;
+    EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
+    EXPECT_TRUE(said.err.starts_with("klab: ")) << said.err;
+    for (const std::string& part : parts)
+      EXPECT_NE(said.err.find(part), std::string::npos) << part << " in: " << said.err;
+    EXPECT_FALSE(fs::exists(folder / "out")) << words;
+  }
+  /// Words for a short run into that folder.
+  std::string small(const std::string& model, const std::string& out) const {
+    return "classify glyphs --train 120 --test 40 --epochs 2 --batch 20 --model " + model + " --out " +
+           (folder / out).string();
+  }
+  std::string set() const { return (folder / "set").string(); }
+  fs::path folder;
+};
+
+std::string word(uint32_t v) {
+  return {char(v >> 24), char(v >> 16 & 255), char(v >> 8 & 255), char(v & 255)};
+}
+std::string images(uint32_t n, uint32_t side) {
+  return word(0x803) + word(n) + word(side) + word(side) + std::string(size_t(n) * side * side, 'x');
+}
+std::string labels(uint32_t n) {
+  std::string text = word(0x801) + word(n);
+  for (uint32_t i = 0; i < n; ++i) text += char(i % 10);
+  return text;
+}
+
+TEST_F(Classify, SameSeedThreadsAndPlanGiveTheSameBytes) {
+  for (const std::string model : {"softmax", "mlp", "cnn"}) {
+    ASSERT_EQ(klab(small(model, "best")).code, 0);  // chooses the rungs
+    const std::string plan = " --plan " + (folder / "best/plan.json").string();
+    for (const std::string threads : {"1", "2"}) {
+      std::string first;
+      for (int run = 0; run < 2; ++run) {
+        ASSERT_EQ(klab(small(model, "a") + plan + " --threads " + threads).code, 0);
+        const std::string weights = bytes("a/model.safetensors");
+        ASSERT_GT(weights.size(), 1000U);
+        if (run == 0) first = weights;
+        EXPECT_TRUE(weights == first) << model << ", " << threads << " threads, run " << run;
+      }
+      ASSERT_EQ(klab(small(model, "a") + plan + " --seed 2").code, 0);
+      EXPECT_FALSE(bytes("a/model.safetensors") == first) << model << ": another seed, the same weights";
+    }
+  }
+}
+
+TEST_F(Classify, GoesOnWithThePlanOfTheCheckpoint) {
+  ASSERT_EQ(klab(small("mlp", "a") + " --plan naive").code, 0);
+  const std::string before = bytes("a/model.safetensors");
+  const Said said = klab(small("mlp", "a") + " --resume " + (folder / "a").string());
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("cpu.01_naive"), std::string::npos) << said.out;
+  EXPECT_EQ(said.out.find("fastest of"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("resumed   at step 12"), std::string::npos) << said.out;
+  EXPECT_TRUE(bytes("a/model.safetensors") == before);
+}
+
+TEST_F(Classify, RefusesWhatIsNoDataSet) {
+  refused(set(), {"set", "holds no data set", "images-idx3-ubyte"});
+  refused((folder / "nowhere").string(), {"nowhere", "is no folder"});
+  write("t10k-images-idx3-ubyte", images(20, 28));
+  refused(set(), {"t10k-images-idx3-ubyte", "without the labels", "put both"});
+  write("t10k-labels-idx1-ubyte", labels(20));
+  refused(set() + " --batch 17", {"--batch 17", "set of 16 examples", "at most"});
+  write("t10k-labels-idx1-ubyte", labels(19));
+  refused(set(), {"t10k-labels-idx1-ubyte", "has 19 labels", "20 images"});
+  write("t10k-labels-idx1-ubyte", labels(20) + "z");
+  refused(set(), {"t10k-labels-idx1-ubyte", "1 bytes behind", "fetch it again"});
+  write("t10k-labels-idx1-ubyte", labels(20).substr(0, 20));
+  refused(set(), {"t10k-labels-idx1-ubyte", "is cut short", "fetch it again"});
+  write("t10k-labels-idx1-ubyte", images(20, 1));
+  refused(set(), {"t10k-labels-idx1-ubyte", "magic number is 0x00000803", "fetch it again"});
+  write("t10k-labels-idx1-ubyte", labels(20).substr(0, 27) + '\x0a');
+  refused(set(), {"t10k-labels-idx1-ubyte", "label 10 of example 19", "classes 0 to 9", "correct"});
+}
+
+TEST_F(Classify, RefusesWhatDoesNotFitTheModel) {
+  refused("spirals --model cnn", {"layer conv1", "given [2]", "--model"});
+  write("t10k-images-idx3-ubyte", images(20, 4));
+  write("t10k-labels-idx1-ubyte", labels(20));
+  refused(set() + " --batch 4", {"layer conv2", "at least 5 rows", "given [16,2,2]"});
+  refused("glyphs --model lenet", {"lenet", "softmax, mlp or cnn"});
+  std::vector<float> x(40, 0.5F);
+  std::vector<int32_t> y = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  const fs::path file = folder / "set.safetensors";
+  const auto save = [&] {
+    save_tensors(file,
+                 std::vector<TensorView>{{"x", "F32", {10, 4}, x.data()}, {"labels", "I32", {10}, y.data()}},
+                 {});
+  };
+  x[5] = NAN;
+  save();
+  refused(file.string() + " --model mlp --batch 4",
+          {"set.safetensors", "\"x\" holds nan in example 1", "finite"});
+  x[5] = 0;
+  y[2] = 2000000000;
+  save();
+  refused(file.string() + " --model mlp --batch 4",
+          {"set.safetensors", "label 2000000000 of example 2", "at most"});
+}
+
+TEST_F(Classify, RefusesACheckpointOfAnotherRun) {
+  ASSERT_EQ(klab(small("mlp", "a") + " --plan naive").code, 0);
+  const std::string from = " --resume " + (folder / "a").string();
+  const std::string words = "glyphs --train 120 --test 40 --epochs 2";
+  refused(words + " --batch 20 --model cnn" + from,
+          {"a/checkpoint.safetensors", "its model is mlp", "--model"});
+  refused(words + " --batch 24 --model mlp" + from,
+          {"a/checkpoint.safetensors", "its batch is 20", "--batch"});
+  refused(words + " --batch 20 --model mlp --resume " + (folder / "none").string(), {"no such file"});
+  fs::resize_file(folder / "a/checkpoint.safetensors",
+                  fs::file_size(folder / "a/checkpoint.safetensors") - 9);
+  refused(words + " --batch 20 --model mlp" + from, {"a/checkpoint.safetensors", "cut short"});
+}
+
+}  // namespace
+}  // namespace klab
