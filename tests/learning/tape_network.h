@@ -132,6 +132,19 @@ inline std::vector<Case> network_cases() {
     return {{"y", t.add(scaled, channels(t, beta, n, c, hw))}, {"beta", beta}};
   };
   list.push_back({"batchnorm_bwd", {3, 4, 5}, batchnorm});
+  // The statistics are numbers to the tape, not values: nothing flows back to them.
+  list.push_back(
+      {"batchnorm_inference_bwd", {3, 4, 5}, [](Tape& t, const Values& v, const Numbers& given) -> Values {
+         const std::vector<double>& mean = given.at("running_mean");
+         std::vector<double> rstd;
+         for (const double variance : given.at("running_var"))
+           rstd.push_back(1 / std::sqrt(variance + given.at("epsilon")[0]));
+         const Tape::Value beta = t.input({4}, std::vector<double>(4));
+         const Tape::Value deviation = t.subtract(v.at("x"), channels(t, t.input({4}, mean), 3, 4, 5));
+         const Tape::Value scale = t.multiply(v.at("gamma"), t.input({4}, rstd));
+         return {{"y", t.add(t.multiply(deviation, channels(t, scale, 3, 4, 5)), channels(t, beta, 3, 4, 5))},
+                 {"beta", beta}};
+       }});
   list.push_back({"groupnorm_bwd", {3, 2, 2, 5}, [](Tape& t, const Values& v, const Numbers&) -> Values {
                     const Tape::Value rows = t.reshape(v.at("x"), {6, 10});
                     const Tape::Value y = t.reshape(normalized(t, rows, double(1e-5F), true), {3, 4, 5});
