@@ -39,9 +39,9 @@ class Chooser {
 
   std::vector<Shape> choose() {
     for (size_t d = 0; d < sizes_.size(); ++d)
-      for (const int64_t size : sizes_[d]) {
-        with(d, size);
-        with(d, size);
+      for (size_t k = 0; k < sizes_[d].size(); ++k) {
+        with(d, sizes_[d][k]);
+        with(d, sizes_.size() > 1 ? sizes_[d][k] : about(d, k));
       }
     alike();
     unequal();
@@ -49,6 +49,14 @@ class Chooser {
   }
 
  private:
+  // The size number k of dimension d or, of dimensions that are no parameters, one of those between it and the next: what
+  // goes wrong at one width in ten is on nobody's list.
+  int64_t about(size_t d, size_t k) {
+    const int64_t size = sizes_[d][k];
+    if (is_parameter(op_, d) || k + 1 == sizes_[d].size()) return size;
+    return size + int64_t(random_() % uint64_t(sizes_[d][k + 1] - size));
+  }
+
   double cost(const Shape& shape) const {
     const double most = op_.check_flops * 1.0001;
     if (!op_.op.valid(shape)) return -1;
@@ -76,7 +84,8 @@ class Chooser {
       // After a while only the smaller sizes are drawn, so that an expensive one still finds a partner.
       for (size_t e = 0; e < shape.size(); ++e) {
         const size_t choices = std::max<size_t>(2, sizes_[e].size() >> (attempt / 12));
-        shape[e] = e == d ? size : sizes_[e][random_() % std::min(choices, sizes_[e].size())];
+        const size_t k = random_() % std::min(choices, sizes_[e].size());
+        shape[e] = e == d ? size : random_() % 3 == 0 ? about(e, k) : sizes_[e][k];
       }
       const double w = cost(shape);
       if (!(w >= 0) || seen_.contains(shape)) continue;

@@ -56,6 +56,7 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
       o = 0.5F + side * 1.5F * (Unit(0, 1)(random) - 0.5F);
       if (random.widely && random() % 4 == 0) o = std::floor(o * float(s.grid)) / float(s.grid);
       d = r % 8 == 7 ? float(axis == int(r / 8 % 3)) : 0.5F + 0.3F * side * normal(random) - o;
+      if (random.widely && random() % 8 == 0) d = std::exp2(-Unit(17, 40)(random));  // 1e-5 to 1e-12
       if (random.widely && random() % 2) d = -d;
       norm += d * d;
     }
