@@ -44,6 +44,7 @@ class Chooser {
         with(d, sizes_.size() > 1 ? sizes_[d][k] : about(d, k));
       }
     alike();
+    round();
     unequal();
     return std::move(shapes_);
   }
@@ -54,7 +55,12 @@ class Chooser {
   int64_t about(size_t d, size_t k) {
     const int64_t size = sizes_[d][k];
     if (is_parameter(op_, d) || k + 1 == sizes_[d].size()) return size;
-    return size + int64_t(random_() % uint64_t(sizes_[d][k + 1] - size));
+    const int64_t next = sizes_[d][k + 1], between = size + int64_t(random_() % uint64_t(next - size));
+    // Now and then one that a reciprocal in float does not divide by: 41·(1/41) is less than 1.
+    if (random_() % 2 == 0)
+      for (int64_t s = between; s < std::min(next, between + 32); ++s)
+        if (s > 0 && float(s) * (1.0F / float(s)) < 1) return s;
+    return between;
   }
 
   double cost(const Shape& shape) const {
@@ -85,7 +91,7 @@ class Chooser {
       for (size_t e = 0; e < shape.size(); ++e) {
         const size_t choices = std::max<size_t>(2, sizes_[e].size() >> (attempt / 12));
         const size_t k = random_() % std::min(choices, sizes_[e].size());
-        shape[e] = e == d ? size : random_() % 3 == 0 ? about(e, k) : sizes_[e][k];
+        shape[e] = e == d ? size : random_() % 2 == 0 ? about(e, k) : sizes_[e][k];
       }
       const double w = cost(shape);
       if (!(w >= 0) || seen_.contains(shape)) continue;
@@ -106,6 +112,25 @@ class Chooser {
       const Shape shape(sizes_.size(), size);
       if (cost(shape) <= share) add(shape);
     }
+  }
+
+  // All sizes multiples of 8, 16 or 32: where kernels take the way without edges, which few of the shapes above are on that
+  // are cheap enough for every pattern.
+  void round() {
+    const double share = budget_ / 32;
+    for (const int64_t side : {8, 16, 32})
+      for (const int64_t most : {1, 3}) {
+        Shape shape(sizes_.size());
+        for (int attempt = 0; attempt < 16; ++attempt) {
+          for (size_t e = 0; e < shape.size(); ++e) {
+            const bool listed = is_parameter(op_, e) || op_.op.dims[e].starts_with("log2_");
+            const auto factor = int64_t(1 + random_() % uint64_t(most));
+            shape[e] = listed ? sizes_[e][random_() % sizes_[e].size()] : side * factor;
+          }
+          const double w = cost(shape);
+          if (w >= 0 && w <= share && add(shape)) break;
+        }
+      }
   }
 
   // One dimension as large as its share allows, the others 1 or the smallest legal, and the other way round.

@@ -81,6 +81,9 @@ void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
       float& d = directions[axis * s.rays + r];
       o = 0.5F + side * 1.5F * (unit(random) - 0.5F);
       if (random() % 4 == 0) o = std::floor(o * float(s.grid)) / float(s.grid);
+      if (random() % 8 == 0)  // next to a wall of the box, inside or outside
+        o = 0.5F + (random() % 2 ? 0.5F : -0.5F) * side +
+            (unit(random) - 0.5F) * std::exp2(-10 - 20 * unit(random));
       d = axis_only ? float(uint64_t(axis) == along) : unit(random) - 0.5F;
       if (random() % 8 == 0) d = std::exp2(-17 - 23 * unit(random));  // 1e-5 to 1e-12
       if (random() % 2) d = -d;
