@@ -39,16 +39,30 @@ class Chooser {
 
   std::vector<Shape> choose() {
     for (size_t d = 0; d < sizes_.size(); ++d)
-      for (const int64_t size : sizes_[d]) {
-        with(d, size);
-        with(d, size);
+      for (size_t k = 0; k < sizes_[d].size(); ++k) {
+        with(d, sizes_[d][k]);
+        with(d, sizes_.size() > 1 ? sizes_[d][k] : about(d, k));
       }
     alike();
+    round();
     unequal();
     return std::move(shapes_);
   }
 
  private:
+  // The size number k of dimension d or, of dimensions that are no parameters, one of those between it and the next: what
+  // goes wrong at one width in ten is on nobody's list.
+  int64_t about(size_t d, size_t k) {
+    const int64_t size = sizes_[d][k];
+    if (is_parameter(op_, d) || k + 1 == sizes_[d].size()) return size;
+    const int64_t next = sizes_[d][k + 1], between = size + int64_t(random_() % uint64_t(next - size));
+    // Now and then one that a reciprocal in float does not divide by: 41·(1/41) is less than 1.
+    if (random_() % 2 == 0)
+      for (int64_t s = between; s < std::min(next, between + 32); ++s)
+        if (s > 0 && float(s) * (1.0F / float(s)) < 1) return s;
+    return between;
+  }
+
   double cost(const Shape& shape) const {
     const double most = op_.check_flops * 1.0001;
     if (!op_.op.valid(shape)) return -1;
@@ -76,7 +90,8 @@ class Chooser {
       // After a while only the smaller sizes are drawn, so that an expensive one still finds a partner.
       for (size_t e = 0; e < shape.size(); ++e) {
         const size_t choices = std::max<size_t>(2, sizes_[e].size() >> (attempt / 12));
-        shape[e] = e == d ? size : sizes_[e][random_() % std::min(choices, sizes_[e].size())];
+        const size_t k = random_() % std::min(choices, sizes_[e].size());
+        shape[e] = e == d ? size : random_() % 2 == 0 ? about(e, k) : sizes_[e][k];
       }
       const double w = cost(shape);
       if (!(w >= 0) || seen_.contains(shape)) continue;
@@ -97,6 +112,25 @@ class Chooser {
       const Shape shape(sizes_.size(), size);
       if (cost(shape) <= share) add(shape);
     }
+  }
+
+  // All sizes multiples of 8, 16 or 32: where kernels take the way without edges, which few of the shapes above are on that
+  // are cheap enough for every pattern.
+  void round() {
+    const double share = budget_ / 32;
+    for (const int64_t side : {8, 16, 32})
+      for (const int64_t most : {1, 3}) {
+        Shape shape(sizes_.size());
+        for (int attempt = 0; attempt < 16; ++attempt) {
+          for (size_t e = 0; e < shape.size(); ++e) {
+            const bool listed = is_parameter(op_, e) || op_.op.dims[e].starts_with("log2_");
+            const auto factor = int64_t(1 + random_() % uint64_t(most));
+            shape[e] = listed ? sizes_[e][random_() % sizes_[e].size()] : side * factor;
+          }
+          const double w = cost(shape);
+          if (w >= 0 && w <= share && add(shape)) break;
+        }
+      }
   }
 
   // One dimension as large as its share allows, the others 1 or the smallest legal, and the other way round.

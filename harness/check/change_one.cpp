@@ -2,6 +2,7 @@
 // elements to know whether it may, takes for the same.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/check/run_case.h"
 #include "harness/core/element.h"
@@ -18,6 +19,13 @@ constexpr int kLooks = 8;  // elements, of which the largest is changed
 /// Another number of the same sign and about the same size, so that no kink lies between: activations stay active,
 /// coordinates in their range.
 float other_than(float value) { return std::abs(value) < 0.5F ? 2 * value : value / 2; }
+
+/// An element with another value, or `at` where a few tries find none.
+int64_t another(const float* values, int64_t n, int64_t at, Generator& random) {
+  for (int look = 0; look < kLooks; ++look)
+    if (const auto other = int64_t(random() % uint64_t(n)); values[other] != values[at]) return other;
+  return at;
+}
 
 bool visible(const std::vector<TensorSpec>& specs, const Given& was, const Given& is) {
   for (size_t k = 0; k < specs.size(); ++k) {
@@ -63,8 +71,15 @@ std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::v
                     specs[k].name + index_text(at, specs[k].dims)};
     copy_given(specs, given.inputs, changed.given.inputs);
     poison_outputs(specs, changed.given.inputs);
-    float& one = changed.given.inputs[k].as<float>()[at];
-    one = other_than(one);
+    float* now = changed.given.inputs[k].as<float>();
+    // Every second time it changes places with another one: sums and exclusive ors over all elements do not tell.
+    const int64_t other = random() % 2 ? another(values, int64_t(n), at, random) : at;
+    if (other != at) {
+      std::swap(now[at], now[other]);
+      changed.what += " and " + index_text(other, specs[k].dims);
+    } else {
+      now[at] = other_than(now[at]);
+    }
     answer(op.op, shape, specs, changed.given);
     if (visible(specs, given, changed.given)) return changed;
   }

@@ -87,7 +87,10 @@ struct Progress {
 // than there are cores.
 int other_threads(size_t turn) {
   const int cores = omp_get_num_procs();
-  const int list[] = {1, 3, std::max(cores + 3, 5)};
+  const int some = std::max(cores + 3, 5);
+  // Arrays with a place for each thread have 8, 16 or 64 of them.
+  constexpr int kMany = 65;
+  const int list[] = {1, 3, some, kMany, 3, 1, some, 3};
   return list[turn % std::size(list)];
 }
 

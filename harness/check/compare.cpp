@@ -41,8 +41,9 @@ Verdict judge(double got, double want, double bound, double most, bool may_be_na
 double Tolerance::bound(double magnitude, double reference) const {
   if (exact) return 0;
   const double arithmetic = unit * factor * magnitude + underflow;
-  return stored > 0 ? arithmetic + stored * std::abs(reference)
-                    : arithmetic;  // the reference may be infinite
+  // What no arithmetic comes before is rounded once, and that both sides do alike: 16 bits of a number that is known exactly.
+  // The reference may be infinite.
+  return stored > 0 && magnitude > 0 ? arithmetic + stored * std::abs(reference) : arithmetic;
 }
 
 double unit_roundoff(Unit unit) {

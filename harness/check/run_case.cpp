@@ -232,9 +232,16 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     // NaN plus something is the same NaN: among finite numbers it shows who adds, and who writes now and then.
     poison_ = 0x41;
     const bool written = !execute(given) && !never_written(given);
-    const bool right = written && !judge(given).failure;
+    std::optional<Failure> other;
+    if (written) other = judge(given).failure;
     poison_ = char(0xFF);
-    if (right) {
+    // Of whole numbers poison is one like others, and a wrong answer may be the same.
+    const auto spec = std::ranges::find(specs_, failure.tensor, &TensorSpec::name);
+    if (other && spec != specs_.end() && is_integer(spec->element)) {
+      failure = *other;
+      return;
+    }
+    if (written && !other) {
       failure.note += "; at a second call of the same they are";
       return;
     }

@@ -16,7 +16,17 @@ struct Place {
   const Dims& dims;
   size_t tensor;
   int64_t index;
-  double scale;  // of Pattern::wide
+  double scale;              // of Pattern::wide
+  double upper[2] = {1, 1};  // and what the upper half of the first and of the last dimension is scaled by
+
+  // Rows and columns of one tensor that differ by orders of magnitude: what mixes them, as Strassen's product does, loses the
+  // small ones among the roundings of the large ones.
+  double graded() const {
+    if (dims.empty() || volume(dims) == 0) return scale;
+    const int64_t last = dims.back(), inner = volume(dims) / dims.front();
+    return scale * (index / inner >= (dims.front() + 1) / 2 ? upper[0] : 1) *
+           (index % last >= (last + 1) / 2 ? upper[1] : 1);
+  }
 
   // (-1)^(sum of indices): a checkerboard alternates along every dimension, so sums cancel whichever one they
   // run over.
@@ -53,7 +63,7 @@ double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
     case Pattern::huge:
       return huge * (2 * uniform(g) - 1);
     case Pattern::wide:
-      return g() % 16 == 0 ? (g() % 2 ? 0.0 : -0.0) : at.scale * normal(g);
+      return g() % 16 == 0 ? (g() % 2 ? 0.0 : -0.0) : at.graded() * normal(g);
     case Pattern::not_finite:
       return normal(g);
   }
@@ -135,9 +145,13 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
     }
     const double limit = largest(spec.element);
     // A power of two from 1/1024 to 1024.
-    const double scale = pattern == Pattern::wide ? std::ldexp(1.0, int(random() % 21) - 10) : 1;
+    const bool wide = pattern == Pattern::wide;
+    const double scale = wide ? std::ldexp(1.0, int(random() % 21) - 10) : 1;
+    // One time in two the halves of a dimension are alike.
+    double upper[2];
+    for (double& half : upper) half = wide && random() % 2 ? std::ldexp(1.0, -int(random() % 25)) : 1;
     for (int64_t i = 0; i < n; ++i) {
-      const Place at{spec.dims, k, i, scale};
+      const Place at{spec.dims, k, i, scale, {upper[0], upper[1]}};
       const double value = is_integer(spec.element)  ? draw_integer(spec.element, pattern, random)
                            : spec.draw == Draw::unit ? draw_unit(pattern, at, random)
                                                      : draw_real(pattern, huge, at, random);

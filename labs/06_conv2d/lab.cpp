@@ -115,12 +115,14 @@ KLAB_LAB({
              .check = kPoolChecks,
              .counted = kPoolCounted,
              .traffic = Traffic::copy,
+             .huge = 1e36,
              .parameters = kPoolParameters},
             {.op = make_op<PoolBwd>(),
              .bench = kPools,
              .check = kPoolChecks,
              .counted = kPoolCounted,
              .traffic = Traffic::copy,
+             .huge = 1e36,
              .parameters = kPoolParameters}},
 });
 

@@ -46,7 +46,8 @@ KLAB_LAB({
              .check_flops = 1e7,
              .traffic = Traffic::copy,
              .huge = kHuge,
-             .beyond = kBeyond},
+             .beyond = kBeyond,
+             .parameters = {"hidden", "logistic"}},
             {.op = make_op<MlpBwd>(),
              .bench = kBench,
              .check = kCheck,
@@ -54,7 +55,8 @@ KLAB_LAB({
              .check_flops = 1e7,
              .traffic = Traffic::copy,
              .huge = kHuge,
-             .beyond = kBeyond}},
+             .beyond = kBeyond,
+             .parameters = {"hidden", "logistic"}}},
 });
 
 }  // namespace

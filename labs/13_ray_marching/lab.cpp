@@ -40,9 +40,10 @@ KLAB_LAB({
                        {0, 1, 100, 5000, 30000}},
              .counted = {65, 16, 2, 64, 1500},
              .traffic = Traffic::copy,
-             // More rays than 16 bits count, more samples than that, more room than 2^20 samples.
-             .beyond = {{(1 << 16) + 1, 4, 1, 3, 1 << 17},
-                        {20000, 8, 1, 64, 1 << 19},
+             // More rays than 16 bits count, more samples than that, more room than 2^20 samples. Grids that have several
+             // blobs, so that they are not all empty.
+             .beyond = {{(1 << 16) + 1, 16, 1, 3, 1 << 17},
+                        {20000, 16, 1, 64, 1 << 19},
                         {2, 128, 3, 1024, (1 << 20) + 1}},
              // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
              // bytes of the grid, which two rungs condense.

@@ -27,7 +27,7 @@ void draw_hyperparameters(float* hyper, Generator& random) {
 }
 
 // Step counts to a million; groups of zeros whatever zero_percent says, zeros of either sign; groups with one gradient
-// that is not zero, at any place in them.
+// that is not zero, at any place in them; groups whose gradients add up to zero though none of them is.
 void draw_widely(const Args& x, Generator& random) {
   draw_hyperparameters(const_cast<float*>(x.hyper), random);
   auto* gradient = const_cast<float*>(x.gradient);
@@ -36,8 +36,12 @@ void draw_widely(const Args& x, Generator& random) {
   for (int64_t j = 0; j < Adam::groups(x.shape); ++j) {
     x.steps[j] = random() % 4 == 0 ? int32_t(random() % 3) : int32_t(power_of_ten(0, 6, random));
     const double what = unit(random);
-    if (what >= zeros + lonely) continue;
     const int64_t begin = j * x.shape.group, end = std::min(x.shape.n, begin + x.shape.group);
+    if (what >= zeros + lonely) {
+      if (random() % 4 == 0)
+        for (int64_t i = begin; i + 1 < end && (end - begin) % 2 == 0; i += 2) gradient[i + 1] = -gradient[i];
+      continue;
+    }
     const int64_t kept = begin + int64_t(random() % uint64_t(end - begin));
     for (int64_t i = begin; i < end; ++i)
       if (what < zeros || i != kept) gradient[i] = random() % 2 ? 0.0F : -0.0F;

@@ -1,5 +1,6 @@
 #include "reference/adamw_master/adamw_master.h"
 
+#include <bit>
 #include <cmath>
 
 #include "reference/generator.h"
@@ -24,6 +25,10 @@ void AdamwMaster::arrange(const Args<float>& x, Generator& random) {
   // Few steps are skipped: timing sees one that is taken.
   *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? kAllFinite : int32_t(random() % 100);
   for (int64_t i = 0; i < x.shape.n; ++i) const_cast<float*>(x.gradient)[i] *= scale;
+  // Masters in the middle between two weights, which a step that is skipped leaves there.
+  for (int64_t i = 0; random.widely && i < x.shape.n; ++i)
+    if (random() % 8 == 0)
+      x.master[i] = std::bit_cast<float>((std::bit_cast<uint32_t>(x.master[i]) & 0xFFFF0000U) | 0x8000U);
 }
 
 void AdamwMaster::reference(const Args<double>& x, const Args<double>& magnitude) {
@@ -34,10 +39,10 @@ void AdamwMaster::reference(const Args<double>& x, const Args<double>& magnitude
   const double correct1 = 1 - std::pow(h[beta1], *x.steps), correct2 = 1 - std::pow(h[beta2], *x.steps);
   for (int64_t i = 0; i < x.shape.n; ++i) {
     double &master = x.master[i], &m = x.m[i], &v = x.v[i];
-    magnitude.master[i] = std::abs(master);
-    magnitude.m[i] = std::abs(m);
-    magnitude.v[i] = v;
+    // Of a step that is skipped nothing is rounded but the weight, once.
+    magnitude.master[i] = magnitude.m[i] = magnitude.v[i] = 0;
     if (finite) {
+      magnitude.master[i] = std::abs(master);
       const double g = x.gradient[i] / *x.scale;
       const double M = h[beta1] * std::abs(m) + (1 - h[beta1]) * std::abs(g);
       const double V = h[beta2] * v + (1 - h[beta2]) * g * g;

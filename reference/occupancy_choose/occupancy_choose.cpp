@@ -14,7 +14,9 @@ void OccupancyChoose::arrange(const Args<float>& x, Generator& random) {
   *const_cast<int32_t*>(x.occupied) = int32_t(random() % uint64_t(s.grid_cells + 1));
   *const_cast<float*>(x.share) = float(random() % 5) / 8;
   for (int64_t c = 0; c < s.cells; ++c)
-    const_cast<float*>(x.values)[c] = random() % 5 == 0 ? -1.0F : float(random() % 3);
+    const_cast<float*>(x.values)[c] = random() % 5 == 0                    ? -1.0F
+                                      : random.widely && random() % 4 == 0 ? -0.0F
+                                                                           : float(random() % 3);
   for (int64_t b = 0; b < s.cells / 8; ++b)
     const_cast<uint8_t*>(x.bits)[b] = random() % 2 ? uint8_t(random()) : uint8_t(0);
 }

@@ -13,7 +13,9 @@ void OccupancyUpdate::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.decay) = random.widely ? unit(random) : 0.95F;
   *const_cast<float*>(x.step_size) = random.widely ? std::exp2(-20 * unit(random)) : 0.0045F;
   for (int64_t c = 0; c < s.cells; ++c)
-    x.values[c] = random() % 5 == 0 ? -1.0F : float(random() % 1000) * 1e-3F;
+    x.values[c] = random() % 5 == 0                    ? -1.0F
+                  : random.widely && random() % 4 == 0 ? -0.0F
+                                                       : float(random() % 1000) * 1e-3F;
   // Each cell with the share of samples to cells, in order.
   auto* chosen = const_cast<int32_t*>(x.chosen);
   int64_t n = 0;

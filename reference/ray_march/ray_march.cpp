@@ -66,7 +66,7 @@ void strew_bits(const RayMarch::Args<float>& x, Generator& random) {
 }
 
 // Steps of any length that a diagonal holds few or many of, fixed or growing, from far in front of the box to far inside;
-// rays that begin on borders of cells, along axes in either direction, with zeros of either sign; any grid.
+// rays that begin on borders of cells, along axes in either direction, with zeros of either sign or next to them; any grid.
 void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   std::uniform_real_distribution<float> unit(0, 1);
@@ -81,7 +81,11 @@ void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
       float& d = directions[axis * s.rays + r];
       o = 0.5F + side * 1.5F * (unit(random) - 0.5F);
       if (random() % 4 == 0) o = std::floor(o * float(s.grid)) / float(s.grid);
+      if (random() % 8 == 0)  // next to a wall of the box, inside or outside
+        o = 0.5F + (random() % 2 ? 0.5F : -0.5F) * side +
+            (unit(random) - 0.5F) * std::exp2(-10 - 20 * unit(random));
       d = axis_only ? float(uint64_t(axis) == along) : unit(random) - 0.5F;
+      if (random() % 8 == 0) d = std::exp2(-17 - 23 * unit(random));  // 1e-5 to 1e-12
       if (random() % 2) d = -d;
       norm += d * d;
     }

@@ -22,8 +22,9 @@ void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random) {
     h[beta1] = float(1 - std::pow(10, -0.31 - 2.7 * unit(random)));  // 0.51 to 0.999
     h[beta2] = float(1 - std::pow(10, -0.31 - 3.7 * unit(random)));
     h[epsilon] = float(std::pow(10, -4 - 6 * unit(random)));
-    h[decay] = random() % 4 ? float(0.5 * unit(random)) : 0;
-    if (steps != nullptr) steps[t] = int32_t(random() % 2 ? random() % 3 : random() % 1'000'000);
+    h[decay] = random() % 4 ? float(0.5 * std::pow(10, -6 * unit(random))) : 0;
+    if (steps != nullptr)
+      steps[t] = int32_t(random() % 2 ? random() % 3 : uint64_t(std::pow(10, 6 * unit(random))));
   }
 }
 

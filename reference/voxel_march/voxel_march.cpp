@@ -55,7 +55,11 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
       float& d = directions[axis * s.rays + r];
       o = 0.5F + side * 1.5F * (Unit(0, 1)(random) - 0.5F);
       if (random.widely && random() % 4 == 0) o = std::floor(o * float(s.grid)) / float(s.grid);
+      if (random.widely && random() % 8 == 0)  // next to a wall of the box, inside or outside
+        o = 0.5F + (random() % 2 ? 0.5F : -0.5F) * side +
+            Unit(-1, 1)(random) * std::exp2(-Unit(10, 30)(random));
       d = r % 8 == 7 ? float(axis == int(r / 8 % 3)) : 0.5F + 0.3F * side * normal(random) - o;
+      if (random.widely && random() % 8 == 0) d = std::exp2(-Unit(17, 40)(random));  // 1e-5 to 1e-12
       if (random.widely && random() % 2) d = -d;
       norm += d * d;
     }

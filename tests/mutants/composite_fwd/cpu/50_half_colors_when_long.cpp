@@ -1,5 +1,5 @@
 // composite_fwd.cpu.50_half_colors_when_long: rounds the colors of long rays to half precision.
-// Class: bounds. Must be caught as Fault::whole_output.
+// Class: bounds. Must be caught as Fault::wrong_value.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -37,7 +37,7 @@ void run(const CompositeFwd::Args<float>& x) {
   }
 }
 
-KLAB_MUTANT(CompositeFwd, Fault::whole_output, {.run = run, .numerics = {.growth = Growth::linear}});
+KLAB_MUTANT(CompositeFwd, Fault::wrong_value, {.run = run, .numerics = {.growth = Growth::linear}});
 
 }  // namespace
 }  // namespace klab
