@@ -69,6 +69,16 @@ target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark C
                       nlohmann_json::nlohmann_json OpenSSL::Crypto OpenMP::OpenMP_CXX hwy::hwy Threads::Threads
                       ${BOOST_CONTEXT_LIBRARY} ${LIBDW_LIBRARY} ${MD4C_LIBRARY} ${CMAKE_DL_LIBS})
 
+# libmpich-dev or libopenmpi-dev, optional: several processes train together (labs/radiance/ranks).
+option(KLAB_MPI "Train with several processes by MPI where it is installed" ON)
+if(KLAB_MPI)
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
+
 # Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
 target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)
+if(MPI_CXX_FOUND)
+  # Its headers are seen by the one room that calls it, its library by whatever that room is linked into.
+  target_link_libraries(klab_lab_dependencies INTERFACE ${MPI_CXX_LIBRARIES})
+endif()

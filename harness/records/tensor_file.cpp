@@ -69,15 +69,16 @@ void save_tensors(const fs::path& file, std::span<const TensorView> tensors,
 TensorFile::TensorFile(const fs::path& file) : file_(file) {
   require_regular_file(file, kMostTensorBytes);
   require_memory(int64_t(fs::file_size(file)), "reading " + file.string(), "close other programs");
-  const std::string bytes = read_input(file, kMostTensorBytes);
+  data_ = read_bytes(file, kMostTensorBytes);
+  const std::string_view bytes(reinterpret_cast<const char*>(data_.data()), data_.size());
   uint64_t length = 0;
   if (bytes.size() < 8) refuse_tensors(file, "is too short to be a safetensors file");
   std::memcpy(&length, bytes.data(), 8);
   if (length > bytes.size() - 8)
     refuse_tensors(file, "is cut short inside its header, or is no safetensors file");
   if (length > kMostTensorHeader) refuse_tensors(file, "has a header larger than any that klab writes");
-  data_.assign(bytes.begin() + std::ptrdiff_t(8 + length), bytes.end());
-  const json header = parse_json(std::string_view(bytes).substr(8, length), file.string() + ", its header");
+  const json header = parse_json(bytes.substr(8, length), file.string() + ", its header");
+  data_.erase(data_.begin(), data_.begin() + std::ptrdiff_t(8 + length));  // in place: files are large
   if (!header.is_object()) refuse_tensors(file, "has a damaged header, or is no safetensors file");
   for (const auto& [name, value] : header.items()) {
     if (name == "__metadata__")

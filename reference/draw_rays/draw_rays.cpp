@@ -91,6 +91,8 @@ void DrawRays::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   for (int k = 0; k < 2; ++k) const_cast<uint32_t*>(x.seed)[k] = uint32_t(random());
   const_cast<uint32_t*>(x.step)[0] = uint32_t(random.widely ? random() : random() % 1000);
+  if (random.widely)
+    const_cast<uint32_t*>(x.step)[1] = uint32_t(random());  // parts of a batch, and long runs
   *const_cast<int32_t*>(x.count) = int32_t(s.rays - int64_t(random() % 3) % (s.rays + 1));
   std::uniform_real_distribution<float> unit(-1, 1);
   const int64_t each = s.pixels > 0 ? s.pixels / s.views : 64;

@@ -13,6 +13,7 @@
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/field/voxels.h"
+#include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/gaussian_model.h"
@@ -148,6 +149,16 @@ TEST_F(Fuzz, Rows) {
     const Recording run = read_csv(write("rows.csv", m.table(text)).string(), true);
     for (const Row& row : run.rows)
       for (const double s : row.seconds) ASSERT_TRUE(std::isfinite(s) && s > 0);
+  });
+}
+
+TEST_F(Fuzz, Metrics) {
+  const std::string good =
+      "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied,memory\n"
+      "1,0.1,0.5,10.25,64,4000,9000,1e5,0.75,1000000\n10,1.25,0.125,,640,4100,9100,2e5,0.5,\n";
+  broken_inputs([&](Mutator& m) {
+    for (const auto& [name, values] : read_metrics(write("metrics.csv", m.table(good))))
+      for (const double v : values) ASSERT_FALSE(std::isinf(v)) << name;
   });
 }
 

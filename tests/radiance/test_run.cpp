@@ -5,13 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/records/input.h"
+#include "labs/radiance/run/chart.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
 
@@ -93,18 +97,63 @@ TEST_F(RunIn, EveryFileIsTriedBeforehand) {
 }
 
 TEST_F(RunIn, MetricsAreCutBackToTheCheckpoint) {
-  const StepReport report{.step = 60, .loss = 0.5, .rays = 1, .samples = 2, .marched = 3};
-  { Metrics(path / "metrics.csv", 0).line(report, 1, 2, 3, 4); }
+  const MetricsLine line{
+      .report = {.step = 60, .loss = 0.5, .rays = 1, .samples = 2, .marched = 3}, .seconds = 2, .batch = 77};
+  { Metrics(path / "metrics.csv", 0).line(line); }
   std::string head = get("metrics.csv");
   head.resize(head.find('\n') + 1);
-  put("metrics.csv", head + "10,1,1,1,1,1,1,1,1\n50,1,1,1,1,1,1,1,1\n51,1,1,1,1,1,1,1,1\n5");
-  { Metrics(path / "metrics.csv", 50).line(report, 1, 2, 3, 4); }
+  std::string rest;
+  for (auto commas = std::count(head.begin(), head.end(), ','); commas > 0; --commas) rest += ",1";
+  put("metrics.csv", head + "10" + rest + "\n50" + rest + "\n51" + rest + "\n5");
+  { Metrics(path / "metrics.csv", 50).line(line); }
   const std::string text = get("metrics.csv");
   EXPECT_EQ(text.find(head), 0U);
-  EXPECT_NE(text.find("\n50,"), std::string::npos);
   EXPECT_EQ(text.find("\n51,"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n60,2.000,"), std::string::npos) << text;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  const MetricsColumns read = read_metrics(path / "metrics.csv");
+  EXPECT_EQ(read.at("step"), (std::vector<double>{10, 50, 60}));
+  EXPECT_EQ(read.at("seconds").back(), 2);
+  EXPECT_EQ(read.at("batch"), (std::vector<double>{1, 1, 77}));
+}
+
+TEST_F(RunIn, MetricsOfOlderVersionsAreGoneOnWith) {
+  put("metrics.csv",
+      "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied\n10,1,0.25,3,4,5,6,7,0."
+      "5\n");
+  EXPECT_EQ(read_metrics(path / "metrics.csv").count("memory"), 0U);
+  { Metrics(path / "metrics.csv", 10).line({.report = {.step = 11}, .memory = 5}); }
+  const MetricsColumns read = read_metrics(path / "metrics.csv");
+  EXPECT_EQ(read.at("step"), (std::vector<double>{10, 11}));
+  EXPECT_EQ(read.at("loss"), (std::vector<double>{0.25, 0}));
+  EXPECT_TRUE(std::isnan(read.at("memory")[0]));
+  EXPECT_EQ(read.at("memory")[1], 5);
+}
+
+TEST_F(RunIn, WhatIsNoMetricsFileIsRefusedByLineAndColumn) {
+  put("metrics.csv", "step,loss\n1,2\n3\n");
+  const auto error = [&] { return error_of([&] { read_metrics(path / "metrics.csv"); }); };
+  EXPECT_NE(error().find("line 3: has 1 fields"), std::string::npos) << error();
+  put("metrics.csv", "step,loss\n1,2\n3,x\n");
+  EXPECT_NE(error().find("line 3: \"loss\" must be"), std::string::npos) << error();
+  put("metrics.csv", "seconds\n1\n");
+  EXPECT_NE(error().find("no column \"step\""), std::string::npos) << error();
+  put("metrics.csv", "step,step\n1,1\n");
+  EXPECT_NE(error().find("two columns \"step\""), std::string::npos) << error();
+  put("metrics.csv", "");
+  EXPECT_NE(error(), "");
+}
+
+TEST(Chart, DrawsWhatIsThere) {
+  const std::vector<double> x = {0, 1, 2, 3}, up = {1, 10, 100, 1000}, none = {NAN, NAN, INFINITY, NAN};
+  EXPECT_TRUE(chart(x, none, {}).empty());
+  EXPECT_TRUE(chart(x, std::vector<double>{0, -1, 0, 0}, {.logarithmic = true}).empty());
+  const auto lines = chart(x, up, {.width = 4, .height = 2, .logarithmic = true});
+  ASSERT_EQ(lines.size(), 2U);
+  // A straight line from the lower left to the upper right dot: 8 columns, 8 rows, joined.
+  EXPECT_EQ(lines[0], "1e+03   \u2860\u280A") << lines[0];
+  EXPECT_EQ(lines[1], "    1 \u2860\u280A") << lines[1];
+  const auto level = chart(x, std::vector<double>{5, 5, 5, 5}, {.width = 4, .height = 1});
+  ASSERT_EQ(level.size(), 1U);
+  EXPECT_EQ(level[0].find("5 "), 0U);
 }
 
 class Resumed : public RunIn {

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <omp.h>
+
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 
@@ -11,6 +14,7 @@
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
 
@@ -19,13 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Pixels that a thread takes from the queue at a time: as many as are drawn together frame by frame, so that pictures are the same bits.
+constexpr int64_t kStretch = Renderer::kRays;
+
 struct RenderValues {
   std::string model, scene, out = "render", plan = "best", backend = "cpu";
   SceneOptions reading;
   int view = -1;
   int orbit = 0, size = 400;
   double height = 0.5, distance = 1.35, fov = 40;
-  bool depth = false;
+  bool depth = false, in_turn = false;
 };
 
 // Near is white, far is black, nothing hit is black too.
@@ -76,17 +83,31 @@ int render(const RenderValues& v) {
     return exit_ok;
   }
   const int frames = std::max(1, v.orbit);
+  std::vector<Camera> cameras;
   for (int i = 0; i < frames; ++i) {
     const double angle = 2 * M_PI * i / frames;
     const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
     const Vec3 target{0.5F, 0.5F, 0.4F};
     const Vec3 direction{float(ring * std::cos(angle)), float(ring * std::sin(angle)), float(v.height)};
-    const Camera camera =
-        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180));
-    const fs::path file = folder / fmt::format("frame_{:04}.png", i);
-    save_picture(v, picture_of(camera), file);
-    fmt::print("{}\n", file.string());
+    cameras.push_back(
+        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180)));
   }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto save = [&](size_t i, const Picture& picture) {
+    const fs::path file = folder / fmt::format("frame_{:04}.png", i);
+    save_picture(v, picture, file);
+    fmt::print("{}\n", file.string());
+  };
+  const bool in_turn = where.ladder != "cpu" || v.in_turn || frames == 1 || model.as_hash() == nullptr;
+  if (in_turn)
+    for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
+  else
+    render_all(*model.as_hash(), maker.plan(), cameras,
+               {.workers = omp_get_max_threads(), .pixels = kStretch}, save);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (frames > 1)
+    fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
+               in_turn ? "one after the other" : "through one queue");
   if (frames > 1 && std::system("command -v ffmpeg >/dev/null 2>&1") == 0) {
     const std::string command = fmt::format(
         "ffmpeg -y -loglevel error -framerate 30 -i '{0}/frame_%04d.png' -pix_fmt yuv420p '{0}/orbit.mp4'",
@@ -118,6 +139,8 @@ std::function<int()> setup_render(CLI::App& app) {
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
   app.add_option("--plan", v->plan, "best, naive, or a JSON file");
   add_backend(app, v->backend);
+  app.add_flag("--in-turn", v->in_turn, "--orbit: one frame after the other, not through one queue")
+      ->needs(orbit);
   app.add_flag("--depth", v->depth, "write depth maps too");
   return [v] { return render(*v); };
 }

@@ -1,12 +1,17 @@
 // klab train: pictures in, a model out.
 #include <fmt/format.h>
+#include <omp.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
 
@@ -18,9 +23,18 @@ struct Values {
   double seconds = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision, field;
+  std::string scene, moved_to, config, out, resume, plan, precision, field, memory;
+  int64_t resident = 0, parts = 1;
   bool no_eval = false;
 };
+
+int64_t memory_of(const std::string& text) {
+  try {
+    return bytes_from(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("--memory ") + e.what());
+  }
+}
 
 /// What was given, apart from what has a default.
 RunOptions options_of(const CLI::App& app, const Values& v) {
@@ -37,6 +51,9 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     unit_of_precision(v.precision);  // refuses what is none
     run.precision = v.precision;
   }
+  if (given("--memory")) run.memory = memory_of(v.memory);
+  if (given("--resident")) run.resident = v.resident;
+  if (given("--parts")) run.parts = v.parts;
   if (settings().seed_given) run.seed = settings().seed;
   if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
   if (v.resume.empty() && run.moved_to)
@@ -84,6 +101,17 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");
   add_number(app, "--checkpoint", v->run.checkpoint_every, range::checkpoint_seconds,
              "seconds between checkpoints (default 30)");
+  app.add_option("--memory", v->memory,
+                 "what the run may take, such as 4GB: pictures, batch and table are chosen to fit (default: "
+                 "what is free)");
+  add_number(app, "--resident", v->resident, range::frames,
+             "so many pictures in memory at a time, which take turns (default: as many as fit)");
+  add_number(app, "--workers", v->run.workers, range::threads,
+             "threads that read pictures that take turns (default 1)");
+  add_number(app, "--parts", v->parts, range::threads,
+             "parts of a step's batch, computed one after the other or by several processes (default: one "
+             "each): their gradients are added up");
+  add_number(app, "--prefetch", v->run.ahead, range::frames, "pictures that they read ahead (default 2)");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
@@ -92,6 +120,9 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_flag("--json", v->run.json, "print the result as JSON");
   return [v, &app] {
     const RunOptions options = options_of(app, *v);
+    // Ranks share the processor unless they are told how many threads each has.
+    if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
+      omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();
     return train(options, times);
   };

@@ -102,7 +102,7 @@ nlohmann::json to_json(const Scene& scene) {
 int show(Values& v) {
   if (!v.out.empty()) require_writable_file(v.out);
   v.reading.seed = settings().seed;
-  v.reading.decode = v.pictures;
+  v.reading.pictures = v.pictures ? SceneOptions::Pictures::decoded : SceneOptions::Pictures::none;
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (v.json)

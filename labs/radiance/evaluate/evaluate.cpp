@@ -70,10 +70,12 @@ double ssim(std::span<const float> a, std::span<const float> b, int width, int h
 }
 
 std::vector<float> ground_truth(const View& view, bool black) {
-  const size_t pixels = size_t(view.image.width) * size_t(view.image.height);
+  const auto pixels = size_t(view.pixels());
+  const Image read = view.image.rgba.empty() ? view.picture() : Image();
+  const uint8_t* image = read.rgba.empty() ? view.image.rgba.data() : read.rgba.data();
   std::vector<float> out(pixels * 3);
   for (size_t i = 0; i < pixels; ++i) {
-    const uint8_t* p = view.image.rgba.data() + i * 4;
+    const uint8_t* p = image + i * 4;
     const float alpha = float(p[3]) / 255.0F;
     for (size_t c = 0; c < 3; ++c) out[i * 3 + c] = alpha * float(p[c]) / 255.0F + (black ? 0.0F : 1 - alpha);
   }
@@ -129,7 +131,7 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
   score.protocol = fmt::format(
       "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
       "test view was trained on",
-      views.size(), views.front().image.width, views.front().image.height, black ? "black" : "white");
+      views.size(), views.front().camera.width, views.front().camera.height, black ? "black" : "white");
   if (most_without > 0)
     score.protocol +=
         fmt::format("; pixels without a ray or behind a mask, up to {:.1f} % of a view, are left out",

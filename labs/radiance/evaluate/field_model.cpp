@@ -20,10 +20,11 @@ class HashField : public FieldModel {
     return where.ladder == "cpu" ? render_calls(model_.config, model_.placement.cascades)
                                  : ListRenderer::calls(model_, where);
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan,
-                                                 const BackendChoice& where) const override {
+  const Model* as_hash() const override { return &model_; }
+  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
+                                                 int64_t pixels) const override {
     if (where.ladder == "cpu") {
-      const auto renderer = std::make_shared<Renderer>(model_, plan);
+      const auto renderer = std::make_shared<Renderer>(model_, plan, pixels);
       return [renderer](const Camera& camera) { return renderer->render(camera); };
     }
     require_room(where.backend, ListRenderer::bytes_of(model_, where), "rendering", "take a smaller model");
@@ -45,8 +46,8 @@ class VoxelField : public FieldModel {
   std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
     return voxel_calls(model_.config, false);
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan,
-                                                 const BackendChoice& where) const override {
+  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
+                                                 int64_t) const override {
     const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, where);
     return [renderer](const Camera& camera) { return renderer->render(camera); };
   }
@@ -68,7 +69,8 @@ class FrequencyField : public FieldModel {
                                ": pictures of a frequency field are made on the processor only");
     return frequency_calls(model_.config, false);
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&) const override {
+  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
+                                                 int64_t) const override {
     const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan);
     return [renderer](const Camera& camera) { return renderer->render(camera); };
   }

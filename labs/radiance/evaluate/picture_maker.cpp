@@ -8,8 +8,8 @@ void require_picture_plan(const std::string& plan, const FieldModel& model, cons
 }
 
 PictureMaker::PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where,
-                           CallTimes& times, const std::optional<Plan>& given)
+                           CallTimes& times, const std::optional<Plan>& given, int64_t pixels)
     : plan_(given ? *given : Plan::named(plan, model.picture_calls(where), times, where.ladder)),
-      render_(model.renderer(plan_, where)) {}
+      render_(model.renderer(plan_, where, pixels)) {}
 
 }  // namespace klab

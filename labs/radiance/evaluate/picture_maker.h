@@ -13,10 +13,10 @@ void require_picture_plan(const std::string& plan, const FieldModel& model, cons
 
 class PictureMaker {
  public:
-  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor. Throws
-  /// std::runtime_error for a plan that cannot be run, and when the backend has too little memory.
+  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor; `pixels` as in
+  /// FieldModel::renderer(). Throws std::runtime_error for a plan that cannot be run, and when the backend has too little memory.
   PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
-               const std::optional<Plan>& given = {});
+               const std::optional<Plan>& given = {}, int64_t pixels = Renderer::kRays);
 
   std::function<Picture(const Camera&)> render() const { return render_; }
   /// Which variant does which op.

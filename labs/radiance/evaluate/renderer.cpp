@@ -5,45 +5,64 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kRays = 8192;            // pixels at a time
-constexpr int64_t kMarched = 1 << 21;      // room for their samples
+constexpr int64_t kRays = Renderer::kRays;
+constexpr int64_t kMarched = 256;          // samples of a pixel there is room for, on the average
 constexpr int64_t kFirst = 8, kMost = 16;  // samples of a ray in the first piece, and in later ones
+
+int64_t marched_for(const Config& config, int64_t pixels) {
+  return std::max(pixels * kMarched, config.max_samples_per_ray);
+}
 
 }  // namespace
 
 std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times) {
-  return shading_calls(config, cascades, kRays, kRays * kFirst,
-                       std::max(kMarched, config.max_samples_per_ray), times);
+  return shading_calls(config, cascades, kRays, kRays * kFirst, marched_for(config, kRays), times);
 }
 
-Renderer::Renderer(const Model& model, Plan plan)
+Renderer::Renderer(const Model& model, Plan plan, int64_t pixels)
     : model_(model),
       plan_(std::move(plan)),
-      field_(model, plan_, profile_, kRays * kMost),
-      marched_(model, kRays, std::max(kMarched, model.config.max_samples_per_ray)),
-      piece_(model, kRays, kRays * kMost) {
-  going_on_.reserve(size_t(kRays));
-  progress_.reserve(size_t(kRays));
+      pixels_(pixels),
+      field_(model, plan_, profile_, pixels * kMost),
+      marched_(model, pixels, marched_for(model.config, pixels)),
+      piece_(model, pixels, pixels * kMost) {
+  going_on_.reserve(size_t(pixels));
+  progress_.reserve(size_t(pixels));
 }
 
-Picture Renderer::render(const Camera& camera) {
+int64_t Renderer::bytes_of(const Config& config, int64_t pixels) {
+  return Field::bytes_of(config, pixels * kMost) + RayBatch::bytes_of(pixels, marched_for(config, pixels)) +
+         RayBatch::bytes_of(pixels, pixels * kMost) + pixels * 16;
+}
+
+Picture Renderer::empty_picture(const Camera& camera) {
   Picture out;
   out.width = camera.width;
   out.height = camera.height;
   const int64_t pixels = int64_t(camera.width) * camera.height;
-  const float back = model_.placement.black ? 0.0F : 1.0F;
   out.rgb.assign(size_t(3 * pixels), 0.0F);
   out.opacity.assign(size_t(pixels), 0.0F);
   out.depth.assign(size_t(pixels), 0.0F);
-  for (int64_t first = 0; first < pixels; first += marched_.rays) {
-    marched_.rays = std::min(kRays, pixels - first);
+  return out;
+}
+
+void Renderer::draw(const Camera& camera, int64_t begin, int64_t pixels, Picture& out) {
+  const int64_t end = begin + pixels;
+  for (int64_t first = begin; first < end; first += marched_.rays) {
+    marched_.rays = std::min(pixels_, end - first);
     draw_rays(camera, first);
     march(model_, plan_, profile_, marched_);
     keep_rays(marched_, whole_rays(marched_, model_.config.max_samples_per_ray));
     render_pieces(first, out);
   }
-  for (int64_t i = 0; i < pixels; ++i)
+  const float back = model_.placement.black ? 0.0F : 1.0F;
+  for (int64_t i = begin; i < end; ++i)
     for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * i + c)] += (1 - out.opacity[size_t(i)]) * back;
+}
+
+Picture Renderer::render(const Camera& camera) {
+  Picture out = empty_picture(camera);
+  draw(camera, 0, int64_t(camera.width) * camera.height, out);
   return out;
 }
 

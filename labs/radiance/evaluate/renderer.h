@@ -22,9 +22,20 @@ struct Picture {
 
 class Renderer {
  public:
-  /// The model must outlive it.
-  Renderer(const Model& model, Plan plan);
+  static constexpr int64_t kRays = 8192;  // pixels at a time
+
+  /// The model must outlive it. So many pixels at a time: fewer take less memory, and more calls.
+  Renderer(const Model& model, Plan plan, int64_t pixels = kRays);
   Picture render(const Camera& camera);
+
+  /// A picture without its pixels, for draw().
+  static Picture empty_picture(const Camera& camera);
+  /// Draws `pixels` of a camera's pixels, row by row, from `first` on, into a picture of that size. What a pixel becomes does
+  /// not depend on which others are drawn with it, bit by bit, as long as stretches begin at multiples of one size.
+  void draw(const Camera& camera, int64_t first, int64_t pixels, Picture& out);
+
+  /// Memory that it takes.
+  static int64_t bytes_of(const Config& config, int64_t pixels);
 
  private:
   struct Progress {  // of one ray
@@ -39,6 +50,7 @@ class Renderer {
 
   const Model& model_;
   Plan plan_;
+  int64_t pixels_;
   Profile profile_;
   Field field_;
   RayBatch marched_;               // rays of a stretch of pixels with all their samples

@@ -13,8 +13,8 @@ Field::Field(const Model& model, const Plan& plan, Profile& profile, int64_t cap
       color_in_(model.color_in() * capacity),
       rgb_(3 * capacity) {}
 
-int64_t Field::bytes_of(const Model& model, int64_t capacity) {
-  return 4 * capacity * (model.encoded() + model.color_in() + 3);
+int64_t Field::bytes_of(const Config& c, int64_t capacity) {
+  return 4 * capacity * (c.levels * c.features + color_shape(c, 0).in + 3);
 }
 
 void Field::density(const float* table, const float* weights, const float* positions, int64_t n,

@@ -34,7 +34,7 @@ class Field {
   /// Colors of n samples whose geometry rows are in place; `directions` [3,n].
   void color(const float* parameters_color, const float* directions, int64_t n);
 
-  static int64_t bytes_of(const Model& model, int64_t capacity);
+  static int64_t bytes_of(const Config& config, int64_t capacity);
 
  private:
   const Model& model_;

@@ -28,7 +28,7 @@ struct Kind {
   int64_t (*trainer_bytes)(const FieldSettings&, const Scene&, const BackendChoice&);
   int64_t (*model_bytes)(const FieldSettings&, int cascades);
   std::unique_ptr<FieldTrainer> (*trainer)(const FieldSettings&, const Scene&, const Plan&, uint64_t seed,
-                                           const BackendChoice&);
+                                           const BackendChoice&, const TrainerExtras&);
   std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
   std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
 };
@@ -58,8 +58,10 @@ const std::vector<Kind>& kinds() {
            },
        .model_bytes = [](const FieldSettings& s, int cascades) { return Model::bytes_of(s.hash, cascades); },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice& place) -> std::unique_ptr<FieldTrainer> {
-         return std::make_unique<Trainer>(scene, s.hash, plan, seed, place.backend, place.sizes);
+                     const BackendChoice& place,
+                     const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<Trainer>(scene, s.hash, plan, seed, place.backend, place.sizes, extras.pool,
+                                          extras.share);
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },
@@ -80,7 +82,7 @@ const std::vector<Kind>& kinds() {
                            const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
        .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+                     const BackendChoice&, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
          return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed);
        },
        .trained =
@@ -104,7 +106,7 @@ const std::vector<Kind>& kinds() {
            },
        .model_bytes = [](const FieldSettings& s, int) { return voxel_bytes_at_most(s.voxels) / 4; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice& place) -> std::unique_ptr<FieldTrainer> {
+                     const BackendChoice& place, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
          return std::make_unique<VoxelTrainer>(scene, s.voxels, plan, seed, place.backend, place.sizes);
        },
        .trained =
@@ -129,7 +131,7 @@ const std::vector<Kind>& kinds() {
                     GaussianSet::zeros(1, int(s.gaussians.sh_degree)).bytes();
            },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice&) -> std::unique_ptr<FieldTrainer> {
+                     const BackendChoice&, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
          return std::make_unique<GaussianTrainer>(scene, s.gaussians, plan, seed);
        },
        .trained =
@@ -212,8 +214,11 @@ int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s)
 std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }
 
 std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& s, const Scene& scene, const Plan& plan,
-                                           uint64_t seed, const BackendChoice& place) {
-  return kind_of(s.field).trainer(s, scene, plan, seed, place);
+                                           uint64_t seed, const BackendChoice& place,
+                                           const TrainerExtras& extras) {
+  if (s.field != kFieldOfExtras && (extras.pool != nullptr || extras.share.parts > 1))
+    throw std::logic_error("pictures take turns and batches are shared with the hash field only");
+  return kind_of(s.field).trainer(s, scene, plan, seed, place, extras);
 }
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTrainer& trainer) {
   return kind_of(s.field).trained(trainer);

@@ -46,8 +46,17 @@ std::string remedy_of(const FieldSettings& settings);
 /// Of a grid that is looked at as a whole now and then; 0 where there is none.
 int64_t grid_cells(const FieldSettings& settings, int cascades);
 
+/// What the hash field's trainer alone knows: pictures that take turns, and a batch that several processes share.
+struct TrainerExtras {
+  PicturePool* pool = nullptr;
+  BatchShare share;
+};
+inline constexpr const char* kFieldOfExtras = "hash";
+
+/// Throws std::logic_error for extras of another field.
 std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& settings, const Scene& scene,
-                                           const Plan& plan, uint64_t seed, const BackendChoice& place);
+                                           const Plan& plan, uint64_t seed, const BackendChoice& place,
+                                           const TrainerExtras& extras = {});
 /// The model that a trainer of this field has come to. The trainer's run may end.
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& settings, const FieldTrainer& trainer);
 

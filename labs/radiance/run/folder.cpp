@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
+#include <csignal>
 #include <cstring>
-#include <sstream>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -24,8 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = ".lock";
-constexpr const char* kHead =
-    "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied\n";
 // All that a run writes; of its pictures, one.
 constexpr const char* kFiles[] = {
     "checkpoint.safetensors", "model.safetensors", "metrics.csv", "plan.json", "result.json", "test_0.png"};
@@ -65,12 +63,6 @@ int take_lock(const fs::path& folder) {
     close(lock);
   }
   refuse(folder, "cannot be locked");
-}
-
-int64_t step_of(const std::string& line) {
-  int64_t step = -1;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
-  return error == std::errc() && end != line.data() + line.size() && *end == ',' ? step : -1;
 }
 
 }  // namespace
@@ -158,23 +150,11 @@ void RunFolder::require_writable(int64_t bytes, int64_t largest) const {
                        double(largest) * 1e-6, double(limit.rlim_cur) * 1e-6));
 }
 
-Metrics::Metrics(const fs::path& file, int64_t done) : file_(file) {
-  std::string text = kHead;
-  if (std::error_code error; done > 0 && fs::exists(file, error)) {
-    std::istringstream in(read_input(file));
-    std::string line;
-    for (std::getline(in, line); std::getline(in, line) && !in.eof();)
-      if (const int64_t step = step_of(line); step >= 0 && step <= done) text += line + "\n";
-  }
-  write_file(file, text);
-  out_.open(file, std::ios::app);
-}
-
-void Metrics::line(const StepReport& r, double psnr, double seconds, double rate, double occupied) {
-  out_ << fmt::format("{},{:.3f},{:.6g},{:.3f},{},{},{},{:.0f},{:.5f}\n", r.step, seconds, r.loss, psnr,
-                      r.rays, r.samples, r.marched, rate, occupied)
-       << std::flush;
-  if (!out_) throw std::runtime_error(file_.string() + ": cannot be written: is the disk full?");
+bool RunFolder::in_use(const fs::path& folder) {
+  // By its number: to try the lock would keep a run from beginning just then.
+  std::ifstream in(folder / kLockFile);
+  pid_t owner = 0;
+  return in >> owner && owner > 0 && (kill(owner, 0) == 0 || errno == EPERM);
 }
 
 }  // namespace klab

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-
-#include "labs/radiance/train/trainer.h"
+#include <string>
 
 namespace klab {
 
@@ -30,6 +28,9 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
 
+  /// Whether a process writes into a run's folder.
+  static bool in_use(const std::filesystem::path& folder);
+
   /// Says before the work begins that its result could not be kept: tries every file that a run writes, and the room for
   /// `bytes` on the disk and under the process's limit; `largest` of them in one file.
   void require_writable(int64_t bytes, int64_t largest) const;
@@ -40,19 +41,6 @@ class RunFolder {
 
   std::filesystem::path path_;
   int lock_ = -1;
-};
-
-/// metrics.csv: a line every second or so.
-class Metrics {
- public:
-  /// Goes on behind step `done`: lines of later steps, and one that was cut, are of a process that was killed after its
-  /// last checkpoint, and go. A new file where done is 0.
-  Metrics(const std::filesystem::path& file, int64_t done);
-  void line(const StepReport& report, double psnr, double seconds, double rate, double occupied);
-
- private:
-  std::filesystem::path file_;
-  std::ofstream out_;
 };
 
 }  // namespace klab

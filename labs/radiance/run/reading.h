@@ -17,4 +17,12 @@ inline Scene load_scene_visibly(const std::string& what, SceneOptions options) {
   return load_scene(what, options);
 }
 
+/// load_pictures() likewise.
+inline void load_pictures_visibly(std::vector<View>& views) {
+  Progress line;
+  load_pictures(views, [&](size_t done, size_t all) {
+    line.show(fmt::format("reading   {} of {} pictures", done, all));
+  });
+}
+
 }  // namespace klab

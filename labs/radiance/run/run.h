@@ -36,8 +36,15 @@ struct RunOptions {
   std::filesystem::path out;         // empty: runs/<scene>, with a number where that is taken
   std::filesystem::path resume;      // a run's folder to go on with
   double checkpoint_every = 30;      // seconds
-  bool evaluate = true;              // on the test views, at the end
-  bool json = false;                 // print result.json instead of words
+  std::optional<int64_t> memory;     // bytes that the run may take; not given: what is free
+  std::optional<int64_t> resident;   // pictures in memory at a time; not given: as many as fit
+  /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
+  /// their number.
+  std::optional<int64_t> parts;
+  int workers = 1;       // threads that read pictures, where they do not all fit
+  int64_t ahead = 2;     // pictures that they read before their turn
+  bool evaluate = true;  // on the test views, at the end
+  bool json = false;     // print result.json instead of words
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused

@@ -84,7 +84,8 @@ void place_in_grid(Scene& scene, Frames& frames);
 void choose_place(Scene& scene, const Frames& frames);
 
 /// Decodes the pictures of frames that place_in_grid() has placed, all threads at once, and makes them the scene's views.
-/// Lenses of wide angle, and all lenses with options.pinhole, become pinholes. Without options.decode pictures stay empty.
+/// Lenses of wide angle, and all lenses with options.pinhole, become pinholes. Pictures that the options leave on the disk are not
+/// read, nor masks where there are to be no pictures.
 /// Throws std::runtime_error for pictures that cannot be read, for want of memory, and where no camera sees the box or no
 /// pixel is left.
 void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& options,

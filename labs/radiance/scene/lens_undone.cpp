@@ -43,6 +43,30 @@ void look_up(const Image& image, double u, double v, uint8_t* out) {
   out[3] = uint8_t(alpha + 0.5);
 }
 
+/// Where a lens puts the pixels of a pinhole's picture of the same size.
+class LensPlaces {
+ public:
+  LensPlaces(const Camera& camera, const std::optional<Fisheye>& fisheye)
+      : c_(camera), fisheye_(fisheye), reach_(fisheye ? fisheye_reach(*fisheye) : 0) {}
+
+  /// Of the pixel in column j of row i; nothing where that lies beyond the picture, or the lens does not show it.
+  std::optional<Place> of(int i, int j) const {
+    const double x = (j + 0.5 - c_.cx) / c_.fx, y = (i + 0.5 - c_.cy) / c_.fy;
+    std::optional<Place> at;
+    if (fisheye_)
+      at = through_fisheye(c_, *fisheye_, reach_, x, y);
+    else if (const auto place = c_.through_lens(x, y))
+      at = Place{(*place)[0], (*place)[1]};
+    if (!at || !(at->x >= 0 && at->x <= c_.width && at->y >= 0 && at->y <= c_.height)) return std::nullopt;
+    return at;
+  }
+
+ private:
+  const Camera& c_;
+  const std::optional<Fisheye>& fisheye_;
+  double reach_;
+};
+
 }  // namespace
 
 double fisheye_reach(const Fisheye& k) {
@@ -57,30 +81,36 @@ double fisheye_reach(const Fisheye& k) {
   return kMost * M_PI_2;
 }
 
+std::shared_ptr<const std::vector<int32_t>> pixels_of_pinhole(const Camera& c,
+                                                              const std::optional<Fisheye>& fisheye,
+                                                              const std::vector<uint8_t>& counted) {
+  const LensPlaces places(c, fisheye);
+  auto seen = std::make_shared<std::vector<int32_t>>();
+  for (int i = 0; i < c.height; ++i)
+    for (int j = 0; j < c.width; ++j) {
+      const auto at = places.of(i, j);
+      if (!at) continue;
+      const size_t nearest = size_t(std::min(int(at->y), c.height - 1)) * size_t(c.width) +
+                             size_t(std::min(int(at->x), c.width - 1));
+      if (counted.empty() || counted[nearest] != 0) seen->push_back(i * c.width + j);
+    }
+  if (seen->size() == size_t(c.width) * size_t(c.height)) return nullptr;
+  return seen;
+}
+
 PinholePicture pinhole_picture(const Image& image, const Camera& camera,
                                const std::optional<Fisheye>& fisheye, const std::vector<uint8_t>& counted) {
   PinholePicture out;
   out.image = {.width = image.width, .height = image.height, .has_alpha = image.has_alpha, .rgba = {}};
   out.image.rgba.assign(image.rgba.size(), 0);
-  const double reach = fisheye ? fisheye_reach(*fisheye) : 0;
-  auto seen = std::make_shared<std::vector<int32_t>>();
+  const LensPlaces places(camera, fisheye);
   uint8_t* pixel = out.image.rgba.data();
   for (int i = 0; i < image.height; ++i)
     for (int j = 0; j < image.width; ++j, pixel += 4) {
-      const double x = (j + 0.5 - camera.cx) / camera.fx, y = (i + 0.5 - camera.cy) / camera.fy;
-      std::optional<Place> at;
-      if (fisheye)
-        at = through_fisheye(camera, *fisheye, reach, x, y);
-      else if (const auto place = camera.through_lens(x, y))
-        at = Place{(*place)[0], (*place)[1]};
       if (!image.has_alpha) pixel[3] = 255;
-      if (!at || !(at->x >= 0 && at->x <= image.width && at->y >= 0 && at->y <= image.height)) continue;
-      look_up(image, at->x, at->y, pixel);
-      const size_t nearest = size_t(std::min(int(at->y), image.height - 1)) * size_t(image.width) +
-                             size_t(std::min(int(at->x), image.width - 1));
-      if (counted.empty() || counted[nearest] != 0) seen->push_back(i * image.width + j);
+      if (const auto at = places.of(i, j)) look_up(image, at->x, at->y, pixel);
     }
-  if (seen->size() < size_t(image.width) * size_t(image.height)) out.seen = std::move(seen);
+  out.seen = pixels_of_pinhole(camera, fisheye, counted);
   return out;
 }
 

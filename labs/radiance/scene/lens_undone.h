@@ -22,6 +22,11 @@ struct PinholePicture {
 PinholePicture pinhole_picture(const Image& image, const Camera& camera,
                                const std::optional<Fisheye>& fisheye, const std::vector<uint8_t>& counted);
 
+/// Its `seen` alone, for which no picture has to be there.
+std::shared_ptr<const std::vector<int32_t>> pixels_of_pinhole(const Camera& camera,
+                                                              const std::optional<Fisheye>& fisheye,
+                                                              const std::vector<uint8_t>& counted);
+
 /// The largest angle to the axis, in radians and at most a quarter turn, up to which a lens of wide angle spreads: its
 /// polynomial folds there.
 double fisheye_reach(const Fisheye& lens);

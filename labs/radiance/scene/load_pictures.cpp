@@ -131,27 +131,47 @@ bool becomes_pinhole(const Frame& frame, const SceneOptions& options) {
   return frame.fisheye || (options.pinhole && frame.camera.distorts());
 }
 
-/// What of a view one thread makes alone; masks of views whose lens stays are applied later, for they share their lists.
-void decode(const Frame& frame, const SceneOptions& options, View& view, std::vector<uint8_t>& counted) {
-  view.image = load_image(frame.image, {.reduce = frame.factor, .as_stored = frame.as_stored});
+/// What a view shows, from its file.
+Image read_picture(const Frame& frame, bool resampled) {
+  Image image = load_image(frame.image, {.reduce = frame.factor, .as_stored = frame.as_stored});
   const Camera c = frame.small();
-  if (view.image.width != c.width || view.image.height != c.height)
-    throw std::runtime_error(fmt::format("image {}: is {}x{} now and was of another size a moment ago",
-                                         frame.image.string(), view.image.width, view.image.height));
-  if (!frame.mask.empty()) counted = read_mask(frame.mask, c.width, c.height);
-  if (!becomes_pinhole(frame, options)) return;
-  PinholePicture picture = pinhole_picture(view.image, c, frame.fisheye, counted);
-  view.image = std::move(picture.image);
-  view.with_ray = std::move(picture.seen);
+  if (image.width != c.width || image.height != c.height)
+    throw std::runtime_error(
+        fmt::format("image {}: is {}x{} now and was {}x{} before: it was replaced meanwhile; start anew with "
+                    "what is there",
+                    frame.image.string(), image.width, image.height, c.width, c.height));
+  return resampled ? pinhole_picture(image, c, frame.fisheye, {}).image : image;
+}
+
+std::shared_ptr<const PictureSource> source_of(const Frame& frame, bool resampled) {
+  const Camera c = frame.small();
+  const int64_t bytes = bytes_to_load({frame.camera.width, frame.camera.height}, frame.factor, frame.jpeg) +
+                        (resampled ? int64_t(c.width) * c.height * 4 : 0);
+  return std::make_shared<const PictureSource>(
+      PictureSource{frame.image, [frame, resampled] { return read_picture(frame, resampled); }, bytes});
+}
+
+/// What of a view one thread makes alone; masks of views whose lens stays are applied later, for they share their lists.
+void look_at(const Frame& frame, const SceneOptions& options, View& view, std::vector<uint8_t>& counted) {
+  const bool resampled = becomes_pinhole(frame, options);
+  view.source = source_of(frame, resampled);
+  if (options.pictures == SceneOptions::Pictures::decoded) view.image = view.source->read();
+  if (frame.mask.empty()) return;
+  const Camera c = frame.small();
+  counted = read_mask(frame.mask, c.width, c.height);
+  if (!resampled) return;
+  view.with_ray = pixels_of_pinhole(c, frame.fisheye, counted);
   counted.clear();
 }
 
 /// Lists of what each view's pixels see, once for all views of a lens.
 class RayLists {
  public:
-  std::shared_ptr<const std::vector<int32_t>> of(const Frame& frame, const Camera& camera) {
+  std::shared_ptr<const std::vector<int32_t>> of(const Frame& frame, bool resampled) {
     for (const auto& [other, list] : lists_)
       if (same_lens(*other, frame)) return list;
+    const Camera camera = frame.small();
+    if (resampled) return lists_.emplace_back(&frame, pixels_of_pinhole(camera, frame.fisheye, {})).second;
     lists_.emplace_back(&frame, pixels_with_ray(camera));
     if (const auto& list = lists_.back().second; list && list->empty())
       throw std::runtime_error(fmt::format(
@@ -177,8 +197,8 @@ std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOption
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < frames.size(); ++i) {
     try {
-      if (!options.decode) continue;
-      decode(frames[i], options, views[i], counted[i]);
+      if (options.pictures == SceneOptions::Pictures::none) continue;
+      look_at(frames[i], options, views[i], counted[i]);
       const std::lock_guard lock(one_at_a_time);
       if (options.progress) options.progress(++done, frames.size());
     } catch (const std::exception& e) {
@@ -195,8 +215,9 @@ std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOption
     if (becomes_pinhole(frames[i], options)) {
       view.camera.k1 = view.camera.k2 = view.camera.p1 = view.camera.p2 = 0;
       ++counts.resampled;
+      if (view.source && frames[i].mask.empty()) view.with_ray = lists.of(frames[i], true);
     } else {
-      view.with_ray = both(lists.of(frames[i], view.camera), counted[i]);
+      view.with_ray = both(lists.of(frames[i], false), counted[i]);
     }
     if (view.with_ray && view.with_ray->empty() && ++counts.empty > 0) continue;
     kept.push_back(std::move(view));
@@ -286,7 +307,7 @@ void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& optio
         "only one view to train on: it can be learned by heart, its geometry cannot be known");
   const int64_t train = bytes_of(frames.train), test = bytes_of(frames.test);
   if (options.say) options.say(describe(scene, frames, path, options.downscale, train + test));
-  if (options.decode)
+  if (options.pictures == SceneOptions::Pictures::decoded)
     require_memory(std::max(bytes_to_decode(frames.train) + test, train + bytes_to_decode(frames.test)),
                    "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
   Counts counts;

@@ -1,7 +1,12 @@
 #include "labs/radiance/scene/scene.h"
 
+#include <omp.h>
+
+#include <algorithm>
+#include <mutex>
 #include <stdexcept>
 
+#include "harness/records/memory_left.h"
 #include "labs/radiance/scene/colmap_model.h"
 
 namespace klab {
@@ -14,6 +19,37 @@ bool has_transforms(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+Image View::picture() const {
+  if (!source || !image.rgba.empty()) return image;
+  return source->read();
+}
+
+void load_pictures(std::vector<View>& views, const std::function<void(size_t, size_t)>& progress) {
+  int64_t stays = 0, largest = 0;
+  for (const View& v : views) {
+    if (!v.source || !v.image.rgba.empty()) continue;
+    stays += 4 * v.pixels();
+    largest = std::max(largest, v.source->bytes_to_read - 4 * v.pixels());
+  }
+  require_memory(stays + largest * std::min<int64_t>(omp_get_max_threads(), int64_t(views.size())),
+                 "reading the pictures", "use --downscale, or fewer pictures");
+  std::vector<std::string> errors(views.size());
+  std::mutex one_at_a_time;
+  size_t done = 0;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < views.size(); ++i) {
+    try {
+      views[i].image = views[i].picture();
+      const std::scoped_lock lock(one_at_a_time);
+      if (progress) progress(++done, views.size());
+    } catch (const std::exception& e) {
+      errors[i] = e.what();  // an exception must not leave a parallel region
+    }
+  }
+  for (const std::string& error : errors)
+    if (!error.empty()) throw std::runtime_error(error);
+}
 
 Scene load_scene(const std::string& what, const SceneOptions& options) {
   if (options.downscale < 1) throw std::invalid_argument("--downscale must be 1 or more");
@@ -37,8 +73,7 @@ Scene load_scene(const std::string& what, const SceneOptions& options) {
 int64_t bytes_of(const Scene& scene) {
   int64_t total = 0;
   for (const auto* set : {&scene.train, &scene.test})
-    for (const View& view : *set)
-      total += int64_t(view.image.rgba.size() + view.depth.size() * sizeof(float));
+    for (const View& view : *set) total += 4 * view.pixels() + int64_t(view.depth.size() * sizeof(float));
   return total;
 }
 

@@ -17,18 +17,28 @@
 
 namespace klab {
 
+/// Where a picture comes from, and how it becomes what a view shows: decoded, turned, made smaller, resampled, as the scene's
+/// options say. Reading it again gives the same pixels.
+struct PictureSource {
+  std::filesystem::path file;
+  std::function<Image()> read;
+  int64_t bytes_to_read = 0;  // that reading takes at most, the result among them
+};
+
 struct View {
-  std::string name;  // file name, for messages and reports
-  Camera camera;     // position in grid space; directions as in the world
-  Image image;
+  std::string name;                               // file name, for messages and reports
+  Camera camera;                                  // position in grid space; directions as in the world
+  Image image;                                    // empty where it is left on the disk, for picture() to read
+  std::shared_ptr<const PictureSource> source{};  // null: made by klab, always in memory
   /// Pixels that count, for training and for scores: those that have a ray (see Camera::sees) and that no mask covers. Null: all.
   std::shared_ptr<const std::vector<int32_t>> with_ray{};
-  int64_t places_with_ray() const {
-    return with_ray ? int64_t(with_ray->size()) : int64_t(image.width) * image.height;
-  }
+  int64_t places_with_ray() const { return with_ray ? int64_t(with_ray->size()) : pixels(); }
+  int64_t pixels() const { return int64_t(camera.width) * camera.height; }  // as many as the picture has
   int64_t place_with_ray(int64_t i) const { return with_ray ? (*with_ray)[size_t(i)] : i; }  // of the picture
   std::vector<float> depth;  // [height, width] distance along the ray in grid space; 0 where nothing was hit;
                              // empty when unknown
+  /// A copy of the picture, read now if it is on the disk. Throws as load_image, and when it has changed its size.
+  Image picture() const;
 };
 
 struct Scene {
@@ -67,7 +77,9 @@ struct SceneOptions {
   /// Told how many of the pictures are decoded, by one thread at a time.
   std::function<void(size_t done, size_t all)> progress = nullptr;
   bool pinhole = false;  // resample pictures of lenses that bend, so that all cameras are pinholes
-  bool decode = true;    // else views have cameras and no pictures, and no masks are looked at
+  /// What becomes of pictures. On the disk they are left for View::picture() or load_pictures() to read; lenses and masks are
+  /// looked at all the same. With none, views have cameras only, and masks are not looked at.
+  enum class Pictures { decoded, on_disk, none } pictures = Pictures::decoded;
 };
 
 /// Reads a folder (with transforms files or a COLMAP model) or one transforms JSON, or makes the scene called "built-in".
@@ -84,7 +96,12 @@ Scene read_colmap_scene(const std::filesystem::path& folder, const std::filesyst
 /// A seeded, textured and glossy set of objects over a checkered disk, with exact depth. White background.
 Scene built_in_scene(const SceneOptions& options);
 
-/// Bytes of the decoded pictures.
+/// Reads the pictures that were left on the disk, several at a time; `progress` as in SceneOptions. Throws std::runtime_error
+/// naming the first that cannot be read, and when memory is short.
+void load_pictures(std::vector<View>& views,
+                   const std::function<void(size_t done, size_t all)>& progress = nullptr);
+
+/// Bytes of the pictures when they are decoded.
 int64_t bytes_of(const Scene& scene);
 
 }  // namespace klab

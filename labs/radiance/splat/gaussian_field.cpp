@@ -26,7 +26,8 @@ class GaussianField : public FieldModel {
                                ": pictures of Gaussians are made on the processor only");
     return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide);
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&) const override {
+  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
+                                                 int64_t) const override {
     const auto painter = std::make_shared<Painter>(plan);
     const float level = model_.placement.black ? 0.0F : 1.0F;
     return [this, painter, level](const Camera& camera) {
@@ -66,8 +67,7 @@ std::vector<PlannedCall> gaussian_calls(const GaussianConfig& c) {
 
 int64_t gaussian_bytes(const GaussianConfig& c, const Scene& scene) {
   const int64_t each = GaussianSet::zeros(1, int(c.sh_degree)).bytes();
-  const Image& first = with_views(scene).train.front().image;
-  return splat_options(c).density.most * (5 * each + 300) + int64_t(first.width) * first.height * 80;
+  return splat_options(c).density.most * (5 * each + 300) + with_views(scene).train.front().pixels() * 80;
 }
 
 std::unique_ptr<FieldModel> field_model(GaussianModel model) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -42,11 +43,20 @@ class FieldTrainer {
   virtual double occupied_share() const = 0;
   virtual Profile& profile() = 0;
   virtual const Runner::Counts& host_counts() const = 0;
+  /// Of the last step, of the parameters that hold the scene; NaN where there is not one rate.
+  virtual double learning_rate() const { return std::numeric_limits<double>::quiet_NaN(); }
+  /// Samples that a step aims at; 0 where that cannot be changed.
+  virtual int64_t batch_samples() const { return 0; }
+  /// A batch of so many samples from now on, where batch_samples() is not 0. Gradients that a step has left half-way are forgotten.
+  /// Where that throws std::bad_alloc nothing but another call of it, or the end, is allowed: parameters and moments are whole.
+  virtual void resize_batch(int64_t samples);
   /// Everything needed to go on. `extra` is kept in the metadata.
   virtual void save(const std::filesystem::path& file,
                     const std::map<std::string, std::string>& extra) const = 0;
   /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
   virtual void restore(const TensorFile& file) = 0;
 };
+
+inline void FieldTrainer::resize_batch(int64_t) { throw std::logic_error("this batch has one size"); }
 
 }  // namespace klab

@@ -145,10 +145,9 @@ double FrequencyTrainer::loss_and_gradient() {
 StepReport FrequencyTrainer::step(double progress) {
   StepReport report;
   report.loss = loss_and_gradient();
-  AdamSettings adam{.learning_rate = config_.learning_rate * cosine_to(config_.final_rate, progress),
-                    .beta1 = config_.beta1,
-                    .beta2 = config_.beta2,
-                    .epsilon = config_.epsilon};
+  rate_ = config_.learning_rate * cosine_to(config_.final_rate, progress);
+  AdamSettings adam{
+      .learning_rate = rate_, .beta1 = config_.beta1, .beta2 = config_.beta2, .epsilon = config_.epsilon};
   for (int k = 0; k <= looks_.last(); ++k) {
     OptimizerState& m = moments_[size_t(k)];
     for (const float g : m.gradient)

@@ -18,6 +18,7 @@ class FrequencyTrainer : public FieldTrainer {
   StepReport step(double progress) override;
   double batch_psnr() override { return psnr_; }
   int64_t steps_done() const override { return step_; }
+  double learning_rate() const override { return rate_; }
   double occupied_share() const override { return 1; }
   Profile& profile() override { return profile_; }
   const Runner::Counts& host_counts() const override { return runner_.counts(); }
@@ -54,7 +55,7 @@ class FrequencyTrainer : public FieldTrainer {
   std::array<Array<float>, 4> drawn_;  // [3,rays] each: origins, directions, backdrop, target
   Runner runner_;
   int64_t step_ = 0;
-  double psnr_ = 0;
+  double psnr_ = 0, rate_ = 0;
 };
 
 }  // namespace klab

@@ -26,6 +26,7 @@ Backend cpu_backend() {
   b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
     // An Array takes whole pages of the large kind; small tensors are many.
     if (bytes < kSmall) {
+      announce_allocation(int64_t(bytes));
       void* p = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
       if (p == nullptr) throw std::bad_alloc();
       return std::memset(p, 0, bytes);

@@ -11,7 +11,6 @@
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/batch.h"
-#include "labs/radiance/train/views.h"
 
 namespace klab {
 namespace {
@@ -20,7 +19,7 @@ const char* name_of(Part part) {
   return part == Part::table ? "hash_table" : part == Part::density ? "density" : "color";
 }
 
-double learning_rate(const Config& c, int64_t step, double progress) {
+double scheduled_rate(const Config& c, int64_t step, double progress) {
   double rate = c.learning_rate;
   if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
   if (c.schedule == "cosine") return rate * cosine_to(c.final_rate, progress);
@@ -35,76 +34,57 @@ double learning_rate(const Config& c, int64_t step, double progress) {
 // all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
+/// Of one part of the batch.
+Config of_a_part(Config config, const BatchShare& share) {
+  config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
+  config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
+  return config;
+}
+
+template <class Make>
+auto owned_by(const char* owner, Make make) {
+  const MemoryOwner counted(owner);
+  return make();
+}
+
 bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 
 }  // namespace
 
-int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
-  ViewData data = view_data_of(scene);
-  if (!with_pictures) {
-    data.pixels = data.views;
-    data.depth = false;
-  }
-  return TrainStep(c, scene.cascades, data, sizes).arena.bytes();
-}
-
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
-                 const StepSizes& sizes)
+                 const StepSizes& sizes, PicturePool* pool, BatchShare share)
     : scene_(with_views(scene)),
-      config_(config),
+      config_(of_a_part(config, share)),
       plan_(plan),
       seed_(seed),
-      model_(config, placement_of(scene, config.background == "black")),
-      occupancy_(model_),
-      lists_(config, scene.cascades, view_data_of(scene), sizes),
-      loss_(lists_.loss(fused(plan))),
-      rays_next_(config.first_rays) {
+      sizes_(sizes),
+      pool_(pool),
+      backend_(std::move(backend)),
+      share_(std::move(share)),
+      model_(owned_by("table",
+                      [&] { return Model(config, placement_of(scene, config.background == "black")); })),
+      occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
+      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data_of(scene, pool), sizes)),
+      loss_(lists_->loss(fused(plan))),
+      rays_next_(config_.first_rays) {
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
+  const MemoryOwner of_optimizer("optimizer");
   for (const Part part : kParts) {
     const int64_t n = model_.of(part).size();
     moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
+    if (share_.own > 1) sums_[size_t(part)] = Array<float>(n);
   }
-  runner_ = std::make_unique<Runner>(lists_.arena, std::move(backend));
+  const MemoryOwner of_batch("batch");
+  runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   tie_memory();
   load_views();
 }
 
-// Arrays that are written to files and read from them are the trainer's own; what a step needs besides is the runner's.
-void Trainer::tie_memory() {
-  const StepTensors& t = lists_.t;
-  for (const Part part : kParts) {
-    const auto p = size_t(part);
-    runner_->mirror(t.parameters[p], model_.parameters[p].data());
-    runner_->mirror(t.gradient[p], moments_[p].gradient.data());
-    runner_->mirror(t.m[p], moments_[p].m.data());
-    runner_->mirror(t.v[p], moments_[p].v.data());
-    runner_->mirror(t.steps[p], moments_[p].steps.data());
-    if (config_.ema > 0) runner_->mirror(t.average[p], averages_[p].data());
-  }
-  runner_->mirror(t.values, occupancy_.values().data());
-  runner_->mirror(t.bits, model_.occupancy.data());
-}
-
-void Trainer::load_views() {
-  const StepTensors& t = lists_.t;
-  const ViewLoader views(scene_, t.views);
-  views.tie(*runner_);
-  runner_->allocate();
-  views.write(*runner_);
-  if (config_.total_variation > 0) {
-    const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
-    runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
-  }
-  runner_->push();
-  const auto occupied = int32_t(8 * model_.occupancy.size());  // as it is at first
-  runner_->write(t.occupied, &occupied, sizeof occupied);
-}
-
 void Trainer::use(const Plan& plan) {
   plan_ = plan;
-  loss_ = lists_.loss(fused(plan));
+  loss_ = lists_->loss(fused(plan));
 }
 
 const Model& Trainer::model() const {
@@ -113,7 +93,7 @@ const Model& Trainer::model() const {
 }
 
 Array<float>& Trainer::gradient(Part part) {
-  runner_->pull(lists_.t.gradient[size_t(part)]);
+  runner_->pull(lists_->t.gradient[size_t(part)]);
   return moments_[size_t(part)].gradient;
 }
 
@@ -127,7 +107,7 @@ void Trainer::move(Part part, const std::vector<float>& direction, double times)
 
 double Trainer::occupied_share() const {
   int32_t occupied = 0;
-  runner_->read(&occupied, lists_.t.occupied, sizeof occupied);
+  runner_->read(&occupied, lists_->t.occupied, sizeof occupied);
   return double(occupied) / double(8 * model_.occupancy.size());
 }
 
@@ -137,7 +117,7 @@ StepNumbers Trainer::numbers() const {
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
   n.step[0] = uint32_t(step_);
-  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.step[1] = uint32_t(uint64_t(step_) >> 32) | uint32_t(part_) << 16;  // steps have 40 bits
   n.rays = int32_t(rays_next_);
   n.entropy = float(c.opacity_entropy);
   n.distortion = float(c.distortion);
@@ -154,18 +134,18 @@ StepNumbers Trainer::numbers() const {
 
 void Trainer::update_grid() {
   const StepNumbers n = numbers();
-  runner_->write(lists_.t.numbers, &n, sizeof n);
-  runner_->set(lists_.t.all_cells, step_ < config_.grid_warmup);
-  runner_->run(lists_.occupancy, plan_, profile_);
+  runner_->write(lists_->t.numbers, &n, sizeof n);
+  runner_->set(lists_->t.all_cells, step_ < config_.grid_warmup);
+  runner_->run(lists_->occupancy, plan_, profile_);
 }
 
 StepReport Trainer::loss_and_gradient() {
   StepNumbers n = numbers();
-  runner_->write(lists_.t.numbers, &n, sizeof n);
-  runner_->set(lists_.t.rays, n.rays);
+  runner_->write(lists_->t.numbers, &n, sizeof n);
+  runner_->set(lists_->t.rays, n.rays);
   runner_->run(loss_, plan_, profile_);
   runner_->wait();
-  runner_->read(&n, lists_.t.numbers, sizeof n);
+  runner_->read(&n, lists_->t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
   colored_ = !fused(plan_) || !TrainStep::fusable(config_);
@@ -174,8 +154,8 @@ StepReport Trainer::loss_and_gradient() {
   report.loss = double(n.loss);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
-  runner_->read(&samples, lists_.t.begin + drawn_, sizeof samples);
-  runner_->read(&marched, lists_.t.ray_begin + drawn_, sizeof marched);
+  runner_->read(&samples, lists_->t.begin + drawn_, sizeof samples);
+  runner_->read(&marched, lists_->t.ray_begin + drawn_, sizeof marched);
   report.samples = samples;
   report.marched = marched;
   return report;
@@ -190,32 +170,39 @@ void Trainer::require_finite(const StepNumbers& after) const {
 }
 
 double Trainer::batch_psnr() {
-  if (!colored_) runner_->run(lists_.color, plan_, profile_);
+  if (!colored_) runner_->run(lists_->color, plan_, profile_);
   colored_ = true;
-  return batch_psnr_of(*runner_, lists_.t.rays, lists_.t.color, lists_.t.target, whole_);
+  return batch_psnr_of(*runner_, lists_->t.rays, lists_->t.color, lists_->t.target, whole_);
 }
 
 void Trainer::optimize(double progress) {
   StepNumbers n = numbers();
-  const auto rate = float(learning_rate(config_, step_, progress));
+  rate_ = scheduled_rate(config_, step_, progress);
+  const auto rate = float(rate_);
   n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
   n.networks = n.table;
   n.networks.l2 = float(config_.weight_decay);
-  runner_->write(lists_.t.numbers, &n, sizeof n);
-  runner_->run(lists_.update, plan_, profile_);
+  runner_->write(lists_->t.numbers, &n, sizeof n);
+  runner_->run(lists_->update, plan_, profile_);
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
   averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
-  runner_->run(lists_.average, plan_, profile_);
+  runner_->run(lists_->average, plan_, profile_);
 }
 
 void Trainer::adapt_rays(const StepReport& report) {
-  rays_next_ = rays_after(report, config_.batch_samples, TrainStep::march_capacity(config_),
+  // As one part's: rays and samples of the report are of all parts.
+  StepReport mean = report;
+  mean.rays /= share_.parts;
+  mean.samples /= share_.parts;
+  mean.marched /= share_.parts;
+  rays_next_ = rays_after(mean, config_.batch_samples, TrainStep::march_capacity(config_),
                           TrainStep::ray_capacity(config_) - 1);
 }
 
 StepReport Trainer::step(double progress) {
+  take_turns();
   if (step_ % config_.grid_every == 0) update_grid();
-  StepReport report = loss_and_gradient();
+  StepReport report = shared_loss_and_gradient();
   optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
@@ -224,7 +211,7 @@ StepReport Trainer::step(double progress) {
 
 Model Trainer::averaged() const {
   runner_->pull();
-  Model copy(config_, model_.placement);
+  Model copy(model_.config, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
   for (const Part part : kParts) {
     const Array<float>& average = averages_[size_t(part)];
@@ -261,12 +248,18 @@ void Trainer::save(const std::filesystem::path& file, const std::map<std::string
   save_tensors(file, state(), metadata);
 }
 
+int64_t Trainer::steps_in(const TensorFile& file) {
+  const std::string where = file.path().string() + ", its trainer state";
+  return number_in<int64_t>(parse_json(file.metadata("trainer"), where), "step", {0, range::steps.high},
+                            where);
+}
+
 void Trainer::restore(const TensorFile& file) {
   const std::string where = file.path().string() + ", its trainer state";
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
   const auto rays =
-      number_in<int64_t>(saved, "rays", {1, double(TrainStep::ray_capacity(config_) - 1)}, where);
+      number_in<int64_t>(saved, "rays", {1, double(1 << 24)}, where);  // of whatever batch it had then
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
@@ -274,10 +267,10 @@ void Trainer::restore(const TensorFile& file) {
   seed_ = seed;
   averaged_weight_ = averaged;
   step_ = step;
-  rays_next_ = rays;
+  rays_next_ = std::min(rays, TrainStep::ray_capacity(config_) - 1);
   runner_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
-  runner_->write(lists_.t.occupied, &occupied, sizeof occupied);
+  runner_->write(lists_->t.occupied, &occupied, sizeof occupied);
 }
 
 }  // namespace klab

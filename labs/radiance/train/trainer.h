@@ -4,12 +4,15 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/step.h"
 
@@ -19,12 +22,24 @@ namespace klab {
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
+/// How a batch is cut into parts of as many samples each, whose rays are drawn apart. A trainer computes its own parts one after
+/// the other; the step goes by the mean of all parts' gradients, each summed up by itself first. So one process with two parts
+/// and two with one each make the same step, bit by bit where calls are made by as many threads; with more, up to the order
+/// in which the parts are added. Other numbers of parts draw other rays.
+struct BatchShare {
+  int64_t parts = 1, first = 0, own = 1;  // of this trainer: `own` of them, from `first` on
+  /// Adds up over all trainers, in place: the gradients by Part, and a few numbers. Empty: there is no other.
+  std::function<void(const std::array<std::span<float>, 3>& gradients, std::span<double> numbers)> sum;
+};
+
 class Trainer : public FieldTrainer {
  public:
-  /// The scene must outlive the trainer. Throws std::invalid_argument when the scene has no view to train on,
-  /// and std::runtime_error when the memory it will take (see bytes_of) is not there.
+  /// The scene must outlive the trainer, and so must `pool`, where the pictures are that rays are drawn from; null: all of the
+  /// scene's are in memory. Throws std::invalid_argument when the scene has no view to train on, std::bad_alloc or
+  /// std::runtime_error when the memory it will take (see bytes_of) is not there.
   Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
-          Backend backend = cpu_backend(), const StepSizes& sizes = {});
+          Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
+          BatchShare share = {});
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite.
@@ -33,7 +48,16 @@ class Trainer : public FieldTrainer {
   /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
   /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
   StepReport loss_and_gradient();
+  /// The same of all parts of the batch, over all trainers that share it: their mean, and rays and samples of all together.
+  StepReport shared_loss_and_gradient();
   Array<float>& gradient(Part part);
+
+  /// Steps from one turn of the pool's pictures to the next.
+  static constexpr int64_t kTurnEvery = 8;
+
+  void resize_batch(int64_t samples) override;
+  int64_t batch_samples() const override { return config_.batch_samples * share_.parts; }
+  double learning_rate() const override { return rate_; }
 
   /// Adds so many times a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
@@ -52,7 +76,7 @@ class Trainer : public FieldTrainer {
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
   Profile& profile() override { return profile_; }
-  const TrainStep& lists() const { return lists_; }
+  const TrainStep& lists() const { return *lists_; }
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
@@ -61,6 +85,8 @@ class Trainer : public FieldTrainer {
             const std::map<std::string, std::string>& extra) const override;
   /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
   void restore(const TensorFile& file) override;
+  /// The steps of such a file.
+  static int64_t steps_in(const TensorFile& file);
 
   /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
   static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},
@@ -69,6 +95,9 @@ class Trainer : public FieldTrainer {
  private:
   void tie_memory();
   void load_views();
+  void take_turns();
+  void keep_gradient();
+  void sum_gradients(std::span<double> numbers);
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);
@@ -80,20 +109,27 @@ class Trainer : public FieldTrainer {
   Config config_;
   Plan plan_;
   uint64_t seed_;
+  StepSizes sizes_;
+  PicturePool* pool_;
+  Backend backend_;
+  BatchShare share_;
   mutable Profile profile_;
   Model model_;
   Occupancy occupancy_;
   double unseen_ = 0;
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  TrainStep lists_;
+  std::array<Array<float>, 3> sums_;       // of own parts' gradients, by Part; empty where there is one
+  std::unique_ptr<TrainStep> lists_;
   OpList loss_;
   std::unique_ptr<Runner> runner_;
   int64_t step_ = 0;
   int64_t rays_next_, drawn_ = 0,
                       whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
   bool colored_ = false;           // the batch has its colors
-  double averaged_weight_ = 0;     // sum of the average's weights, for debiasing
+  int64_t part_ = 0;               // of the batch, whose rays are drawn next
+  double rate_ = 0;
+  double averaged_weight_ = 0;  // sum of the average's weights, for debiasing
 };
 
 }  // namespace klab

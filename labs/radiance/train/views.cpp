@@ -39,12 +39,17 @@ int64_t away(const void* p, const void* from, size_t size) {
 
 }  // namespace
 
-ViewData view_data_of(const Scene& scene) {
+ViewData view_data_of(const Scene& scene, const PicturePool* pool) {
   ViewData data{.views = int64_t(scene.train.size())};
   for (const auto& list : lists_with_ray(scene)) data.listed += int64_t(list->size());
   for (const View& v : scene.train) {
-    data.pixels += int64_t(v.image.width) * v.image.height;
+    data.pixels += v.pixels();
     data.depth = data.depth || !v.depth.empty();
+  }
+  if (pool != nullptr) {
+    data.views = int64_t(pool->places().size());
+    data.pixels = pool->room();
+    data.depth = false;
   }
   return data;
 }
@@ -60,15 +65,46 @@ Placement placement_of(const Scene& scene, bool black) {
 
 void ViewLoader::tie(Runner& runner) const {
   if (!runner.backend().in_host_memory) return;
+  if (pool_ != nullptr) return runner.mirror(t_.image, const_cast<uint8_t*>(pool_->pixels()));
   const First first = first_of(scene_);
   runner.mirror(t_.image, const_cast<uint8_t*>(first.image));
   if (first.depth != nullptr) runner.mirror(t_.true_depth, const_cast<float*>(first.depth));
 }
 
 void ViewLoader::write(Runner& runner) const {
-  const auto views = scene_.train.size();
-  const bool here = runner.backend().in_host_memory;
-  const First first = first_of(scene_);
+  int64_t listed = 0;
+  for (const PixelList& list : lists_with_ray(scene_)) {
+    runner.write(t_.seen + listed, list->data(), list->size() * sizeof(int32_t));
+    listed += int64_t(list->size());
+  }
+  if (pool_ != nullptr)
+    for (size_t i = 0; i < pool_->places().size(); ++i) write_picture(runner, i);
+  else
+    write_own_pictures(runner);
+  write_places(runner);
+}
+
+void ViewLoader::write_picture(Runner& runner, size_t place) const {
+  if (runner.backend().in_host_memory) return;  // there it is already
+  const PicturePool::Place& p = pool_->places()[place];
+  runner.write(t_.image + 4 * p.first_pixel, pool_->pixels() + 4 * p.first_pixel,
+               size_t(4 * scene_.train[size_t(p.view)].pixels()));
+}
+
+void ViewLoader::write_own_pictures(Runner& runner) const {
+  if (runner.backend().in_host_memory) return;
+  int64_t pixels = 0;
+  for (const View& v : scene_.train) {
+    runner.write(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
+    runner.write(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
+    pixels += v.pixels();
+  }
+}
+
+void ViewLoader::write_places(Runner& runner) const {
+  const size_t views = pool_ != nullptr ? pool_->places().size() : scene_.train.size();
+  const bool here = runner.backend().in_host_memory && pool_ == nullptr;
+  const First first = here ? first_of(scene_) : First();
   constexpr auto kPlace = size_t(DrawRays::kPlace);
   std::vector<float> cameras(20 * views);
   std::vector<int64_t> places(kPlace * views);
@@ -78,29 +114,23 @@ void ViewLoader::write(Runner& runner) const {
     for (size_t i = 0; lists[i] != list; ++i) begin += int64_t(lists[i]->size());
     return begin;
   };
-  for (const PixelList& list : lists)
-    runner.write(t_.seen + list_begin(list), list->data(), list->size() * sizeof(int32_t));
   int64_t pixels = 0;
   for (size_t i = 0; i < views; ++i) {
-    const View& v = scene_.train[i];
+    const View& v = scene_.train[pool_ != nullptr ? size_t(pool_->places()[i].view) : i];
     const Camera& c = v.camera;
     const float lens[8] = {c.fx, c.fy, c.cx, c.cy, c.k1, c.k2, c.p1, c.p2};
     std::copy(lens, lens + 8, cameras.data() + 20 * i);
     std::copy(c.pose.begin(), c.pose.end(), cameras.data() + 20 * i + 8);
-    const int64_t own[kPlace] = {v.image.width,
-                                 v.image.height,
-                                 here ? away(v.image.rgba.data(), first.image, 4) : pixels,
-                                 v.depth.empty() ? -1
-                                 : here          ? away(v.depth.data(), first.depth, sizeof(float))
-                                                 : pixels,
-                                 v.places_with_ray(),
-                                 v.with_ray ? list_begin(v.with_ray) : -1};
+    const int64_t begin = pool_ != nullptr ? pool_->places()[i].first_pixel
+                          : here           ? away(v.image.rgba.data(), first.image, 4)
+                                           : pixels;
+    const int64_t depth = v.depth.empty() || pool_ != nullptr ? -1
+                          : here ? away(v.depth.data(), first.depth, sizeof(float))
+                                 : pixels;
+    const int64_t own[kPlace] = {
+        c.width, c.height, begin, depth, v.places_with_ray(), v.with_ray ? list_begin(v.with_ray) : -1};
     std::copy(own, own + kPlace, places.data() + kPlace * i);
-    if (!here) {
-      runner.write(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
-      runner.write(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
-    }
-    pixels += int64_t(v.image.width) * v.image.height;
+    pixels += v.pixels();
   }
   runner.write(t_.cameras, cameras.data(), cameras.size() * sizeof(float));
   runner.write(t_.places, places.data(), places.size() * sizeof(int64_t));

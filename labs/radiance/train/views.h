@@ -2,6 +2,7 @@
 #pragma once
 
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
 
 namespace klab {
@@ -12,7 +13,8 @@ struct ViewData {
   int64_t listed = 0;  // pixels in lists of those that have a ray
   bool depth = false;  // pixels have their true depth
 };
-ViewData view_data_of(const Scene& scene);
+/// With a pool: of the pictures that are there at a time.
+ViewData view_data_of(const Scene& scene, const PicturePool* pool = nullptr);
 
 /// Throws std::invalid_argument when the scene has no view to train on.
 const Scene& with_views(const Scene& scene);
@@ -38,16 +40,24 @@ struct DrawnRays {
 
 class ViewLoader {
  public:
-  /// The scene must outlive the runner that it is tied to.
-  ViewLoader(const Scene& scene, const ViewTensors& tensors) : scene_(scene), t_(tensors) {}
+  /// The scene must outlive the runner that it is tied to, and so must the pool, where the pictures are that rays are drawn
+  /// from; null: all of the scene's are in memory.
+  ViewLoader(const Scene& scene, const ViewTensors& tensors, const PicturePool* pool = nullptr)
+      : scene_(scene), t_(tensors), pool_(pool) {}
   /// Before the runner allocates: pictures in the host's memory stay where they are, found by how far they are from the first.
   void tie(Runner& runner) const;
   /// After that.
   void write(Runner& runner) const;
+  /// After turns of the pool: the picture of one of its places, and then what is where.
+  void write_picture(Runner& runner, size_t place) const;
+  void write_places(Runner& runner) const;
 
  private:
+  void write_own_pictures(Runner& runner) const;
+
   const Scene& scene_;
   ViewTensors t_;
+  const PicturePool* pool_;
 };
 
 }  // namespace klab

@@ -1,0 +1,99 @@
+#include "labs/radiance/evaluate/picture_queue.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace klab {
+namespace {
+
+/// The views' stretches, handed out in order.
+class Queue {
+ public:
+  Queue(std::span<const Camera> cameras, int64_t pixels)
+      : cameras_(cameras), pixels_(pixels), views_(cameras.size()) {
+    for (size_t i = 0; i < cameras.size(); ++i) {
+      views_[i].begin = stretches_;
+      views_[i].left = (int64_t(cameras[i].width) * cameras[i].height + pixels - 1) / pixels;
+      stretches_ += views_[i].left;
+    }
+  }
+
+  struct Stretch {
+    size_t view;
+    int64_t first, pixels;
+    Picture* picture;
+  };
+  /// False when there is none left.
+  bool take(Stretch& s) {
+    const std::scoped_lock lock(mutex_);
+    if (next_ >= stretches_) return false;
+    while (at_ + 1 < views_.size() && views_[at_ + 1].begin <= next_) ++at_;
+    View& v = views_[at_];
+    const Camera& c = cameras_[at_];
+    if (v.begin == next_) v.picture = Renderer::empty_picture(c);
+    s = {at_, (next_ - v.begin) * pixels_, pixels_, &v.picture};
+    s.pixels = std::min(pixels_, int64_t(c.width) * c.height - s.first);
+    ++next_;
+    return true;
+  }
+  /// Whether that was its view's last one.
+  bool ended(const Stretch& s) {
+    const std::scoped_lock lock(mutex_);
+    return --views_[s.view].left == 0;
+  }
+  void forget(const Stretch& s) { views_[s.view].picture = Picture(); }
+  /// Hands out nothing any more.
+  void stop() {
+    const std::scoped_lock lock(mutex_);
+    next_ = stretches_;
+  }
+
+ private:
+  struct View {
+    int64_t begin = 0, left = 0;  // stretches
+    Picture picture;
+  };
+  std::span<const Camera> cameras_;
+  int64_t pixels_, stretches_ = 0, next_ = 0;
+  size_t at_ = 0;
+  std::mutex mutex_;
+  std::vector<View> views_;
+};
+
+}  // namespace
+
+void render_all(const Model& model, const Plan& plan, std::span<const Camera> cameras, const QueueOptions& o,
+                const std::function<void(size_t, const Picture&)>& done) {
+  Queue queue(cameras, o.pixels);
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    try {
+      omp_set_num_threads(1);  // of this thread's calls
+      Renderer renderer(model, plan, o.pixels);
+      for (Queue::Stretch s{}; queue.take(s);) {
+        renderer.draw(cameras[s.view], s.first, s.pixels, *s.picture);
+        if (!queue.ended(s)) continue;
+        done(s.view, *s.picture);
+        queue.forget(s);
+      }
+    } catch (...) {
+      queue.stop();
+      const std::scoped_lock lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < std::max(1, o.workers); ++i) workers.emplace_back(work);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace klab

@@ -1,0 +1,237 @@
+// Of a run: the training, and what it leaves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "labs/radiance/run/cpu_share.h"
+#include "labs/radiance/run/evaluation.h"
+#include "labs/radiance/run/run_job.h"
+#include "labs/radiance/run/stages.h"
+#include "labs/radiance/run/stop.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kReportEvery = 1;   // seconds, on a terminal; a tenth as often elsewhere
+constexpr int kCeilingSamples = 20;  // over a run
+
+double waited(FieldTrainer& trainer) {
+  const auto at = trainer.profile().seconds().find("waiting for data");
+  return at == trainer.profile().seconds().end() ? 0 : at->second;
+}
+
+}  // namespace
+
+// The clock and the signals of the first rank count for all.
+RunJob::Decision RunJob::decide(int64_t steps_done, double last_checkpoint) {
+  const double now = elapsed();
+  Decision d;
+  d.done = o_.steps ? double(steps_done) / double(*o_.steps) : now / *o_.seconds;
+  d.end = stop_requested || (o_.steps && steps_done >= *o_.steps) || (o_.seconds && now >= *o_.seconds);
+  d.save = now - last_checkpoint >= o_.checkpoint_every;
+  std::array<double, 3> numbers = {d.done, d.end, d.save};
+  ranks_.broadcast(numbers);
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+void RunJob::fit(FieldTrainer& trainer) {
+  first_step_ = trainer.steps_done();
+  std::optional<Metrics> metrics;
+  if (ranks_.first()) metrics.emplace(folder_->file("metrics.csv"), first_step_);
+  Progress progress;
+  CpuShare cpu;
+  state_before_ = state_.seconds;
+  begin_ = Clock::now();
+  double last_report = elapsed(), last_checkpoint = elapsed(), samples_then = state_.samples;
+  std::optional<double> first_done;  // share of the run that was done when this process began
+  for (Decision d = decide(trainer.steps_done(), last_checkpoint); d.end == 0;
+       d = decide(trainer.steps_done(), last_checkpoint)) {
+    if (d.save != 0) {
+      shortage_.through(trainer, [&] { save(trainer); });
+      last_checkpoint = elapsed();
+    }
+    if (!first_done) first_done = d.done;
+    if (memory_.choice.ceilings && ranks_.size() == 1 &&
+        (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
+      sample_ceilings(trainer);
+    const auto step_began = Clock::now();
+    const StepReport report = ranks_.size() > 1
+                                  ? step(trainer, d.done)
+                                  : shortage_.through(trainer, [&] { return step(trainer, d.done); });
+    step_took(since(step_began));
+    state_.samples += double(report.samples);
+    const double after = elapsed();
+    if (!metrics || (after - last_report < kReportEvery && report.step != 1)) continue;
+    MetricsLine line = line_of(trainer, report);
+    line.seconds = after;
+    line.rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
+    line.cpu = cpu.share();
+    metrics->line(line);
+    show(line, last_report, progress);
+    last_report = after;
+    samples_then = state_.samples;
+  }
+  stop_heeded();
+  const bool trained = trainer.steps_done() > first_step_ && memory_.choice.ceilings && ranks_.size() == 1;
+  for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
+  seconds_ = elapsed();
+  progress.clear();
+}
+
+// All that does not depend on the line before.
+MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) const {
+  MetricsLine line{
+      .report = report,
+      .occupied = trainer.occupied_share(),
+      .memory = resident_memory(),
+      .memory_peak = peak_memory(),
+      .waited = waited(trainer),
+      .learning_rate = trainer.learning_rate(),
+      .batch = trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)};
+  try {  // these take memory
+    line.psnr = trainer.batch_psnr();
+    line.report.loss = trainer.batch_loss(report.loss);
+  } catch (const std::bad_alloc&) {
+    line.psnr = std::numeric_limits<double>::quiet_NaN();
+  }
+  return line;
+}
+
+// All ranks make the same step, so their parameters are the same bits; what is not is found before it is kept.
+void RunJob::require_same_parameters(const FieldTrainer& trainer) {
+  if (ranks_.size() == 1) return;
+  double sum = 0;
+  const auto& model =
+      dynamic_cast<const Trainer&>(trainer).model();  // the one field that several processes train
+  for (const Part part : kParts)
+    for (const float v : model.of(part)) sum += double(v);
+  require_alike(ranks_,
+                {{"sum of parameters, so they no longer make the same steps", fmt::format("{:.17g}", sum)}});
+}
+
+void RunJob::show(const MetricsLine& line, double last_report, Progress& progress) const {
+  const StepReport& r = line.report;
+  const double remains =
+      o_.steps ? double(*o_.steps - r.step) * (since(begin_) - aside_) / double(r.step - first_step_)
+               : *o_.seconds - line.seconds;
+  const std::string text =
+      fmt::format("step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}",
+                  r.step, duration_text(line.seconds), r.loss, line.psnr, line.rate * 1e-6, r.rays,
+                  duration_text(std::max(0.0, remains)));
+  if (terminal_)
+    progress.show(text);
+  else if (int(line.seconds / 10) != int(last_report / 10) || r.step == 1)
+    fmt::print(stderr, "{}\n", text);
+}
+
+void RunJob::sample_ceilings(FieldTrainer& trainer) {
+  const auto start = Clock::now();
+  ceilings_.sample(trainer.profile());
+  aside_ += since(start);
+}
+
+void RunJob::save(FieldTrainer& trainer) {
+  require_same_parameters(trainer);
+  if (!ranks_.first()) return;
+  RunState now = state_;
+  now.seconds = seconds_ > 0 ? seconds_ : elapsed();
+  now.budget_seconds = o_.seconds.value_or(0);
+  now.budget_steps = o_.steps.value_or(0);
+  trainer.save(folder_->file("checkpoint.safetensors"), to_metadata(now));
+}
+
+// A step; where the backend or a picture fails in it, the message says what can be gone on with.
+StepReport RunJob::step(FieldTrainer& trainer, double done) const {
+  try {
+    return trainer.step(done);
+  } catch (const NotFinite&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    if (o_.backend == "cpu" && !pool_) throw;
+    throw std::runtime_error(
+        fmt::format("--backend {}, step {}: {}; {}", o_.backend, trainer.steps_done(), e.what(), left()));
+  }
+}
+
+// What can be gone on with.
+std::string RunJob::left() const {
+  if (!folder_) return "nothing was written";
+  const fs::path checkpoint = folder_->file("checkpoint.safetensors");
+  std::error_code error;
+  if (!fs::exists(checkpoint, error)) return "there is no checkpoint yet";
+  return fmt::format("the last checkpoint is {}: klab train --resume {} goes on from it, on any backend",
+                     checkpoint.string(), folder_->path().string());
+}
+
+void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
+  const Shares shares = ceilings_.shares(trainer.profile());
+  const double rate = state_.samples / std::max(seconds_, 1e-9);
+  result_ = {
+      {"scene", as_utf8(scene_.name)},
+      {"format", scene_.format},
+      {"field", o_.settings.field},
+      {"bytes", model.bytes()},
+      {"steps", trainer.steps_done()},
+      {"seconds_training", seconds_},
+      {"samples", state_.samples},
+      {"samples_per_second", rate},
+      {"seed", state_.seed},
+      {"backend", o_.backend},
+      {"host_waits_per_step", double(trainer.host_counts().waits) /
+                                  double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
+      {"ranks", ranks_.size()},
+      {"bytes_summed", ranks_.bytes_summed()},
+      {"interrupted", bool(stop_requested)},
+      {"allocations_failed", shortage_.failures()},
+      {"batch_samples", trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)},
+      {"stages", stages_json(trainer.profile(), shares)},
+      {"config", json::parse(to_json_text(o_.settings))},
+      {"precision", state_.precision},
+      {"plan", state_.plan}};
+  fmt::print(words_,
+             "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
+             trainer.steps_done(), seconds_, rate * 1e-6);
+  if (!o_.json && seconds_ > state_before_)
+    print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
+  std::fflush(words_);
+}
+
+void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
+  if (!o_.evaluate) {
+    fmt::print(words_, "not evaluated (--no-eval)\n");
+    return;
+  }
+  if (scene_.test.empty()) {
+    fmt::print(words_, "no test views: nothing to measure the model against\n");
+    return;
+  }
+  const auto evaluation = Clock::now();
+  // The host executor takes seconds a picture; klab eval --backend simt shows them.
+  const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
+  const std::optional<Plan> given = o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
+  const Evaluation e =
+      evaluate_run(model, where, given, times_, scene_.test, memory_.choice.pixels, *folder_);
+  if (!e.score) {
+    result_["interrupted"] = e.why.empty();
+    fmt::print(words_, "{}; klab eval {} takes the score\n",
+               e.why.empty() ? "interrupted during the evaluation: no score" : e.why,
+               folder_->path().string());
+    return;
+  }
+  const Score& score = *e.score;
+  result_["score"] = json::parse(score_json(score));
+  result_["seconds_evaluation"] = since(evaluation);
+  fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,
+             score.ssim, score.seconds, score.protocol);
+  fmt::print(words_,
+             "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
+             seconds_, since(evaluation));
+}
+
+}  // namespace klab

@@ -1,0 +1,103 @@
+// One training run, from its options to its files: what run.h's train() makes and lets go. In parts: the preparation (run.cpp), and
+// the training with what it leaves (run_fit.cpp).
+#pragma once
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "harness/gpu/gpu.h"
+#include "harness/report/table.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/budget.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/metrics.h"
+#include "labs/radiance/run/run.h"
+#include "labs/radiance/run/shortage.h"
+#include "labs/radiance/run/stage_ceilings.h"
+#include "labs/radiance/run/state.h"
+#include "labs/radiance/train/backends.h"
+#include "labs/radiance/train/picture_pool.h"
+
+namespace klab {
+
+class RunJob {
+ public:
+  RunJob(RunOptions options, CallTimes& times);
+
+  /// All of it. Returns the exit code. What ends it for want of memory leaves the account, and says what can be gone on with.
+  int go_or_say();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  int go();
+  void take_over();
+  void choose_plan();
+  void read_scene();
+  MemoryFacts memory_facts() const;
+  void plan_memory();
+  void take_first_ranks_choice();
+  void require_room_for_it(const MemoryFacts& facts) const;
+  void require_what_several_can() const;
+  int64_t parts() const { return o_.parts.value_or(ranks_.size()); }
+  void require_alike_ranks();
+  void open_folder();
+  Plan plan_of_all();
+  void name_what_is_left(const std::filesystem::path& folder);
+  void open_pool();
+  void announce_grid() const;
+  std::unique_ptr<FieldTrainer> make_trainer(const Plan& plan);
+
+  void fit(FieldTrainer& trainer);
+  struct Decision {  // of the first rank, for all
+    double done = 0, end = 0, save = 0;
+  };
+  Decision decide(int64_t steps_done, double last_checkpoint);
+  StepReport step(FieldTrainer& trainer, double done) const;
+  MetricsLine line_of(FieldTrainer& trainer, const StepReport& report) const;
+  void show(const MetricsLine& line, double last_report, Progress& progress) const;
+  void sample_ceilings(FieldTrainer& trainer);
+  void save(FieldTrainer& trainer);
+  void require_same_parameters(const FieldTrainer& trainer);
+  void report(FieldTrainer& trainer, const FieldModel& model);
+  void evaluate_on_tests(const FieldModel& model, const Plan& plan);
+  void write_result();
+  std::string left() const;
+  double elapsed() const { return state_before_ + since(begin_) - aside_; }
+
+  Ranks& ranks_ = Ranks::here();
+  RunOptions o_;
+  CallTimes& times_;
+  FILE* words_;  // of the first rank; of others nowhere
+  const BackendChoice place_;
+  const OnGpu on_a_gpu_;  // what rungs support is asked of it
+  const bool terminal_ = isatty(fileno(stderr)) != 0;
+  std::optional<RunFolder> folder_;
+  std::optional<TensorFile> checkpoint_;
+  RunState state_;
+  std::string scene_name_, where_, cache_;
+  VariantIds wanted_;
+  Scene scene_;
+  std::vector<PlannedCall> calls_;
+  MemoryBudget budget_;
+  MemoryPlan memory_;
+  std::optional<PicturePool> pool_;
+  Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
+  StageCeilings ceilings_{omp_get_max_threads()};
+  Clock::time_point begin_ = Clock::now();
+  double state_before_ = 0;         // seconds of training before this process
+  double aside_ = 0, seconds_ = 0;  // not spent on training; spent on it, when it has ended
+  int64_t first_step_ = 0;
+  nlohmann::json result_;
+};
+
+}  // namespace klab

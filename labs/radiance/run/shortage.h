@@ -1,0 +1,60 @@
+// What a run does when an allocation fails: it goes on with a smaller batch, down to kLeastBatch, and then ends in order.
+#pragma once
+
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "labs/radiance/train/field_trainer.h"
+
+namespace klab {
+
+/// There is no memory even for the smallest batch. what() says how small that was.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Shortage {
+ public:
+  /// `say` is told, in a line, what was made smaller.
+  explicit Shortage(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
+
+  /// Runs `work`, which may be run again: each time an allocation fails in it, the trainer's batch is halved first. Throws
+  /// OutOfMemory when the batch is as small as it may get, or has one size.
+  template <class Work>
+  auto through(FieldTrainer& trainer, Work&& work) {
+    while (true) {
+      try {
+        return work();
+      } catch (const std::bad_alloc&) {
+        ++failures_;
+      }
+      shrink(trainer);
+    }
+  }
+
+  /// Makes a trainer by `make(samples)`, with batches that are halved as long as that fails.
+  template <class Make>
+  auto made(int64_t samples, Make&& make) {
+    while (true) {
+      try {
+        return make(samples);
+      } catch (const std::bad_alloc&) {
+        ++failures_;
+      }
+      samples = next_below(samples);
+    }
+  }
+
+  int64_t failures() const { return failures_; }
+
+ private:
+  void shrink(FieldTrainer& trainer);
+  int64_t next_below(int64_t samples);
+
+  std::function<void(const std::string&)> say_;
+  int64_t failures_ = 0;
+};
+
+}  // namespace klab

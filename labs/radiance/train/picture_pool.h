@@ -1,0 +1,93 @@
+// Pictures of a scene whose pictures do not all fit into memory: some of them are there, and take turns.
+//
+//   disk  ── workers read ahead ──▶  [ slot | slot | ... | slot ]   resident pictures, which rays are drawn from
+//     ▲ once decoded, from a cache        └── the oldest gives its slot back when the next one takes its turn
+//
+// The order is a permutation of the views, gone round again and again, by a seed: which pictures are there after so many turns
+// does not depend on how fast they are read. Whoever calls turn() waits for a picture that is not there yet.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "harness/program/memory.h"
+#include "labs/radiance/scene/scene.h"
+
+namespace klab {
+
+class PicturePool {
+ public:
+  struct Options {
+    int64_t resident = 16;  // pictures that rays are drawn from, at most as many as there are
+    int64_t ahead = 2;      // pictures that are read before their turn, 1 or more
+    int workers = 1;        // threads that read, 1 or more
+    uint64_t seed = 1;      // of the order
+    /// Where what is decoded is kept, 4 bytes a pixel, in a file without a name that is gone with this process; empty: nowhere,
+    /// pictures are decoded at every turn. So they are when the disk is full.
+    std::filesystem::path cache{};
+  };
+  /// Views of pictures on the disk, which outlive the pool. Reads the first ones, those that are there after `turns`. Throws
+  /// what View::picture() throws, std::bad_alloc, and std::invalid_argument for options out of range.
+  PicturePool(std::span<const View> views, const Options& options, int64_t turns = 0);
+  ~PicturePool();
+  PicturePool(const PicturePool&) = delete;
+  PicturePool& operator=(const PicturePool&) = delete;
+
+  /// A picture that is there: the view's index, and its first pixel in pixels().
+  struct Place {
+    int64_t view, first_pixel;
+  };
+  const std::vector<Place>& places() const { return places_; }
+  const uint8_t* pixels() const { return memory_.data(); }  // RGBA
+  int64_t room() const { return slots_ * slot_pixels_; }    // pixels
+
+  /// The oldest picture leaves and the next one is there; returns its index in places(). Throws what reading it threw; it is
+  /// read again then, and the next call is for the same picture.
+  size_t turn();
+  int64_t turns() const { return turns_; }
+  /// Pictures that came from the cache.
+  int64_t from_cache() const { return from_cache_; }
+
+  /// Memory of such a pool, and what its workers take while they decode. Bytes.
+  static int64_t bytes_of(std::span<const View> views, const Options& options);
+  static int64_t bytes_to_decode(std::span<const View> views, const Options& options);
+
+ private:
+  struct Request {
+    int64_t number, slot;  // in the order, from 0
+  };
+  void work();
+  void read(int64_t view, int64_t slot);
+  bool read_cache(int64_t view, uint8_t* to);
+  void write_cache(int64_t view, const Image& image);
+  void open_cache(const std::filesystem::path& folder);
+  void request(int64_t number, int64_t slot);
+  void wait_for(int64_t number);
+  int64_t view_of(int64_t number) const { return order_[size_t(number) % order_.size()]; }
+
+  std::span<const View> views_;
+  int64_t slot_pixels_ = 0, slots_ = 0, turns_ = 0;
+  Array<uint8_t> memory_;
+  std::vector<int64_t> order_;
+  std::vector<Place> places_;
+  int cache_ = -1;
+  std::vector<std::atomic<bool>> cached_;  // by view
+  std::atomic<int64_t> from_cache_{0};
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Request> wanted_;                 // not begun
+  std::map<int64_t, std::exception_ptr> done_;  // by number; null: well
+  std::map<int64_t, int64_t> on_the_way_;       // number to slot
+  bool stop_ = false;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace klab

@@ -1,0 +1,225 @@
+// Memory as an account: sizes in words, what is planned, what is made smaller to fit, who owns what; pictures that take turns.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "labs/radiance/run/budget.h"
+#include "tests/radiance/scene_folder.h"
+#include "tests/radiance/small_training.h"
+
+namespace klab {
+namespace {
+
+TEST(Bytes, AreReadWithTheirUnit) {
+  EXPECT_EQ(bytes_from("4GB"), 4'000'000'000);
+  EXPECT_EQ(bytes_from("1.5GiB"), 1610612736);
+  EXPECT_EQ(bytes_from("800 mb"), 800'000'000);
+  EXPECT_EQ(bytes_from("2000KiB"), 2048000);
+  for (const char* bad :
+       {"", "4", "GB", "-4GB", "4 G", "4GBs", "nanGB", "1e3MB", "0GB", "0.5MB", "2000TB", "4,5GB", "1.2.3GB"})
+    EXPECT_THROW(bytes_from(bad), std::invalid_argument) << bad;
+}
+
+TEST(Owners, AreCountedWhereTheyAreInnermost) {
+  const auto now = [](const char* who) { return memory_by_owner()[who].now; };
+  const int64_t before = now("one of a test");
+  {
+    const MemoryOwner outer("one of a test");
+    Array<float> a(1 << 20);
+    const int64_t has = now("one of a test") - before;
+    EXPECT_GE(has, 4 << 20);
+    {
+      const MemoryOwner inner("another of a test");
+      a = Array<float>(1 << 20);  // the old one is given back by whom it was counted for
+    }
+    EXPECT_EQ(now("one of a test"), before);
+    EXPECT_GE(now("another of a test"), 4 << 20);
+    EXPECT_GE(memory_by_owner()["one of a test"].peak, before + has);
+  }
+  EXPECT_EQ(now("another of a test"), 0);
+}
+
+class Fitted : public SceneFolder {
+ protected:
+  void SetUp() override {
+    SceneFolder::SetUp();
+    for (int i = 4; i < 40; ++i) {
+      const std::string name = "view_" + std::to_string(i);
+      picture(name + ".png", 640, 480, 4);
+      document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", pose(float(i))}});
+    }
+    write();
+    scene = load_scene(path.string(), {.pictures = SceneOptions::Pictures::on_disk});
+    facts.scene = &scene;
+    facts.program = 40'000'000;
+    facts.timed = training_calls(wanted.config, 1);
+  }
+  MemoryPlan fit(int64_t bytes) const { return fit_memory(facts, wanted, {bytes, "--memory"}); }
+
+  Scene scene;
+  MemoryFacts facts;
+  MemoryChoice wanted;
+};
+
+TEST_F(Fitted, PicturesStayOnTheDiskUntilTheyAreReadFor) {
+  ASSERT_EQ(scene.train.size(), 35U);
+  for (const View& v : scene.train) EXPECT_TRUE(v.image.rgba.empty());
+  const Scene whole = load();
+  load_pictures(scene.train);
+  for (size_t i = 0; i < scene.train.size(); ++i)
+    EXPECT_EQ(scene.train[i].image.rgba, whole.train[i].image.rgba);
+}
+
+// From more than enough down to nothing: what is chosen fits, never grows, and where nothing fits the message says what would.
+TEST_F(Fitted, WhatIsChosenFits) {
+  const int64_t all = memory_account(facts, wanted).total();
+  EXPECT_EQ(fit(all).smaller.size(), 0U);
+  EXPECT_GT(fit(all - 1).smaller.size(), 0U);
+  MemoryPlan last = fit(all);
+  std::set<std::string> words;
+  int64_t budget = all, steps = 0;
+  try {
+    for (; budget > 0; budget -= all / 100, ++steps) {
+      const MemoryPlan plan = fit(budget);
+      EXPECT_LE(plan.account.total(), budget);
+      EXPECT_EQ(plan.account.total(), memory_account(facts, plan.choice).total());
+      EXPECT_LE(plan.choice.config.log2_table, last.choice.config.log2_table) << budget;
+      for (const std::string& s : plan.smaller) words.insert(s.substr(0, s.find(' ')));
+      last = plan;
+    }
+    FAIL() << "fits into nothing";
+  } catch (const std::runtime_error& e) {
+    const std::string message = e.what();
+    EXPECT_GT(steps, 20);
+    EXPECT_NE(message.find("--memory " + bytes_text(budget)), std::string::npos) << message;
+    EXPECT_NE(message.find("at least"), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    const size_t at = message.find("takes ") + 6;
+    const int64_t least =
+        bytes_from(message.substr(at, message.find(" at least") - at)) + 500'000;  // as it was rounded
+    EXPECT_NO_THROW(fit(least)) << message;
+    EXPECT_THROW(fit(least - 2'000'000), std::runtime_error) << message;
+  }
+  EXPECT_TRUE(words.contains("no") && words.contains("batch") && words.contains("log2_table"))
+      << words.size();
+}
+
+TEST_F(Fitted, ATableThatIsGoneOnWithStays) {
+  facts.resumed = 100'000'000;
+  int64_t budget = memory_account(facts, wanted).total();
+  try {
+    for (;; budget -= 5'000'000) EXPECT_EQ(fit(budget).choice.config.log2_table, wanted.config.log2_table);
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("new run"), std::string::npos) << e.what();
+  }
+}
+
+// What the trainer's arrays take is what was planned for them: not more, and not much less.
+TEST(Account, IsWhatATrainerTakes) {
+  const Config config = small_config();
+  MemoryFacts facts{.scene = &small_scene()};
+  const MemoryAccount account = memory_account(facts, {.config = config});
+  forget_memory_peaks();
+  const Trainer trainer(small_scene(), config, small_plan("naive"), 1);
+  const auto owned = memory_by_owner();
+  constexpr int64_t page = 2 << 20, arrays = 64;  // each array is rounded up to whole pages
+  for (const char* owner : {"table", "optimizer", "grid"}) {
+    EXPECT_GT(owned.at(owner).now, 0) << owner;
+    EXPECT_LE(owned.at(owner).now, account.of(owner) + arrays * page) << owner;
+  }
+  EXPECT_LE(trainer.batch_samples(), config.batch_samples);
+}
+
+class Pool : public SceneFolder {
+ protected:
+  void SetUp() override {
+    SceneFolder::SetUp();
+    for (int i = 4; i < 12; ++i) {
+      const std::string name = "view_" + std::to_string(i);
+      picture(name + ".png", 16, 12, 3 + i % 2);
+      document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", pose(float(i))}});
+    }
+    write();
+    scene = load_scene(path.string(), {.holdout = 0, .pictures = SceneOptions::Pictures::on_disk});
+  }
+  /// That the pictures which are there are those that `places` says.
+  void expect_pictures(const PicturePool& pool) const {
+    std::set<int64_t> views, pixels;
+    for (const auto& place : pool.places()) {
+      const Image image = scene.train[size_t(place.view)].picture();
+      EXPECT_TRUE(std::equal(image.rgba.begin(), image.rgba.end(), pool.pixels() + 4 * place.first_pixel))
+          << place.view;
+      views.insert(place.view);
+      pixels.insert(place.first_pixel);
+    }
+    EXPECT_EQ(views.size(), pool.places().size());
+    EXPECT_EQ(pixels.size(), pool.places().size());
+  }
+  Scene scene;
+};
+
+TEST_F(Pool, TakesTurnsInAnOrderOfItsOwn) {
+  ASSERT_EQ(scene.train.size(), 12U);
+  for (const bool cached : {false, true}) {
+    PicturePool::Options options{.resident = 5, .ahead = 3, .workers = 2, .seed = 9};
+    if (cached) options.cache = path;
+    PicturePool pool(scene.train, options);
+    std::map<int64_t, int> seen;
+    for (int turn = 0; turn < 36; ++turn) {
+      expect_pictures(pool);
+      for (const auto& place : pool.places()) ++seen[place.view];
+      if (turn == 17) {
+        // One that begins there has the same pictures in the same places.
+        const PicturePool later(scene.train, options, turn);
+        for (size_t i = 0; i < pool.places().size(); ++i)
+          EXPECT_EQ(pool.places()[i].view, later.places()[i].view);
+      }
+      pool.turn();
+    }
+    for (const auto& [view, times] : seen) EXPECT_EQ(times, 15) << view;  // 36 turns, 5 of 12 at a time
+    EXPECT_EQ(seen.size(), 12U);
+    EXPECT_EQ(pool.from_cache() > 0, cached);
+  }
+  for (const auto& entry : fs::directory_iterator(path))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry;
+}
+
+TEST_F(Pool, AVanishedPictureIsNamedWhenItsTurnComes) {
+  PicturePool pool(scene.train, {.resident = 2, .ahead = 1});
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().extension() == ".png") fs::remove(entry.path());
+  std::string message;
+  for (int turn = 0; turn < 12 && message.empty(); ++turn) try {
+      pool.turn();
+    } catch (const std::runtime_error& e) {
+      message = e.what();
+    }
+  EXPECT_NE(message.find("view_"), std::string::npos) << message;
+  // Put back, the same picture comes, and no other in its place.
+  const auto before = pool.places();
+  for (int i = 0; i < 12; ++i) picture("view_" + std::to_string(i) + ".png", 16, 12, 4);
+  for (int turn = 0; turn < 3; ++turn) try {
+      pool.turn();
+    } catch (const std::runtime_error&) {  // asked for before they were back
+    }
+  EXPECT_NE(before[0].view + 12 * before[1].view, pool.places()[0].view + 12 * pool.places()[1].view);
+}
+
+TEST_F(Pool, ATrainerLearnsFromItAndIsGoneOnWith) {
+  const Config config = small_config();
+  const auto trained = [&](int64_t from, int64_t to, const fs::path& file) {
+    PicturePool pool(scene.train, {.resident = 3, .ahead = 2}, from / Trainer::kTurnEvery);
+    Trainer trainer(scene, config, small_plan("naive"), 4, cpu_backend(), {}, &pool);
+    if (from > 0) trainer.restore(TensorFile(file));
+    for (int64_t i = from; i < to; ++i) trainer.step(0);
+    trainer.save(file, {});
+    return std::vector<float>(trainer.model().of(Part::table).begin(), trainer.model().of(Part::table).end());
+  };
+  const std::vector<float> whole = trained(0, 44, path / "whole.safetensors");
+  trained(0, 20, path / "parts.safetensors");
+  EXPECT_EQ(whole, trained(20, 44, path / "parts.safetensors"));
+}
+
+}  // namespace
+}  // namespace klab

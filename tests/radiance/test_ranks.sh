@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Several processes by mpirun: they learn as one does, are refused when they do not fit together, end together, and any number
+# of them goes on from what was left.
+# ctest: slow serial
+set -euo pipefail
+klab=$1
+command -v mpirun >/dev/null || { echo "no mpirun here"; exit 77; }
+grep -q '^KLAB_MPI:BOOL=ON' "$3/CMakeCache.txt" && grep -qE '^MPI_CXX_HEADER_DIR:PATH=/' "$3/CMakeCache.txt" || { echo "built without MPI"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fail() { echo "FAILED: $*"; exit 1; }
+cat >small.json <<'J'
+{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
+ "steps_per_diagonal": 128, "width": 16}
+J
+train=("$klab" train built-in --downscale 12 --config small.json --plan naive)
+score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
+
+# Two processes make the very steps that one makes which computes the batch in two parts: the models are the same bytes.
+"${train[@]}" --steps 600 --threads 1 --parts 2 --out one >one.txt 2>&1 || { cat one.txt; fail "one process"; }
+mpirun -n 2 "${train[@]}" --steps 600 --threads 1 --out two >two.txt 2>&1 || { cat two.txt; fail "two processes"; }
+grep -q '"ranks": 2' two/result.json || fail "two processes did not train together"
+[[ $(grep -c '^PSNR' two.txt) == 1 ]] || { cat two.txt; fail "more than one of them reports"; }
+cmp one/model.safetensors two/model.safetensors || fail "PSNR $(score one) by one, $(score two) by two"
+awk -v a="$(score one)" 'BEGIN { exit !(a > 20) }' || fail "PSNR $(score one): has not learned"
+
+# What one of them has differently is named before the first step; nothing is written.
+refused() {  # text, arguments of the second
+  local text=$1 code=0; shift
+  timeout 60 mpirun -n 1 "${train[@]}" --steps 20 --out no : -n 1 "$klab" train "$@" --steps 20 --out no >out.txt 2>&1 || code=$?
+  [[ $code != 0 && $code != 124 ]] || { cat out.txt; fail "exit code $code for: $*"; }
+  grep -q "another $text" out.txt || { cat out.txt; fail "no 'another $text' for: $*"; }
+  [[ $(grep -c '^klab: rank' out.txt) == 1 ]] || { cat out.txt; fail "more than one message"; }
+  [[ ! -e no ]] || fail "a refused run left a folder"
+}
+sed 's/4096/2048/' small.json >other.json
+refused config built-in --downscale 12 --plan naive --config other.json
+refused scene built-in --downscale 16 --plan naive --config small.json
+refused seed built-in --downscale 12 --plan naive --config small.json --seed 3
+
+code=0
+timeout 60 mpirun -n 2 "${train[@]}" --steps 20 --parts 3 --out no >out.txt 2>&1 || code=$?
+[[ $code != 0 ]] || fail "three parts for two processes"
+grep -q "^klab: rank 0 of 2: --parts 3: is no multiple of the 2 processes" out.txt || { cat out.txt; fail "three parts, not named"; }
+
+# One is killed: all end within ten seconds; then one goes on alone.
+mpirun -n 2 "${train[@]}" --seconds 60 --checkpoint 0.2 --out killed >killed.txt 2>&1 & launcher=$!
+for _ in $(seq 400); do [[ -e killed/checkpoint.safetensors ]] && break; sleep 0.1; done
+[[ -e killed/checkpoint.safetensors ]] || { cat killed.txt; fail "no checkpoint"; }
+mine() {  # the ranks, without the launcher and those that wait beside them
+  local p
+  for p in $(pgrep -f "$klab train built-in .*--out killed"); do
+    [[ $(readlink "/proc/$p/exe") == "$(readlink -f "$klab")" && $(cat "/proc/$p/comm") == klab ]] && echo "$p"
+  done
+  true
+}
+rank_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -nE 's/^(PMI_RANK|OMPI_COMM_WORLD_RANK)=//p'; }
+victim=$(mine | tail -n 1)
+rank=$(rank_of "$victim")
+kill -9 "$victim"
+began=$SECONDS
+while kill -0 $launcher 2>/dev/null; do ((SECONDS - began <= 10)) || fail "still there after ten seconds"; sleep 0.1; done
+code=0; wait $launcher || code=$?
+[[ $code != 0 ]] || fail "a killed rank is no error"
+[[ -z $(mine) ]] || fail "a rank is left"
+[[ $(grep -c '^klab: rank' killed.txt) == 1 ]] || { cat killed.txt; fail "not one message about the rank that was killed"; }
+grep -q "^klab: rank $rank of 2 has ended.* the last checkpoint is .*killed/checkpoint.safetensors" killed.txt ||
+  { cat killed.txt; fail "the message does not name rank $rank and the checkpoint"; }
+"$klab" train --resume killed --steps 1 --threads 2 >/dev/null 2>&1 || true
+steps=$(tail -n 1 killed/metrics.csv | cut -d, -f1)
+"$klab" train --resume killed --steps $((steps + 50)) --threads 2 >resumed.txt 2>&1 || { cat resumed.txt; fail "one process does not go on"; }
+grep -q '^resumed' resumed.txt || fail "did not resume"
+echo ok
