@@ -30,8 +30,7 @@ inline std::vector<PlannedCall> small_calls() {
 inline CallTimes later_is_faster() {
   return CallTimes({}, [](const auto&, const auto&, auto variants) -> CallTimes::Measured {
     std::vector<double> seconds;
-    for (const Variant* v : variants)
-      seconds.push_back(v->peer ? 1 : 1.0 / double(2 + seconds.size()));
+    for (const Variant* v : variants) seconds.push_back(v->peer ? 1 : 1.0 / double(2 + seconds.size()));
     return seconds;
   });
 }
