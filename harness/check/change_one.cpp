@@ -20,10 +20,12 @@ constexpr int kLooks = 8;  // elements, of which the largest is changed
 /// coordinates in their range.
 float other_than(float value) { return std::abs(value) < 0.5F ? 2 * value : value / 2; }
 
-/// An element with another value, or `at` where a few tries find none.
+/// An element with another value of the same sign, or `at` where a few tries find none: what keeps activations active must survive.
 int64_t another(const float* values, int64_t n, int64_t at, Generator& random) {
   for (int look = 0; look < kLooks; ++look)
-    if (const auto other = int64_t(random() % uint64_t(n)); values[other] != values[at]) return other;
+    if (const auto other = int64_t(random() % uint64_t(n));
+        values[other] != values[at] && std::signbit(values[other]) == std::signbit(values[at]))
+      return other;
   return at;
 }
 

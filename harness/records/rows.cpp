@@ -57,12 +57,17 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
   row.ceiling = ladder.ceiling;
   row.resources = ladder.resources;
   row.ceiling_per_second = median(ladder.ceiling_per_second);
-  std::vector<double> shares(rounds);
+  std::vector<double> shares(rounds), at_best(rounds);
   const double work = variant != nullptr ? ceiling_work_of(ladder, *variant) : ladder.ceiling_work;
-  for (size_t i = 0; i < rounds; ++i) shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
+  const double best = *std::ranges::max_element(ladder.ceiling_per_second);
+  for (size_t i = 0; i < rounds; ++i) {
+    shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
+    at_best[i] = work / row.seconds[i] / best;
+  }
   row.of_ceiling = median_interval(shares);
   row.shares = std::move(shares);
-  if (row.of_ceiling->low > kRefused)
+  // A shared cache is another program's for whole rounds; what the machine cannot do is faster than its best round.
+  if (median_interval(at_best).low > kRefused)
     row.error = fmt::format(
         "{} {:.3g} times what {} allows: no result. Either it does not do the work that the "
         "contract states, or ceiling or cost are wrong",

@@ -67,8 +67,8 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
 /// ceiling differ by this much.
 inline constexpr double kCeilingMargin = 1.05;
 
-/// From that share of its ceiling on, the lower end of its interval, a time is refused: no correct kernel is so far above
-/// what was measured beside it. Between the two, what a cache keeps of operands a little larger than itself.
+/// From that share of the ceiling's best round on, the lower end of its interval, a time is refused: no correct kernel is so far
+/// above what was measured beside it. Between the two, what a cache keeps of operands a little larger than itself.
 inline constexpr double kRefused = 1.2;
 /// Whether the row's time is no result: it is marked (`error`), and no speedup is counted from it.
 bool is_refused(const Row& row);

@@ -12,12 +12,22 @@ namespace {
 constexpr int kTries = 6;
 constexpr int kLooks = 16;          // elements, of which the largest is changed
 constexpr size_t kMostPlaces = 64;  // outputs that are looked at
-constexpr double kVisible = 1e-3;   // of the larger of two answers
+constexpr double kVisible = 1e-3;   // of the larger of two answers, or of what is usual in the tensor
 
 /// Of the same sign, in the same range: no kink lies between, and a coordinate stays one.
 float other_than(float value, bool unit) {
   if (unit || std::abs(value) > 3) return std::abs(value) < 0.5F ? 2 * value : value / 2;
   return 4 * value;
+}
+
+/// The mean absolute value of what is finite: beside it an output close to zero is no place to look at, since there the rounding of
+/// a sum over everything shows as much as an element does.
+double usual_size(Element element, const std::vector<char>& values) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < int64_t(values.size()) / size_of(element); ++i)
+    if (const double v = std::abs(load(element, values.data(), i)); std::isfinite(v)) sum += v, ++count;
+  return count > 0 ? sum / double(count) : 0;
 }
 
 }  // namespace
@@ -73,17 +83,17 @@ bool Contents::learn(const std::function<void()>& call) {
     set(0, element_.values[0]);
     for (size_t k = 0; k < specs_.size(); ++k) {
       const auto width = size_t(size_of(specs_[k].element));
+      const double usual = usual_size(specs_[k].element, was[k]);
       for (size_t i = 0; i * width < was[k].size() && places_.size() < 16 * kMostPlaces; ++i) {
         const double a = load(specs_[k].element, was[k].data(), int64_t(i));
         const double b = load(specs_[k].element, is[k].data(), int64_t(i));
-        if (std::abs(a - b) > kVisible * std::max(std::abs(a), std::abs(b)))
-          places_.push_back({k, int64_t(i), {a, b}});
+        const Place place{
+            k, int64_t(i), {a, b}, std::abs(a - b) / std::max({std::abs(a), std::abs(b), usual})};
+        if (place.share > kVisible) places_.push_back(place);
       }
     }
   }
-  const auto share = [](const Place& p) {
-    return std::abs(p.answers[0] - p.answers[1]) / std::max(std::abs(p.answers[0]), std::abs(p.answers[1]));
-  };
+  const auto share = [](const Place& p) { return p.share; };
   std::ranges::stable_sort(places_, [&](const Place& x, const Place& y) { return share(x) > share(y); });
   if (places_.size() > kMostPlaces) places_.resize(kMostPlaces);
   return known();

@@ -44,6 +44,7 @@ class Contents {
     size_t tensor = 0;
     int64_t index = 0;
     double answers[2] = {0, 0};
+    double share = 0;  // of their difference in the larger one, or in the tensor's usual size
   };
   void set(int64_t copy, float value);
   bool choose();

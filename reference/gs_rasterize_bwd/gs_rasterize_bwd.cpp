@@ -17,6 +17,10 @@ struct Sum {
   double count = 0;
 };
 
+/// Products of small gradients are denormal, whatever small factors have made of the error so far: some of the smallest steps, as an
+/// error relative to 2^-24.
+constexpr double kSteps = 0x1p-122;
+
 /// What one pixel adds to the Gaussians of its list. An uncertain decision at a pixel makes all that it adds uncertain: the
 /// error is then as large as the terms, and as what a Gaussian that was left out could have added.
 class Pixel {
@@ -75,12 +79,12 @@ class Pixel {
       const Real weight = T * one.alpha;
       taken += weight * shade;
       if (sums != nullptr) {
-        const Real d_alpha = T * shade - (total_ - taken) / (Real(1) - one.alpha);
+        const Real d_alpha = T * shade - (total_ - taken) / (Real(1) - one.alpha) + Real(0, kSteps);
         const std::array<Real, 9> terms = gradients(one, g, weight, d_alpha);
         Sum& sum = (*sums)[size_t(g)];
         for (size_t j = 0; j < 9; ++j) {
           sum.value[j] += terms[j].value;
-          sum.error[j] += terms[j].error;
+          sum.error[j] += terms[j].error + kSteps;
           sum.sizes[j] += std::abs(terms[j].value);
         }
         ++sum.count;

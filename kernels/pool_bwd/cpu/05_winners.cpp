@@ -1,0 +1,338 @@
+// pool_bwd.cpu.05_winners: each window keeps which of its taps won, and each pixel asks its windows.
+//
+// CHANGE    maxima of channels by rows (NCHW), moved by one or two columns: a row of windows is reduced once to its gradients and the
+//           numbers of the taps that won. A row of d_x is then written once: a pixel takes the gradients of those windows whose
+//           winner it is. With a stride of two, even and odd columns are made apart and stored in turns.
+// EXPECT    the parent adds to scratch for each tap of each window, a load, a comparison, a load and a store, and adds that to d_x.
+//           Here a tap is a comparison when the winner is found, and one when it is asked for: 1.5 times at least.
+// NUMERICS  a pixel's windows are summed in their order, rows first; as the parent's up to where the first zero is added.
+// NEEDS     as the parent. Fewer than 2^24 taps, which float counts exactly. Other strides, and NHWC, go the parent's way.
+// TRIED     see NOTES.md, cpu.05_winners
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "reference/pool_bwd/pool_bwd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pool_bwd/cpu/05_winners.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+//
+#include "kernels/common/pool_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using Args = PoolBwd::Args<float>;
+
+namespace lines = klab::pools::HWY_NAMESPACE;
+using lines::kBeyond;
+using lines::lanes;
+using lines::Scales;
+using lines::Sorted;
+using lines::Tag;
+
+/// A vector of windows: each tap, in order, takes the gradient where it holds the largest and none before it did.
+/// x, d_x: `rows` sorted rows; d_y: readable for a whole vector.
+void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* HWY_RESTRICT x,
+           const float* HWY_RESTRICT d_y, float* HWY_RESTRICT d_x) {
+  const Tag d;
+  for (int64_t j = 0; j < s.ow(); j += lanes()) {
+    auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (int64_t u = 0; u < rows; ++u)
+      for (int64_t v = 0; v < s.s; ++v)
+        largest = hn::Max(largest, hn::LoadU(d, x + u * sorted.floats() + sorted.at(v) + j));
+    auto left = hn::LoadU(d, d_y + j);  // zero once a tap has it
+    for (int64_t u = 0; u < rows; ++u)
+      for (int64_t v = 0; v < s.s; ++v) {
+        const int64_t at = u * sorted.floats() + sorted.at(v) + j;
+        const auto mine = hn::Eq(hn::LoadU(d, x + at), largest);
+        hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), hn::IfThenElseZero(mine, left)), d, d_x + at);
+        left = hn::IfThenZeroElse(mine, left);
+      }
+  }
+}
+
+/// An average whose only window is all that a picture is reached by.
+void one_window(const PoolShape& s, float d_y, float* d_x) {
+  const PoolShape::Range down = s.rows(0), across = s.columns(0);
+  const float each = d_y * (1 / float(s.divisor(down, across)));
+  if ((down.end - down.begin) * (across.end - across.begin) == s.h * s.w) {
+    std::fill_n(d_x, s.h * s.w, each);
+    return;
+  }
+  std::fill_n(d_x, s.h * s.w, 0.0F);
+  for (int64_t p = down.begin; p < down.end; ++p)
+    std::fill(d_x + p * s.w + across.begin, d_x + p * s.w + across.end, each);
+}
+
+/// Averages of windows that move by single columns.
+void written_once(const PoolShape& s, const float* d_y, float* d_x) {
+  static thread_local Scratch memory;
+  Scales scales(s);
+  const int64_t oh = s.oh(), ow = s.ow(), kept = (s.r + s.stride_y - 1) / s.stride_y;
+  const int64_t reached = ow + s.s - 1;  // columns, with those around the picture
+  const int64_t room =
+      std::max(reached, s.pad_x + s.w);  // of a row; a picture may go on behind its last window
+  float* scaled = memory.floats(ow + 2 * (s.s - 1) + kept * room);
+  float* rows = scaled + ow + 2 * (s.s - 1);
+  std::fill_n(scaled, ow + 2 * (s.s - 1) + kept * room, 0.0F);  // what lies around stays zero
+  float* const inner = scaled + s.s - 1;
+  const auto sums = [&](int64_t i) { return rows + i % kept * room; };
+  int64_t next = 0;  // row of windows without its sums
+  for (int64_t p = 0; p < s.h; ++p) {
+    const int64_t above = p + s.pad_y - s.r + 1;  // the first window that reaches p begins there or behind
+    const int64_t begin = above <= 0 ? 0 : (above + s.stride_y - 1) / s.stride_y;
+    const int64_t end = std::min(oh, (p + s.pad_y) / s.stride_y + 1);
+    for (; next < end; ++next) {
+      const float *scale = scales.of(s.rows(next)), *row = d_y + next * ow;
+      for (int64_t j = 0; j < ow; ++j) inner[j] = row[j] * scale[j];
+      float* HWY_RESTRICT to = sums(next);
+      if (s.s == 3) {
+        for (int64_t q = 0; q < reached; ++q) to[q] = inner[q] + inner[q - 1] + inner[q - 2];
+        continue;
+      }
+      std::copy_n(inner, reached, to);
+      for (int64_t v = 1; v < s.s; ++v)
+        for (int64_t q = 0; q < reached; ++q) to[q] += inner[q - v];
+    }
+    float* HWY_RESTRICT out = d_x + p * s.w;
+    if (begin >= end) {
+      std::fill_n(out, s.w, 0.0F);
+      continue;
+    }
+    const float* first = sums(begin) + s.pad_x;
+    if (end - begin == 3) {  // the usual window: all of it in registers
+      const float *second = sums(begin + 1) + s.pad_x, *third = sums(begin + 2) + s.pad_x;
+      for (int64_t q = 0; q < s.w; ++q) out[q] = first[q] + second[q] + third[q];
+      continue;
+    }
+    std::copy_n(first, s.w, out);
+    for (int64_t i = begin + 1; i < end; ++i) {
+      const float* more = sums(i) + s.pad_x;
+      for (int64_t q = 0; q < s.w; ++q) out[q] += more[q];
+    }
+  }
+}
+
+/// Columns of a row in one order (stride 1), or even and odd ones apart (stride 2); windows are `around` floats from the begin of
+/// their rows, so that a window before the first is there too, and won by nobody.
+struct Winners {
+  int64_t around, floats;
+  explicit Winners(const PoolShape& s)
+      : around((s.s - 1) / s.stride_x), floats(around + padded_columns(s) + kBeyond) {}
+  static int64_t padded_columns(const PoolShape& s) {  // of a phase
+    return std::max((s.w + s.pad_x + s.stride_x - 1) / s.stride_x, s.ow() + (s.s - 1) / s.stride_x);
+  }
+};
+
+/// A row of windows: the number of the first tap that holds the largest, u·s + v, counted from the window's first row.
+void find_winners(const PoolShape& s, const Sorted& sorted, int64_t first, int64_t rows,
+                  const float* HWY_RESTRICT x, float* HWY_RESTRICT winner) {
+  const Tag d;
+  for (int64_t j = 0; j < s.ow(); j += lanes()) {
+    auto largest = hn::Set(d, -std::numeric_limits<float>::infinity()), which = hn::Set(d, -1.0F);
+    for (int64_t u = 0; u < rows; ++u)
+      for (int64_t v = 0; v < s.s; ++v) {
+        const auto value = hn::LoadU(d, x + u * sorted.floats() + sorted.at(v) + j);
+        const auto more = hn::Gt(value, largest);
+        which = hn::IfThenElse(more, hn::Set(d, float((first + u) * s.s + v)), which);
+        largest = hn::Max(value, largest);
+      }
+    hn::StoreU(which, d, winner + j);
+  }
+}
+
+/// Maxima of windows that move by one or two columns.
+void by_winners(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
+  static thread_local Scratch memory;
+  const Tag d;
+  const Sorted sorted(s);
+  const Winners room(s);
+  const int64_t oh = s.oh(), ow = s.ow(), kept = (s.r + s.stride_y - 1) / s.stride_y,
+                columns = Winners::padded_columns(s);
+  const int64_t each = room.floats, all = s.r * sorted.floats() + 2 * kept * each + 2 * columns + 2 * kBeyond;
+  float* sorted_x = memory.floats(all);
+  float *winners = sorted_x + s.r * sorted.floats(), *gradients = winners + kept * each,
+        *row = gradients + kept * each;
+  std::fill_n(sorted_x, s.r * sorted.floats(),
+              -std::numeric_limits<float>::infinity());  // what stays around the columns
+  std::fill_n(winners, kept * each, -1.0F);
+  std::fill_n(gradients, kept * each, 0.0F);
+  int64_t next = 0;  // row of windows without its winners
+  for (int64_t p = 0; p < s.h; ++p) {
+    const int64_t above = p + s.pad_y - s.r + 1;  // the first window that reaches p begins there or behind
+    const int64_t begin = above <= 0 ? 0 : (above + s.stride_y - 1) / s.stride_y;
+    const int64_t end = std::min(oh, (p + s.pad_y) / s.stride_y + 1);
+    for (; next < end; ++next) {
+      const PoolShape::Range down = s.rows(next);
+      for (int64_t u = down.begin; u < down.end; ++u)
+        sorted.sort(x + u * s.w, sorted_x + (u - down.begin) * sorted.floats());
+      float* winner = winners + next % kept * each + room.around;
+      find_winners(s, sorted, down.begin - next * s.stride_y + s.pad_y, down.end - down.begin, sorted_x,
+                   winner);
+      std::fill_n(winner + ow, each - room.around - ow, -1.0F);  // what a whole vector wrote behind the last
+      std::copy_n(d_y + next * ow, ow, gradients + next % kept * each + room.around);
+    }
+    const auto sum = [&](int64_t phase, int64_t m) HWY_ATTR {
+      auto total = hn::Zero(d);
+      for (int64_t i = begin; i < end; ++i) {
+        const float *winner = winners + i % kept * each + room.around + m,
+                    *gradient = gradients + i % kept * each + room.around + m;
+        const int64_t u = p + s.pad_y - i * s.stride_y;
+        for (int64_t v = phase; v < s.s; v += s.stride_x) {
+          const int64_t back = (v - phase) / s.stride_x;
+          const auto mine = hn::Eq(hn::LoadU(d, winner - back), hn::Set(d, float(u * s.s + v)));
+          total = hn::Add(total, hn::IfThenElseZero(mine, hn::LoadU(d, gradient - back)));
+        }
+      }
+      return total;
+    };
+    for (int64_t m = 0; m < columns; m += lanes())
+      if (s.stride_x == 1)
+        hn::StoreU(sum(0, m), d, row + m);
+      else
+        hn::StoreInterleaved2(sum(0, m), sum(1, m), d, row + 2 * m);
+    std::copy_n(row + s.pad_x, s.w, d_x + p * s.w);
+  }
+}
+
+/// One channel, NCHW.
+void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
+  if (!s.is_max() && s.oh() * s.ow() == 1) return one_window(s, *d_y, d_x);
+  if (!s.is_max() && s.stride_x == 1) return written_once(s, d_y, d_x);
+  if (s.is_max() && s.stride_x <= 2 && s.r * s.s < (1 << 24)) return by_winners(s, x, d_y, d_x);
+  static thread_local Scratch xs, gradients, upstream;
+  const Sorted sorted(s);
+  Scales scales(s);
+  const int64_t ow = s.ow(), floats = sorted.floats();
+  float* sorted_x = xs.floats(s.r * floats);
+  float* sorted_d_x = gradients.floats(s.r * floats);
+  float* row = upstream.floats(ow + kBeyond);
+  std::fill_n(row, ow + kBeyond, 0.0F);
+  std::fill_n(d_x, s.h * s.w, 0.0F);
+  std::fill_n(sorted_x, s.r * floats,
+              -std::numeric_limits<float>::infinity());  // what stays around the columns
+  for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
+    const PoolShape::Range down = s.rows(i);
+    const int64_t rows = down.end - down.begin;
+    std::copy_n(d_y, ow, row);
+    if (s.is_max()) {
+      std::fill_n(sorted_d_x, rows * floats, 0.0F);
+      for (int64_t u = 0; u < rows; ++u) sorted.sort(x + (down.begin + u) * s.w, sorted_x + u * floats);
+      claim(s, sorted, rows, sorted_x, row, sorted_d_x);
+      for (int64_t u = 0; u < rows; ++u)
+        sorted.add_back(sorted_d_x + u * floats, d_x + (down.begin + u) * s.w);
+      continue;
+    }
+    // An average: columns first, then the same for all rows of the window.
+    const float* scale = scales.of(down);
+    for (int64_t j = 0; j < ow; ++j) row[j] *= scale[j];
+    std::fill_n(sorted_d_x, floats, 0.0F);
+    for (int64_t v = 0; v < s.s; ++v) {
+      float* to = sorted_d_x + sorted.at(v);
+      for (int64_t j = 0; j < ow; ++j) to[j] += row[j];
+    }
+    for (int64_t u = 0; u < rows; ++u) sorted.add_back(sorted_d_x, d_x + (down.begin + u) * s.w);
+  }
+}
+
+/// One window, NHWC: channels [k, k + 1 vector) or, with `one`, one channel at a time.
+template <class D>
+HWY_INLINE void window(D d, const PoolShape& s, PoolShape::Range down, PoolShape::Range across,
+                       const float* x, const float* d_y, float* d_x) {
+  const auto each = [&](auto&& visit) {
+    for (int64_t p = down.begin; p < down.end; ++p)
+      for (int64_t q = across.begin; q < across.end; ++q) visit((p * s.w + q) * s.c);
+  };
+  auto left = hn::LoadU(d, d_y);
+  if (!s.is_max()) {
+    left = hn::Mul(left, hn::Set(d, 1 / float(s.divisor(down, across))));
+    each([&](int64_t at) { hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), left), d, d_x + at); });
+    return;
+  }
+  auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  each([&](int64_t at) { largest = hn::Max(largest, hn::LoadU(d, x + at)); });
+  each([&](int64_t at) {
+    const auto mine = hn::Eq(hn::LoadU(d, x + at), largest);
+    hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), hn::IfThenElseZero(mine, left)), d, d_x + at);
+    left = hn::IfThenZeroElse(mine, left);
+  });
+}
+
+/// Output rows [first, last) and channels [begin, end) of one image, NHWC. What lies above the first window and below the last
+/// belongs to them.
+void channels(const PoolShape& s, int64_t first, int64_t last, int64_t begin, int64_t end, const float* x,
+              const float* d_y, float* d_x) {
+  const int64_t top = first == 0 ? 0 : first * s.stride_y - s.pad_y;
+  const int64_t bottom = last == s.oh() ? s.h : last * s.stride_y - s.pad_y;
+  if (end - begin == s.c)
+    std::fill_n(d_x + top * s.w * s.c, (bottom - top) * s.w * s.c, 0.0F);
+  else
+    for (int64_t p = top * s.w; p < bottom * s.w; ++p) std::fill_n(d_x + p * s.c + begin, end - begin, 0.0F);
+  for (int64_t i = first; i < last; ++i)
+    for (int64_t j = 0; j < s.ow(); ++j) {
+      const float* upstream = d_y + (i * s.ow() + j) * s.c;
+      int64_t k = begin;
+      for (; k + lanes() <= end; k += lanes())
+        window(Tag(), s, s.rows(i), s.columns(j), x + k, upstream + k, d_x + k);
+      for (; k < end; ++k)
+        window(hn::CappedTag<float, 1>(), s, s.rows(i), s.columns(j), x + k, upstream + k, d_x + k);
+    }
+}
+
+void pool(const Args& x) {
+  const PoolShape& s = x.shape;
+  const int64_t x_size = s.h * s.w, y_size = s.oh() * s.ow();
+  const double portions = double(s.n * s.c) * double(x_size + y_size) / 1e5;  // of some microseconds
+  const int threads = std::max(1, int(std::min(portions, double(omp_get_max_threads()))));
+  if (s.nhwc != 0) {
+    // Windows of different rows meet no pixel where the stride is as long as the window: rows are shared out, else channels.
+    const bool by_rows = s.stride_y >= s.r;
+    const int64_t vectors = (s.c + lanes() - 1) / lanes();
+    const int64_t parts = std::clamp<int64_t>(by_rows ? s.oh() : vectors, 1, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < s.n * parts; ++i) {
+      const int64_t image = i / parts, part = i % parts;
+      const auto cut = [&](int64_t size, int64_t at) { return size * at / parts; };
+      const int64_t first = by_rows ? cut(s.oh(), part) : 0, last = by_rows ? cut(s.oh(), part + 1) : s.oh();
+      const int64_t begin = by_rows ? 0 : cut(vectors, part) * lanes();
+      const int64_t end = by_rows ? s.c : std::min(s.c, cut(vectors, part + 1) * lanes());
+      channels(s, first, last, begin, end, x.x + image * x_size * s.c, x.d_y + image * y_size * s.c,
+               x.d_x + image * x_size * s.c);
+    }
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t i = 0; i < s.n * s.c; ++i)
+    picture(s, x.x + i * x_size, x.d_y + i * y_size, x.d_x + i * x_size);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+HWY_EXPORT(pool);
+void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
+
+KLAB_VARIANT(PoolBwd,
+             {.run = run,
+              .parent = "04_written_once",
+              .tiles = {8, 16, 32},
+              .expect = {.shape = {1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, .over_parent = 1.5},
+              .when = {{1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, "a maximum whose windows overlap"}});
+
+}  // namespace
+}  // namespace klab
+#endif
