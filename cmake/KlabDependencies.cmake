@@ -78,7 +78,3 @@ endif()
 # Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
 target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)
-if(MPI_CXX_FOUND)
-  # Its headers are seen by the one room that calls it, its library by whatever that room is linked into.
-  target_link_libraries(klab_lab_dependencies INTERFACE ${MPI_CXX_LIBRARIES})
-endif()

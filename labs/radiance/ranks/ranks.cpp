@@ -1,18 +1,16 @@
 #include "labs/radiance/ranks/ranks.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#ifdef KLAB_HAVE_MPI
-#define MPICH_SKIP_MPICXX 1
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
-#endif
+#include "labs/radiance/ranks/mpi_calls.h"
 
 namespace klab {
 namespace {
@@ -24,6 +22,30 @@ int launched() {
   return 1;
 }
 
+/// The module beside the program. Throws std::runtime_error where it is not there.
+const MpiCalls& load_calls(int processes) {
+  const auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libklab_mpi.so";
+  if (!std::filesystem::exists(module))
+    throw std::runtime_error(
+        fmt::format("started as one of {} processes, but this klab was built without MPI: install "
+                    "libmpich-dev or libopenmpi-dev and build it again, or start it without mpirun",
+                    processes));
+  // Open MPI's own modules look for its symbols among those of the whole process.
+  void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr)
+    throw std::runtime_error(fmt::format("cannot load {}: {}", module.string(), dlerror()));
+  auto* calls = reinterpret_cast<MpiCallsOf*>(dlsym(handle, "klab_mpi_calls"));
+  if (calls == nullptr) throw std::runtime_error(fmt::format("{} is no module of klab's", module.string()));
+  return *calls();
+}
+
+void require(const MpiCalls& mpi, int code, const char* what) {
+  if (code == 0) return;
+  char text[512] = {};
+  mpi.text(code, text, sizeof text);
+  throw std::runtime_error(fmt::format("{}: {}", what, text));
+}
+
 }  // namespace
 
 Ranks& Ranks::here() {
@@ -31,32 +53,12 @@ Ranks& Ranks::here() {
   return ranks;
 }
 
-#ifdef KLAB_HAVE_MPI
-
-namespace {
-
-/// MPI counts in int.
-constexpr int64_t kMostAtOnce = 1 << 28;
-
-void require(int code, const char* what) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw std::runtime_error(fmt::format("{}: {}", what, text));
-}
-
-}  // namespace
-
 Ranks::Ranks() {
-  if (launched() <= 1) return;
+  const int processes = launched();
+  if (processes <= 1) return;
   last_words_ = std::make_unique<LastWords>();  // while this process is small
-  int provided = 0;
-  // Threads of a rank compute; one of them calls MPI.
-  require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  mpi_ = &load_calls(processes);
+  require(*mpi_, mpi_->init(&rank_, &size_), "MPI_Init_thread");
   std::string number = std::to_string(getpid());  // of the first
   broadcast(number);
   once_ = (std::filesystem::temp_directory_path() / ("klab_ranks_ended_" + number)).string();
@@ -64,10 +66,7 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (initialized != 0 && finalized == 0) MPI_Finalize();
+  if (mpi_ != nullptr) mpi_->finalize();
 }
 
 void Ranks::if_killed(const std::string& checkpoint, const std::string& remedy) {
@@ -82,86 +81,50 @@ bool Ranks::may_speak() { return !last_words_ || last_words_->may_speak(); }
 
 void Ranks::sum(std::span<float> values) {
   if (size_ == 1) return;
-  for (size_t at = 0; at < values.size(); at += size_t(kMostAtOnce)) {
-    const auto n = int(std::min(values.size() - at, size_t(kMostAtOnce)));
-    require(MPI_Allreduce(MPI_IN_PLACE, values.data() + at, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
-            "MPI_Allreduce");
-  }
+  require(*mpi_, mpi_->sum_floats(values.data(), int64_t(values.size())), "MPI_Allreduce");
   bytes_summed_ += int64_t(values.size_bytes()) * 2 * (size_ - 1) / size_;
 }
 
 void Ranks::sum(std::span<double> values) {
-  if (size_ == 1) return;
-  require(MPI_Allreduce(MPI_IN_PLACE, values.data(), int(values.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
-          "MPI_Allreduce");
+  if (size_ > 1) require(*mpi_, mpi_->sum_doubles(values.data(), int64_t(values.size())), "MPI_Allreduce");
 }
 
 void Ranks::broadcast(std::span<double> values) {
-  if (size_ == 1) return;
-  require(MPI_Bcast(values.data(), int(values.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  if (size_ > 1) require(*mpi_, mpi_->broadcast(values.data(), int64_t(values.size_bytes())), "MPI_Bcast");
 }
 
 void Ranks::broadcast(std::string& text) {
   if (size_ == 1) return;
   auto size = int64_t(text.size());
-  require(MPI_Bcast(&size, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  require(*mpi_, mpi_->broadcast(&size, sizeof size), "MPI_Bcast");
   text.resize(size_t(size));
-  require(MPI_Bcast(text.data(), int(size), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  require(*mpi_, mpi_->broadcast(text.data(), size), "MPI_Bcast");
 }
 
 std::vector<std::string> Ranks::gather(const std::string& text) {
   if (size_ == 1) return {text};
-  const auto own = int(text.size());
-  std::vector<int> sizes(size_t(size_), 0), begins(size_t(size_) + 1, 0);
-  require(MPI_Allgather(&own, 1, MPI_INT, sizes.data(), 1, MPI_INT, MPI_COMM_WORLD), "MPI_Allgather");
-  for (size_t i = 0; i < sizes.size(); ++i) begins[i + 1] = begins[i] + sizes[i];
-  std::string all(size_t(begins.back()), ' ');
-  require(MPI_Allgatherv(text.data(), own, MPI_CHAR, all.data(), sizes.data(), begins.data(), MPI_CHAR,
-                         MPI_COMM_WORLD),
-          "MPI_Allgatherv");
+  const auto own = int64_t(text.size());
+  std::vector<int64_t> sizes(size_t(size_), 0);
+  require(*mpi_, mpi_->gather(&own, sizeof own, sizes.data()), "MPI_Allgather");
+  const int64_t longest = *std::ranges::max_element(sizes);
+  std::string mine = text, all(size_t(longest * size_), ' ');
+  mine.resize(size_t(longest), ' ');
+  require(*mpi_, mpi_->gather(mine.data(), longest, all.data()), "MPI_Allgather");
   std::vector<std::string> texts;
-  for (size_t i = 0; i < sizes.size(); ++i) texts.push_back(all.substr(size_t(begins[i]), size_t(sizes[i])));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    texts.push_back(all.substr(i * size_t(longest), size_t(sizes[i])));
   return texts;
 }
 
 void Ranks::wait_for_all() {
-  if (size_ == 1) return;
-  MPI_Request request = MPI_REQUEST_NULL;
-  require(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-  for (int done = 0; done == 0; usleep(2000))
-    require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  if (size_ > 1) require(*mpi_, mpi_->wait_for_all(), "MPI_Ibarrier");
 }
 
 void Ranks::end_all(int code) {
   std::fflush(nullptr);
-  if (size_ > 1) MPI_Abort(MPI_COMM_WORLD, code);
+  if (size_ > 1) mpi_->abort(code);
   std::_Exit(code);
 }
-
-#else
-
-Ranks::Ranks() {
-  if (const int n = launched(); n > 1)
-    throw std::runtime_error(
-        fmt::format("started as one of {} processes, but this klab was built without MPI: install "
-                    "libmpich-dev or libopenmpi-dev and build it again, or start it without mpirun",
-                    n));
-}
-Ranks::~Ranks() = default;
-void Ranks::sum(std::span<float>) {}
-void Ranks::sum(std::span<double>) {}
-void Ranks::broadcast(std::span<double>) {}
-void Ranks::broadcast(std::string&) {}
-std::vector<std::string> Ranks::gather(const std::string& text) { return {text}; }
-void Ranks::wait_for_all() {}
-void Ranks::if_killed(const std::string&, const std::string&) {}
-bool Ranks::may_speak() { return true; }
-void Ranks::end_all(int code) {
-  std::fflush(nullptr);
-  std::_Exit(code);
-}
-
-#endif
 
 void require_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts) {
   if (ranks.size() == 1) return;

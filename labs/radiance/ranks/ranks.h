@@ -12,6 +12,8 @@
 
 namespace klab {
 
+struct MpiCalls;
+
 class Ranks {
  public:
   /// Those of this process; found at the first call. Throws std::runtime_error when it was started as one of several, and klab
@@ -47,6 +49,7 @@ class Ranks {
  private:
   Ranks();
   ~Ranks();
+  const MpiCalls* mpi_ = nullptr;  // where there are several
   int rank_ = 0, size_ = 1;
   int64_t bytes_summed_ = 0;
   std::unique_ptr<LastWords> last_words_;
