@@ -47,9 +47,9 @@ nlohmann::json as_json(const Experiment& e, const Outcome& o) {
 void add_to(Page& page, const Experiment& e, const Outcome& o) {
   page.heading(e.name);
   page.text(e.about + ".");
-  std::vector<std::vector<std::string>> rows;
-  for (const Decided& d : o.decided) rows.push_back({d.said, name_of(d.finding), d.because});
-  page.table({"said", "", "because"}, rows);
+  // As text, which is broken into lines; a table's cells are not.
+  for (const Decided& d : o.decided)
+    page.text(fmt::format("“{}” – {}: {}.", d.said, name_of(d.finding), d.because));
   page.table(o.heads, o.rows);
   page.curves(o.curves, o.x, o.y, o.log_x, o.log_y, e.about + ".");
 }
