@@ -22,6 +22,8 @@ int64_t kilobytes_in(const char* file, const std::string& wanted) {
   return kUnknownMemory;
 }
 
+int64_t known_or_none(int64_t bytes) { return bytes == kUnknownMemory ? 0 : bytes; }
+
 /// The one number in a file; "max" is no limit.
 int64_t number_in_file(const std::string& file) {
   std::ifstream in(file);
@@ -67,10 +69,12 @@ int64_t left_by_limit() {
 }  // namespace
 
 int64_t available_memory() {
-  const int64_t left =
-      std::min({kilobytes_in("/proc/meminfo", "MemAvailable:"), left_by_groups(), left_by_limit()});
-  return left == kUnknownMemory ? 0 : left;
+  return known_or_none(
+      std::min({kilobytes_in("/proc/meminfo", "MemAvailable:"), left_by_groups(), left_by_limit()}));
 }
+
+int64_t resident_memory() { return known_or_none(kilobytes_in("/proc/self/status", "VmRSS:")); }
+int64_t peak_memory() { return known_or_none(kilobytes_in("/proc/self/status", "VmHWM:")); }
 
 void require_memory(int64_t bytes, const std::string& what, const std::string& remedy) {
   const int64_t available = available_memory();

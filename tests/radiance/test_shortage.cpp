@@ -13,6 +13,7 @@
 #include <random>
 
 #include "harness/records/input.h"
+#include "harness/records/memory_left.h"
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/shortage.h"

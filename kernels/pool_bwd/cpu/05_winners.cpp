@@ -6,7 +6,7 @@
 // EXPECT    the parent adds to scratch for each tap of each window, a load, a comparison, a load and a store, and adds that to d_x.
 //           Here a tap is a comparison when the winner is found, and one when it is asked for: 1.3 times at least.
 // NUMERICS  a pixel's windows are summed in their order, rows first; as the parent's up to where the first zero is added.
-// NEEDS     as the parent. Fewer than 2^24 taps, which float counts exactly. Other strides, and NHWC, go the parent's way.
+// NEEDS     as the parent. Fewer than 2^24 taps, which float counts exactly. Averages, other strides and NHWC go the parent's way.
 // TRIED     see NOTES.md, cpu.05_winners
 #include <omp.h>
 
@@ -56,68 +56,6 @@ void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* 
         hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), hn::IfThenElseZero(mine, left)), d, d_x + at);
         left = hn::IfThenZeroElse(mine, left);
       }
-  }
-}
-
-/// An average whose only window is all that a picture is reached by.
-void one_window(const PoolShape& s, float d_y, float* d_x) {
-  const PoolShape::Range down = s.rows(0), across = s.columns(0);
-  const float each = d_y * (1 / float(s.divisor(down, across)));
-  if ((down.end - down.begin) * (across.end - across.begin) == s.h * s.w) {
-    std::fill_n(d_x, s.h * s.w, each);
-    return;
-  }
-  std::fill_n(d_x, s.h * s.w, 0.0F);
-  for (int64_t p = down.begin; p < down.end; ++p)
-    std::fill(d_x + p * s.w + across.begin, d_x + p * s.w + across.end, each);
-}
-
-/// Averages of windows that move by single columns.
-void written_once(const PoolShape& s, const float* d_y, float* d_x) {
-  static thread_local Scratch memory;
-  Scales scales(s);
-  const int64_t oh = s.oh(), ow = s.ow(), kept = (s.r + s.stride_y - 1) / s.stride_y;
-  const int64_t reached = ow + s.s - 1;  // columns, with those around the picture
-  const int64_t room =
-      std::max(reached, s.pad_x + s.w);  // of a row; a picture may go on behind its last window
-  float* scaled = memory.floats(ow + 2 * (s.s - 1) + kept * room);
-  float* rows = scaled + ow + 2 * (s.s - 1);
-  std::fill_n(scaled, ow + 2 * (s.s - 1) + kept * room, 0.0F);  // what lies around stays zero
-  float* const inner = scaled + s.s - 1;
-  const auto sums = [&](int64_t i) { return rows + i % kept * room; };
-  int64_t next = 0;  // row of windows without its sums
-  for (int64_t p = 0; p < s.h; ++p) {
-    const int64_t above = p + s.pad_y - s.r + 1;  // the first window that reaches p begins there or behind
-    const int64_t begin = above <= 0 ? 0 : (above + s.stride_y - 1) / s.stride_y;
-    const int64_t end = std::min(oh, (p + s.pad_y) / s.stride_y + 1);
-    for (; next < end; ++next) {
-      const float *scale = scales.of(s.rows(next)), *row = d_y + next * ow;
-      for (int64_t j = 0; j < ow; ++j) inner[j] = row[j] * scale[j];
-      float* HWY_RESTRICT to = sums(next);
-      if (s.s == 3) {
-        for (int64_t q = 0; q < reached; ++q) to[q] = inner[q] + inner[q - 1] + inner[q - 2];
-        continue;
-      }
-      std::copy_n(inner, reached, to);
-      for (int64_t v = 1; v < s.s; ++v)
-        for (int64_t q = 0; q < reached; ++q) to[q] += inner[q - v];
-    }
-    float* HWY_RESTRICT out = d_x + p * s.w;
-    if (begin >= end) {
-      std::fill_n(out, s.w, 0.0F);
-      continue;
-    }
-    const float* first = sums(begin) + s.pad_x;
-    if (end - begin == 3) {  // the usual window: all of it in registers
-      const float *second = sums(begin + 1) + s.pad_x, *third = sums(begin + 2) + s.pad_x;
-      for (int64_t q = 0; q < s.w; ++q) out[q] = first[q] + second[q] + third[q];
-      continue;
-    }
-    std::copy_n(first, s.w, out);
-    for (int64_t i = begin + 1; i < end; ++i) {
-      const float* more = sums(i) + s.pad_x;
-      for (int64_t q = 0; q < s.w; ++q) out[q] += more[q];
-    }
   }
 }
 
@@ -209,8 +147,6 @@ void by_winners(const PoolShape& s, const float* x, const float* d_y, float* d_x
 
 /// One channel, NCHW.
 void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
-  if (!s.is_max() && s.oh() * s.ow() == 1) return one_window(s, *d_y, d_x);
-  if (!s.is_max() && s.stride_x == 1) return written_once(s, d_y, d_x);
   if (s.is_max() && s.stride_x <= 2 && s.r * s.s < (1 << 24)) return by_winners(s, x, d_y, d_x);
   static thread_local Scratch xs, gradients, upstream;
   const Sorted sorted(s);
@@ -332,7 +268,7 @@ void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolBwd,
              {.run = run,
-              .parent = "04_written_once",
+              .parent = "03_threads",
               .tiles = {8, 16, 32},
               .expect = {.shape = {1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, .over_parent = 1.3},
               .when = {{1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, "a maximum whose windows overlap"}});

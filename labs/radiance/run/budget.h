@@ -98,8 +98,4 @@ std::string account_text(const MemoryAccount& account, const MemoryBudget& budge
 std::string peaks_text(const MemoryAccount& account);
 nlohmann::json memory_json(const MemoryPlan& plan, const MemoryBudget& budget);
 
-/// Of this process, by the system: resident now, and at most (VmRSS, VmHWM). Bytes; 0 where /proc does not say.
-int64_t resident_memory();
-int64_t peak_memory();
-
 }  // namespace klab

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "harness/records/input.h"
+#include "harness/records/memory_left.h"
 #include "labs/radiance/run/cpu_share.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run_job.h"

@@ -65,6 +65,10 @@ struct Scene {
     return {column(0), column(1), column(2)};
   }
   float side() const { return float(1 << (cascades - 1)); }
+  /// Whether each picture for training may be read from the disk again when its turn comes.
+  bool on_the_disk() const {
+    return std::ranges::all_of(train, [](const View& v) { return v.source != nullptr; });
+  }
   bool has_alpha() const { return !train.empty() && train.front().image.has_alpha; }
 };
 

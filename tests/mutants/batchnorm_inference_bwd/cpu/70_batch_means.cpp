@@ -1,7 +1,11 @@
 // batchnorm_inference_bwd.cpu.70_batch_means: the two means of batch statistics, where the statistics are constants.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
+#include <vector>
 
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
+#include "reference/batchnorm_bwd/batchnorm_bwd.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 #include "tests/mutants/mutant.h"
 
@@ -10,24 +14,11 @@ namespace {
 
 void run(const BatchnormInferenceBwd::Args<float>& x) {
   const auto [n, c, hw] = x.shape;
-  for (int64_t j = 0; j < c; ++j) {
-    const float mean = x.running_mean[j], rstd = 1 / std::sqrt(x.running_var[j] + *x.epsilon);
-    float sum = 0, product = 0;
-    const auto each = [&](const auto& visit) {
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t k = (i * c + j) * hw; k < (i * c + j + 1) * hw; ++k) visit(k);
-    };
-    each([&](int64_t k) {
-      sum += x.d_y[k];
-      product += x.d_y[k] * ((x.x[k] - mean) * rstd);
-    });
-    x.d_beta[j] = sum;
-    x.d_gamma[j] = product;
-    const auto N = float(n * hw);
-    each([&](int64_t k) {
-      x.d_x[k] = x.gamma[j] * rstd * (x.d_y[k] - sum / N - (x.x[k] - mean) * rstd * (product / N));
-    });
-  }
+  std::vector<float> rstd(static_cast<size_t>(c));
+  for (int64_t j = 0; j < c; ++j) rstd[size_t(j)] = 1 / std::sqrt(x.running_var[j] + *x.epsilon);
+  call<BatchnormBwd>(
+      *find_variant("batchnorm_bwd.cpu.01_naive"),
+      {{n, c, hw}, x.x, x.gamma, x.running_mean, rstd.data(), x.d_y, x.d_x, x.d_gamma, x.d_beta});
 }
 
 KLAB_MUTANT(BatchnormInferenceBwd, Fault::wrong_value, {.run = run});

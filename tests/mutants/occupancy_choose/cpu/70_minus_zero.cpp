@@ -1,40 +1,23 @@
 // occupancy_choose.cpu.70_minus_zero: a cell at -0 is taken for one that no camera sees.
 // Class: inputs. Must be caught as Fault::wrong_value.
-#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "kernels/common/philox.h"
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
 #include "reference/occupancy_choose/occupancy_choose.h"
 #include "tests/mutants/mutant.h"
 
 namespace klab {
 namespace {
 
-bool wanted(const OccupancyChoose::Args<float>& x, const OccupancyChoose::Thresholds& limits, uint32_t w,
-            int64_t c) {
-  if (std::signbit(x.values[c])) return false;
-  if (x.shape.all || (w >> 16) < limits.any) return true;
-  return (x.bits[c / 8] >> (c % 8) & 1) != 0 && (w & 0xFFFF) < limits.occupied;
-}
-
-/// Chosen cells of [begin, end), multiples of four, written from `out` on; how many.
-int64_t choose(const OccupancyChoose::Args<float>& x, int64_t begin, int64_t end, int32_t* out) {
-  const auto limits = OccupancyChoose::thresholds(*x.share, x.shape.grid_cells, *x.occupied);
-  int64_t n = 0;
-  for (int64_t c = begin; c < end; c += 4) {
-    const uint64_t block = uint64_t(x.shape.first + c) / 4;
-    const PhiloxWords words =
-        x.shape.all ? PhiloxWords{} : philox(block + (uint64_t{3} << 48), x.seed, x.step);
-    for (int64_t k = 0; k < 4; ++k)
-      if (wanted(x, limits, words.w[k], c + k)) out[n++] = int32_t(c + k);
-  }
-  return n;
-}
-
 void run(const OccupancyChoose::Args<float>& x) {
-  const int64_t n = choose(x, 0, x.shape.cells, x.chosen);
-  *x.count = int32_t(n);
-  std::fill(x.chosen + n, x.chosen + x.shape.cells, -1);
+  std::vector<float> values(x.values, x.values + x.shape.cells);
+  for (float& v : values)
+    if (v == 0 && std::signbit(v)) v = -1;
+  OccupancyChoose::Args<float> other = x;
+  other.values = values.data();
+  call<OccupancyChoose>(*find_variant("occupancy_choose.cpu.01_naive"), other);
 }
 
 KLAB_MUTANT(OccupancyChoose, Fault::wrong_value, {.run = run});

@@ -1,70 +1,23 @@
 // ray_march.cpu.84_slow_axes: rays that hardly move along an axis are taken to move along it at 1e-6.
 // Class: inputs. Must be caught as Fault::wrong_value.
+#include <cmath>
 #include <vector>
 
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
 #include "reference/ray_march/ray_march.h"
 #include "tests/mutants/mutant.h"
 
 namespace klab {
 namespace {
 
-using March = RayMarch;
-
-struct Ray {
-  float o[3], d[3];
-};
-
-bool occupied(const March::Args<float>& x, const float p[3]) {
-  const float c[3] = {p[0] - 0.5F, p[1] - 0.5F, p[2] - 0.5F};
-  const float away = std::max({std::abs(c[0]), std::abs(c[1]), std::abs(c[2])});
-  const int k = March::cascade_of(away, x.shape.cascades);
-  uint32_t cell[3];
-  for (int axis = 0; axis < 3; ++axis) cell[axis] = uint32_t(March::cell_of(c[axis], k, x.shape.grid));
-  const uint32_t index = March::morton(cell[0], cell[1], cell[2]);
-  const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
-  return (x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1;
-}
-
-// Samples of one ray, at most `room` of them, into t; returns how many there would be.
-int64_t march(const March::Args<float>& x, const Ray& ray, float jitter, float* t_out) {
-  const March::Shape& s = x.shape;
-  const March::Span span = March::box_span(ray.o, ray.d, x.steps[0], float(1 << (s.cascades - 1)));
-  if (!(span.enter < span.leave)) return 0;
-  const float first = span.enter + jitter * March::step_at(span.enter, x.steps);
-  float t = first;
-  int64_t count = 0;
-  for (int64_t k = 0; t < span.leave && count < s.max_samples;) {
-    const float p[3] = {ray.o[0] + t * ray.d[0], ray.o[1] + t * ray.d[1], ray.o[2] + t * ray.d[2]};
-    if (occupied(x, p)) t_out[count++] = t;
-    ++k;
-    t = x.steps[3] == 0 ? first + float(k) * x.steps[1] : t + March::step_at(t, x.steps);
-  }
-  return count;
-}
-
-void run(const March::Args<float>& x) {
-  const March::Shape& s = x.shape;
-  std::vector<float> kept(size_t(s.max_samples));
-  int64_t total = 0;
-  bool full = false;
-  for (int64_t r = 0; r < s.rays; ++r) {
-    x.ray_begin[r] = int32_t(total);
-    if (full) continue;
-    Ray ray{{x.origins[r], x.origins[s.rays + r], x.origins[2 * s.rays + r]},
-            {x.directions[r], x.directions[s.rays + r], x.directions[2 * s.rays + r]}};
-    for (float& d : ray.d)
-      if (std::abs(d) < 1e-6F) d = std::copysign(1e-6F, d);
-    const int64_t count = march(x, ray, x.jitter[r], kept.data());
-    if (total + count > s.capacity) {
-      full = true;
-      continue;
-    }
-    for (int64_t i = 0; i < count; ++i, ++total) {
-      x.t[total] = kept[size_t(i)];
-      x.delta[total] = March::step_at(kept[size_t(i)], x.steps);
-    }
-  }
-  x.ray_begin[s.rays] = int32_t(total);
+void run(const RayMarch::Args<float>& x) {
+  std::vector<float> directions(x.directions, x.directions + 3 * x.shape.rays);
+  for (float& d : directions)
+    if (std::abs(d) < 1e-6F) d = std::copysign(1e-6F, d);
+  RayMarch::Args<float> other = x;
+  other.directions = directions.data();
+  call<RayMarch>(*find_variant("ray_march.cpu.01_scalar"), other);
 }
 
 KLAB_MUTANT(RayMarch, Fault::wrong_value, {.run = run});

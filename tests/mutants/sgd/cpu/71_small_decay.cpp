@@ -1,28 +1,23 @@
 // sgd.cpu.71_small_decay: a decay below 1e-4 is taken for none.
 // Class: inputs. Must be caught as Fault::wrong_value.
-#include <cmath>
 #include <vector>
 
-#include "kernels/common/scalar.h"
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
 #include "reference/sgd/sgd.h"
 #include "tests/mutants/mutant.h"
 
 namespace klab {
 namespace {
 
-KLAB_SCALAR_FUNCTION void run(const Sgd::Args<float>& x) {
+void run(const Sgd::Args<float>& x) {
   using namespace optimizer;
-  const int64_t n = x.shape.n, tensors = x.shape.tensors;
-  std::vector<float> g(static_cast<size_t>(n));
-  for (int64_t t = 0; t < tensors; ++t) {
-    const float* h = x.hyper + t * kHypers;
-    const int64_t begin = begin_of(n, tensors, t), end = begin_of(n, tensors, t + 1);
-    KLAB_SCALAR_LOOP
-    for (int64_t i = begin; i < end; ++i)
-      g[size_t(i)] = x.gradient[i] + (h[decay] >= 1e-4F ? h[decay] : 0.0F) * x.param[i];
-    KLAB_SCALAR_LOOP
-    for (int64_t i = begin; i < end; ++i) x.param[i] -= h[rate] * g[size_t(i)];
-  }
+  std::vector<float> hyper(x.hyper, x.hyper + x.shape.tensors * kHypers);
+  for (int64_t t = 0; t < x.shape.tensors; ++t)
+    if (hyper[size_t(t * kHypers + decay)] < 1e-4F) hyper[size_t(t * kHypers + decay)] = 0;
+  Sgd::Args<float> other = x;
+  other.hyper = hyper.data();
+  call<Sgd>(*find_variant("sgd.cpu.01_naive"), other);
 }
 
 KLAB_MUTANT(Sgd, Fault::wrong_value, {.run = run});

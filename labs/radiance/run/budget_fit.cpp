@@ -1,0 +1,138 @@
+// What is made smaller, in which order, until a run fits into its budget of memory.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "harness/records/memory_left.h"
+#include "labs/radiance/run/budget.h"
+
+namespace klab {
+namespace {
+
+constexpr int64_t kLeastTable = 12;    // log2_table
+constexpr int64_t kLeastResident = 2;  // pictures
+constexpr int64_t kFairResident = 16;  // pictures that are worth more than a larger batch
+constexpr int64_t kLeastPixels = 512;  // of a picture at a time
+
+/// Tries choices from the largest down.
+class Fitting {
+ public:
+  Fitting(const MemoryFacts& facts, const MemoryChoice& wanted, int64_t budget)
+      : f_(facts), wanted_(wanted), budget_(budget), views_(int64_t(facts.scene->train.size())) {}
+
+  /// The first that fits; false where none does.
+  bool fit(MemoryChoice& found) const {
+    if (fits(wanted_)) return found = wanted_, true;
+    MemoryChoice c = wanted_;
+    c.ceilings = false;
+    if (fits(c)) return found = c, true;
+    if (f_.trainer > 0) return false;
+    const int64_t table = wanted_.config.log2_table,
+                  least = f_.resumed > 0 ? table : std::min(table, kLeastTable);
+    const int64_t batch = wanted_.config.batch_samples;
+    for (int64_t t = table; t >= least; --t)
+      for (int64_t b = batch; b >= std::max(kLeastBatch, batch / 4); b /= 2)
+        if (with(t, b, std::min(views_, kFairResident), found)) return true;
+    for (int64_t b = batch; b >= std::min(batch, kLeastBatch); b /= 2)
+      if (with(least, b, std::min(views_, kLeastResident), found)) return true;
+    return false;
+  }
+  MemoryChoice least() const {
+    MemoryChoice c = wanted_;
+    c.ceilings = false;
+    if (f_.trainer > 0) return c;
+    if (f_.resumed == 0) c.config.log2_table = std::min(c.config.log2_table, kLeastTable);
+    while (c.config.batch_samples / 2 >= kLeastBatch) c.config.batch_samples /= 2;
+    c.config.first_rays = std::min(c.config.first_rays, c.config.batch_samples);
+    c.pixels = kLeastPixels;
+    if (f_.scene->on_the_disk()) c.resident = std::min(views_, kLeastResident);
+    return c;
+  }
+
+ private:
+  bool fits(const MemoryChoice& c) const { return memory_account(f_, c).total() <= budget_; }
+
+  /// A table and a batch; with as many pictures as there is room for, `fewest` at least.
+  bool with(int64_t table, int64_t batch, int64_t fewest, MemoryChoice& found) const {
+    MemoryChoice c = wanted_;
+    c.ceilings = false;
+    c.config.log2_table = table;
+    c.config.batch_samples = batch;
+    c.config.first_rays = std::min(c.config.first_rays, batch);
+    for (c.pixels = Renderer::kRays; c.pixels >= kLeastPixels; c.pixels /= 2) {
+      c.resident = 0;
+      if (fits(c)) return found = c, true;
+      if (!f_.scene->on_the_disk()) continue;
+      c.resident = fewest;
+      if (!fits(c)) continue;
+      int64_t low = fewest, high = views_ - 1;
+      while (low < high) {
+        c.resident = (low + high + 1) / 2;
+        (fits(c) ? low : high) = fits(c) ? c.resident : c.resident - 1;
+      }
+      c.resident = std::max(low, fewest);
+      return found = c, true;
+    }
+    return false;
+  }
+
+  const MemoryFacts& f_;
+  const MemoryChoice& wanted_;
+  int64_t budget_, views_;
+};
+
+std::vector<std::string> differences(const MemoryFacts& f, const MemoryChoice& from, const MemoryChoice& to) {
+  std::vector<std::string> list;
+  if (from.ceilings && !to.ceilings) list.emplace_back("no ceilings of stages");
+  if (to.resident > 0)
+    list.push_back(fmt::format("{} of {} pictures at a time", to.resident, f.scene->train.size()));
+  if (to.config.batch_samples < from.config.batch_samples)
+    list.push_back(fmt::format("batch {} instead of {}", to.config.batch_samples, from.config.batch_samples));
+  if (to.config.log2_table < from.config.log2_table)
+    list.push_back(fmt::format("log2_table {} instead of {}", to.config.log2_table, from.config.log2_table));
+  return list;
+}
+
+/// What a smaller minimum would take: the largest shares, and who sets them.
+std::string remedies(const MemoryAccount& least, const MemoryFacts& f) {
+  std::string text;
+  const auto add = [&](const std::string& owner, const std::string& remedy) {
+    if (least.of(owner) * 10 > least.total()) text += (text.empty() ? "" : ", ") + remedy;
+  };
+  add("pictures", "--downscale 2");
+  if (f.trainer > 0) return (text.empty() ? "" : text + ", or ") + f.remedy;
+  add("grid", "a smaller \"grid\" in the config");
+  add("batch", "a smaller \"max_samples_per_ray\" or \"width\"");
+  add("table", f.resumed > 0 ? "a new run with a smaller \"log2_table\"" : "fewer \"levels\"");
+  add("scratch", f.resumed > 0 ? "a new run" : "--no-eval");
+  return text.empty() ? "a smaller \"grid\" or fewer \"levels\" in the config" : text;
+}
+
+}  // namespace
+
+MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, const MemoryBudget& budget) {
+  const Fitting fitting(facts, wanted, budget.bytes);
+  MemoryPlan plan;
+  if (!fitting.fit(plan.choice)) {
+    const MemoryAccount least = memory_account(facts, fitting.least());
+    throw std::runtime_error(
+        fmt::format("{} {} is too little: this run takes {} at least, with {}; to lower that: {}",
+                    budget.whose, bytes_text(budget.bytes), bytes_text(least.total()),
+                    fmt::join(differences(facts, wanted, fitting.least()), ", "), remedies(least, facts)));
+  }
+  plan.account = memory_account(facts, plan.choice);
+  plan.smaller = differences(facts, wanted, plan.choice);
+  return plan;
+}
+
+MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program) {
+  if (given) return {*given, "--memory"};
+  const int64_t free = available_memory();
+  // Where the system says nothing, nothing is made smaller.
+  return {free > 0 ? free + program : std::numeric_limits<int64_t>::max() / 4, "what is free"};
+}
+
+}  // namespace klab
