@@ -4,6 +4,7 @@
 // scenes that reach beyond), so nothing downstream knows about scales and offsets.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
