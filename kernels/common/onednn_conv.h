@@ -1,6 +1,7 @@
 // oneDNN's convolutions, forward and backward, for the variants that compare with them. Include it where KLAB_HAVE_ONEDNN is 1.
 //
 //   onednn::why_not(shape)                                   "" or what the library does not take
+//   onednn::why_not_backward(shape)                          the same of its backward
 //   onednn::Forward kept;  kept.run(shape, formats, {x, w, b, y})
 //   onednn::Backward kept; kept.run(shape, formats, {x, w, d_y, d_x, d_w, d_b})
 //
@@ -26,6 +27,15 @@ enum class Formats {
 inline std::string why_not(const Conv2dShape& s) {
   if (std::min({s.n, s.c, s.k, s.h, s.w}) == 0) return "oneDNN takes no tensors without elements";
   return "";
+}
+
+/// The same of its backward. With strides its 1x1 kernels for AVX-512 copy every so many pixels of channels-last pictures aside,
+/// sixteen channels at a time, and where there are not sixteen they write past the end of what they have: glibc finds the heap
+/// corrupted (oneDNN 2.6; NOTES.md of conv2d_bwd).
+inline std::string why_not_backward(const Conv2dShape& s) {
+  if (s.nhwc != 0 && s.r == 1 && s.s == 1 && (s.stride_y > 1 || s.stride_x > 1) && s.c % 16 != 0)
+    return "oneDNN writes outside its memory there: a 1x1 kernel with a stride, channels last and not a multiple of 16";
+  return why_not(s);
 }
 
 inline dnnl::engine& engine() {

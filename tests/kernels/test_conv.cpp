@@ -286,6 +286,25 @@ TEST(Pool, PaddingNeverWinsAndIsCountedOnlyWhereAsked) {
   }
 }
 
+// oneDNN's heap is corrupted at the first three.
+TEST(Conv2d, ALibraryIsLeftOutWhereItsBackwardWritesOutsideItsMemory) {
+  const auto peers_at = [](const Conv2dShape& s) {
+    const auto found = runnable("conv2d_bwd", s);
+    return std::ranges::count_if(found, [](const Variant* v) { return v->peer; });
+  };
+  for (const Conv2dShape& s : {Conv2dShape{5, 1, 3, 3, 2, 33, 1, 1, 2, 1, 0, 0, 1, 2, 1},
+                               Conv2dShape{5, 1, 3, 3, 8, 64, 1, 1, 1, 2, 0, 0, 1, 1, 1},
+                               Conv2dShape{9, 1, 5, 7, 16, 16, 1, 1, 2, 2, 0, 0, 1, 1, 1}})
+    EXPECT_EQ(peers_at(s), 0) << s.c << " channels";
+  const auto all = peers_at({1, 1, 3, 3, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1});
+  for (const Conv2dShape& s :
+       {Conv2dShape{5, 1, 16, 3, 2, 33, 1, 1, 2, 1, 0, 0, 1, 2, 1},  // whole blocks of channels
+        Conv2dShape{5, 1, 3, 3, 2, 33, 1, 1, 1, 1, 0, 0, 1, 2, 1},   // no stride
+        Conv2dShape{5, 1, 3, 3, 2, 33, 1, 1, 2, 1, 0, 0, 1, 2, 0},   // channels first
+        Conv2dShape{5, 1, 3, 3, 2, 33, 3, 3, 2, 1, 1, 1, 1, 1, 1}})  // another kernel
+    EXPECT_EQ(peers_at(s), all) << s.c << " channels";
+}
+
 TEST(Pool, OfSeveralLargestTheFirstGetsTheGradient) {
   for (const int64_t nhwc : {0, 1}) {
     const PoolShape s{1, 1, 3, 3, 2, 2, 1, 1, 0, 0, 0, nhwc};

@@ -24,7 +24,7 @@ void run(const Conv2dBwd::Args<float>& x) {
   kept.run(x.shape, onednn::Formats::as_they_lie, {x.x, x.w, x.d_y, x.d_x, x.d_w, x.d_b});
 }
 
-std::string supported(const Conv2dShape& s, const Host&) { return onednn::why_not(s); }
+std::string supported(const Conv2dShape& s, const Host&) { return onednn::why_not_backward(s); }
 
 #else
 
