@@ -14,6 +14,7 @@
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/tune/use_tuned.h"
 
 namespace klab {
 namespace {
@@ -23,9 +24,9 @@ struct Values {
   double seconds = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision, field, memory;
+  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure;
   int64_t resident = 0, parts = 1;
-  bool no_eval = false;
+  bool no_eval = false, tune = false;
 };
 
 int64_t memory_of(const std::string& text) {
@@ -52,6 +53,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     run.precision = v.precision;
   }
   if (given("--memory")) run.memory = memory_of(v.memory);
+  if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
   if (settings().seed_given) run.seed = settings().seed;
@@ -63,6 +65,8 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
         v.moved_to);
   if (!v.resume.empty() && given("--config"))
     throw std::invalid_argument("--resume goes on with the run's own config; leave out --config");
+  if (!v.resume.empty() && v.tune)
+    throw std::invalid_argument("--resume goes on with the run's own batch; leave out --tune");
   if (!v.resume.empty() && given("--out"))
     throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
   for (const auto& [option, value] :
@@ -104,6 +108,10 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_option("--memory", v->memory,
                  "what the run may take, such as 4GB: pictures, batch and table are chosen to fit (default: "
                  "what is free)");
+  app.add_option("--pressure", v->pressure,
+                 "LOW:HIGH, percent of memory: with less left caches go and then the batch is halved, with "
+                 "more it grows "
+                 "back (default 5:25); or off");
   add_number(app, "--resident", v->resident, range::frames,
              "so many pictures in memory at a time, which take turns (default: as many as fit)");
   add_number(app, "--workers", v->run.workers, range::threads,
@@ -112,6 +120,9 @@ std::function<int()> setup_train(CLI::App& app) {
              "parts of a step's batch, computed one after the other or by several processes (default: one "
              "each): their gradients are added up");
   add_number(app, "--prefetch", v->run.ahead, range::frames, "pictures that they read ahead (default 2)");
+  app.add_flag("--tune", v->tune,
+               "with the batch that klab tune --batch has found for a run of --seconds; where it has not, it "
+               "is found first");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
@@ -119,11 +130,20 @@ std::function<int()> setup_train(CLI::App& app) {
              "without a test set: every so many-th view is for testing (0: none)");
   app.add_flag("--json", v->run.json, "print the result as JSON");
   return [v, &app] {
-    const RunOptions options = options_of(app, *v);
+    RunOptions options = options_of(app, *v);
     // Ranks share the processor unless they are told how many threads each has.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();
+    if (v->resume.empty() && Ranks::here().size() == 1) {
+      const Given given{.threads = settings().threads > 0,
+                        .workers = app.count("--workers") > 0,
+                        .ahead = app.count("--prefetch") > 0};
+      if (!use_tuned(options, given, v->tune, times)) return 130;
+    } else if (v->tune) {
+      throw std::invalid_argument(
+          "--tune is for one process: klab tune --batch finds the batch, --config takes it");
+    }
     return train(options, times);
   };
 }

@@ -14,6 +14,7 @@
 
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/fields.h"
+#include "labs/radiance/run/pressure.h"
 
 namespace klab {
 
@@ -37,6 +38,7 @@ struct RunOptions {
   std::filesystem::path resume;      // a run's folder to go on with
   double checkpoint_every = 30;      // seconds
   std::optional<int64_t> memory;     // bytes that the run may take; not given: what is free
+  PressureRule pressure;             // when memory gets short while it trains
   std::optional<int64_t> resident;   // pictures in memory at a time; not given: as many as fit
   /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
   /// their number.

@@ -1,9 +1,11 @@
 // Of a run: the training, and what it leaves.
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
@@ -75,6 +77,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.cpu = cpu.share();
     metrics->line(line);
     show(line, last_report, progress);
+    relieve(trainer);
     last_report = after;
     samples_then = state_.samples;
   }
@@ -129,6 +132,38 @@ void RunJob::show(const MetricsLine& line, double last_report, Progress& progres
     progress.show(text);
   else if (int(line.seconds / 10) != int(last_report / 10) || r.step == 1)
     fmt::print(stderr, "{}\n", text);
+}
+
+// Where memory gets short, less is taken. The batch of other fields has one size, and that of several processes is of all.
+void RunJob::relieve(FieldTrainer& trainer) {
+  if (ranks_.size() > 1) return;
+  const Relief relief = pressure_.look();
+  const int64_t batch = trainer.batch_samples(), planned = batch_samples(o_.settings);
+  const auto say = [&](const std::string& what) {
+    fmt::print(stderr, "note      memory: {}; {}\n", pressure_.text(), what);
+  };
+  if (relief == Relief::drop_caches) {
+    memory_.choice.ceilings = false;  // and what they copy
+    if (pool_) pool_->forget_cached_pages();
+    malloc_trim(0);
+    say("caches are dropped");
+  } else if (relief == Relief::shrink && batch / 2 >= kLeastBatch) {
+    say(fmt::format("going on with a batch of {} samples instead of {}", batch / 2, batch));
+    resize(trainer, batch / 2);
+    ++batches_shrunk_;
+  } else if (relief == Relief::grow && batch > 0 && 2 * batch <= planned) {
+    say(fmt::format("going on with a batch of {} samples instead of {}", 2 * batch, batch));
+    resize(trainer, 2 * batch);
+    ++batches_grown_;
+  }
+}
+
+void RunJob::resize(FieldTrainer& trainer, int64_t samples) {
+  bool tried = false;
+  shortage_.through(trainer, [&] {  // where that fails, the batch is smaller still
+    if (std::exchange(tried, true)) return;
+    trainer.resize_batch(samples);
+  });
 }
 
 void RunJob::sample_ceilings(FieldTrainer& trainer) {
@@ -190,6 +225,8 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"bytes_summed", ranks_.bytes_summed()},
       {"interrupted", bool(stop_requested)},
       {"allocations_failed", shortage_.failures()},
+      {"batches_shrunk", batches_shrunk_},
+      {"batches_grown", batches_grown_},
       {"batch_samples", trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)},
       {"stages", stages_json(trainer.profile(), shares)},
       {"config", json::parse(to_json_text(o_.settings))},

@@ -66,6 +66,8 @@ class RunJob {
   MetricsLine line_of(FieldTrainer& trainer, const StepReport& report) const;
   void show(const MetricsLine& line, double last_report, Progress& progress) const;
   void sample_ceilings(FieldTrainer& trainer);
+  void relieve(FieldTrainer& trainer);
+  void resize(FieldTrainer& trainer, int64_t samples);
   void save(FieldTrainer& trainer);
   void require_same_parameters(const FieldTrainer& trainer);
   void report(FieldTrainer& trainer, const FieldModel& model);
@@ -92,6 +94,8 @@ class RunJob {
   MemoryPlan memory_;
   std::optional<PicturePool> pool_;
   Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
+  Pressure pressure_{o_.pressure};
+  int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for want of memory, and back
   StageCeilings ceilings_{omp_get_max_threads()};
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;         // seconds of training before this process

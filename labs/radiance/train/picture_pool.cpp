@@ -164,6 +164,10 @@ void PicturePool::open_cache(const std::filesystem::path& folder) {
   if (cache_ >= 0) unlink(name.c_str());
 }
 
+void PicturePool::forget_cached_pages() const {
+  if (cache_ >= 0) posix_fadvise(cache_, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 void PicturePool::write_cache(int64_t view, const Image& image) {
   if (cache_ < 0) return;
   const int64_t begin = 4 * slot_pixels_ * view;

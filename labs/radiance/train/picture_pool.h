@@ -55,6 +55,9 @@ class PicturePool {
   /// Pictures that came from the cache.
   int64_t from_cache() const { return from_cache_; }
 
+  /// Tells the system that pages of the cache are not wanted in memory; they are read from the disk again.
+  void forget_cached_pages() const;
+
   /// Memory of such a pool, and what its workers take while they decode. Bytes.
   static int64_t bytes_of(std::span<const View> views, const Options& options);
   static int64_t bytes_to_decode(std::span<const View> views, const Options& options);
