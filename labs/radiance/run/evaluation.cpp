@@ -1,11 +1,15 @@
 #include "labs/radiance/run/evaluation.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <new>
 
+#include "harness/report/table.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/comparison.h"
+#include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
 
 namespace klab {
@@ -17,6 +21,30 @@ constexpr int kShown = 8;
 /// Asked for by a signal.
 struct Stopped {};
 
+/// How far it is: on a terminal a line that is written over, elsewhere one every ten seconds.
+class Pace {
+ public:
+  explicit Pace(size_t views) : views_(views) {}
+  void done(size_t count, double psnr) {
+    const double seconds = since(begin_);
+    const std::string text =
+        fmt::format("evaluated {} of {} views, the last one {:.2f} dB, left {}", count, views_, psnr,
+                    duration_text(seconds / double(count) * double(views_ - count)));
+    if (isatty(STDERR_FILENO) != 0) return line_.show(text);
+    if (since(said_) < 10) return;
+    said_ = Clock::now();
+    fmt::print(stderr, "{}\n", text);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+  size_t views_;
+  Progress line_;
+  Clock::time_point begin_ = Clock::now(), said_ = begin_;
+};
+
 }  // namespace
 
 Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, const std::optional<Plan>& given,
@@ -25,12 +53,13 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
   const bool asked_before = stop_requested;
   for (; pixels >= kLeastPixels; pixels /= 2) {
     int index = 0;
-    const auto each = [&](const View& view, const Picture& picture, const ViewScore&) {
+    Pace pace(views.size());
+    const auto each = [&](const View& view, const Picture& picture, const ViewScore& score) {
       if (stop_requested && !asked_before) throw Stopped();
       if (index < kShown)
         save_comparison(folder.file(fmt::format("test_{}.png", index)), view, picture,
                         model.placement().black);
-      ++index;
+      pace.done(size_t(++index), score.psnr);
     };
     try {
       const MemoryOwner owner("scratch");

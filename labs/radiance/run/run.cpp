@@ -79,14 +79,17 @@ int RunJob::go() {
       fmt::print(words_, "resumed   at step {}, {}\n", trainer->steps_done(), duration_text(state_.seconds));
     }
     std::fflush(words_);
-    fit(*trainer);
-    save(*trainer);
+    or_say_what_is_left(*trainer, [&] {
+      fit(*trainer);
+      save(*trainer);
+      if (!ranks_.first()) return;
+      const MemoryOwner owner("scratch");
+      model = trained_model(o_.settings, *trainer);
+    });
     if (!ranks_.first()) {
       ranks_.wait_for_all();
       return stop_requested ? 130 : 0;
     }
-    const MemoryOwner owner("scratch");
-    model = trained_model(o_.settings, *trainer);
     report(*trainer, *model);
   }
   pool_.reset();

@@ -65,8 +65,8 @@ void RunJob::fit(FieldTrainer& trainer) {
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
     const StepReport report = ranks_.size() > 1
-                                  ? step(trainer, d.done)
-                                  : shortage_.through(trainer, [&] { return step(trainer, d.done); });
+                                  ? trainer.step(d.done)
+                                  : shortage_.through(trainer, [&] { return trainer.step(d.done); });
     step_took(since(step_began));
     state_.samples += double(report.samples);
     const double after = elapsed();
@@ -182,11 +182,13 @@ void RunJob::save(FieldTrainer& trainer) {
   trainer.save(folder_->file("checkpoint.safetensors"), to_metadata(now));
 }
 
-// A step; where the backend or a picture fails in it, the message says what can be gone on with.
-StepReport RunJob::step(FieldTrainer& trainer, double done) const {
+// Where the backend fails, or a picture that takes turns, the message says what can be gone on with.
+void RunJob::or_say_what_is_left(const FieldTrainer& trainer, const std::function<void()>& work) const {
   try {
-    return trainer.step(done);
+    work();
   } catch (const NotFinite&) {
+    throw;
+  } catch (const OutOfMemory&) {
     throw;
   } catch (const std::runtime_error& e) {
     if (o_.backend == "cpu" && !pool_) throw;

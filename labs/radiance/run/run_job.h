@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -62,7 +63,7 @@ class RunJob {
     double done = 0, end = 0, save = 0;
   };
   Decision decide(int64_t steps_done, double last_checkpoint);
-  StepReport step(FieldTrainer& trainer, double done) const;
+  void or_say_what_is_left(const FieldTrainer& trainer, const std::function<void()>& work) const;
   MetricsLine line_of(FieldTrainer& trainer, const StepReport& report) const;
   void show(const MetricsLine& line, double last_report, Progress& progress) const;
   void sample_ceilings(FieldTrainer& trainer);

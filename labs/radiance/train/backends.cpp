@@ -130,10 +130,47 @@ void require_room(const Backend& backend, int64_t bytes, const std::string& what
                     backend.name, what, double(bytes) * 1e-9, double(free) * 1e-9, remedy));
 }
 
+namespace {
+
+std::function<void(const char*)>& backend_hook() {
+  static std::function<void(const char*)> called;
+  return called;
+}
+
+/// The same, with the hook called first.
+template <class... Args, class Result>
+void ask_first(std::function<Result(Args...)>& call, const char* name) {
+  if (!call) return;
+  call = [call, name](Args... args) -> Result {
+    if (backend_hook()) backend_hook()(name);
+    return call(args...);
+  };
+}
+
+Backend asked_first(Backend b) {
+  if (!backend_hook()) return b;
+  ask_first(b.alloc, "alloc");
+  ask_first(b.upload, "upload");
+  ask_first(b.download, "download");
+  ask_first(b.stage, "upload");
+  ask_first(b.fill, "fill");
+  ask_first(b.wait, "wait");
+  b.bind = [bind = b.bind](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+    auto work = bind(v, shape, pointers);
+    ask_first(work, "launch");
+    return work;
+  };
+  return b;
+}
+
+}  // namespace
+
+void set_backend_hook(std::function<void(const char*)> hook) { backend_hook() = std::move(hook); }
+
 BackendChoice backend_named(const std::string& name) {
   if (name == "cpu") return {cpu_backend(), {}, "cpu"};
-  if (name == "simt") return {simt_backend(), kWhole, "cuda", 1 << 11};
-  if (name == "cuda") return {cuda_backend(), kWhole, "cuda"};
+  if (name == "simt") return {asked_first(simt_backend()), kWhole, "cuda", 1 << 11};
+  if (name == "cuda") return {asked_first(cuda_backend()), kWhole, "cuda"};
   throw std::runtime_error(fmt::format("--backend {}: must be cpu, simt or cuda", name));
 }
 

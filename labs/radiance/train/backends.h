@@ -1,6 +1,9 @@
 // Where a training step can run beside the processor.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/step.h"
 
@@ -28,5 +31,10 @@ void require_room(const Backend& backend, int64_t bytes, const std::string& what
 
 /// "cpu", "simt" or "cuda". Throws std::runtime_error for another name, and as cuda_backend().
 BackendChoice backend_named(const std::string& name);
+
+/// Called ahead of every call of a backend beside the processor that can fail, with what it is ("alloc", "upload", "download", "fill",
+/// "launch", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
+/// backends that are made afterwards. Empty: nothing is called.
+void set_backend_hook(std::function<void(const char* call)> hook);
 
 }  // namespace klab
