@@ -62,10 +62,13 @@ void RunJob::fit(FieldTrainer& trainer) {
         (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
+    const int64_t sent_before = ranks_.bytes_sent();
     const StepReport report = ranks_.size() > 1
                                   ? step(trainer, d.done)
                                   : shortage_.through(trainer, [&] { return step(trainer, d.done); });
     step_took(since(step_began));
+    const int64_t sent = ranks_.bytes_sent() - sent_before;
+    sent_ += sent;
     state_.samples += double(report.samples);
     const double after = elapsed();
     if (!metrics || (after - last_report < kReportEvery && report.step != 1)) continue;
@@ -73,6 +76,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.seconds = after;
     line.rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
     line.cpu = cpu.share();
+    line.sent = sent;
     metrics->line(line);
     show(line, last_report, progress);
     last_report = after;
@@ -139,6 +143,8 @@ void RunJob::sample_ceilings(FieldTrainer& trainer) {
 
 void RunJob::save(FieldTrainer& trainer) {
   require_same_parameters(trainer);
+  // The one field that several processes train.
+  if (ranks_.size() > 1) dynamic_cast<Trainer&>(trainer).collect_state();
   if (!ranks_.first()) return;
   RunState now = state_;
   now.seconds = seconds_ > 0 ? seconds_ : elapsed();
@@ -170,6 +176,11 @@ std::string RunJob::left() const {
                      checkpoint.string(), folder_->path().string());
 }
 
+// Of a rank to others, in the mean.
+double RunJob::sent_per_step(const FieldTrainer& trainer) const {
+  return double(sent_) / double(std::max<int64_t>(1, trainer.steps_done() - first_step_));
+}
+
 void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   const Shares shares = ceilings_.shares(trainer.profile());
   const double rate = state_.samples / std::max(seconds_, 1e-9);
@@ -187,7 +198,8 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"host_waits_per_step", double(trainer.host_counts().waits) /
                                   double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
       {"ranks", ranks_.size()},
-      {"bytes_summed", ranks_.bytes_summed()},
+      {"exchange", ranks_.size() > 1 ? o_.exchange : "none"},
+      {"bytes_sent_per_step", sent_per_step(trainer)},
       {"interrupted", bool(stop_requested)},
       {"allocations_failed", shortage_.failures()},
       {"batch_samples", trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)},
@@ -198,6 +210,9 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   fmt::print(words_,
              "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
              trainer.steps_done(), seconds_, rate * 1e-6);
+  if (ranks_.size() > 1)
+    fmt::print(words_, "exchange  {}: a rank sends {:.3f} MB a step\n", o_.exchange,
+               sent_per_step(trainer) * 1e-6);
   if (!o_.json && seconds_ > state_before_)
     print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
   std::fflush(words_);

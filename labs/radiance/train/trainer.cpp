@@ -184,6 +184,7 @@ void Trainer::optimize(double progress) {
   n.networks.l2 = float(config_.weight_decay);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
+  if (share_.complete) complete_table();
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
   averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
   runner_->run(lists_->average, plan_, profile_);

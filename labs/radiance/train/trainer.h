@@ -29,7 +29,13 @@ std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 struct BatchShare {
   int64_t parts = 1, first = 0, own = 1;  // of this trainer: `own` of them, from `first` on
   /// Adds up over all trainers, in place: the gradients by Part, and a few numbers. Empty: there is no other.
+  /// May leave zeros in the gradient of the table where others move it.
   std::function<void(const std::array<std::span<float>, 3>& gradients, std::span<double> numbers)> sum;
+  /// Where others move parts of the table: behind the optimizer, parameters from those that moved them. Empty: this one has.
+  std::function<void(std::span<float> table)> complete;
+  /// The same of what the optimizer keeps of it, onto the trainer that saves: elements of so many bytes, one for each `per` of the
+  /// parameters.
+  std::function<void(void* elements, int64_t bytes, int64_t per, int64_t parameters)> collect;
 };
 
 class Trainer : public FieldTrainer {
@@ -79,6 +85,8 @@ class Trainer : public FieldTrainer {
   const TrainStep& lists() const { return *lists_; }
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
+  /// Before save(), by all trainers that share the batch: what others keep of the optimizer's state comes to the one that saves.
+  void collect_state();
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
   void save(const std::filesystem::path& file,
@@ -98,6 +106,7 @@ class Trainer : public FieldTrainer {
   void take_turns();
   void keep_gradient();
   void sum_gradients(std::span<double> numbers);
+  void complete_table();
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);

@@ -137,4 +137,20 @@ void Trainer::sum_gradients(std::span<double> numbers) {
   }
 }
 
+// Where others move parts of the table, in the host's memory.
+void Trainer::complete_table() {
+  runner_->wait();
+  const Array<float>& table = model_.of(Part::table);
+  profile_.time("parameters of ranks", [&] { share_.complete({table.data(), size_t(table.size())}); });
+}
+
+void Trainer::collect_state() {
+  if (!share_.collect) return;
+  const OptimizerState& m = moments_[size_t(Part::table)];
+  const int64_t parameters = m.m.size();
+  share_.collect(m.m.data(), sizeof(float), 1, parameters);
+  share_.collect(m.v.data(), sizeof(float), 1, parameters);
+  share_.collect(m.steps.data(), sizeof(int32_t), config_.features, parameters);
+}
+
 }  // namespace klab
