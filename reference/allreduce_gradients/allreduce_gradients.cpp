@@ -20,7 +20,13 @@ void AllreduceGradients::arrange(const Args<float>& x, Generator& random) {
     for (int64_t begin = 0; begin < s.n; begin += s.block) {
       const int64_t end = std::min(s.n, begin + s.block);
       const bool zero = unit(random) >= touched;
-      if (!zero && !(unit(random) < lonely)) continue;
+      if (!zero && !(unit(random) < lonely)) {
+        // And there are such whose gradients add up to zero, though none of them is.
+        const bool opposite = random.widely && random() % 4 == 0;
+        for (int64_t i = begin; opposite && i + 1 < end && (end - begin) % 2 == 0; i += 2)
+          gradient[r * s.n + i + 1] = -gradient[r * s.n + i];
+        continue;
+      }
       const int64_t kept = zero ? -1 : begin + int64_t(random() % uint64_t(end - begin));
       for (int64_t i = begin; i < end; ++i)
         if (i != kept) gradient[r * s.n + i] = random.widely && random() % 2 ? -0.0F : 0.0F;
