@@ -54,6 +54,12 @@ class Exchange {
   void sum_small(std::span<float> values);
 
   Way way() const { return way_; }
+  /// Of all blocks of the steps so far, the share that this rank had touched; and of its own part, that any had. 0 where the way
+  /// does not ask.
+  double touched_share() const { return blocks_ > 0 ? double(touched_blocks_) / double(blocks_) : 0; }
+  double touched_by_any_share() const {
+    return own_blocks_ > 0 ? double(touched_own_) / double(own_blocks_) : 0;
+  }
   /// Neighbors that a bit stands for.
   int64_t block() const { return block_; }
 
@@ -87,6 +93,7 @@ class Exchange {
   Way way_;
   Carrier carrier_;
   int64_t block_;
+  int64_t blocks_ = 0, touched_blocks_ = 0, own_blocks_ = 0, touched_own_ = 0;  // of all steps
   std::vector<float> sent_, received_;
   std::vector<uint8_t> bits_, bits_of_all_,
       touched_;  // touched_: of the own part, by anybody, until complete()

@@ -55,10 +55,12 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<const float> values)
       const int64_t n = p.block_length(b);
       if (!holds_gradient(block, n)) continue;
       set_bit(bits_.data() + masks[size_t(r)].at, b - p.first_block(r));
+      ++touched_blocks_;
       if (r == carrier_.rank) continue;
       std::copy_n(block, n, sent_.data() + filled);
       filled += n;
     }
+    blocks_ += p.first_block(r + 1) - p.first_block(r);
     to.push_back({before * kFloat, (filled - before) * kFloat});
   }
   return to;
@@ -83,7 +85,10 @@ void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span
       for (int64_t i = 0; i < n; ++i) sum[size_t(i)] += g[i];
       if (r != me) next[size_t(r)] += n;
     }
-    if (bit_of(touched_.data(), b - first)) std::copy_n(sum.data(), n, own);
+    ++own_blocks_;
+    if (!bit_of(touched_.data(), b - first)) continue;
+    ++touched_own_;
+    std::copy_n(sum.data(), n, own);
   }
 }
 

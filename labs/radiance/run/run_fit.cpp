@@ -200,6 +200,8 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"ranks", ranks_.size()},
       {"exchange", ranks_.size() > 1 ? o_.exchange : "none"},
       {"bytes_sent_per_step", sent_per_step(trainer)},
+      {"touched_share", exchange_ ? exchange_->touched_share() : 0.0},
+      {"touched_by_any_share", exchange_ ? exchange_->touched_by_any_share() : 0.0},
       {"interrupted", bool(stop_requested)},
       {"allocations_failed", shortage_.failures()},
       {"batch_samples", trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)},
