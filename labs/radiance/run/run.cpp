@@ -118,8 +118,7 @@ Plan RunJob::plan_of_all() {
                                "of the first rank", calls_, times_, place_.ladder,
                                unit_of_precision(state_.precision)));
     fmt::print(words_, "ranks     {} processes, {} samples of a step and {} threads each; exchange {}\n",
-               ranks_.size(), o_.settings.hash.batch_samples / ranks_.size(), omp_get_max_threads(),
-               o_.exchange);
+               ranks_.size(), batch_samples(o_.settings) / ranks_.size(), omp_get_max_threads(), o_.exchange);
   }
   cache_ = folder;
   state_.plan = plan->ids();

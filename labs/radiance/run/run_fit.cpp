@@ -112,10 +112,8 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
 void RunJob::require_same_parameters(const FieldTrainer& trainer) {
   if (ranks_.size() == 1) return;
   double sum = 0;
-  const auto& model =
-      dynamic_cast<const Trainer&>(trainer).model();  // the one field that several processes train
-  for (const Part part : kParts)
-    for (const float v : model.of(part)) sum += double(v);
+  for (const std::span<const float> parameters : trainer.parameters())
+    for (const float v : parameters) sum += double(v);
   require_alike(ranks_,
                 {{"sum of parameters, so they no longer make the same steps", fmt::format("{:.17g}", sum)}});
 }
@@ -143,8 +141,7 @@ void RunJob::sample_ceilings(FieldTrainer& trainer) {
 
 void RunJob::save(FieldTrainer& trainer) {
   require_same_parameters(trainer);
-  // The one field that several processes train.
-  if (ranks_.size() > 1) dynamic_cast<Trainer&>(trainer).collect_state();
+  if (ranks_.size() > 1) trainer.collect_state();
   if (!ranks_.first()) return;
   RunState now = state_;
   now.seconds = seconds_ > 0 ? seconds_ : elapsed();

@@ -12,7 +12,7 @@ namespace klab {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Pictures that take turns, and several processes, are of one field.
+// Pictures that take turns are of one field; batches in parts, and so several processes, of most.
 void RunJob::require_what_several_can() const {
   if (parts() % ranks_.size() != 0)
     throw std::runtime_error(
@@ -29,12 +29,21 @@ void RunJob::require_what_several_can() const {
                     "elsewhere; use --exchange dense",
                     o_.exchange, o_.backend));
   if (o_.settings.field == kFieldOfExtras) return;
-  const std::string only = fmt::format("--field {}: only --field {} can ", o_.settings.field, kFieldOfExtras);
-  if (ranks_.size() > 1)
-    throw std::runtime_error(only + "be trained by several processes; start it without mpirun");
-  if (parts() > 1) throw std::runtime_error(only + "compute its batch in parts; leave out --parts");
+  const std::string field = fmt::format("--field {}: ", o_.settings.field),
+                    why = no_parts_because(o_.settings);
+  if (ranks_.size() > 1 && !why.empty()) throw std::runtime_error(field + why + "; start it without mpirun");
+  if (parts() > 1 && !why.empty()) throw std::runtime_error(field + why + "; leave out --parts");
+  if (parts() > 1 && !place_.backend.in_host_memory)
+    throw std::runtime_error(
+        fmt::format("{}computes its batch in parts in the host's memory, and --backend {} has its own; "
+                    "train it by one process in one part",
+                    field, o_.backend));
+  if (!dense)
+    throw std::runtime_error(
+        fmt::format("{}has no hash table whose parts ranks could move; use --exchange dense", field));
   if (o_.resident)
-    throw std::runtime_error(only + "learn from pictures that take turns; leave out --resident");
+    throw std::runtime_error(
+        field + "only --field hash can learn from pictures that take turns; leave out --resident");
 }
 
 // What ranks must have in common before the first step.
@@ -72,9 +81,9 @@ void RunJob::name_what_is_left(const fs::path& folder) {
 // What travels between the trainers of several ranks, and how.
 void RunJob::connect(BatchShare& share) {
   exchange_.emplace(Exchange::way_named(o_.exchange), ranks_.carrier(), o_.settings.hash.features);
-  share.sum = [this](const std::array<std::span<float>, 3>& gradients, std::span<double> numbers) {
-    exchange_->reduce(gradients[size_t(Part::table)]);
-    for (const Part part : {Part::density, Part::color}) exchange_->sum_small(gradients[size_t(part)]);
+  share.sum = [this](std::span<const std::span<float>> gradients, std::span<double> numbers) {
+    exchange_->reduce(gradients.front());
+    for (const std::span<float> g : gradients.subspan(1)) exchange_->sum_small(g);
     ranks_.sum(numbers);
   };
   if (exchange_->way() == Exchange::Way::dense) return;
