@@ -94,6 +94,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"weighted_sum", {kFma}},
       {"ema", {kFma}},
       {"clip_norm", {kFma}},
+      {"allreduce_gradients", {kFma}},
       {"all_finite", {kFma}},
       {"unscale", {kFma}},
       {"cast", {kFma}},

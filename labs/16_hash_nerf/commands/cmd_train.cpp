@@ -56,6 +56,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
+  Exchange::way_named(run.exchange);  // refuses what is none
   if (settings().seed_given) run.seed = settings().seed;
   if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
   if (v.resume.empty() && run.moved_to)
@@ -119,6 +120,10 @@ std::function<int()> setup_train(CLI::App& app) {
   add_number(app, "--parts", v->parts, range::threads,
              "parts of a step's batch, computed one after the other or by several processes (default: one "
              "each): their gradients are added up");
+  app.add_option(
+      "--exchange", v->run.exchange,
+      "how several processes share the table's gradient: dense (default), sharded (each moves a part) or "
+      "touched (and only what was touched travels)");
   add_number(app, "--prefetch", v->run.ahead, range::frames, "pictures that they read ahead (default 2)");
   app.add_flag("--tune", v->tune,
                "with the batch that klab tune --batch has found for a run of --seconds; where it has not, it "

@@ -16,7 +16,10 @@ struct MpiCalls {
   int (*broadcast)(void* bytes, int64_t count);  // what rank 0 has
   int (*gather)(const void* mine, int64_t count,
                 void* all);  // as many bytes of each rank, by rank, on every rank
-  int (*wait_for_all)();     // without keeping a processor busy
+  // From each rank to each: bytes from `send` + send_at[r] to rank r, those of rank r to `receive` + receive_at[r].
+  int (*all_to_all)(const char* send, const int64_t* send_at, const int64_t* send_bytes, char* receive,
+                    const int64_t* receive_at, const int64_t* receive_bytes);
+  int (*wait_for_all)();  // without keeping a processor busy
   void (*abort)(int code);
   void (*text)(int code, char* out, int room);
 };

@@ -82,7 +82,7 @@ bool Ranks::may_speak() { return !last_words_ || last_words_->may_speak(); }
 void Ranks::sum(std::span<float> values) {
   if (size_ == 1) return;
   require(*mpi_, mpi_->sum_floats(values.data(), int64_t(values.size())), "MPI_Allreduce");
-  bytes_summed_ += int64_t(values.size_bytes()) * 2 * (size_ - 1) / size_;
+  bytes_sent_ += int64_t(values.size_bytes()) * 2 * (size_ - 1) / size_;
 }
 
 void Ranks::sum(std::span<double> values) {
@@ -114,6 +114,31 @@ std::vector<std::string> Ranks::gather(const std::string& text) {
   for (size_t i = 0; i < sizes.size(); ++i)
     texts.push_back(all.substr(i * size_t(longest), size_t(sizes[i])));
   return texts;
+}
+
+void Ranks::all_to_all(const void* send, std::span<const Piece> to, void* receive,
+                       std::span<const Piece> from) {
+  if (size_ == 1) return;
+  std::vector<int64_t> send_at, send_bytes, receive_at, receive_bytes;
+  for (int r = 0; r < size_; ++r) {
+    send_at.push_back(to[size_t(r)].at);
+    send_bytes.push_back(to[size_t(r)].bytes);
+    receive_at.push_back(from[size_t(r)].at);
+    receive_bytes.push_back(from[size_t(r)].bytes);
+    if (r != rank_) bytes_sent_ += to[size_t(r)].bytes;
+  }
+  require(*mpi_,
+          mpi_->all_to_all(static_cast<const char*>(send), send_at.data(), send_bytes.data(),
+                           static_cast<char*>(receive), receive_at.data(), receive_bytes.data()),
+          "MPI_Waitall");
+}
+
+Carrier Ranks::carrier() {
+  return {.rank = rank_,
+          .size = size_,
+          .sum = [this](std::span<float> values) { sum(values); },
+          .all_to_all = [this](const void* send, std::span<const Piece> to, void* receive,
+                               std::span<const Piece> from) { all_to_all(send, to, receive, from); }};
 }
 
 void Ranks::wait_for_all() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/last_words.h"
 
 namespace klab {
@@ -32,6 +33,11 @@ class Ranks {
   void broadcast(std::string& text);
   /// Everybody's text, by rank, on every rank.
   std::vector<std::string> gather(const std::string& text);
+  /// From each rank to each, itself included: pieces of `send` by receiver, into pieces of `receive` by sender. What one sends
+  /// must be what the other expects.
+  void all_to_all(const void* send, std::span<const Piece> to, void* receive, std::span<const Piece> from);
+  /// These calls, for an Exchange.
+  Carrier carrier();
   /// Waits until all are here, without keeping a processor busy: for what takes long on one of them.
   void wait_for_all();
 
@@ -43,15 +49,15 @@ class Ranks {
   /// Ends every rank with this exit code, at once.
   [[noreturn]] void end_all(int code);
 
-  /// Bytes that this rank has sent for sums so far, by the ring's count: 2·(N-1)/N of each array.
-  int64_t bytes_summed() const { return bytes_summed_; }
+  /// Bytes that this rank has sent to others so far: of sums by the ring's count, 2·(N-1)/N of each array, else what it gave away.
+  int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
   Ranks();
   ~Ranks();
   const MpiCalls* mpi_ = nullptr;  // where there are several
   int rank_ = 0, size_ = 1;
-  int64_t bytes_summed_ = 0;
+  int64_t bytes_sent_ = 0;
   std::unique_ptr<LastWords> last_words_;
   std::string once_;  // a file that is there when one has spoken
 };

@@ -31,6 +31,7 @@ struct Kind {
                                            const BackendChoice&, const TrainerExtras&);
   std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
   std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
+  const char* no_parts = "";  // why a batch is not computed in parts
 };
 
 template <auto member, class Settings>
@@ -82,8 +83,8 @@ const std::vector<Kind>& kinds() {
                            const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
        .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice&, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
-         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed);
+                     const BackendChoice&, const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed, extras.share);
        },
        .trained =
            [](const FieldTrainer& t) {
@@ -106,8 +107,10 @@ const std::vector<Kind>& kinds() {
            },
        .model_bytes = [](const FieldSettings& s, int) { return voxel_bytes_at_most(s.voxels) / 4; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice& place, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
-         return std::make_unique<VoxelTrainer>(scene, s.voxels, plan, seed, place.backend, place.sizes);
+                     const BackendChoice& place,
+                     const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<VoxelTrainer>(scene, s.voxels, plan, seed, place.backend, place.sizes,
+                                               extras.share);
        },
        .trained =
            [](const FieldTrainer& t) {
@@ -136,7 +139,9 @@ const std::vector<Kind>& kinds() {
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const GaussianTrainer&>(t).model()); },
-       .load = [](const std::filesystem::path& file) { return field_model(GaussianModel::load(file)); }},
+       .load = [](const std::filesystem::path& file) { return field_model(GaussianModel::load(file)); },
+       .no_parts = "a step of it learns from one view as a whole, and changes how many there are by all its "
+                   "gradients"},
   };
   return list;
 }
@@ -213,11 +218,14 @@ int64_t model_bytes(const FieldSettings& s, int cascades) {
 int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s); }
 std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }
 
+std::string no_parts_because(const FieldSettings& s) { return kind_of(s.field).no_parts; }
+
 std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& s, const Scene& scene, const Plan& plan,
                                            uint64_t seed, const BackendChoice& place,
                                            const TrainerExtras& extras) {
-  if (s.field != kFieldOfExtras && (extras.pool != nullptr || extras.share.parts > 1))
-    throw std::logic_error("pictures take turns and batches are shared with the hash field only");
+  if ((s.field != kFieldOfExtras && extras.pool != nullptr) ||
+      (extras.share.parts > 1 && !no_parts_because(s).empty()))
+    throw std::logic_error("this field learns from all pictures, and a batch in one part");
   return kind_of(s.field).trainer(s, scene, plan, seed, place, extras);
 }
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTrainer& trainer) {

@@ -46,14 +46,17 @@ std::string remedy_of(const FieldSettings& settings);
 /// Of a grid that is looked at as a whole now and then; 0 where there is none.
 int64_t grid_cells(const FieldSettings& settings, int cascades);
 
-/// What the hash field's trainer alone knows: pictures that take turns, and a batch that several processes share.
+/// What not every field's trainer knows: pictures that take turns (hash), and a batch in parts, which several processes may share.
 struct TrainerExtras {
   PicturePool* pool = nullptr;
   BatchShare share;
 };
 inline constexpr const char* kFieldOfExtras = "hash";
 
-/// Throws std::logic_error for extras of another field.
+/// Why a field does not compute its batch in parts; empty: it does.
+std::string no_parts_because(const FieldSettings& settings);
+
+/// Throws std::logic_error for extras that a field does not know.
 std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& settings, const Scene& scene,
                                            const Plan& plan, uint64_t seed, const BackendChoice& place,
                                            const TrainerExtras& extras = {});

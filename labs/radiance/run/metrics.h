@@ -20,6 +20,7 @@ struct MetricsLine {
   double waited = 0;                    // seconds that steps waited for pictures, in this process
   double learning_rate = 0;             // NaN: there is not one, and the field stays empty
   int64_t batch = 0;                    // samples a step that the number of rays aims at
+  int64_t sent = 0;                     // bytes that this process sent to others in the step
 };
 
 /// The writer.

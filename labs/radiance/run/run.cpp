@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/core/build_info.h"
 #include "harness/records/atomic_file.h"
-#include "harness/records/digest.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "labs/radiance/run/precision.h"
@@ -100,51 +98,6 @@ int RunJob::go() {
   return stop_requested ? 130 : 0;
 }
 
-// Pictures that take turns, and several processes, are of one field.
-void RunJob::require_what_several_can() const {
-  if (parts() % ranks_.size() != 0)
-    throw std::runtime_error(
-        fmt::format("--parts {}: is no multiple of the {} processes", parts(), ranks_.size()));
-  if (o_.settings.field == kFieldOfExtras) return;
-  const std::string only = fmt::format("--field {}: only --field {} can ", o_.settings.field, kFieldOfExtras);
-  if (ranks_.size() > 1)
-    throw std::runtime_error(only + "be trained by several processes; start it without mpirun");
-  if (parts() > 1) throw std::runtime_error(only + "compute its batch in parts; leave out --parts");
-  if (o_.resident)
-    throw std::runtime_error(only + "learn from pictures that take turns; leave out --resident");
-}
-
-// What ranks must have in common before the first step.
-void RunJob::require_alike_ranks() {
-  if (ranks_.size() == 1) return;
-  std::string cameras;
-  for (const View& v : scene_.train) {
-    cameras += v.name;
-    cameras.append(reinterpret_cast<const char*>(v.camera.pose.data()), sizeof v.camera.pose);
-  }
-  require_alike(ranks_,
-                {{"version of klab", build_info().commit + (build_info().dirty ? " with changes" : "")},
-                 {"scene", fmt::format("{} with {} and {} views, the first of {}x{}", scene_.name,
-                                       state_.views[0], state_.views[1], state_.views[2], state_.views[3])},
-                 {"set of cameras", sha256(cameras).substr(0, 16)},
-                 {"config", json::parse(to_json_text(o_.settings)).dump()},
-                 {"seed", std::to_string(state_.seed)},
-                 {"backend", o_.backend},
-                 {"--seconds", fmt::format("{}", o_.seconds.value_or(0))},
-                 {"--steps", fmt::format("{}", o_.steps.value_or(0))},
-                 {"--memory", fmt::format("{}", o_.memory.value_or(0))},
-                 {"--parts", std::to_string(parts())},
-                 {"number of pictures at a time", fmt::format("{}", o_.resident.value_or(0))},
-                 {"first step", fmt::format("{}", checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0)}});
-}
-
-// For when a rank is killed.
-void RunJob::name_what_is_left(const fs::path& folder) {
-  ranks_.if_killed(
-      (folder / "checkpoint.safetensors").string(),
-      fmt::format("klab train --resume {} goes on from it, with any number of processes", folder.string()));
-}
-
 // The first rank times rungs, where that is needed, and all take its choice.
 Plan RunJob::plan_of_all() {
   std::string text, folder;
@@ -167,8 +120,8 @@ Plan RunJob::plan_of_all() {
       plan.emplace(Plan::fixed(plan_from_json(text, "the first rank's plan", "composite_loss_bwd"),
                                "of the first rank", calls_, times_, place_.ladder,
                                unit_of_precision(state_.precision)));
-    fmt::print(words_, "ranks     {} processes, {} samples of a step and {} threads each\n", ranks_.size(),
-               o_.settings.hash.batch_samples / ranks_.size(), omp_get_max_threads());
+    fmt::print(words_, "ranks     {} processes, {} samples of a step and {} threads each; exchange {}\n",
+               ranks_.size(), batch_samples(o_.settings) / ranks_.size(), omp_get_max_threads(), o_.exchange);
   }
   cache_ = folder;
   state_.plan = plan->ids();
@@ -179,13 +132,9 @@ Plan RunJob::plan_of_all() {
 std::unique_ptr<FieldTrainer> RunJob::make_trainer(const Plan& plan) {
   TrainerExtras extras{.pool = pool_ ? &*pool_ : nullptr, .share = {}};
   const int64_t own = parts() / ranks_.size();
-  extras.share = {.parts = parts(), .first = own * ranks_.rank(), .own = own, .sum = {}};
-  if (ranks_.size() > 1) {
-    extras.share.sum = [this](const std::array<std::span<float>, 3>& gradients, std::span<double> numbers) {
-      for (const std::span<float> g : gradients) ranks_.sum(g);
-      ranks_.sum(numbers);
-    };
-  }
+  extras.share = {
+      .parts = parts(), .first = own * ranks_.rank(), .own = own, .sum = {}, .complete = {}, .collect = {}};
+  if (ranks_.size() > 1) connect(extras.share);
   const auto make = [&](int64_t samples) {
     FieldSettings settings = o_.settings;
     settings.hash.batch_samples = samples;
@@ -309,16 +258,6 @@ void RunJob::plan_memory() {
   if (memory_.choice.resident > 0) return;
   load_pictures_visibly(scene_.train);
   load_pictures_visibly(scene_.test);
-}
-
-// What fits the first fits all.
-void RunJob::take_first_ranks_choice() {
-  std::string choice =
-      json{{"config", config_to_json(memory_.choice.config)}, {"resident", memory_.choice.resident}}.dump();
-  ranks_.broadcast(choice);
-  const json first = json::parse(choice);
-  memory_.choice.config = config_from_json(first.at("config").get<std::string>(), "the first rank's config");
-  memory_.choice.resident = first.at("resident").get<int64_t>();
 }
 
 void RunJob::require_room_for_it(const MemoryFacts& facts) const {

@@ -43,10 +43,11 @@ struct RunOptions {
   /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
   /// their number.
   std::optional<int64_t> parts;
-  int workers = 1;       // threads that read pictures, where they do not all fit
-  int64_t ahead = 2;     // pictures that they read before their turn
-  bool evaluate = true;  // on the test views, at the end
-  bool json = false;     // print result.json instead of words
+  std::string exchange = "dense";  // how several processes share the table's gradient (ranks/exchange.h)
+  int workers = 1;                 // threads that read pictures, where they do not all fit
+  int64_t ahead = 2;               // pictures that they read before their turn
+  bool evaluate = true;            // on the test views, at the end
+  bool json = false;               // print result.json instead of words
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused

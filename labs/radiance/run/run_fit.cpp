@@ -64,10 +64,13 @@ void RunJob::fit(FieldTrainer& trainer) {
         (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
+    const int64_t sent_before = ranks_.bytes_sent();
     const StepReport report = ranks_.size() > 1
                                   ? trainer.step(d.done)
                                   : shortage_.through(trainer, [&] { return trainer.step(d.done); });
     step_took(since(step_began));
+    const int64_t sent = ranks_.bytes_sent() - sent_before;
+    sent_ += sent;
     state_.samples += double(report.samples);
     const double after = elapsed();
     if (!metrics || (after - last_report < kReportEvery && report.step != 1)) continue;
@@ -75,6 +78,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.seconds = after;
     line.rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
     line.cpu = cpu.share();
+    line.sent = sent;
     metrics->line(line);
     show(line, last_report, progress);
     relieve(trainer);
@@ -111,10 +115,8 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
 void RunJob::require_same_parameters(const FieldTrainer& trainer) {
   if (ranks_.size() == 1) return;
   double sum = 0;
-  const auto& model =
-      dynamic_cast<const Trainer&>(trainer).model();  // the one field that several processes train
-  for (const Part part : kParts)
-    for (const float v : model.of(part)) sum += double(v);
+  for (const std::span<const float> parameters : trainer.parameters())
+    for (const float v : parameters) sum += double(v);
   require_alike(ranks_,
                 {{"sum of parameters, so they no longer make the same steps", fmt::format("{:.17g}", sum)}});
 }
@@ -174,6 +176,7 @@ void RunJob::sample_ceilings(FieldTrainer& trainer) {
 
 void RunJob::save(FieldTrainer& trainer) {
   require_same_parameters(trainer);
+  if (ranks_.size() > 1) trainer.collect_state();
   if (!ranks_.first()) return;
   RunState now = state_;
   now.seconds = seconds_ > 0 ? seconds_ : elapsed();
@@ -207,6 +210,11 @@ std::string RunJob::left() const {
                      checkpoint.string(), folder_->path().string());
 }
 
+// Of a rank to others, in the mean.
+double RunJob::sent_per_step(const FieldTrainer& trainer) const {
+  return double(sent_) / double(std::max<int64_t>(1, trainer.steps_done() - first_step_));
+}
+
 void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   const Shares shares = ceilings_.shares(trainer.profile());
   const double rate = state_.samples / std::max(seconds_, 1e-9);
@@ -224,7 +232,10 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"host_waits_per_step", double(trainer.host_counts().waits) /
                                   double(std::max<int64_t>(1, trainer.steps_done() - first_step_))},
       {"ranks", ranks_.size()},
-      {"bytes_summed", ranks_.bytes_summed()},
+      {"exchange", ranks_.size() > 1 ? o_.exchange : "none"},
+      {"bytes_sent_per_step", sent_per_step(trainer)},
+      {"touched_share", exchange_ ? exchange_->touched_share() : 0.0},
+      {"touched_by_any_share", exchange_ ? exchange_->touched_by_any_share() : 0.0},
       {"interrupted", bool(stop_requested)},
       {"allocations_failed", shortage_.failures()},
       {"batches_shrunk", batches_shrunk_},
@@ -237,6 +248,9 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   fmt::print(words_,
              "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
              trainer.steps_done(), seconds_, rate * 1e-6);
+  if (ranks_.size() > 1)
+    fmt::print(words_, "exchange  {}: a rank sends {:.3f} MB a step\n", o_.exchange,
+               sent_per_step(trainer) * 1e-6);
   if (!o_.json && seconds_ > state_before_)
     print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
   std::fflush(words_);

@@ -14,6 +14,7 @@
 
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
+#include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/folder.h"
@@ -57,6 +58,7 @@ class RunJob {
   void open_pool();
   void announce_grid() const;
   std::unique_ptr<FieldTrainer> make_trainer(const Plan& plan);
+  void connect(BatchShare& share);
 
   void fit(FieldTrainer& trainer);
   struct Decision {  // of the first rank, for all
@@ -71,6 +73,7 @@ class RunJob {
   void resize(FieldTrainer& trainer, int64_t samples);
   void save(FieldTrainer& trainer);
   void require_same_parameters(const FieldTrainer& trainer);
+  double sent_per_step(const FieldTrainer& trainer) const;
   void report(FieldTrainer& trainer, const FieldModel& model);
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
   void write_result();
@@ -94,14 +97,15 @@ class RunJob {
   MemoryBudget budget_;
   MemoryPlan memory_;
   std::optional<PicturePool> pool_;
+  std::optional<Exchange> exchange_;  // where there are several ranks
   Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
   Pressure pressure_{o_.pressure};
   int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for want of memory, and back
   StageCeilings ceilings_{omp_get_max_threads()};
   Clock::time_point begin_ = Clock::now();
-  double state_before_ = 0;         // seconds of training before this process
-  double aside_ = 0, seconds_ = 0;  // not spent on training; spent on it, when it has ended
-  int64_t first_step_ = 0;
+  double state_before_ = 0;            // seconds of training before this process
+  double aside_ = 0, seconds_ = 0;     // not spent on training; spent on it, when it has ended
+  int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks in the steps since
   nlohmann::json result_;
 };
 

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "harness/program/profile.h"
 #include "harness/records/tensor_file.h"
@@ -50,6 +52,10 @@ class FieldTrainer {
   /// A batch of so many samples from now on, where batch_samples() is not 0. Gradients that a step has left half-way are forgotten.
   /// Where that throws std::bad_alloc nothing but another call of it, or the end, is allowed: parameters and moments are whole.
   virtual void resize_batch(int64_t samples);
+  /// All that is learned, to be compared between trainers that make the same steps.
+  virtual std::vector<std::span<const float>> parameters() const { return {}; }
+  /// Before save(), by all trainers that share a batch: what others keep of the optimizer's state comes to the one that saves.
+  virtual void collect_state() {}
   /// Everything needed to go on. `extra` is kept in the metadata.
   virtual void save(const std::filesystem::path& file,
                     const std::map<std::string, std::string>& extra) const = 0;

@@ -19,6 +19,12 @@ namespace {
 
 constexpr const char* kNames[] = {"coarse", "fine"};
 
+/// Of one part of the batch.
+FrequencyConfig of_a_part(FrequencyConfig config, const BatchShare& share) {
+  config.rays = std::max<int64_t>(1, config.rays / share.parts);
+  return config;
+}
+
 }  // namespace
 namespace {
 
@@ -27,18 +33,20 @@ enum Drawn { origins, directions, backdrop, target };
 }  // namespace
 
 FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan,
-                                   uint64_t seed)
-    : config_(config),
+                                   uint64_t seed, BatchShare share)
+    : share_(std::move(share)),
+      config_(of_a_part(config, share_)),
       plan_(plan),
       seed_(seed),
       model_(config, placement_of(with_views(scene), config.background == "black")),
-      looks_(config, model_.placement),
+      looks_(config_, model_.placement),
       runner_((declare(scene), arena_), cpu_backend()) {
   model_.initialize(seed);
   for (size_t k = 0; k < 2; ++k) {
     const int64_t n = model_.parameters[k].size();
     moments_[k] = OptimizerState(n, n);
   }
+  sums_ = PartSums(share_, std::array{moments_[0].gradient.size(), moments_[1].gradient.size()});
   for (size_t k = 0; k < drawn_.size(); ++k) {
     drawn_[k] = Array<float>(3 * config_.rays);
     runner_.mirror(tensors_[k], drawn_[k].data());
@@ -74,7 +82,7 @@ int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
 
 /// Both looks at some rays: their losses and gradients. Adds to the loss, and to the squared errors of the last look.
 void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squares) {
-  const Draws draws(seed_, uint64_t(step_), 300);
+  const Draws draws(seed_, draws_of(step_, part_), 300);
   looks_.look(plan_, profile_, model_, rays, draws);
   const int64_t n = rays.count, all = config_.rays;
   std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
@@ -126,8 +134,8 @@ double FrequencyTrainer::loss_and_gradient() {
   StepNumbers n;
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
-  n.step[0] = uint32_t(step_);
-  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.step[0] = uint32_t(draws_of(step_, part_));
+  n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(config_.rays);
   runner_.write(numbers_, &n, sizeof n);
   runner_.set(rays_symbol_, config_.rays);
@@ -137,14 +145,38 @@ double FrequencyTrainer::loss_and_gradient() {
     learn_from({drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
                 std::min(looks_.rays(), config_.rays - first)},
                loss, squares);
-  psnr_ = -10 * std::log10(std::max(squares / double(3 * config_.rays), 1e-12));
+  squares_ = squares / double(3 * config_.rays);
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   return loss;
 }
 
+double FrequencyTrainer::shared_loss_and_gradient() {
+  std::array<double, 2> sums = {};
+  std::array<std::span<float>, 2> gradients;
+  for (size_t k = 0; k < 2; ++k)
+    gradients[k] = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
+  sums_.begin();
+  for (int64_t i = 0; i < share_.own; ++i) {
+    part_ = share_.first + i;
+    sums[0] += loss_and_gradient();
+    sums[1] += squares_;
+    sums_.keep(gradients);
+  }
+  part_ = 0;
+  if (share_.parts > 1) profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
+  psnr_ = -10 * std::log10(std::max(sums[1] / double(share_.parts), 1e-12));
+  return sums[0] / double(share_.parts);
+}
+
+std::vector<std::span<const float>> FrequencyTrainer::parameters() const {
+  std::vector<std::span<const float>> all;
+  for (const Array<float>& p : model_.parameters) all.emplace_back(p.data(), size_t(p.size()));
+  return all;
+}
+
 StepReport FrequencyTrainer::step(double progress) {
   StepReport report;
-  report.loss = loss_and_gradient();
+  report.loss = shared_loss_and_gradient();
   rate_ = config_.learning_rate * cosine_to(config_.final_rate, progress);
   AdamSettings adam{
       .learning_rate = rate_, .beta1 = config_.beta1, .beta2 = config_.beta2, .epsilon = config_.epsilon};
@@ -157,9 +189,9 @@ StepReport FrequencyTrainer::step(double progress) {
     const auto n = model_.parameters[size_t(k)].size();
     profile_.time("adam", [&] { adam_step(plan_, adam, n, model_.parameters[size_t(k)], m); });
   }
-  report.rays = config_.rays;
+  report.rays = config_.rays * share_.parts;
   report.samples = report.marched =
-      config_.rays * (config_.coarse + (looks_.last() == 1 ? config_.coarse + config_.fine : 0));
+      report.rays * (config_.coarse + (looks_.last() == 1 ? config_.coarse + config_.fine : 0));
   report.step = ++step_;
   return report;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/frequency_looks.h"
 #include "labs/radiance/train/step.h"
@@ -13,7 +14,8 @@ namespace klab {
 class FrequencyTrainer : public FieldTrainer {
  public:
   /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
-  FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan, uint64_t seed);
+  FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan, uint64_t seed,
+                   BatchShare share = {});
 
   StepReport step(double progress) override;
   double batch_psnr() override { return psnr_; }
@@ -28,6 +30,9 @@ class FrequencyTrainer : public FieldTrainer {
 
   /// The loss of the batch that belongs to the next step, of both looks, and its gradient, added to gradient(). Moves nothing.
   double loss_and_gradient();
+  /// The same of all parts of the batch, over all trainers that share it: their mean.
+  double shared_loss_and_gradient();
+  std::vector<std::span<const float>> parameters() const override;
   Array<float>& gradient(size_t network) { return moments_[network].gradient; }
   FrequencyModel& model() { return model_; }
   const FrequencyModel& model() const { return model_; }
@@ -38,7 +43,8 @@ class FrequencyTrainer : public FieldTrainer {
   void declare(const Scene& scene);
   void learn_from(const RaySpan& rays, double& loss, double& squares);
 
-  FrequencyConfig config_;
+  BatchShare share_;
+  FrequencyConfig config_;  // of one part
   Plan plan_;
   uint64_t seed_;
   Profile profile_;
@@ -56,6 +62,9 @@ class FrequencyTrainer : public FieldTrainer {
   Runner runner_;
   int64_t step_ = 0;
   double psnr_ = 0, rate_ = 0;
+  double squares_ = 0;  // mean squared error of the last part
+  int64_t part_ = 0;    // of the batch, whose rays are drawn next
+  PartSums sums_;
 };
 
 }  // namespace klab

@@ -70,12 +70,14 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
+  std::vector<int64_t> counts;
   for (const Part part : kParts) {
     const int64_t n = model_.of(part).size();
     moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
-    if (share_.own > 1) sums_[size_t(part)] = Array<float>(n);
+    counts.push_back(n);
   }
+  sums_ = PartSums(share_, counts);
   const MemoryOwner of_batch("batch");
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   tie_memory();
@@ -90,6 +92,13 @@ void Trainer::use(const Plan& plan) {
 const Model& Trainer::model() const {
   runner_->pull();
   return model_;
+}
+
+std::vector<std::span<const float>> Trainer::parameters() const {
+  runner_->pull();
+  std::vector<std::span<const float>> all;
+  for (const Part part : kParts) all.emplace_back(model_.of(part).data(), size_t(model_.of(part).size()));
+  return all;
 }
 
 Array<float>& Trainer::gradient(Part part) {
@@ -116,8 +125,8 @@ StepNumbers Trainer::numbers() const {
   StepNumbers n = marching_numbers(c, model_.placement);
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
-  n.step[0] = uint32_t(step_);
-  n.step[1] = uint32_t(uint64_t(step_) >> 32) | uint32_t(part_) << 16;  // steps have 40 bits
+  n.step[0] = uint32_t(draws_of(step_, part_));
+  n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(rays_next_);
   n.entropy = float(c.opacity_entropy);
   n.distortion = float(c.distortion);
@@ -184,6 +193,7 @@ void Trainer::optimize(double progress) {
   n.networks.l2 = float(config_.weight_decay);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
+  if (share_.complete) complete_table();
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
   averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
   runner_->run(lists_->average, plan_, profile_);

@@ -4,13 +4,12 @@
 
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
@@ -21,16 +20,6 @@ namespace klab {
 /// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
-
-/// How a batch is cut into parts of as many samples each, whose rays are drawn apart. A trainer computes its own parts one after
-/// the other; the step goes by the mean of all parts' gradients, each summed up by itself first. So one process with two parts
-/// and two with one each make the same step, bit by bit where calls are made by as many threads; with more, up to the order
-/// in which the parts are added. Other numbers of parts draw other rays.
-struct BatchShare {
-  int64_t parts = 1, first = 0, own = 1;  // of this trainer: `own` of them, from `first` on
-  /// Adds up over all trainers, in place: the gradients by Part, and a few numbers. Empty: there is no other.
-  std::function<void(const std::array<std::span<float>, 3>& gradients, std::span<double> numbers)> sum;
-};
 
 class Trainer : public FieldTrainer {
  public:
@@ -70,6 +59,7 @@ class Trainer : public FieldTrainer {
   double batch_psnr() override;
 
   int64_t steps_done() const override { return step_; }
+  std::vector<std::span<const float>> parameters() const override;
   const Model& model() const;
   /// The model to look at pictures with: averaged weights when the config asks for them.
   Model averaged() const;
@@ -79,6 +69,7 @@ class Trainer : public FieldTrainer {
   const TrainStep& lists() const { return *lists_; }
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
+  void collect_state() override;
   /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
   void save(const std::filesystem::path& file,
@@ -96,8 +87,7 @@ class Trainer : public FieldTrainer {
   void tie_memory();
   void load_views();
   void take_turns();
-  void keep_gradient();
-  void sum_gradients(std::span<double> numbers);
+  void complete_table();
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);
@@ -119,7 +109,7 @@ class Trainer : public FieldTrainer {
   double unseen_ = 0;
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  std::array<Array<float>, 3> sums_;       // of own parts' gradients, by Part; empty where there is one
+  PartSums sums_;                          // of own parts' gradients, by Part
   std::unique_ptr<TrainStep> lists_;
   OpList loss_;
   std::unique_ptr<Runner> runner_;

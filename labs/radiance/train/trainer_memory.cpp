@@ -82,17 +82,35 @@ void Trainer::resize_batch(int64_t all_samples) {
 
 StepReport Trainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  for (Array<float>& sum : sums_) std::fill(sum.begin(), sum.end(), 0.0F);
+  std::array<std::span<float>, 3> gradients;
+  for (const Part part : kParts) {
+    const Array<float>& g = moments_[size_t(part)].gradient;
+    gradients[size_t(part)] = {g.data(), size_t(g.size())};
+  }
+  // Of a backend with memory of its own they are the host's copies.
+  const bool elsewhere = !runner_->backend().in_host_memory;
+  const auto pull = [&] {
+    for (const Part part : kParts) gradient(part);
+  };
+  const auto push = [&] {
+    for (const Part part : kParts)
+      runner_->write(lists_->t.gradient[size_t(part)], gradients[size_t(part)].data(),
+                     gradients[size_t(part)].size_bytes());
+  };
+  sums_.begin();
   std::array<double, 4> sums = {};
   for (int64_t i = 0; i < share_.own; ++i) {
     part_ = share_.first + i;
     const StepReport r = loss_and_gradient();
     const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched)};
     for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
-    if (share_.own > 1) keep_gradient();
+    pull();
+    sums_.keep(gradients);
+    if (elsewhere && share_.own > 1) push();
   }
   part_ = 0;
-  profile_.time("sum over ranks", [&] { sum_gradients(sums); });
+  profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
+  if (elsewhere) push();
   StepReport report;
   report.loss = sums[0] / double(share_.parts);
   report.rays = int64_t(sums[1]);
@@ -101,40 +119,20 @@ StepReport Trainer::shared_loss_and_gradient() {
   return report;
 }
 
-// A part's gradient is added to those of the parts before, and the next one begins at zero.
-void Trainer::keep_gradient() {
-  for (const Part part : kParts) {
-    float* const g = gradient(part).data();
-    float* const sum = sums_[size_t(part)].data();
-    const int64_t n = sums_[size_t(part)].size();
-#pragma omp parallel for schedule(static) if (n > 100000)
-    for (int64_t i = 0; i < n; ++i) {
-      sum[i] += g[i];
-      g[i] = 0;
-    }
-    if (!runner_->backend().in_host_memory)
-      runner_->write(lists_->t.gradient[size_t(part)], g, size_t(n) * sizeof(float));
-  }
+// Where others move parts of the table, in the host's memory.
+void Trainer::complete_table() {
+  runner_->wait();
+  const Array<float>& table = model_.of(Part::table);
+  profile_.time("parameters of ranks", [&] { share_.complete({table.data(), size_t(table.size())}); });
 }
 
-// Over all trainers that share the batch; then the mean of its parts.
-void Trainer::sum_gradients(std::span<double> numbers) {
-  std::array<std::span<float>, 3> gradients;
-  for (const Part part : kParts) {
-    Array<float>& g = share_.own > 1 ? sums_[size_t(part)] : gradient(part);
-    gradients[size_t(part)] = {g.data(), size_t(g.size())};
-  }
-  if (share_.sum) share_.sum(gradients, numbers);
-  const float scale = 1.0F / float(share_.parts);
-  for (const Part part : kParts) {
-    const float* const sum = gradients[size_t(part)].data();
-    float* const g = moments_[size_t(part)].gradient.data();
-    const auto n = int64_t(gradients[size_t(part)].size());
-#pragma omp parallel for schedule(static) if (n > 100000)
-    for (int64_t i = 0; i < n; ++i) g[i] = scale * sum[i];
-    if (!runner_->backend().in_host_memory)
-      runner_->write(lists_->t.gradient[size_t(part)], g, size_t(n) * sizeof(float));
-  }
+void Trainer::collect_state() {
+  if (!share_.collect) return;
+  const OptimizerState& m = moments_[size_t(Part::table)];
+  const int64_t parameters = m.m.size();
+  share_.collect(m.m.data(), sizeof(float), 1, parameters);
+  share_.collect(m.v.data(), sizeof(float), 1, parameters);
+  share_.collect(m.steps.data(), sizeof(int32_t), config_.features, parameters);
 }
 
 }  // namespace klab

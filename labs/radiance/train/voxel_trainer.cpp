@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -17,18 +18,29 @@ namespace {
 
 constexpr const char* kNames[] = {"density", "coefficients"};
 
+/// Of one part of the batch.
+VoxelConfig of_a_part(VoxelConfig config, const BatchShare& share) {
+  config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
+  config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
+  return config;
+}
+
 }  // namespace
 
 VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
-                           const Backend& backend, const StepSizes& sizes)
+                           const Backend& backend, const StepSizes& sizes, BatchShare share)
     : scene_(with_views(scene)),
-      config_(config),
+      config_(of_a_part(config, share)),
       plan_(plan),
       seed_(seed),
       backend_(backend),
       sizes_(sizes),
+      share_(std::move(share)),
       model_(VoxelModel::at_first(config, placement_of(scene, config.background == "black"))),
-      rays_next_(config.first_rays) {
+      rays_next_(config_.first_rays) {
+  if (share_.parts > 1 && !backend_.in_host_memory)
+    throw std::invalid_argument(
+        "--parts, --backend: voxels compute a batch in parts in the host's memory only");
   build();
 }
 
@@ -38,6 +50,7 @@ void VoxelTrainer::build() {
   runner_.reset();  // first, so that old and new are never held together
   lists_.reset();
   moments_ = {OptimizerState(rows, 1), OptimizerState(rows * numbers, numbers)};
+  sums_ = PartSums(share_, std::array{moments_[0].gradient.size(), moments_[1].gradient.size()});
   lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_);
   loss_ = lists_->loss(fused());
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
@@ -107,8 +120,8 @@ StepNumbers VoxelTrainer::numbers() const {
   StepNumbers n;
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
-  n.step[0] = uint32_t(step_);
-  n.step[1] = uint32_t(uint64_t(step_) >> 32);
+  n.step[0] = uint32_t(draws_of(step_, part_));
+  n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(rays_next_);
   n.side = model_.placement.side();
   n.box[0] = model_.placement.near;
@@ -148,6 +161,36 @@ StepReport VoxelTrainer::loss_and_gradient() {
   return report;
 }
 
+StepReport VoxelTrainer::shared_loss_and_gradient() {
+  if (share_.parts == 1) return loss_and_gradient();
+  std::array<std::span<float>, 2> gradients;
+  for (size_t k = 0; k < 2; ++k)
+    gradients[k] = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
+  sums_.begin();
+  std::array<double, 4> sums = {};
+  for (int64_t i = 0; i < share_.own; ++i) {
+    part_ = share_.first + i;
+    const StepReport r = loss_and_gradient();
+    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched)};
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
+    sums_.keep(gradients);
+  }
+  part_ = 0;
+  profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
+  StepReport report;
+  report.loss = sums[0] / double(share_.parts);
+  report.rays = int64_t(sums[1]);
+  report.samples = int64_t(sums[2]);
+  report.marched = int64_t(sums[3]);
+  return report;
+}
+
+std::vector<std::span<const float>> VoxelTrainer::parameters() const {
+  runner_->pull();
+  return {{model_.density.data(), size_t(model_.density.size())},
+          {model_.coefficients.data(), size_t(model_.coefficients.size())}};
+}
+
 double VoxelTrainer::batch_psnr() {
   if (!colored_) runner_->run(lists_->color, plan_, profile_);
   colored_ = true;
@@ -169,9 +212,11 @@ StepReport VoxelTrainer::step(double progress) {
   const std::vector<Change> changes = planned_changes();
   if (changes_ < int64_t(changes.size()) && progress >= changes[size_t(changes_)].at)
     profile_.time("prune and refine", [&] { changes_ += change(changes[size_t(changes_)].factor); });
-  StepReport report = loss_and_gradient();
+  StepReport report = shared_loss_and_gradient();
   optimize(progress);
-  rays_next_ = rays_after(report, config_.batch_samples, VoxelStep::march_capacity(config_, model_.grid),
+  StepReport mean = report;  // as one part's
+  for (int64_t* n : {&mean.rays, &mean.samples, &mean.marched}) *n /= share_.parts;
+  rays_next_ = rays_after(mean, config_.batch_samples, VoxelStep::march_capacity(config_, model_.grid),
                           VoxelStep::ray_capacity(config_) - 1);
   report.step = ++step_;
   return report;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/voxel_step.h"
 
@@ -12,9 +13,10 @@ namespace klab {
 
 class VoxelTrainer : public FieldTrainer {
  public:
-  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
+  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on, or for a batch in parts on a
+  /// backend with memory of its own.
   VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
-               const Backend& backend = cpu_backend(), const StepSizes& sizes = {});
+               const Backend& backend = cpu_backend(), const StepSizes& sizes = {}, BatchShare share = {});
 
   StepReport step(double progress) override;
   double batch_psnr() override;
@@ -28,6 +30,9 @@ class VoxelTrainer : public FieldTrainer {
 
   /// The loss of the batch that belongs to the next step and its gradient, added to gradient(). Moves nothing.
   StepReport loss_and_gradient();
+  /// The same of all parts of the batch, over all trainers that share it: their mean, and rays and samples of all together.
+  StepReport shared_loss_and_gradient();
+  std::vector<std::span<const float>> parameters() const override;
   Array<float>& gradient(VoxelStep::Table table);
   const VoxelModel& model() const;
   /// Changes of the grid so far: of those that the config plans, so many lie behind.
@@ -52,6 +57,7 @@ class VoxelTrainer : public FieldTrainer {
   uint64_t seed_;
   Backend backend_;
   StepSizes sizes_;
+  BatchShare share_;
   mutable Profile profile_;
   VoxelModel model_;
   std::array<OptimizerState, 2> moments_;  // by VoxelStep::Table
@@ -61,6 +67,8 @@ class VoxelTrainer : public FieldTrainer {
   int64_t step_ = 0, changes_ = 0;
   int64_t rays_next_, drawn_ = 0, whole_ = 0;
   bool colored_ = false;
+  int64_t part_ = 0;  // of the batch, whose rays are drawn next
+  PartSums sums_;
 };
 
 }  // namespace klab

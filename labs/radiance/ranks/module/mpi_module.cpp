@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <vector>
 
 #include "labs/radiance/ranks/mpi_calls.h"
 
@@ -61,6 +63,37 @@ int gather(const void* mine, int64_t count, void* all) {
   return MPI_Allgather(mine, int(count), MPI_BYTE, all, int(count), MPI_BYTE, MPI_COMM_WORLD);
 }
 
+/// Nothing to itself: that is a copy. Counts of MPI_Alltoallv are int; what is larger goes in pieces, so each is a message of its own.
+int all_to_all(const char* send, const int64_t* send_at, const int64_t* send_bytes, char* receive,
+               const int64_t* receive_at, const int64_t* receive_bytes) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  constexpr int kTag = 18;
+  int rank = 0, size = 0, code = MPI_SUCCESS;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<MPI_Request> requests;
+  const auto begin = [&](int64_t bytes, const auto& call) {
+    for (int64_t at = 0; at < bytes && code == MPI_SUCCESS; at += kMost) {
+      requests.push_back(MPI_REQUEST_NULL);
+      code = call(at, int(std::min(kMost, bytes - at)), &requests.back());
+    }
+  };
+  // Each begins with its neighbor, so that not all send to the first.
+  for (int step = 1; step < size; ++step) {
+    const int from = (rank - step + size) % size, to = (rank + step) % size;
+    begin(receive_bytes[from], [&](int64_t at, int n, MPI_Request* request) {
+      return MPI_Irecv(receive + receive_at[from] + at, n, MPI_BYTE, from, kTag, MPI_COMM_WORLD, request);
+    });
+    begin(send_bytes[to], [&](int64_t at, int n, MPI_Request* request) {
+      return MPI_Isend(send + send_at[to] + at, n, MPI_BYTE, to, kTag, MPI_COMM_WORLD, request);
+    });
+  }
+  if (send_bytes[rank] > 0)
+    std::memcpy(receive + receive_at[rank], send + send_at[rank], size_t(send_bytes[rank]));
+  if (code != MPI_SUCCESS) return code;
+  return MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
 int wait_for_all() {
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -81,7 +114,7 @@ void text(int code, char* out, int room) {
 }  // namespace
 
 extern "C" const klab::MpiCalls* klab_mpi_calls() {
-  static const klab::MpiCalls calls{init,   finalize,     sum_floats, sum_doubles, broadcast,
-                                    gather, wait_for_all, abort_all,  text};
+  static const klab::MpiCalls calls{init,   finalize,   sum_floats,   sum_doubles, broadcast,
+                                    gather, all_to_all, wait_for_all, abort_all,   text};
   return &calls;
 }

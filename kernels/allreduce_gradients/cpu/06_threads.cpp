@@ -1,0 +1,143 @@
+// allreduce_gradients.cpu.06_threads: runs of blocks to threads.
+//
+// CHANGE   blocks are shared out among the cores, part by part without waiting; what a rank sends is added up by thread.
+// EXPECT   the bandwidth of the memory, where one core does not reach it.
+// NUMERICS as the parent: the same bits.
+// NEEDS    nothing.
+// TRIED    -
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "harness/core/registrar.h"
+#include "reference/allreduce_gradients/allreduce_gradients.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/allreduce_gradients/cpu/06_threads.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace klab {
+namespace {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Op = AllreduceGradients;
+
+constexpr int64_t kRun = 64;  // blocks whose bits are looked at together
+
+// The owner's parameters of a few vectors: sums over all ranks stay in registers, and what comes out goes to every replica.
+template <int kVectors, class D>
+void move_vectors(D d, const Op::Args<float>& x, int64_t rank, int64_t i) {
+  const int64_t n = x.shape.n, lanes = int64_t(hn::Lanes(d));
+  const auto factor = hn::Set(d, *x.rate / float(x.shape.ranks));
+  hn::Vec<D> sums[kVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  for (int64_t q = 0; q < x.shape.ranks; ++q)
+    for (int v = 0; v < kVectors; ++v)
+      sums[v] = hn::Add(sums[v], hn::LoadU(d, x.gradient + q * n + i + v * lanes));
+  for (int v = 0; v < kVectors; ++v)
+    sums[v] = hn::NegMulAdd(factor, sums[v], hn::LoadU(d, x.param + rank * n + i + v * lanes));
+  for (int64_t q = 0; q < x.shape.ranks; ++q)
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, x.param + q * n + i + v * lanes);
+}
+
+void move(const Op::Args<float>& x, int64_t rank, int64_t begin, int64_t end) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  int64_t i = begin;
+  for (; i + 4 * lanes <= end; i += 4 * lanes) move_vectors<4>(d, x, rank, i);
+  for (; i + lanes <= end; i += lanes) move_vectors<1>(d, x, rank, i);
+  const hn::CappedTag<float, 1> one;
+  for (; i < end; ++i) move_vectors<1>(one, x, rank, i);
+}
+
+// Zeros of either sign are none; what is not finite is.
+bool holds_gradient(const float* g, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  const auto bits = [&](int64_t i) HWY_ATTR { return hn::BitCast(du, hn::LoadU(d, g + i)); };
+  auto any = hn::Zero(du);
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes)
+    any = hn::Or(any,
+                 hn::Or(hn::Or(bits(i), bits(i + lanes)), hn::Or(bits(i + 2 * lanes), bits(i + 3 * lanes))));
+  for (; i + lanes <= count; i += lanes) any = hn::Or(any, bits(i));
+  uint32_t rest = 0;
+  for (; i < count; ++i) rest |= std::bit_cast<uint32_t>(g[i]);
+  const bool in_lanes = !hn::AllTrue(du, hn::Eq(hn::ShiftLeft<1>(any), hn::Zero(du)));
+  return in_lanes | (rest << 1 != 0);
+}
+
+// Blocks [from, to), at most kRun, of the part of `rank`; what ranks send is added to `sent`. A bit goes to the block's owner
+// first, then the values where it is set, and back come the parameters of a block that anybody has touched. All bits come first and
+// make a list: a branch on what has just been read would be foretold wrongly every third time, and each time wait for memory.
+void exchange_run(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, int64_t* sent) {
+  const Op::Shape& s = x.shape;
+  std::array<int64_t, kRun> list;
+  size_t listed = 0;
+  for (int64_t b = from; b < to; ++b) {
+    const int64_t begin = b * s.block, count = std::min(s.block, s.n - begin);
+    int64_t any = 0;
+    for (int64_t q = 0; q < s.ranks; ++q) {
+      const int64_t touched = holds_gradient(x.gradient + q * s.n + begin, count);
+      any |= touched;
+      sent[q] += touched * (q != rank) * 4 * count;
+    }
+    sent[rank] += any * (s.ranks - 1) * 4 * count;
+    list[listed] = begin;
+    listed += size_t(any);
+  }
+  // What was not sent is added as zeros.
+  for (size_t k = 0; k < listed; ++k) move(x, rank, list[k], std::min(s.n, list[k] + s.block));
+}
+
+void exchange(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, int64_t* sent) {
+  for (int64_t b = from; b < to; b += kRun) exchange_run(x, rank, b, std::min(to, b + kRun), sent);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace
+}  // namespace klab
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+using Op = AllreduceGradients;
+
+HWY_EXPORT(exchange);
+
+constexpr int64_t kShare = 64;  // blocks that a thread takes at a time
+
+// Bytes of the bits: each rank's to the owner of a part, and the owner's, of what anybody has touched, to all.
+void send_bits(const Op::Shape& s, int64_t* sent) {
+  for (int64_t rank = 0; rank < s.ranks; ++rank) {
+    const int64_t mask = (Op::first_block(s, rank + 1) - Op::first_block(s, rank) + 7) / 8;
+    for (int64_t q = 0; q < s.ranks; ++q) sent[q] += q == rank ? (s.ranks - 1) * mask : mask;
+  }
+}
+
+void run(const Op::Args<float>& x) {
+  const Op::Shape& s = x.shape;
+  std::array<int64_t, 64> sent{};
+  int64_t* const all = sent.data();
+#pragma omp parallel reduction(+ : all[:64]) if (s.n * s.ranks > (1 << 16))
+  for (int64_t rank = 0; rank < s.ranks; ++rank) {
+    const int64_t from = Op::first_block(s, rank), to = Op::first_block(s, rank + 1);
+#pragma omp for schedule(static) nowait
+    for (int64_t b = from; b < to; b += kShare)
+      HWY_DYNAMIC_DISPATCH(exchange)(x, rank, b, std::min(to, b + kShare), all);
+  }
+  send_bits(s, sent.data());
+  for (int64_t r = 0; r < s.ranks && x.sent != nullptr; ++r) x.sent[r] += sent[size_t(r)];
+}
+
+KLAB_VARIANT(AllreduceGradients, {.run = run, .parent = "05_touched", .tiles = {64}});
+
+}  // namespace
+}  // namespace klab
+#endif

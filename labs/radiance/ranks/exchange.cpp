@@ -1,0 +1,115 @@
+#include "labs/radiance/ranks/exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace klab {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
+
+}  // namespace
+
+Exchange::Way Exchange::way_named(const std::string& name) {
+  if (name == "dense") return Way::dense;
+  if (name == "sharded") return Way::sharded;
+  if (name == "touched") return Way::touched;
+  throw std::invalid_argument(
+      fmt::format("--exchange {}: is no way; there are dense, sharded and touched", name.substr(0, 40)));
+}
+
+Exchange::Exchange(Way way, Carrier carrier, int64_t group)
+    : way_(way), carrier_(std::move(carrier)), block_(group * std::max<int64_t>(1, kLine / group)) {}
+
+int64_t Exchange::Parts::first(int rank) const { return std::min(count, first_block(rank) * block); }
+
+int64_t Exchange::Parts::block_length(int64_t number) const {
+  return std::min(block, count - number * block);
+}
+
+std::vector<Piece> Exchange::pieces(const std::function<int64_t(int)>& at,
+                                    const std::function<int64_t(int)>& bytes) const {
+  std::vector<Piece> list;
+  for (int r = 0; r < carrier_.size; ++r) list.push_back({at(r), bytes(r)});
+  return list;
+}
+
+void Exchange::reduce(std::span<float> table) {
+  if (carrier_.size == 1) return;
+  const Parts p = parts_of(int64_t(table.size()));
+  if (way_ == Way::dense) return carrier_.sum(table);
+  if (way_ == Way::touched)
+    reduce_touched(p, table);
+  else
+    reduce_all(p, table);
+  clear_others(p, table);
+}
+
+void Exchange::complete(std::span<float> parameters) {
+  if (carrier_.size == 1 || way_ == Way::dense) return;
+  const Parts p = parts_of(int64_t(parameters.size()));
+  if (way_ == Way::touched)
+    gather_touched(p, parameters);
+  else
+    gather_all(p, parameters);
+}
+
+void Exchange::sum_small(std::span<float> values) {
+  if (carrier_.size == 1) return;
+  if (way_ == Way::dense) return carrier_.sum(values);
+  const Parts p = parts_of(int64_t(values.size()));
+  reduce_all(p, values);
+  gather_all(p, values);
+}
+
+void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters) {
+  if (carrier_.size == 1 || way_ == Way::dense) return;
+  const Parts p = parts_of(parameters);
+  const auto at = [&](int r) { return (p.first(r) + per - 1) / per * element_bytes; };
+  const auto bytes = [&](int r) { return at(r + 1) - at(r); };
+  const int me = carrier_.rank;
+  // Own elements go nowhere: they are where they belong.
+  const auto to =
+      pieces([&](int) { return at(me); }, [&](int r) { return r == 0 && me != 0 ? bytes(me) : 0; });
+  const auto from = pieces(at, [&](int r) { return me == 0 && r != 0 ? bytes(r) : 0; });
+  carrier_.all_to_all(elements, to, elements, from);
+}
+
+// The own part becomes the sum, in the order of the ranks.
+void Exchange::reduce_all(const Parts& p, std::span<float> values) {
+  const int me = carrier_.rank;
+  const int64_t own = p.length(me), begin = p.first(me);
+  received_.resize(size_t(own * carrier_.size));
+  const auto to = pieces([&](int r) { return p.first(r) * kFloat; },
+                         [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
+  const auto from =
+      pieces([&](int r) { return r * own * kFloat; }, [&](int r) { return r == me ? 0 : own * kFloat; });
+  carrier_.all_to_all(values.data(), to, received_.data(), from);
+  std::copy_n(values.data() + begin, own, received_.data() + me * own);
+  float* const sum = values.data() + begin;
+#pragma omp parallel for schedule(static) if (own > 100000)
+  for (int64_t i = 0; i < own; ++i) {
+    float s = 0;
+    for (int64_t r = 0; r < carrier_.size; ++r) s += received_[size_t(r * own + i)];
+    sum[i] = s;
+  }
+}
+
+void Exchange::gather_all(const Parts& p, std::span<float> values) {
+  const int me = carrier_.rank;
+  const auto to = pieces([&](int) { return p.first(me) * kFloat; },
+                         [&](int r) { return r == me ? 0 : p.length(me) * kFloat; });
+  const auto from = pieces([&](int r) { return p.first(r) * kFloat; },
+                           [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
+  carrier_.all_to_all(values.data(), to, values.data(), from);
+}
+
+void Exchange::clear_others(const Parts& p, std::span<float> values) const {
+  std::fill_n(values.data(), p.first(carrier_.rank), 0.0F);
+  std::fill(values.begin() + p.first(carrier_.rank + 1), values.end(), 0.0F);
+}
+
+}  // namespace klab

@@ -1,0 +1,106 @@
+// Of a run: what several processes, or a batch in parts, need of it.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/core/build_info.h"
+#include "harness/records/digest.h"
+#include "labs/radiance/run/run_job.h"
+
+namespace klab {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Pictures that take turns are of one field; batches in parts, and so several processes, of most.
+void RunJob::require_what_several_can() const {
+  if (parts() % ranks_.size() != 0)
+    throw std::runtime_error(
+        fmt::format("--parts {}: is no multiple of the {} processes", parts(), ranks_.size()));
+  const bool dense = Exchange::way_named(o_.exchange) == Exchange::Way::dense;
+  if (!dense && ranks_.size() == 1)
+    throw std::runtime_error(
+        fmt::format("--exchange {}: is between processes, and this one is alone; start "
+                    "several by mpirun -n N, or leave it out",
+                    o_.exchange));
+  if (!dense && !place_.backend.in_host_memory)
+    throw std::runtime_error(
+        fmt::format("--exchange {}: moves parts of the table in the host's memory, and --backend {} has it "
+                    "elsewhere; use --exchange dense",
+                    o_.exchange, o_.backend));
+  if (o_.settings.field == kFieldOfExtras) return;
+  const std::string field = fmt::format("--field {}: ", o_.settings.field),
+                    why = no_parts_because(o_.settings);
+  if (ranks_.size() > 1 && !why.empty()) throw std::runtime_error(field + why + "; start it without mpirun");
+  if (parts() > 1 && !why.empty()) throw std::runtime_error(field + why + "; leave out --parts");
+  if (parts() > 1 && !place_.backend.in_host_memory)
+    throw std::runtime_error(
+        fmt::format("{}computes its batch in parts in the host's memory, and --backend {} has its own; "
+                    "train it by one process in one part",
+                    field, o_.backend));
+  if (!dense)
+    throw std::runtime_error(
+        fmt::format("{}has no hash table whose parts ranks could move; use --exchange dense", field));
+  if (o_.resident)
+    throw std::runtime_error(
+        field + "only --field hash can learn from pictures that take turns; leave out --resident");
+}
+
+// What ranks must have in common before the first step.
+void RunJob::require_alike_ranks() {
+  if (ranks_.size() == 1) return;
+  std::string cameras;
+  for (const View& v : scene_.train) {
+    cameras += v.name;
+    cameras.append(reinterpret_cast<const char*>(v.camera.pose.data()), sizeof v.camera.pose);
+  }
+  require_alike(ranks_,
+                {{"version of klab", build_info().commit + (build_info().dirty ? " with changes" : "")},
+                 {"scene", fmt::format("{} with {} and {} views, the first of {}x{}", scene_.name,
+                                       state_.views[0], state_.views[1], state_.views[2], state_.views[3])},
+                 {"set of cameras", sha256(cameras).substr(0, 16)},
+                 {"config", json::parse(to_json_text(o_.settings)).dump()},
+                 {"seed", std::to_string(state_.seed)},
+                 {"backend", o_.backend},
+                 {"--seconds", fmt::format("{}", o_.seconds.value_or(0))},
+                 {"--steps", fmt::format("{}", o_.steps.value_or(0))},
+                 {"--memory", fmt::format("{}", o_.memory.value_or(0))},
+                 {"--parts", std::to_string(parts())},
+                 {"--exchange", o_.exchange},
+                 {"number of pictures at a time", fmt::format("{}", o_.resident.value_or(0))},
+                 {"first step", fmt::format("{}", checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0)}});
+}
+
+// For when a rank is killed.
+void RunJob::name_what_is_left(const fs::path& folder) {
+  ranks_.if_killed(
+      (folder / "checkpoint.safetensors").string(),
+      fmt::format("klab train --resume {} goes on from it, with any number of processes", folder.string()));
+}
+
+// What travels between the trainers of several ranks, and how.
+void RunJob::connect(BatchShare& share) {
+  exchange_.emplace(Exchange::way_named(o_.exchange), ranks_.carrier(), o_.settings.hash.features);
+  share.sum = [this](std::span<const std::span<float>> gradients, std::span<double> numbers) {
+    exchange_->reduce(gradients.front());
+    for (const std::span<float> g : gradients.subspan(1)) exchange_->sum_small(g);
+    ranks_.sum(numbers);
+  };
+  if (exchange_->way() == Exchange::Way::dense) return;
+  share.complete = [this](std::span<float> table) { exchange_->complete(table); };
+  share.collect = [this](void* elements, int64_t bytes, int64_t per, int64_t parameters) {
+    exchange_->collect(elements, bytes, per, parameters);
+  };
+}
+
+// What fits the first fits all.
+void RunJob::take_first_ranks_choice() {
+  std::string choice =
+      json{{"config", config_to_json(memory_.choice.config)}, {"resident", memory_.choice.resident}}.dump();
+  ranks_.broadcast(choice);
+  const json first = json::parse(choice);
+  memory_.choice.config = config_from_json(first.at("config").get<std::string>(), "the first rank's config");
+  memory_.choice.resident = first.at("resident").get<int64_t>();
+}
+
+}  // namespace klab

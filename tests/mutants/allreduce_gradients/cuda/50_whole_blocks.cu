@@ -1,0 +1,36 @@
+// allreduce_gradients.cuda.50_whole_blocks: as many blocks as are full, so that the last entries of a part are moved by nobody.
+// Class: sizes. Must be caught as Fault::wrong_value.
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/allreduce_gradients/allreduce_gradients.h"
+
+namespace klab {
+namespace {
+
+using Op = AllreduceGradients;
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads)
+    of_part(Op::Args<float> x, int64_t rank, int64_t begin, int64_t end) {
+  const int64_t i = begin + int64_t(blockIdx.x) * kThreads + threadIdx.x, n = x.shape.n;
+  if (i >= end) return;
+  float sum = 0;
+  for (int64_t q = 0; q < x.shape.ranks; ++q) sum += x.gradient[q * n + i];
+  const float moved = x.param[rank * n + i] - *x.rate / float(x.shape.ranks) * sum;
+  for (int64_t q = 0; q < x.shape.ranks; ++q) x.param[q * n + i] = moved;
+}
+
+void run(const Op::Args<float>& x) {
+  for (int64_t rank = 0; rank < x.shape.ranks; ++rank) {
+    const int64_t begin = Op::first(x.shape, rank), end = Op::first(x.shape, rank + 1);
+    const int64_t blocks = end - begin < kThreads ? 1 : (end - begin) / kThreads;
+    if (begin == end) continue;
+    cuda::launch(of_part, dim3(unsigned(blocks)), dim3(kThreads), 0, x, rank, begin, end);
+  }
+}
+
+KLAB_VARIANT(AllreduceGradients, {.run = run});
+
+}  // namespace
+}  // namespace klab
