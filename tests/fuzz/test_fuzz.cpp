@@ -112,6 +112,7 @@ TEST_F(Fuzz, Checkpoints) {
   state.scene = "/somewhere/\xFF/else";
   state.plan = {{"adam", "adam.cpu.01_naive"}};
   state.views = {3, 1, 16, 12};
+  state.precision = "f16";
   auto metadata = model.metadata();
   metadata.merge(to_metadata(state));
   metadata["trainer"] = json{{"step", 7}, {"seed", 1}, {"rays", 64}, {"averaged", 0.5}}.dump();
