@@ -48,7 +48,7 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                          Plots& plots);
 
 struct TrainingPlots {
-  std::string psnr, loss;
+  std::string psnr, loss, scale, skipped;
 };
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots);
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,

@@ -17,10 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using MetricsReader = io::CSVReader<3, io::trim_chars<>, io::no_quote_escape<','>>;
+using MetricsReader = io::CSVReader<5, io::trim_chars<>, io::no_quote_escape<','>>;
 
-/// Of the columns that are drawn; the others of the file may be any.
-constexpr std::array<const char*, 3> kColumns = {"seconds", "loss", "psnr_batch"};
+/// Of the columns that are drawn; the others of the file may be any. The last two are empty where the loss is not scaled, and older
+/// files do not have them.
+constexpr std::array<const char*, 5> kColumns = {"seconds", "loss", "psnr_batch", "loss_scale", "skipped"};
+constexpr size_t kNeeded = 3;
 
 /// "inf" and "nan" are numbers, too: a diverged run says so.
 double number_in(const std::string& text, const char* column, const fs::path& file, unsigned line) {
@@ -37,20 +39,23 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
   if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) == 0)
     throw std::runtime_error(
         fmt::format("{}: is not there or empty; name the folder of a klab train run", file.string()));
-  std::vector<std::array<double, 3>> points;
+  std::vector<std::array<double, kColumns.size()>> points;
   try {
     MetricsReader reader(file.string());
-    reader.read_header(io::ignore_extra_column, kColumns[0], kColumns[1], kColumns[2]);
-    std::array<std::string, 3> cells;
-    while (reader.read_row(cells[0], cells[1], cells[2])) {
-      std::array<double, 3> point{};
+    reader.read_header(io::ignore_extra_column | io::ignore_missing_column, kColumns[0], kColumns[1],
+                       kColumns[2], kColumns[3], kColumns[4]);
+    for (size_t i = 0; i < kNeeded; ++i)
+      if (!reader.has_column(kColumns[i]))
+        throw std::runtime_error(
+            fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), kColumns[i]));
+    std::array<std::string, kColumns.size()> cells;
+    while (reader.read_row(cells[0], cells[1], cells[2], cells[3], cells[4])) {
+      std::array<double, kColumns.size()> point{};
       for (size_t i = 0; i < cells.size(); ++i)
-        point[i] = number_in(cells[i], kColumns[i], file, reader.get_file_line());
+        if (i < kNeeded || !cells[i].empty())
+          point[i] = number_in(cells[i], kColumns[i], file, reader.get_file_line());
       if (std::isfinite(point[1]) && std::isfinite(point[2])) points.push_back(point);
     }
-  } catch (const io::error::missing_column_in_header& e) {
-    throw std::runtime_error(
-        fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), e.column_name));
   } catch (const io::error::base& e) {
     throw std::runtime_error(e.what());  // names file and line
   }
@@ -59,6 +64,9 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
   for (size_t i = 0; i < points.size(); i += step) {
     run.loss.points.emplace_back(points[i][0], points[i][1]);
     run.psnr.points.emplace_back(points[i][0], points[i][2]);
+    if (!(points[i][3] > 0)) continue;
+    run.scale.points.emplace_back(points[i][0], points[i][3]);
+    run.skipped.points.emplace_back(points[i][0], points[i][4]);
   }
 }
 
@@ -69,7 +77,7 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   fs::path path = fs::path(folder).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   run.name = path.filename().string();
-  run.loss.name = run.psnr.name = run.name;
+  run.loss.name = run.psnr.name = run.scale.name = run.skipped.name = run.name;
   const fs::path result = path / "result.json";
   if (std::error_code error; !fs::exists(result, error))
     throw std::runtime_error(

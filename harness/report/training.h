@@ -18,7 +18,8 @@ struct TrainingPicture {
 struct TrainingRun {
   std::string name;  // the folder's
   nlohmann::json result;
-  Curve psnr, loss;  // of the batch, over seconds
+  Curve psnr, loss;      // of the batch, over seconds
+  Curve scale, skipped;  // what the loss was multiplied by, and steps left out so far; empty where it was not
   std::vector<TrainingPicture> pictures;
 };
 

@@ -58,14 +58,19 @@ std::string pictures_html(const TrainingRun& run) {
 }  // namespace
 
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots) {
-  std::vector<Curve> psnr, loss;
+  std::vector<Curve> psnr, loss, scale, skipped;
   for (const TrainingRun& run : runs) {
     if (run.psnr.points.size() < 2) continue;
     psnr.push_back(run.psnr);
     loss.push_back(run.loss);
+    if (run.scale.points.size() < 2) continue;
+    scale.push_back(run.scale);
+    skipped.push_back(run.skipped);
   }
   return {plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
-          plots.curves(loss, "seconds of training", "loss", false, true)};
+          plots.curves(loss, "seconds of training", "loss", false, true),
+          plots.curves(scale, "seconds of training", "loss scale", false, true),
+          plots.curves(skipped, "seconds of training", "steps left out", false, false)};
 }
 
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,
@@ -94,7 +99,10 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
       "<section id=\"training\"><h2>Training</h2>\n" + table.html(false) + "<div class=\"plots\">\n";
   for (const auto& [key, caption] :
        {std::pair{keys.psnr, "PSNR of the rays of each step, not of test views."},
-        std::pair{keys.loss, "Loss."}})
+        std::pair{keys.loss, "Loss."},
+        std::pair{keys.scale,
+                  "What the loss is multiplied by in half precision: it halves where gradients overflow."},
+        std::pair{keys.skipped, "Steps left out because their gradients were not finite."}})
     if (const std::string svg = plots.svg(key); !svg.empty())
       html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
   html += "</div>\n";

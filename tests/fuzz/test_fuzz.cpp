@@ -12,6 +12,7 @@
 #include "harness/records/session.h"
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/field/stored.h"
 #include "labs/radiance/field/voxels.h"
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/state.h"
@@ -43,6 +44,22 @@ TEST_F(Fuzz, Models) {
   const std::string file = read(folder / "model.safetensors");
   broken_inputs([&](Mutator& m) {
     const Model read = Model::load(write("x.safetensors", m.safetensors(file)));
+    for (const Part part : kParts)
+      for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, ModelsInFewerBits) {
+  Model model(tiny(), {.cascades = 2, .scale = 0.3F, .offset = {0.5F, 0.5F, 0.5F}, .near = 0.1F});
+  model.initialize(1);
+  std::vector<std::string> files;
+  for (const Storage storage : kStorages) {
+    if (storage == Storage::f32) continue;
+    save_stored(model, storage, folder / "model.safetensors");
+    files.push_back(read(folder / "model.safetensors"));
+  }
+  broken_inputs([&](Mutator& m) {
+    const Model read = Model::load(write("x.safetensors", m.safetensors(files[m.below(files.size())])));
     for (const Part part : kParts)
       for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
   });
@@ -95,6 +112,7 @@ TEST_F(Fuzz, Checkpoints) {
   state.scene = "/somewhere/\xFF/else";
   state.plan = {{"adam", "adam.cpu.01_naive"}};
   state.views = {3, 1, 16, 12};
+  state.precision = "f16";
   auto metadata = model.metadata();
   metadata.merge(to_metadata(state));
   metadata["trainer"] = json{{"step", 7}, {"seed", 1}, {"rays", 64}, {"averaged", 0.5}}.dump();

@@ -5,10 +5,11 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "harness/program/loss_scale.h"
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
-#include "labs/learning/network/loss_scale.h"
 #include "labs/learning/train/trainer.h"
 
 namespace klab::learning {
@@ -53,6 +54,58 @@ TEST(LossScale, AStaticOneSkipsAndStays) {
   EXPECT_FALSE(scale.update(false));
   EXPECT_EQ(scale.value(), 8);
   EXPECT_EQ(scale.state().skipped, 1);
+}
+
+TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
+  LossScaleSettings s;
+  set_loss_scale(s, "128");
+  EXPECT_FALSE(s.dynamic);
+  EXPECT_EQ(s.start, 128);
+  set_loss_scale(s, "dynamic");
+  EXPECT_TRUE(s.dynamic);
+  for (const char* bad : {"", "x", "1x", "dynamical"})
+    EXPECT_TRUE(has(complaint([&] { set_loss_scale(s, bad); }), "--loss-scale")) << bad;
+  s = {.dynamic = false, .start = 3, .grow_after = 7, .grow = 4, .back_off = 0.25, .most = 100, .least = 2};
+  const LossScaleSettings read = loss_scale_settings_from(to_json(s), "x");
+  EXPECT_EQ(to_json(read), to_json(s));
+  LossScale scale(s);
+  scale.update(false);
+  EXPECT_EQ(to_json(loss_scale_state_from(to_json(scale.state()), "x")), to_json(scale.state()));
+  auto broken = to_json(s);
+  broken["start"] = -1;
+  EXPECT_TRUE(has(complaint([&] { loss_scale_settings_from(broken, "file"); }), "file: a loss scale of -1"));
+  EXPECT_TRUE(has(complaint([&] {
+                    loss_scale_state_from({{"value", 0}}, "file");
+                  }),
+                  "file"))
+      << "a scale of 0";
+}
+
+TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
+  for (const NarrowFormat& f : kNarrowFormats) {
+    const Rounding16 rounding(f);
+    const auto same = [&](float x) {
+      const double right = decode(f, encode(f, double(x)));
+      const float now = rounding(x);
+      return (std::isnan(right) ? std::isnan(now)
+                                : double(now) == right && std::signbit(now) == std::signbit(right));
+    };
+    // Every pattern of the upper 16 bits with lower ones at and around ties.
+    for (uint32_t upper = 0; upper < 1U << 16; ++upper)
+      for (const uint32_t lower : {0U, 1U, 0x0FFFU, 0x1000U, 0x1001U, 0x7FFFU, 0x8000U, 0x8001U, 0xFFFFU}) {
+        const auto x = std::bit_cast<float>(upper << 16 | lower);
+        if (std::isnan(x)) continue;
+        ASSERT_TRUE(same(x)) << f.name << " of " << x << " is " << rounding(x);
+      }
+  }
+  const float x[] = {1e-9F, 70000, 1, 0};
+  float y[4];
+  const Lost lost = round_to(kF16, 1, x, y, 4);
+  EXPECT_EQ(lost.numbers, 3);
+  EXPECT_EQ(lost.to_zero, 1);
+  EXPECT_EQ(lost.infinite, 1);
+  round_to(kF16, 65536, x, y, 1);
+  EXPECT_GT(y[0], 0);
 }
 
 TEST(LossScale, RefusesWhatIsNoScale) {

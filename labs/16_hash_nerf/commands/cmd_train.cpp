@@ -7,6 +7,7 @@
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
+#include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
@@ -25,6 +26,8 @@ struct Values {
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
   std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure;
+  LossScaleSettings loss_scale;
+  std::string scale_text;
   int64_t resident = 0, parts = 1;
   bool no_eval = false, tune = false;
 };
@@ -51,6 +54,11 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--precision")) {
     unit_of_precision(v.precision);  // refuses what is none
     run.precision = v.precision;
+  }
+  if (given("--loss-scale") || given("--scale-start") || given("--scale-after")) {
+    run.loss_scale = v.loss_scale;
+    if (given("--loss-scale")) set_loss_scale(*run.loss_scale, v.scale_text);
+    const LossScale checked(*run.loss_scale);  // refuses what is none
   }
   if (given("--memory")) run.memory = memory_of(v.memory);
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
@@ -97,9 +105,11 @@ std::function<int()> setup_train(CLI::App& app) {
       "--plan", v->plan,
       "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs");
-  app.add_option(
-      "--precision", v->precision,
-      "f32 (default) or bf16: the best plan may take rungs with bfloat16 factors; parameters stay float");
+  app.add_option("--precision", v->precision,
+                 "f32 (default); bf16: the best plan may take rungs with bfloat16 factors; f16: what is "
+                 "stored between ops is rounded to half "
+                 "precision, with a loss scale. Parameters stay float");
+  add_loss_scale(app, v->loss_scale, v->scale_text);
   add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");

@@ -1,10 +1,9 @@
 // klab classify: trains a classifier made of klab's ops.
 #include <CLI/CLI.hpp>
-#include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 
 #include "harness/cli/command.h"
+#include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "labs/learning/train/classify.h"
 
@@ -17,13 +16,6 @@ struct Values {
   std::string precision = "f32", loss_scale;
 };
 
-/// NaN where it is no number: the loss scale refuses that by name.
-double number_of(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return text.empty() || *end != 0 ? std::nan("") : value;
-}
-
 int run(Values& v) {
   v.o.trainer.seed = settings().seed;
   auto& t = v.o.trainer;
@@ -31,9 +23,9 @@ int run(Values& v) {
   if (t.precision == learning::Precision::f32 && !v.loss_scale.empty())
     throw std::invalid_argument("--loss-scale is for --precision bf16 or f16: gradients in f32 need none");
   // bfloat16 has float's range: its gradients do not vanish.
-  t.loss_scale.dynamic =
-      v.loss_scale == "dynamic" || (v.loss_scale.empty() && t.precision == learning::Precision::f16);
-  if (!t.loss_scale.dynamic) t.loss_scale.start = v.loss_scale.empty() ? 1 : number_of(v.loss_scale);
+  set_loss_scale(t.loss_scale, !v.loss_scale.empty()                     ? v.loss_scale
+                               : t.precision == learning::Precision::f16 ? "dynamic"
+                                                                         : "1");
   auto& loader = v.o.trainer.loader;
   // Points are not turned; digits and glyphs are, a little.
   if (!v.plain && v.o.trainer.model != "softmax") loader.degrees = 10, loader.scale = 0.1, loader.shift = 2;
@@ -65,13 +57,7 @@ KLAB_COMMAND(
        add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
        app.add_option("--precision", v->precision, "f32 (default), bf16 or f16, with master weights in f32");
-       app.add_option(
-           "--loss-scale", v->loss_scale,
-           "dynamic (default with f16), or the number by which the loss is multiplied (default 1)");
-       add_number(app, "--scale-start", t.loss_scale.start, range::loss_scale,
-                  "where a dynamic scale begins (default 65536)");
-       add_number(app, "--scale-after", t.loss_scale.grow_after, range::steps_of_scale,
-                  "finite steps after which it doubles (default 2000); it halves where one is not");
+       add_loss_scale(app, t.loss_scale, v->loss_scale);
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not beside the one before");

@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 
-#include "reference/float16.h"
+#include "harness/program/rounding.h"
 
 namespace klab::learning {
 
@@ -26,31 +25,10 @@ inline Precision precision_of(const std::string& name) {
   throw std::invalid_argument(fmt::format("no precision is called {}: --precision f32, bf16 or f16", name));
 }
 
-/// What rounding did to numbers that were not 0.
-struct Lost {
-  int64_t numbers = 0;   // that were not 0
-  int64_t to_zero = 0;   // of these, those that are now
-  int64_t infinite = 0;  // of these, those that were finite and are infinite now
-  double share() const { return numbers == 0 ? 0 : double(to_zero) / double(numbers); }
-};
-
 /// Rounds n numbers in place, to nearest even; adds to `lost`.
 inline void round_to(Precision precision, float* values, int64_t n, Lost& lost) {
   if (precision == Precision::f32) return;
-  int64_t numbers = 0, to_zero = 0, infinite = 0;
-#pragma omp parallel for schedule(static) reduction(+ : numbers, to_zero, infinite) if (n > (1 << 15))
-  for (int64_t i = 0; i < n; ++i) {
-    const float x = values[i];
-    const float y = precision == Precision::f16 ? float_from_half(half_from_float(x))
-                                                : float_from_bfloat16(bfloat16_from_float(x));
-    numbers += x != 0;
-    to_zero += x != 0 && y == 0;
-    infinite += std::isfinite(x) && std::isinf(y);
-    values[i] = y;
-  }
-  lost.numbers += numbers;
-  lost.to_zero += to_zero;
-  lost.infinite += infinite;
+  lost += klab::round_to(precision == Precision::f16 ? kF16 : kBf16, 1, values, values, n);
 }
 
 }  // namespace klab::learning

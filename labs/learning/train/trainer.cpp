@@ -108,7 +108,7 @@ double Trainer::step() {
       optimizer_.step(pass, factor);
       std::copy_n(matrices.values.data(), matrices.size, masters_.data());
       round_weights();
-    } else if (loss_scale_.state().in_a_row >= kMostSkipped) {
+    } else if (loss_scale_.hopeless()) {
       throw std::runtime_error(
           fmt::format("step {}: {} steps in a row had no finite gradient, down to a loss scale of {}; lower "
                       "--rate (it is {}), "

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/program/loss_scale.h"
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
 #include "labs/learning/network/loss.h"
-#include "labs/learning/network/loss_scale.h"
 #include "labs/learning/network/module.h"
 #include "labs/learning/network/optimizer.h"
 
@@ -52,7 +52,7 @@ class Trainer {
   double step();
   Evaluation evaluate(const Examples& examples);
 
-  static constexpr int64_t kMostSkipped = 64;
+  static constexpr int64_t kMostSkipped = LossScale::kMostSkipped;
   const LossScale& loss_scale() const { return loss_scale_; }
   /// What rounding has done to gradients since the trainer was made.
   const Lost& lost() const { return lost_; }

@@ -7,6 +7,7 @@
 #include "harness/program/random.h"
 #include "harness/records/input.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/field/stored.h"
 
 namespace klab {
 namespace {
@@ -114,11 +115,17 @@ Model Model::load(const std::filesystem::path& path) {
                              "\", not a hash-nerf model of version 1");
   const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
   const Placement placement = placement_from(file);
+  const Storage storage = storage_in(file);
   // Before memory is taken for it.
-  if (size_t(bytes_of(config, placement.cascades)) > file.data_bytes())
+  const int64_t numbers = entries_of(config, placement.cascades) * config.features;
+  if (size_t(bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
+      file.data_bytes())
     throw std::runtime_error(path.string() + ": holds less than its config says: damaged");
   Model model(config, placement);
-  read_model(file, model);
+  if (storage == Storage::f32)
+    read_model(file, model);
+  else
+    read_stored(file, storage, model);
   return model;
 }
 

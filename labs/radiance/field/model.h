@@ -49,6 +49,7 @@ struct Model {
   std::vector<TensorView> tensors() const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
+  /// Reads a model of floats, or one in fewer bits (stored.h), which becomes floats.
   static Model load(const std::filesystem::path& file);
 
   /// Bytes of a model with this config, before anything is allocated.

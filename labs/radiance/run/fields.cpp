@@ -40,6 +40,11 @@ void read_into(FieldSettings& into, const std::string& json, const std::string& 
   into.*member = settings_from_json<Settings>(json, where, elsewhere);
 }
 
+StepPrecision precision_of(const FieldSettings& s) {
+  if (s.precision != "f16") return {};
+  return {.formats = half_formats(), .scale = s.loss_scale};
+}
+
 int64_t picture_bytes(const Scene& scene) { return bytes_of(scene); }
 
 const std::vector<Kind>& kinds() {
@@ -51,7 +56,8 @@ const std::vector<Kind>& kinds() {
        .settings = setting_names<Config>,
        .read = read_into<&FieldSettings::hash, Config>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.hash); },
-       .training = [](const FieldSettings& s, int cascades) { return training_calls(s.hash, cascades); },
+       .training = [](const FieldSettings& s,
+                      int cascades) { return training_calls(s.hash, cascades, precision_of(s).formats); },
        .pictures = [](const FieldSettings& s, int cascades) { return render_calls(s.hash, cascades, 0); },
        .trainer_bytes =
            [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
@@ -62,7 +68,7 @@ const std::vector<Kind>& kinds() {
                      const BackendChoice& place,
                      const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
          return std::make_unique<Trainer>(scene, s.hash, plan, seed, place.backend, place.sizes, extras.pool,
-                                          extras.share);
+                                          extras.share, precision_of(s));
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },

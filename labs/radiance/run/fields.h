@@ -15,6 +15,9 @@ namespace klab {
 /// Which field, and the settings of each; those of the others keep their defaults.
 struct FieldSettings {
   std::string field = "hash";
+  /// "f32", "bf16" or "f16": of tensors between a step's ops and of the factors of its products. Of the hash field only.
+  std::string precision = "f32";
+  LossScaleSettings loss_scale;  // of f16
   Config hash;
   FrequencyConfig frequency;
   VoxelConfig voxels;

@@ -23,7 +23,7 @@ constexpr std::array kOwners = {"pictures", "table", "optimizer", "grid", "batch
 constexpr const char* kHead =
     "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied,memory,memory_peak,cpu,"
     "waited,learning_rate,batch,bytes_pictures,bytes_table,bytes_optimizer,bytes_grid,bytes_batch,bytes_"
-    "trainer,bytes_sent";
+    "trainer,bytes_sent,loss_scale,skipped";
 constexpr int64_t kMostBytes = 200'000'000;
 constexpr size_t kMostColumns = 100;
 
@@ -99,6 +99,7 @@ void Metrics::line(const MetricsLine& l) {
     text += fmt::format(",{}", at == owned.end() ? 0 : at->second.now);
   }
   text += fmt::format(",{}", l.sent);
+  text += l.loss_scale > 0 ? fmt::format(",{:.10g},{}", l.loss_scale, l.skipped) : ",,";
   out_ << text << '\n' << std::flush;
   if (!out_) throw std::runtime_error(file_.string() + ": cannot be written: is the disk full?");
 }

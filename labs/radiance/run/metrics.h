@@ -21,6 +21,8 @@ struct MetricsLine {
   double learning_rate = 0;             // NaN: there is not one, and the field stays empty
   int64_t batch = 0;                    // samples a step that the number of rays aims at
   int64_t sent = 0;                     // bytes that this process sent to others in the step
+  double loss_scale = 0;  // what the loss is multiplied by; 0: it is not, and this and the next stay empty
+  int64_t skipped = 0;    // steps left out so far, whose gradients were not finite
 };
 
 /// The writer.

@@ -11,24 +11,69 @@ namespace klab {
 Unit unit_of_precision(const std::string& precision) {
   if (precision == "f32") return Unit::f32;
   if (precision == "bf16") return Unit::bf16;
-  throw std::invalid_argument(fmt::format(
-      "precision {}: f32 or bf16 (half precision needs a loss scale: klab classify --precision f16)",
-      precision));
+  if (precision == "f16") return Unit::f16;
+  throw std::invalid_argument(fmt::format("precision {}: f32, bf16 or f16", precision));
 }
 
+void require_precision(const std::string& precision, const std::string& field, const std::string& backend) {
+  if (precision != "f16") return;
+  if (field != "hash")
+    throw std::runtime_error(fmt::format(
+        "--precision f16: only --field hash is trained with a loss scale, and this is {}; take f32 or bf16",
+        field));
+  if (backend == "cuda")
+    throw std::runtime_error(
+        "--precision f16: what is stored in half precision is rounded on the host so far, which a GPU would "
+        "wait for; take "
+        "--backend cpu, or f32");
+}
+
+namespace {
+
+/// What half precision is here: how numbers are stored, since no rung for a processor multiplies halves.
+std::string half_text(const LossScaleSettings& scale, bool no_rung) {
+  std::string text = fmt::format(
+      "precision f16: matrices, activations and gradients are rounded to half precision where they are "
+      "stored; masters, the table, "
+      "sums, losses and moments are float; loss scale {}, {}\n",
+      scale.start, scale.dynamic ? "dynamic" : "static");
+  if (no_rung)
+    text +=
+        "note      no rung here multiplies halves: products are in float, of factors that are rounded, and "
+        "no faster; "
+        "--precision bf16 is, where the processor has it\n";
+  return text;
+}
+
+}  // namespace
+
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
-                           const std::string& ladder) {
+                           const std::string& ladder, const LossScaleSettings& scale) {
   const Unit unit = unit_of_precision(precision);
   if (unit == Unit::f32) return "";
   std::vector<std::string> taken;
   for (const auto& [op, choice] : plan.choices())
     if (choice.variant->numerics.unit == unit) taken.push_back(op);
+  if (unit == Unit::f16) return half_text(scale, taken.empty());
   std::string text = fmt::format("precision {}: {}; parameters, sums and losses are float\n", precision,
                                  taken.empty() ? "no rung in it is the fastest here, or can run: all in float"
                                                : fmt::format("factors of {}", fmt::join(taken, ", ")));
   if (const std::string why = Plan::unavailable(calls, unit, ladder); !why.empty())
     text += fmt::format("note      {}\n", why);
   return text;
+}
+
+void take_precision(RunOptions& o, RunState& state) {
+  state.precision = o.precision.value_or(state.precision);
+  if (o.loss_scale && state.precision != "f16")
+    throw std::runtime_error(fmt::format(
+        "--loss-scale, --scale-start, --scale-after: are for --precision f16, and this run's is {}: "
+        "its gradients need none",
+        state.precision));
+  state.loss_scale = o.loss_scale.value_or(state.loss_scale);
+  require_precision(state.precision, o.settings.field, o.backend);
+  o.settings.precision = state.precision;
+  o.settings.loss_scale = state.loss_scale;
 }
 
 std::string conversion_text(const std::string& before, const std::string& now) {

@@ -4,16 +4,26 @@
 #include <span>
 #include <string>
 
+#include "harness/program/loss_scale.h"
 #include "harness/program/plan.h"
+#include "labs/radiance/run/run.h"
+#include "labs/radiance/run/state.h"
 
 namespace klab {
 
-/// The unit of the rungs that "f32" or "bf16" lets a plan take. Throws std::invalid_argument for another word.
+/// The unit of the rungs that "f32", "bf16" or "f16" lets a plan take. Throws std::invalid_argument for another word.
 Unit unit_of_precision(const std::string& precision);
 
 /// Lines for the user: which ops of the plan have factors of fewer bits, and which could not and why. Empty in single precision.
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
-                           const std::string& ladder);
+                           const std::string& ladder, const LossScaleSettings& scale = {});
+
+/// Throws std::runtime_error where a field, or a backend, has no such precision, naming the option and what to do.
+void require_precision(const std::string& precision, const std::string& field, const std::string& backend);
+
+/// What the command line and the resumed run come to, for both and for the field's settings. Throws std::runtime_error as
+/// require_precision(), and for a loss scale of a precision that has none.
+void take_precision(RunOptions& options, RunState& state);
 
 /// The line for a run that is gone on with in another precision.
 std::string conversion_text(const std::string& before, const std::string& now);

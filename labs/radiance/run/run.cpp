@@ -109,7 +109,8 @@ Plan RunJob::plan_of_all() {
     folder = folder_->path().string();
     write_file(folder_->file("plan.json"), text);
     fmt::print(words_, "{}", plan->text());
-    fmt::print(words_, "{}", precision_text(*plan, calls_, state_.precision, place_.ladder));
+    fmt::print(words_, "{}",
+               precision_text(*plan, calls_, state_.precision, place_.ladder, state_.loss_scale));
   }
   if (ranks_.size() > 1) {
     ranks_.wait_for_all();
@@ -183,7 +184,7 @@ void RunJob::take_over() {
 void RunJob::choose_plan() {
   const bool converted = o_.precision && *o_.precision != state_.precision && !state_.plan.empty();
   if (converted) fmt::print(words_, "{}", conversion_text(state_.precision, *o_.precision));
-  state_.precision = o_.precision.value_or(state_.precision);
+  take_precision(o_, state_);
   const bool as_before = !o_.plan && !state_.plan.empty() && !converted;
   where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
   const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);

@@ -28,18 +28,19 @@ struct RunOptions {
   std::optional<int64_t> steps;
   std::optional<std::string>
       plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
-  /// "f32" or "bf16": of the factors of matrix products, where a rung has them; parameters, sums and losses are float. Not
-  /// given: f32, or as the resumed run had it.
+  /// "f32", "bf16": of the factors of matrix products, where a rung has them, or "f16": of what is stored between ops;
+  /// parameters, sums and losses are float. Not given: f32, or as the resumed run had it.
   std::optional<std::string> precision;
-  std::string backend = "cpu";       // "cpu", "simt" or "cuda" (backends.h)
-  std::optional<std::string> field;  // not given: hash, or as the resumed run has it
-  FieldSettings settings;            // of that field
-  std::filesystem::path out;         // empty: runs/<scene>, with a number where that is taken
-  std::filesystem::path resume;      // a run's folder to go on with
-  double checkpoint_every = 30;      // seconds
-  std::optional<int64_t> memory;     // bytes that the run may take; not given: what is free
-  PressureRule pressure;             // when memory gets short while it trains
-  std::optional<int64_t> resident;   // pictures in memory at a time; not given: as many as fit
+  std::optional<LossScaleSettings> loss_scale;  // of f16; not given: dynamic, or as the resumed run had it
+  std::string backend = "cpu";                  // "cpu", "simt" or "cuda" (backends.h)
+  std::optional<std::string> field;             // not given: hash, or as the resumed run has it
+  FieldSettings settings;                       // of that field
+  std::filesystem::path out;                    // empty: runs/<scene>, with a number where that is taken
+  std::filesystem::path resume;                 // a run's folder to go on with
+  double checkpoint_every = 30;                 // seconds
+  std::optional<int64_t> memory;                // bytes that the run may take; not given: what is free
+  PressureRule pressure;                        // when memory gets short while it trains
+  std::optional<int64_t> resident;              // pictures in memory at a time; not given: as many as fit
   /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
   /// their number.
   std::optional<int64_t> parts;

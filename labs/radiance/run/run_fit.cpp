@@ -102,6 +102,10 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
       .waited = waited(trainer),
       .learning_rate = trainer.learning_rate(),
       .batch = trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)};
+  if (const LossScale* scale = trainer.loss_scale()) {
+    line.loss_scale = scale->value();
+    line.skipped = scale->state().skipped;
+  }
   try {  // these take memory
     line.psnr = trainer.batch_psnr();
     line.report.loss = trainer.batch_loss(report.loss);
@@ -245,6 +249,15 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"config", json::parse(to_json_text(o_.settings))},
       {"precision", state_.precision},
       {"plan", state_.plan}};
+  if (const LossScale* scale = trainer.loss_scale()) {
+    result_["loss_scale"] = scale->value();
+    result_["skipped_steps"] = scale->state().skipped;
+    result_["gradients_to_zero"] = trainer.lost().share();
+    fmt::print(
+        words_,
+        "\nloss scale {:.0f} at the end; {} of {} steps left out; {:.2f} % of the gradients became 0\n",
+        scale->value(), scale->state().skipped, trainer.steps_done(), 100 * trainer.lost().share());
+  }
   fmt::print(words_,
              "\ntrained   {} steps in {:.1f} s ({:.3f} M samples per second through the whole step)\n",
              trainer.steps_done(), seconds_, rate * 1e-6);

@@ -61,6 +61,7 @@ void RunJob::require_alike_ranks() {
                  {"set of cameras", sha256(cameras).substr(0, 16)},
                  {"config", json::parse(to_json_text(o_.settings)).dump()},
                  {"seed", std::to_string(state_.seed)},
+                 {"--precision", state_.precision},
                  {"backend", o_.backend},
                  {"--seconds", fmt::format("{}", o_.seconds.value_or(0))},
                  {"--steps", fmt::format("{}", o_.steps.value_or(0))},

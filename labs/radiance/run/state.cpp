@@ -39,19 +39,20 @@ bool same_place(const fs::path& a, const fs::path& b) {
 }  // namespace
 
 std::map<std::string, std::string> to_metadata(const RunState& s) {
-  const json state = {{"scene", path_to_json(s.scene)},
-                      {"scene_from_run", path_to_json(s.scene_from_run)},
-                      {"downscale", s.downscale},
-                      {"holdout", s.holdout},
-                      {"seed", s.seed},
-                      {"plan", s.plan},
-                      {"precision", s.precision},
-                      {"ladder", s.ladder},
-                      {"seconds", s.seconds},
-                      {"samples", s.samples},
-                      {"budget_seconds", s.budget_seconds},
-                      {"budget_steps", s.budget_steps},
-                      {"views", s.views}};
+  json state = {{"scene", path_to_json(s.scene)},
+                {"scene_from_run", path_to_json(s.scene_from_run)},
+                {"downscale", s.downscale},
+                {"holdout", s.holdout},
+                {"seed", s.seed},
+                {"plan", s.plan},
+                {"precision", s.precision},
+                {"ladder", s.ladder},
+                {"seconds", s.seconds},
+                {"samples", s.samples},
+                {"budget_seconds", s.budget_seconds},
+                {"budget_steps", s.budget_steps},
+                {"views", s.views}};
+  if (s.precision == "f16") state["loss_scale"] = to_json(s.loss_scale);
   return {{"run", state.dump()}};
 }
 
@@ -81,6 +82,8 @@ RunState run_state_in(const TensorFile& file) {
     }
     s.precision = precision;
   }
+  if (has("loss_scale"))
+    s.loss_scale = loss_scale_settings_from(*field("loss_scale"), where + ", its loss scale");
   if (has("ladder")) {
     const json& ladder = *field("ladder");
     if (ladder != "cpu" && ladder != "cuda")

@@ -19,6 +19,7 @@ struct RunState {
   uint64_t seed = 1;
   VariantIds plan;
   std::string precision = "f32";    // RunOptions::precision
+  LossScaleSettings loss_scale;     // of f16
   std::string ladder = "cpu";       // that the plan's rungs are of, "cpu" or "cuda"
   double seconds = 0, samples = 0;  // of training so far
   double budget_seconds = 0;        // 0: none

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/program/loss_scale.h"
 #include "harness/program/profile.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/train/runner.h"
@@ -21,6 +22,7 @@ struct StepReport {
   int64_t rays = 0;
   int64_t samples = 0;  // with a gradient, through the whole step
   int64_t marched = 0;  // before the samples behind opaque ones were left out
+  bool finite = true;   // loss and gradients; if not, a loss scale has left the step out
 };
 
 /// A loss, gradient or parameter that is no longer finite. The message names step and tensor.
@@ -47,6 +49,10 @@ class FieldTrainer {
   virtual const Runner::Counts& host_counts() const = 0;
   /// Of the last step, of the parameters that hold the scene; NaN where there is not one rate.
   virtual double learning_rate() const { return std::numeric_limits<double>::quiet_NaN(); }
+  /// What the loss is multiplied by, and the steps that were left out for it; null: it is not.
+  virtual const LossScale* loss_scale() const { return nullptr; }
+  /// What became of gradients that were rounded, in this process.
+  virtual Lost lost() const { return {}; }
   /// Samples that a step aims at; 0 where that cannot be changed.
   virtual int64_t batch_samples() const { return 0; }
   /// A batch of so many samples from now on, where batch_samples() is not 0. Gradients that a step has left half-way are forgotten.

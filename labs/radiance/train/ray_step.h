@@ -41,6 +41,7 @@ struct StepNumbers {
   float clip = 0, keep = 0;
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
+  float scale = 1;     // of the loss, where gradients are stored in fewer bits
   float box[2] = {};   // near and side, of a grid of voxels,
   float empty = 0;     // and what its vertices without a row have
 };

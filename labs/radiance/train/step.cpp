@@ -33,13 +33,15 @@ StepNumbers marching_numbers(const Config& c, const Placement& place) {
   return n;
 }
 
-TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes)
-    : RayStep(t, data, sizes), c_(config), cascades_(cascades) {
+TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes,
+                     const StepFormats& formats)
+    : RayStep(t, data, sizes), c_(config), cascades_(cascades), formats_(formats) {
   declare({.rays = ray_capacity(c_),
            .marched = march_capacity(c_),
            .samples = sample_capacity(c_),
            .points = c_.total_variation > 0 ? kVariationPoints : 0});
   declare_state();
+  declare_copies();
   declare_batch();
   list_occupancy();
   list_update();
@@ -99,6 +101,7 @@ void TrainStep::declare_batch() {
 
 OpList TrainStep::picture() const {
   OpList list;
+  copy_parameters(list);
   draw_and_march(list);
   find_visible(list);
   shade(list);
@@ -108,6 +111,7 @@ OpList TrainStep::picture() const {
 
 OpList TrainStep::loss(bool fused) const {
   OpList list;
+  copy_parameters(list);
   draw_and_march(list);
   find_visible(list);
   shade(list);
@@ -115,10 +119,7 @@ OpList TrainStep::loss(bool fused) const {
   add_distortion(list);
   propagate(list);
   add_variation(list);
-  for (const Part part : {Part::density, Part::color})
-    list.add<AllFinite>(
-        "all_finite", {.n = size_of(part)},
-        {.p = t.gradient[size_t(part)], .first = numbers(&StepNumbers::not_finite) + (part == Part::color)});
+  check_gradients(list);
   return list;
 }
 
@@ -150,12 +151,14 @@ void TrainStep::find_visible(OpList& list) const {
     place(list, look);
     list.add<HashgridFwd>("hashgrid_fwd", hash_shape(c_, cascades_, look.samples),
                           {.positions = look.positions,
-                           .table = t.parameters[size_t(Part::table)],
+                           .table = used_[size_t(Part::table)],
                            .table_half = nullptr,
                            .features = seen_[k].features});
+    round_activation(list, seen_[k].features, encoded, look.samples);
     list.add<MlpFwd>(
         "mlp_fwd density", density_shape(c_, look.samples),
-        {.x = seen_[k].features, .weights = t.parameters[size_t(Part::density)], .y = seen_[k].geometry});
+        {.x = seen_[k].features, .weights = used_[size_t(Part::density)], .y = seen_[k].geometry});
+    round_activation(list, seen_[k].geometry, c_.geometry_features, look.samples);
     limit(list, look, seen_[k].geometry);
   }
   count_samples(list, c_.max_samples_per_ray);
@@ -180,30 +183,37 @@ void TrainStep::find_visible(OpList& list) const {
 void TrainStep::shade(OpList& list) const {
   list.add<ShFwd>("sh_fwd", {.n = t.samples, .degree = c_.sh_degree},
                   {.directions = sample_directions_, .basis = color_in_});
+  round_activation(list, color_in_, color_shape(c_, 0).in - c_.geometry_features, t.samples);
   list.add<MlpFwd>("mlp_fwd color", color_shape(c_, t.samples),
-                   {.x = color_in_, .weights = t.parameters[size_t(Part::color)], .y = rgb_});
+                   {.x = color_in_, .weights = used_[size_t(Part::color)], .y = rgb_});
+  round_activation(list, rgb_, 3, t.samples);
 }
 
 // From the gradients of densities and colors to those of the parameters.
 void TrainStep::propagate(OpList& list) const {
+  round_gradient(list, d_rgb_, 3, t.samples, true);
+  round_gradient(list, d_raw_, 1, t.samples, true);
   list.add<MlpBwd>("mlp_bwd color", color_shape(c_, t.samples),
                    {.x = color_in_,
-                    .weights = t.parameters[size_t(Part::color)],
+                    .weights = used_[size_t(Part::color)],
                     .d_y = d_rgb_,
                     .d_x = d_color_in_,
                     .d_weights = t.gradient[size_t(Part::color)]});
   // The first geometry output feeds both the density and the color network: its two gradients add up.
   float* d_geometry = arena.row(d_color_in_, color_shape(c_, 0).in - c_.geometry_features);
   list.add<Axpy>("axpy", {.n = t.samples}, {.a = number(&StepNumbers::one), .x = d_raw_, .y = d_geometry});
+  round_gradient(list, d_geometry, c_.geometry_features, t.samples);
   list.add<MlpBwd>("mlp_bwd density", density_shape(c_, t.samples),
                    {.x = features_,
-                    .weights = t.parameters[size_t(Part::density)],
+                    .weights = used_[size_t(Part::density)],
                     .d_y = d_geometry,
                     .d_x = d_features_,
                     .d_weights = t.gradient[size_t(Part::density)]});
+  round_gradient(list, d_features_, c_.levels * c_.features, t.samples);
   // The table's gradient is large and mostly zero; what is not finite in it comes from here.
   list.add<AllFinite>("all_finite", {.n = all_features_},
                       {.p = d_features_, .first = numbers(&StepNumbers::not_finite) + 2});
+  unscale(list, d_features_, all_features_, 2);
   list.add<HashgridBwd>(
       "hashgrid_bwd", hash_shape(c_, cascades_, t.samples),
       {.positions = positions_, .d_features = d_features_, .d_table = t.gradient[size_t(Part::table)]});

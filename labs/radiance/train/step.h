@@ -24,6 +24,7 @@
 
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/train/ray_step.h"
+#include "labs/radiance/train/step_formats.h"
 
 namespace klab {
 
@@ -45,7 +46,8 @@ struct StepTensors : RayTensors {
 class TrainStep : public RayStep {
  public:
   using Data = ViewData;
-  TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes);
+  TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes,
+            const StepFormats& formats = {});
 
   StepTensors t;
   OpList occupancy, update, average;
@@ -70,8 +72,14 @@ class TrainStep : public RayStep {
   };
   void declare_state();
   void declare_batch();
+  void declare_copies();
   void list_occupancy();
   void list_update();
+  void copy_parameters(OpList& list) const;
+  void round_activation(OpList& list, float* values, int64_t rows, int64_t columns) const;
+  void round_gradient(OpList& list, float* values, int64_t rows, int64_t columns, bool scaled = false) const;
+  void unscale(OpList& list, float* gradient, int64_t n, int check) const;
+  void check_gradients(OpList& list) const;
   void draw_and_march(OpList& list) const;
   void find_visible(OpList& list) const;
   void shade(OpList& list) const;
@@ -86,6 +94,9 @@ class TrainStep : public RayStep {
 
   Config c_;
   int cascades_;
+  StepFormats formats_;
+  std::array<float*, 3>
+      used_;  // parameters as the field has them: the masters, or their copies in fewer bits
   std::vector<Seen> seen_;
   int64_t all_features_;
   int32_t *chosen_, *chosen_count_;

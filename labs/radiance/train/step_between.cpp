@@ -31,6 +31,7 @@ void TrainStep::list_occupancy() {
                                   .share = number(&StepNumbers::grid_share),
                                   .chosen = chosen_,
                                   .count = chosen_count_});
+  copy_parameters(occupancy);
   const Look& look = looks_.front();
   const Seen& seen = seen_.front();
   for (int64_t first = 0; first < cells; first += room) {
@@ -43,12 +44,11 @@ void TrainStep::list_occupancy() {
                                    .positions = look.positions});
     occupancy.add<HashgridFwd>(stage, hash_shape(c_, cascades_, samples),
                                {.positions = look.positions,
-                                .table = t.parameters[size_t(Part::table)],
+                                .table = used_[size_t(Part::table)],
                                 .table_half = nullptr,
                                 .features = seen.features});
-    occupancy.add<MlpFwd>(
-        stage, density_shape(c_, samples),
-        {.x = seen.features, .weights = t.parameters[size_t(Part::density)], .y = seen.geometry});
+    occupancy.add<MlpFwd>(stage, density_shape(c_, samples),
+                          {.x = seen.features, .weights = used_[size_t(Part::density)], .y = seen.geometry});
     occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = samples, .decays = first == 0},
                                    {.chosen = chosen_ + first,
                                     .raw = seen.geometry,
@@ -74,6 +74,8 @@ void TrainStep::list_update() {
                             .norm = numbers(&StepNumbers::norm) + (part == Part::color)});
     move(update, part == Part::table ? &StepNumbers::table : &StepNumbers::networks, all, group_of(part),
          {t.parameters[p], t.gradient[p], t.m[p], t.v[p], t.steps[p]});
+    for (float* moment : {t.m[p], t.v[p]})
+      update.round("round moments", formats_.moments, moment, moment, 1, all);
     if (c_.ema > 0)
       average.add<Ema>("ema", {.n = all},
                        {.keep = number(&StepNumbers::keep), .now = t.parameters[p], .average = t.average[p]});

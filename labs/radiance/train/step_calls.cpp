@@ -83,7 +83,7 @@ void add_other_calls(const Arena& arena, std::initializer_list<const OpList*> li
     }
 }
 
-std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
+std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats) {
   // Rays of a grid that has learned what is empty have a few samples each.
   const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
@@ -99,7 +99,7 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades) {
   add(adam_calls(table, c.features));
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
     add(adam_calls(weights, weights));
-  const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {});
+  const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {}, formats);
   const OpList loss = step.loss(false);
   add_other_calls(step.arena, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
   return calls;

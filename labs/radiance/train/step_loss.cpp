@@ -1,5 +1,6 @@
 // The part of a step that says how wrong the batch is: terms of the loss and their gradients.
 #include "labs/radiance/train/step.h"
+#include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"
 #include "reference/depth_loss_bwd/depth_loss_bwd.h"
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
@@ -76,19 +77,25 @@ void TrainStep::add_variation(OpList& list) const {
   draw_variation(list);
   list.add<HashgridFwd>(stage, hash_shape(c_, cascades_, n),
                         {.positions = variation_positions_,
-                         .table = t.parameters[size_t(Part::table)],
+                         .table = used_[size_t(Part::table)],
                          .table_half = nullptr,
                          .features = variation_features_});
   list.add<MlpFwd>(
       stage, density_shape(c_, n),
-      {.x = variation_features_, .weights = t.parameters[size_t(Part::density)], .y = variation_geometry_});
+      {.x = variation_features_, .weights = used_[size_t(Part::density)], .y = variation_geometry_});
   lose_variation(list, variation_geometry_, d_variation_);
+  round_gradient(list, d_variation_, c_.geometry_features, n, true);
   list.add<MlpBwd>(stage, density_shape(c_, n),
                    {.x = variation_features_,
-                    .weights = t.parameters[size_t(Part::density)],
+                    .weights = used_[size_t(Part::density)],
                     .d_y = d_variation_,
                     .d_x = d_variation_features_,
                     .d_weights = t.gradient[size_t(Part::density)]});
+  round_gradient(list, d_variation_features_, c_.levels * c_.features, n);
+  if (formats_.gradients != nullptr)
+    list.add<AllFinite>("all_finite", {.n = c_.levels * c_.features * n},
+                        {.p = d_variation_features_, .first = numbers(&StepNumbers::not_finite) + 2});
+  unscale(list, d_variation_features_, c_.levels * c_.features * n, 2);
   list.add<HashgridBwd>(stage, hash_shape(c_, cascades_, n),
                         {.positions = variation_positions_,
                          .d_features = d_variation_features_,

@@ -52,7 +52,7 @@ bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 }  // namespace
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
-                 const StepSizes& sizes, PicturePool* pool, BatchShare share)
+                 const StepSizes& sizes, PicturePool* pool, BatchShare share, const StepPrecision& precision)
     : scene_(with_views(scene)),
       config_(of_a_part(config, share)),
       plan_(plan),
@@ -61,10 +61,13 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       pool_(pool),
       backend_(std::move(backend)),
       share_(std::move(share)),
+      formats_(precision.formats),
+      loss_scale_(precision.scale ? std::optional<LossScale>(*precision.scale) : std::nullopt),
       model_(owned_by("table",
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data_of(scene, pool), sizes)),
+      lists_(
+          std::make_unique<TrainStep>(config_, scene.cascades, view_data_of(scene, pool), sizes, formats_)),
       loss_(lists_->loss(fused(plan))),
       rays_next_(config_.first_rays) {
   model_.initialize(seed);
@@ -137,6 +140,7 @@ StepNumbers Trainer::numbers() const {
   n.grid_share = float(c.grid_fraction);
   n.grid_threshold = float(c.grid_threshold);
   n.clip = float(c.clip_norm);
+  n.scale = loss_scale_ ? float(loss_scale_->value()) : 1.0F;
   n.keep = float(std::pow(c.ema, double(kAverageEvery)));
   return n;
 }
@@ -158,8 +162,11 @@ StepReport Trainer::loss_and_gradient() {
   drawn_ = n.rays;
   whole_ = n.whole;
   colored_ = !fused(plan_) || !TrainStep::fusable(config_);
-  require_finite(n);
   StepReport report;
+  if (const std::string what = not_finite(n); !what.empty()) {
+    if (!loss_scale_) throw NotFinite(what);
+    report.finite = false;
+  }
   report.loss = double(n.loss);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
@@ -170,12 +177,45 @@ StepReport Trainer::loss_and_gradient() {
   return report;
 }
 
-void Trainer::require_finite(const StepNumbers& after) const {
-  if (!std::isfinite(after.loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
+std::string Trainer::not_finite(const StepNumbers& after) const {
+  if (!std::isfinite(after.loss)) return fmt::format("step {}: the loss is not finite", step_);
   for (size_t k = 0; k < kFiniteChecks.size(); ++k)
     if (after.not_finite[k] != StepNumbers::kAllFinite)
-      throw NotFinite(fmt::format("step {}: the gradient of {} is not finite (element {})", step_,
-                                  kFiniteChecks[k], after.not_finite[k]));
+      return fmt::format("step {}: the gradient of {} is not finite (element {})", step_, kFiniteChecks[k],
+                         after.not_finite[k]);
+  return "";
+}
+
+// Whether the optimizer is to run; nothing of a step that it does not reaches parameters, moments or the next gradient.
+bool Trainer::take_step(const StepReport& report) {
+  if (!loss_scale_ || loss_scale_->update(report.finite)) return true;
+  forget_gradients();
+  if (loss_scale_->hopeless())
+    throw NotFinite(
+        fmt::format("step {}: {} steps in a row had no finite gradient, down to a loss scale of {}; lower "
+                    "\"learning_rate\" in "
+                    "the config, give --loss-scale dynamic, or take --precision bf16",
+                    step_, LossScale::kMostSkipped, loss_scale_->value()));
+  return false;
+}
+
+void Trainer::forget_gradients() {
+  for (const Part part : kParts) {
+    Array<float>& g = moments_[size_t(part)].gradient;
+    std::fill(g.begin(), g.end(), 0.0F);
+    if (!runner_->backend().in_host_memory)
+      runner_->write(lists_->t.gradient[size_t(part)], g.data(), size_t(g.bytes()));
+  }
+}
+
+std::vector<float> Trainer::tensor(const std::string& name) const {
+  const auto& tensors = lists_->arena.tensors();
+  const auto at = std::ranges::find(tensors, name, &Arena::Tensor::name);
+  if (at == tensors.end() || at->element != Element::f32)
+    throw std::out_of_range("no tensor of floats: " + name);
+  std::vector<float> values(size_t(at->rows * runner_->size(at->columns)));
+  runner_->read(values.data(), Arena::name_of(size_t(at - tensors.begin())), values.size() * sizeof(float));
+  return values;
 }
 
 double Trainer::batch_psnr() {
@@ -213,7 +253,7 @@ StepReport Trainer::step(double progress) {
   take_turns();
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = shared_loss_and_gradient();
-  optimize(progress);
+  if (take_step(report)) optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
   return report;
@@ -252,9 +292,10 @@ void Trainer::save(const std::filesystem::path& file, const std::map<std::string
   runner_->pull();
   std::map<std::string, std::string> metadata = model_.metadata();
   metadata.insert(extra.begin(), extra.end());
-  metadata["trainer"] =
-      nlohmann::json{{"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"averaged", averaged_weight_}}
-          .dump();
+  nlohmann::json trainer = {
+      {"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"averaged", averaged_weight_}};
+  if (loss_scale_) trainer["loss_scale"] = to_json(loss_scale_->state());
+  metadata["trainer"] = trainer.dump();
   save_tensors(file, state(), metadata);
 }
 
@@ -272,6 +313,9 @@ void Trainer::restore(const TensorFile& file) {
       number_in<int64_t>(saved, "rays", {1, double(1 << 24)}, where);  // of whatever batch it had then
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
+  // A run in another precision so far begins with the scale as it is set.
+  if (loss_scale_ && saved.contains("loss_scale"))
+    loss_scale_->restore(loss_scale_state_from(saved.at("loss_scale"), where + ", its loss scale"));
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   for (const OptimizerState& m : moments_) m.require_plausible(step, where);
   seed_ = seed;

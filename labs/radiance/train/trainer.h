@@ -5,6 +5,8 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "labs/radiance/field/occupancy.h"
@@ -18,7 +20,7 @@
 namespace klab {
 
 /// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
-std::vector<PlannedCall> training_calls(const Config& config, int cascades);
+std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {});
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
 class Trainer : public FieldTrainer {
@@ -28,10 +30,11 @@ class Trainer : public FieldTrainer {
   /// std::runtime_error when the memory it will take (see bytes_of) is not there.
   Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
           Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
-          BatchShare share = {});
+          BatchShare share = {}, const StepPrecision& precision = {});
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
-  /// NotFinite before a parameter is touched by what is not finite.
+  /// NotFinite before a parameter is touched by what is not finite. With a loss scale such a step is left out instead: no parameter,
+  /// moment or average changes, and the scale backs off; it throws when there was nothing else for LossScale::kMostSkipped steps.
   StepReport step(double progress) override;
 
   /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
@@ -47,6 +50,11 @@ class Trainer : public FieldTrainer {
   void resize_batch(int64_t samples) override;
   int64_t batch_samples() const override { return config_.batch_samples * share_.parts; }
   double learning_rate() const override { return rate_; }
+  const LossScale* loss_scale() const override { return loss_scale_ ? &*loss_scale_ : nullptr; }
+  Lost lost() const override { return runner_->lost(); }
+  /// A tensor of the last step as it is now, by the name that the lists give it ("d_features"), as many numbers as it has now.
+  /// Throws std::out_of_range for a name that is none.
+  std::vector<float> tensor(const std::string& name) const;
 
   /// Adds so many times a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
@@ -91,7 +99,9 @@ class Trainer : public FieldTrainer {
   StepNumbers numbers() const;
   void update_grid();
   void optimize(double progress);
-  void require_finite(const StepNumbers& after) const;
+  std::string not_finite(const StepNumbers& after) const;
+  bool take_step(const StepReport& report);
+  void forget_gradients();
   void adapt_rays(const StepReport& report);
   std::vector<TensorView> state() const;
 
@@ -103,6 +113,8 @@ class Trainer : public FieldTrainer {
   PicturePool* pool_;
   Backend backend_;
   BatchShare share_;
+  StepFormats formats_;
+  std::optional<LossScale> loss_scale_;
   mutable Profile profile_;
   Model model_;
   Occupancy occupancy_;

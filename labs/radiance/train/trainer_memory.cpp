@@ -66,7 +66,8 @@ void Trainer::resize_batch(int64_t all_samples) {
   config_.first_rays = std::min(config_.first_rays, samples);
   colored_ = false;
   part_ = 0;
-  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data_of(scene_, pool_), sizes_);
+  lists_ =
+      std::make_unique<TrainStep>(config_, scene_.cascades, view_data_of(scene_, pool_), sizes_, formats_);
   loss_ = lists_->loss(plan_.contains("composite_loss_bwd"));
   try {
     const MemoryOwner owner("batch");
@@ -98,11 +99,12 @@ StepReport Trainer::shared_loss_and_gradient() {
                      gradients[size_t(part)].size_bytes());
   };
   sums_.begin();
-  std::array<double, 4> sums = {};
+  std::array<double, 5> sums = {};
   for (int64_t i = 0; i < share_.own; ++i) {
     part_ = share_.first + i;
     const StepReport r = loss_and_gradient();
-    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched)};
+    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched),
+                              r.finite ? 0.0 : 1.0};
     for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
     pull();
     sums_.keep(gradients);
@@ -116,6 +118,7 @@ StepReport Trainer::shared_loss_and_gradient() {
   report.rays = int64_t(sums[1]);
   report.samples = int64_t(sums[2]);
   report.marched = int64_t(sums[3]);
+  report.finite = sums[4] == 0;  // of all parts, everywhere: all leave the step out together
   return report;
 }
 

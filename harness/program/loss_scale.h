@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 
-namespace klab::learning {
+namespace klab {
 
 struct LossScaleSettings {
   bool dynamic = true;                    // false: `start`, always
@@ -17,6 +19,9 @@ struct LossScaleSettings {
 
 class LossScale {
  public:
+  /// Steps without a finite gradient, one after the other, after which a run may give up.
+  static constexpr int64_t kMostSkipped = 64;
+
   /// Where it is, for a checkpoint.
   struct State {
     double value = 1;
@@ -34,6 +39,8 @@ class LossScale {
   /// Throws std::invalid_argument for a state that no run leaves.
   void restore(const State& state);
 
+  bool hopeless() const { return state_.in_a_row >= kMostSkipped; }
+
   /// After each backward pass: whether all gradients are finite. Returns whether to take the step.
   bool update(bool finite);
 
@@ -42,4 +49,14 @@ class LossScale {
   State state_;
 };
 
-}  // namespace klab::learning
+/// What the command line says: `text` is --loss-scale, "dynamic" or a number. Throws std::invalid_argument for what is neither; what the
+/// number may be, LossScale says.
+void set_loss_scale(LossScaleSettings& settings, const std::string& text);
+
+/// For metadata, and back. from_json() throws std::runtime_error, "<where>: ...", for a member that is missing, no number, or out of range.
+nlohmann::json to_json(const LossScaleSettings& settings);
+nlohmann::json to_json(const LossScale::State& state);
+LossScaleSettings loss_scale_settings_from(const nlohmann::json& json, const std::string& where);
+LossScale::State loss_scale_state_from(const nlohmann::json& json, const std::string& where);
+
+}  // namespace klab

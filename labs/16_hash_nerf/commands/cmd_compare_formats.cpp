@@ -1,0 +1,196 @@
+// klab compare-formats: one model stored in every format, and what that costs and brings.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cmath>
+
+#include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
+#include "harness/report/page.h"
+#include "harness/report/table.h"
+#include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/field/stored.h"
+#include "labs/radiance/run/comparison.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/reading.h"
+#include "labs/radiance/run/run.h"
+#include "labs/radiance/run/stop.h"
+
+namespace klab::compare_formats_command {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Values {
+  std::string model, scene, out = "formats";
+  std::vector<std::string> formats;
+  SceneOptions reading;
+  int views = 100000;
+};
+
+/// One format, its file, and what its pictures came to.
+struct Row {
+  std::string format;
+  fs::path file;
+  double bytes = 0, psnr = 0, ssim = 0;  // the latter means over the views
+  std::vector<double> seconds;           // of each view
+  std::unique_ptr<FieldModel> model;
+  std::unique_ptr<PictureMaker> maker;
+};
+
+/// Floats first: the others are compared with them.
+std::vector<Row> stored_in_all(const Values& v, const Model& model) {
+  std::vector<std::string> formats = {"f32"};
+  for (const Storage s : kStorages)
+    if (s != Storage::f32 &&
+        (v.formats.empty() || std::ranges::find(v.formats, name_of(s)) != v.formats.end()))
+      formats.emplace_back(name_of(s));
+  std::vector<Row> rows;
+  for (const std::string& format : formats) {
+    Row& row = rows.emplace_back();
+    row.format = format;
+    row.file = fs::path(v.out) / fmt::format("model_{}.safetensors", format);
+    if (format == "f32")
+      model.save(row.file);
+    else
+      save_stored(model, storage_named(format), row.file);
+    row.bytes = double(fs::file_size(row.file));
+    row.model = load_field_model(row.file);  // what a reader makes of it
+  }
+  return rows;
+}
+
+/// View by view, in all formats before the next: what else the machine does then hits all alike.
+void score(std::vector<Row>& rows, std::span<const View> views, const fs::path& folder) {
+  Progress progress;
+  for (size_t i = 0; i < views.size() && !stop_requested; ++i) {
+    progress.show(fmt::format("view {} of {}", i + 1, views.size()));
+    for (Row& row : rows) {
+      const auto each = [&](const View& view, const Picture& picture, const ViewScore&) {
+        if (i == 0)
+          save_comparison(folder / fmt::format("view_{}.png", row.format), view, picture,
+                          row.model->placement().black);
+      };
+      const Score s = evaluate(row.maker->render(), row.model->placement().black, views.subspan(i, 1), each);
+      const double share = 1 / double(views.size());
+      row.psnr += share * s.psnr;
+      row.ssim += share * s.ssim;
+      row.seconds.push_back(s.seconds);
+    }
+  }
+  progress.clear();
+}
+
+/// By the median: a view during which another program had the processor is no news of the format.
+double frames_per_second(std::vector<double> seconds) {
+  const auto middle = seconds.begin() + std::ptrdiff_t(seconds.size() / 2);
+  std::ranges::nth_element(seconds, middle);
+  return 1 / *middle;
+}
+
+const std::vector<std::string> kHeads = {"format",   "bytes",   "of f32", "frames/s",
+                                         "PSNR, dB", "dB lost", "SSIM"};
+
+std::vector<std::string> cells_of(const Row& row, const Row& floats) {
+  return {row.format,
+          fmt::format("{:.0f}", row.bytes),
+          fmt::format("{:.1f} %", 100 * row.bytes / floats.bytes),
+          fmt::format("{:.2f}", frames_per_second(row.seconds)),
+          fmt::format("{:.3f}", row.psnr),
+          fmt::format("{:.3f}", floats.psnr - row.psnr),
+          fmt::format("{:.4f}", row.ssim)};
+}
+
+void write_rows(const fs::path& file, const std::vector<Row>& rows, size_t views) {
+  std::string text = "format,bytes,frames_per_second,psnr,db_lost,ssim,views\n";
+  for (const Row& row : rows)
+    text +=
+        fmt::format("{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format, row.bytes,
+                    frames_per_second(row.seconds), row.psnr, rows.front().psnr - row.psnr, row.ssim, views);
+  write_file(file, text);
+}
+
+void write_page(const Values& v, const std::vector<std::vector<std::string>>& cells,
+                const std::vector<Row>& rows) {
+  Page page("Formats compared: " + v.model);
+  page.text(
+      "One model, stored in each format, read back and rendered. Left in each picture the model, right the "
+      "truth.");
+  page.table(kHeads, cells);
+  Curve curve{"stored", {}};
+  for (const Row& row : rows) curve.points.emplace_back(row.bytes * 1e-6, row.psnr);
+  std::ranges::sort(curve.points);
+  page.curves({curve}, "MB of the file", "PSNR, dB", true, false, "What bytes buy.");
+  for (const Row& row : rows)
+    page.picture((fs::path(v.out) / fmt::format("view_{}.png", row.format)).string(), 800, row.format);
+  write_file(fs::path(v.out) / "formats.html", page.html());
+}
+
+int compare(Values& v) {
+  for (const std::string& format : v.formats) storage_named(format);  // throws for what is none
+  const fs::path file = model_file(v.model);
+  if (const TensorFile opened(file); field_of(opened) != "hash" || storage_in(opened) != Storage::f32)
+    throw std::runtime_error(file.string() +
+                             ": is no hash field of floats: name the model that klab train wrote");
+  const Model model = Model::load(file);
+  v.reading.seed = settings().seed;
+  Scene scene = load_scene_visibly(v.scene, v.reading);
+  if (scene.test.empty()) throw std::runtime_error(v.scene + ": has no test view: give --holdout");
+  if (int(scene.test.size()) > v.views) scene.test.resize(size_t(v.views));
+  make_folder(v.out);
+  const StopSignals signals;
+  std::vector<Row> rows = stored_in_all(v, model);
+  CallTimes times = times_here();
+  const BackendChoice where = backend_named("cpu");
+  for (Row& row : rows) {
+    const std::optional<Plan> plan =
+        rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;  // the same for all
+    row.maker = std::make_unique<PictureMaker>(*row.model, "best", where, times, plan);
+  }
+  score(rows, scene.test, v.out);
+  if (stop_requested) {
+    stop_heeded();
+    fmt::print("interrupted: no table\n");
+    return 130;
+  }
+  std::vector<Column> columns;
+  for (const std::string& head : kHeads)
+    columns.push_back({head, columns.empty() ? Column::Kind::left : Column::Kind::right});
+  Table table(columns);
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    cells.push_back(cells_of(row, rows.front()));
+    table.add({cells.back().begin(), cells.back().end()});
+  }
+  write_rows(fs::path(v.out) / "formats.csv", rows, scene.test.size());
+  write_page(v, cells, rows);
+  fmt::print(
+      "{}\n{} test views of {}, view by view in all formats; every format becomes floats when it is read\n"
+      "written   {}\n",
+      table.text(), scene.test.size(), v.scene, (fs::path(v.out) / "formats.csv").string());
+  return exit_ok;
+}
+
+KLAB_COMMAND(
+    {.name = "compare-formats",
+     .summary = "Store a trained model in every format: bytes, frames/s, dB",
+     .details = "Writes the models, formats.csv with a row for each, and formats.html with their pictures.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto v = std::make_shared<Values>();
+       app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+       app.add_option("scene", v->scene, "the scene it was trained on")->required();
+       app.add_option("--formats", v->formats, "these beside f32 (default: f16, bf16, int8, int4, e2m1)")
+           ->delimiter(',');
+       add_number(app, "--views", v->views, range::frames, "so many test views only (default: all)");
+       add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
+       add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
+       app.add_option("--out", v->out, "folder to write (default formats)");
+       return [v] { return compare(*v); };
+     }});
+
+}  // namespace
+}  // namespace klab::compare_formats_command

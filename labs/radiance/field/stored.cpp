@@ -1,0 +1,187 @@
+#include "labs/radiance/field/stored.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+
+namespace klab {
+namespace {
+
+/// A tensor of the model with what of it shares a scale.
+struct Numbers {
+  std::string name;
+  std::vector<int64_t> shape, scale_shape;  // the latter of int8
+  std::span<float> values;
+  std::vector<Channel> channels;
+};
+
+std::vector<Channel> channels_of_table(const Model& model) {
+  std::vector<Channel> list;
+  const int64_t features = model.config.features;
+  for (const HashgridLevel& level : hashgrid_levels(model.hash_shape(0)))
+    for (int64_t f = 0; f < features; ++f)
+      list.push_back({level.offset * features + f, level.entries, features});
+  return list;
+}
+
+std::vector<Channel> rows_of(int64_t rows, int64_t columns) {
+  std::vector<Channel> list;
+  for (int64_t r = 0; r < rows; ++r) list.push_back({r * columns, columns, 1});
+  return list;
+}
+
+bool is_table(const TensorView& t) { return t.name == "hash_table"; }
+Part part_of(const TensorView& t) {
+  if (is_table(t)) return Part::table;
+  return t.name.starts_with("density") ? Part::density : Part::color;
+}
+
+/// All of the model's tensors of floats.
+std::vector<Numbers> numbers_of(const Model& model) {
+  std::vector<Numbers> list;
+  for (const TensorView& t : model.tensors()) {
+    if (t.dtype != "F32") continue;
+    const bool table = is_table(t);
+    auto* const values = static_cast<float*>(const_cast<void*>(t.data));
+    list.push_back({.name = t.name,
+                    .shape = t.shape,
+                    .scale_shape = table ? std::vector<int64_t>{model.config.levels, model.config.features}
+                                         : std::vector<int64_t>{t.shape[0]},
+                    .values = {values, size_t(t.shape[0] * t.shape[1])},
+                    .channels = table ? channels_of_table(model) : rows_of(t.shape[0], t.shape[1])});
+  }
+  return list;
+}
+
+/// How a tensor and its scales stand in the file.
+struct Form {
+  const char *dtype, *scale_dtype;  // the latter empty: no scales
+  std::vector<int64_t> shape, scale_shape;
+};
+
+Form form_of(const Numbers& n, Storage storage) {
+  const int64_t blocks = blocks_of(int64_t(n.values.size()));
+  switch (storage) {
+    case Storage::f16:
+      return {"F16", "", n.shape, {}};
+    case Storage::bf16:
+      return {"BF16", "", n.shape, {}};
+    case Storage::int8:
+      return {"I8", "F32", n.shape, n.scale_shape};
+    case Storage::int4:
+      return {"U8", "F16", {blocks, kScaleBlock / 2}, {blocks}};
+    default:
+      return {"U8", "U8", {blocks, kScaleBlock / 2}, {blocks}};
+  }
+}
+
+StoredError error_of(const Numbers& n, std::span<const float> rounded) {
+  StoredError e{.tensor = n.name};
+  for (size_t i = 0; i < rounded.size(); ++i) {
+    const double off = double(rounded[i]) - double(n.values[i]);
+    e.rms += off * off;
+    e.rms_of_values += double(n.values[i]) * double(n.values[i]);
+    e.worst = std::max(e.worst, std::fabs(off));
+  }
+  const auto count = double(std::max<size_t>(1, rounded.size()));
+  e.rms = std::sqrt(e.rms / count);
+  e.rms_of_values = std::sqrt(e.rms_of_values / count);
+  return e;
+}
+
+void require_finite(const std::string& what, std::span<const float> values) {
+  const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
+  if (bad != values.end())
+    throw std::runtime_error(fmt::format("{} (element {})", what, bad - values.begin()));
+}
+
+void require_tensor(const TensorFile& file, Storage storage, const std::string& name) {
+  const auto all = file.tensors();
+  if (std::ranges::find(all, name, &TensorView::name) == all.end())
+    throw std::runtime_error(
+        fmt::format("{}: a model stored as {} needs the tensor \"{}\", which is not there: make the file "
+                    "anew with klab quantize",
+                    file.path().string(), name_of(storage), name));
+}
+
+}  // namespace
+
+std::vector<StoredError> save_stored(const Model& model, Storage storage, const std::filesystem::path& file) {
+  const std::vector<Numbers> all = numbers_of(model);
+  std::vector<Encoded> encoded;
+  std::vector<TensorView> views;
+  std::vector<StoredError> errors;
+  encoded.reserve(all.size());  // views point into it
+  for (const Numbers& n : all) {
+    const Form form = form_of(n, storage);
+    const Encoded& e = encoded.emplace_back(encode_numbers(storage, n.values, n.channels));
+    std::vector<float> rounded(n.values.size());
+    decode_numbers(storage, e, n.channels, rounded);
+    require_finite(fmt::format("\"{}\" holds a number that {} cannot: take --format bf16 or int8", n.name,
+                               name_of(storage)),
+                   rounded);
+    errors.push_back(error_of(n, rounded));
+    views.push_back({n.name, form.dtype, form.shape, e.numbers.data()});
+    if (!e.scales.empty())
+      views.push_back({n.name + ".scale", form.scale_dtype, form.scale_shape, e.scales.data()});
+  }
+  for (const TensorView& t : model.tensors())
+    if (t.dtype != "F32") views.push_back(t);
+  auto metadata = model.metadata();
+  metadata["storage"] = name_of(storage);
+  save_tensors(file, views, metadata);
+  return errors;
+}
+
+Storage storage_in(const TensorFile& file) {
+  if (!file.has_metadata("storage")) return Storage::f32;
+  try {
+    return storage_named(file.metadata("storage"));
+  } catch (const std::invalid_argument&) {
+    throw std::runtime_error(fmt::format("{}: its storage is \"{}\"; there are {}", file.path().string(),
+                                         excerpt(file.metadata("storage")), storage_names()));
+  }
+}
+
+void read_stored(const TensorFile& file, Storage storage, Model& model) {
+  for (const Numbers& n : numbers_of(model)) {
+    const Form form = form_of(n, storage);
+    const auto count = int64_t(n.values.size());
+    const std::string scale = n.name + ".scale";
+    require_tensor(file, storage, n.name);
+    Encoded e;
+    e.numbers.resize(size_t(stored_bytes(count, storage)));
+    e.scales.resize(size_t(scale_bytes(count, int64_t(n.channels.size()), storage)));
+    file.read(n.name, form.dtype, form.shape, e.numbers.data());
+    if (!e.scales.empty()) {
+      require_tensor(file, storage, scale);
+      file.read(scale, form.scale_dtype, form.scale_shape, e.scales.data());
+      if (const int64_t bad = first_bad_scale(storage, e); bad >= 0)
+        throw std::runtime_error(
+            fmt::format("{}: tensor \"{}\" holds a scale that is not a finite number above 0 (element {}): "
+                        "damaged; make the file anew with klab quantize",
+                        file.path().string(), scale, bad));
+    }
+    decode_numbers(storage, e, n.channels, n.values);
+    require_finite(fmt::format("{}: tensor \"{}\" holds a number that is not finite: damaged",
+                               file.path().string(), n.name),
+                   n.values);
+  }
+  for (const TensorView& t : model.tensors())
+    if (t.dtype != "F32") file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+}
+
+void round_as_stored(Model& model, Part part, Storage storage) {
+  if (storage == Storage::f32) return;
+  for (const TensorView& t : model.tensors())
+    if (t.dtype == "F32" && part_of(t) == part)
+      for (const Numbers& n : numbers_of(model))
+        if (n.name == t.name)
+          decode_numbers(storage, encode_numbers(storage, n.values, n.channels), n.channels, n.values);
+}
+
+}  // namespace klab

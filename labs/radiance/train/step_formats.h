@@ -1,0 +1,42 @@
+// In how many bits the tensors of a step are stored between its ops. Ops themselves compute in float, as tensor cores do behind
+// factors of 16 bits; so does everything behind the last gradient: masters, moments and the optimizer.
+#pragma once
+
+#include <optional>
+
+#include "harness/program/loss_scale.h"
+#include "reference/formats.h"
+
+namespace klab {
+
+/// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
+struct StepFormats {
+  const NarrowFormat* table = nullptr;    // what the encoding reads
+  const NarrowFormat* density = nullptr;  // matrices of the networks
+  const NarrowFormat* color = nullptr;    //
+  const NarrowFormat* activations =
+      nullptr;  // features, what the density network gives, what the color network reads and gives
+  const NarrowFormat* gradients =
+      nullptr;  // of all these, and of the matrices; the table's is added up in float
+  const NarrowFormat* moments = nullptr;  // Adam's, all of them
+
+  bool any() const {
+    return table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
+           gradients != nullptr || moments != nullptr;
+  }
+};
+
+/// How a trainer stores its tensors, and what it multiplies the loss by. Without a scale what is not finite ends the run; with one
+/// the step is left out.
+struct StepPrecision {
+  StepFormats formats = {};
+  std::optional<LossScaleSettings> scale = std::nullopt;
+};
+
+/// As --precision f16 has it on a processor: the networks in half precision, the table in float, since rounding what is read from it
+/// costs a product and copying all of it each step would cost more than the step.
+inline StepFormats half_formats() {
+  return {.density = &kF16, .color = &kF16, .activations = &kF16, .gradients = &kF16};
+}
+
+}  // namespace klab
