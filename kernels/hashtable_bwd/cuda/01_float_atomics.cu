@@ -42,8 +42,7 @@ void run(const HashtableBwd::Args<float>& x) {
                x.scales, x.sizes, x.d_features, x.d_table);
 }
 
-KLAB_VARIANT(HashtableBwd,
-             {.run = run, .forward = "02_levels", .numerics = {.deterministic = false}, .tiles = {kThreads}});
+KLAB_VARIANT(HashtableBwd, {.run = run, .numerics = {.deterministic = false}, .tiles = {kThreads}});
 
 }  // namespace
 }  // namespace klab

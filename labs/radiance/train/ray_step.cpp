@@ -87,7 +87,7 @@ void RayStep::declare(const Room& room) {
   const auto of_samples = [&](const char* name, int64_t rows) {
     return arena.tensor<float>(name, rows, t.samples);
   };
-  positions_ = of_samples("positions", 3);
+  positions_ = t.positions = of_samples("positions", 3);
   sample_directions_ = of_samples("sample directions", 3);
   sample_t_ = of_samples("sample t", 1);
   sample_delta_ = of_samples("sample delta", 1);

@@ -36,6 +36,8 @@ struct StepTensors : RayTensors {
   // Mirrors of arrays of the host.
   std::array<float*, 3> parameters, gradient, m, v, average;  // by Part
   std::array<int32_t*, 3> steps;
+  float* scales;   // [levels] of the table, and
+  int64_t* sizes;  // [levels] entries of each, where hashtable_fwd reads them
   uint8_t* bits;
   float* values;      // of the grid
   int32_t* occupied;  // cells
@@ -80,12 +82,18 @@ class TrainStep : public RayStep {
   void add_distortion(OpList& list) const;
   void add_variation(OpList& list) const;
   void propagate(OpList& list) const;
+  /// Features of n points out of the table, and their gradients into that of the table.
+  void look_up(OpList& list, const std::string& stage, int64_t n, const float* positions,
+               float* features) const;
+  void scatter(OpList& list, const std::string& stage, int64_t n, const float* positions,
+               const float* d_features) const;
   int64_t size_of(Part part) const;
   /// An entry of the table has one step count; so has each matrix, which always moves as a whole.
   int64_t group_of(Part part) const { return part == Part::table ? c_.features : size_of(part); }
 
   Config c_;
   int cascades_;
+  bool plain_;  // the table
   std::vector<Seen> seen_;
   int64_t all_features_;
   int32_t *chosen_, *chosen_count_;

@@ -5,7 +5,6 @@
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
-#include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
@@ -74,11 +73,7 @@ void TrainStep::add_variation(OpList& list) const {
   const std::string stage = "total variation";
   constexpr int64_t n = 4 * kVariationPoints;
   draw_variation(list);
-  list.add<HashgridFwd>(stage, hash_shape(c_, cascades_, n),
-                        {.positions = variation_positions_,
-                         .table = t.parameters[size_t(Part::table)],
-                         .table_half = nullptr,
-                         .features = variation_features_});
+  look_up(list, stage, n, variation_positions_, variation_features_);
   list.add<MlpFwd>(
       stage, density_shape(c_, n),
       {.x = variation_features_, .weights = t.parameters[size_t(Part::density)], .y = variation_geometry_});
@@ -89,10 +84,7 @@ void TrainStep::add_variation(OpList& list) const {
                     .d_y = d_variation_,
                     .d_x = d_variation_features_,
                     .d_weights = t.gradient[size_t(Part::density)]});
-  list.add<HashgridBwd>(stage, hash_shape(c_, cascades_, n),
-                        {.positions = variation_positions_,
-                         .d_features = d_variation_features_,
-                         .d_table = t.gradient[size_t(Part::table)]});
+  scatter(list, stage, n, variation_positions_, d_variation_features_);
 }
 
 }  // namespace klab

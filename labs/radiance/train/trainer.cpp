@@ -76,6 +76,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
     if (share_.own > 1) sums_[size_t(part)] = Array<float>(n);
   }
+  if (has_adaptive_table(config_)) adaptive_.emplace(config_, scene.cascades);
   const MemoryOwner of_batch("batch");
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   tie_memory();
@@ -181,6 +182,7 @@ void Trainer::optimize(double progress) {
   const auto rate = float(rate_);
   n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
   n.networks = n.table;
+  n.table.rate *= float(config_.table_rate);
   n.networks.l2 = float(config_.weight_decay);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
@@ -206,6 +208,7 @@ StepReport Trainer::step(double progress) {
   optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
+  look_at_table();
   return report;
 }
 
@@ -213,6 +216,7 @@ Model Trainer::averaged() const {
   runner_->pull();
   Model copy(model_.config, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
+  copy.sizes = model_.sizes;
   for (const Part part : kParts) {
     const Array<float>& average = averages_[size_t(part)];
     const bool use = config_.ema > 0 && averaged_weight_ > 0;
@@ -232,6 +236,8 @@ std::vector<TensorView> Trainer::state() const {
       list.push_back(
           {std::string("optimizer.") + name_of(part) + ".average", "F32", {average.size()}, average.data()});
   }
+  if (adaptive_)
+    for (const TensorView& t : adaptive_->state()) list.push_back(t);
   auto& occupancy = const_cast<Occupancy&>(occupancy_);
   list.push_back(
       {"occupancy.values", "F32", {int64_t(occupancy.values().size())}, occupancy.values().data()});
@@ -264,6 +270,7 @@ void Trainer::restore(const TensorFile& file) {
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   for (const OptimizerState& m : moments_) m.require_plausible(step, where);
+  model_.require_plausible_sizes(where);
   seed_ = seed;
   averaged_weight_ = averaged;
   step_ = step;

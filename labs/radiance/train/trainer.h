@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/adaptive_table.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
@@ -75,6 +77,8 @@ class Trainer : public FieldTrainer {
   Model averaged() const;
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
+  std::vector<LevelUse> level_uses() override;
+  std::string table_news() override;
   Profile& profile() override { return profile_; }
   const TrainStep& lists() const { return *lists_; }
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
@@ -100,6 +104,8 @@ class Trainer : public FieldTrainer {
   void sum_gradients(std::span<double> numbers);
   StepNumbers numbers() const;
   void update_grid();
+  void look_at_table();
+  TableEntries table_entries();
   void optimize(double progress);
   void require_finite(const StepNumbers& after) const;
   void adapt_rays(const StepReport& report);
@@ -120,6 +126,8 @@ class Trainer : public FieldTrainer {
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
   std::array<Array<float>, 3> sums_;       // of own parts' gradients, by Part; empty where there is one
+  std::optional<AdaptiveTable> adaptive_;
+  TableChange changes_;  // since somebody asked
   std::unique_ptr<TrainStep> lists_;
   OpList loss_;
   std::unique_ptr<Runner> runner_;

@@ -29,6 +29,10 @@ void Trainer::tie_memory() {
     runner_->mirror(t.steps[p], moments_[p].steps.data());
     if (config_.ema > 0) runner_->mirror(t.average[p], averages_[p].data());
   }
+  if (t.sizes != nullptr) {
+    runner_->mirror(t.scales, model_.scales.data());
+    runner_->mirror(t.sizes, model_.sizes.data());
+  }
   runner_->mirror(t.values, occupancy_.values().data());
   runner_->mirror(t.bits, model_.occupancy.data());
 }
