@@ -57,7 +57,8 @@ uint32_t table_word(int64_t hash, uint32_t bits, uint32_t x, uint32_t y, uint32_
 uint32_t table_index(const TableLevel& level, int64_t hash, uint32_t x, uint32_t y, uint32_t z);
 
 /// Entry of a level of `before` entries in whose place entry `e` of the same level begins, when that has grown to `after`:
-/// table_index() of any point gave this one before if it gives e now. Hashed levels, before <= after.
+/// table_index() of any point gave this one before if it gives e now. Hashed levels, before <= after, and words that do not depend
+/// on the number of bits: not of `tiled`.
 uint32_t table_origin(int64_t before, int64_t e);
 
 }  // namespace klab

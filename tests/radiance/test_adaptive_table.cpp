@@ -46,7 +46,7 @@ TEST(AdaptiveTable, GrowingChangesNoFeatureBitByBit) {
   std::uniform_real_distribution<float> unit(0, 1);
   std::vector<float> positions(3 * 4000);
   for (float& p : positions) p = g() % 50 == 0 ? float(g() % 2) : unit(g);
-  for (int64_t hash = 0; hash < table_hash::count; ++hash) {
+  for (const int64_t hash : {table_hash::primes, table_hash::morton, table_hash::pcg}) {
     std::vector<float> table(2 * 10000), moments(2 * 10000);
     std::vector<int32_t> counts(10000);
     for (size_t i = 0; i < table.size(); ++i) {
@@ -89,6 +89,22 @@ TEST(AdaptiveTable, ShrinkingKeepsTheEntryThatIsInUse) {
   for (int e = 16; e < 24; ++e) EXPECT_EQ(table[size_t(e)], 0) << "what nobody has is zero";
 }
 
+TEST(AdaptiveTable, AHashWhoseWordsDependOnTheSizeIsRefused) {
+  Config c;
+  c.table = "adaptive";
+  EXPECT_NO_THROW(c.validate());
+  c.hash = "tiled";
+  try {
+    c.validate();
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& e) {
+    EXPECT_NE(std::string(e.what()).find("morton"), std::string::npos) << e.what();
+  }
+  c.hash = "morton";
+  c.table_sparse = 0.4;
+  EXPECT_THROW(c.validate(), std::invalid_argument) << "a level that has grown would shrink";
+}
+
 Config adaptive_config() {
   Config c = small_config();
   c.table = "adaptive";
@@ -118,7 +134,8 @@ TEST(AdaptiveTable, CrowdedLevelsGrowByHalfAsLongAsThereIsRoom) {
 }
 
 TEST(AdaptiveTable, NeverBecomesDenseAndNeverLargerThanAFixedOne) {
-  const Config c = adaptive_config();
+  Config c = adaptive_config();
+  c.log2_table = 14;
   const std::vector<int64_t> most = largest_table_sizes(c, 1), least = smallest_table_sizes(c, 1);
   const std::vector<float> scales = table_scales(c, 1);
   Config fixed = c;
