@@ -51,7 +51,9 @@ struct Config {
   // Batch.
   int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
-  int64_t first_rays = 256;  // of the first step, before anything is measured
+  int64_t first_rays = 256;          // of the first step, before anything is measured
+  std::string sampling = "uniform";  // of pixels; or "error": by their loss (train/error_map.h)
+  double error_share = 0.5;          // of the draws that go by it
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
@@ -110,6 +112,8 @@ struct Config {
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
     visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096);
     visit("first_rays", c.first_rays, 1, 1 << 22);
+    visit("sampling", c.sampling, "uniform error");
+    visit("error_share", c.error_share, 0, 0.95);
     visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536);
     visit("cone", c.cone, 0, 1);
     visit("early_stop", c.early_stop, 0, 0.5);

@@ -47,8 +47,8 @@ LevelsFile::LevelsFile(const std::filesystem::path& file, int64_t done) : file_(
 void LevelsFile::lines(int64_t step, const std::vector<LevelUse>& uses) {
   int level = 0;
   for (const LevelUse& u : uses)
-    out_ << fmt::format("{},{},{},{},{:.5f},{},{},{:.5f},{:.6g}\n", step, level++, u.points_per_axis, u.entries,
-                        u.moved, u.points, u.touched, u.alone, u.gradient);
+    out_ << fmt::format("{},{},{},{},{:.5f},{},{},{:.5f},{:.6g}\n", step, level++, u.points_per_axis,
+                        u.entries, u.moved, u.points, u.touched, u.alone, u.gradient);
   out_ << std::flush;
   if (!out_) throw std::runtime_error(file_.string() + ": cannot be written: is the disk full?");
 }
@@ -78,8 +78,9 @@ void print_levels(const std::vector<LevelUse>& uses) {
   int level = 0;
   for (const LevelUse& u : uses)
     table.add({fmt::format("{}", level++), fmt::format("{}", u.points_per_axis), fmt::format("{}", u.entries),
-               fmt::format("{:.1f} %", 100 * u.moved), fmt::format("{}", u.points), fmt::format("{}", u.touched),
-               fmt::format("{:.1f} %", 100 * u.alone), fmt::format("{:.2e}", u.gradient)});
+               fmt::format("{:.1f} %", 100 * u.moved), fmt::format("{}", u.points),
+               fmt::format("{}", u.touched), fmt::format("{:.1f} %", 100 * u.alone),
+               fmt::format("{:.2e}", u.gradient)});
   fmt::print("\n{}", table.text());
 }
 

@@ -109,10 +109,26 @@ OpList TrainStep::picture() const {
   return list;
 }
 
-OpList TrainStep::loss(bool fused) const {
+OpList TrainStep::seen() const {
   OpList list;
   draw_and_march(list);
   find_visible(list);
+  return list;
+}
+
+OpList TrainStep::shaded(bool fused) const {
+  OpList list;
+  shade_and_lose(list, fused);
+  return list;
+}
+
+OpList TrainStep::loss(bool fused) const {
+  OpList list = seen();
+  shade_and_lose(list, fused);
+  return list;
+}
+
+void TrainStep::shade_and_lose(OpList& list, bool fused) const {
   shade(list);
   lose(list, fused && fusable(c_));
   add_distortion(list);
@@ -122,7 +138,6 @@ OpList TrainStep::loss(bool fused) const {
     list.add<AllFinite>(
         "all_finite", {.n = size_of(part)},
         {.p = t.gradient[size_t(part)], .first = numbers(&StepNumbers::not_finite) + (part == Part::color)});
-  return list;
 }
 
 void TrainStep::draw_and_march(OpList& list) const {

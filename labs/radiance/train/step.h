@@ -55,6 +55,9 @@ class TrainStep : public RayStep {
   OpList picture() const;
   /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
   OpList loss(bool fused) const;
+  /// The same in two, for who changes what rays count in between: up to the samples that count, and the rest.
+  OpList seen() const;
+  OpList shaded(bool fused) const;
 
   /// Whether the loss's terms let one op bring the loss of pixels and gradients of samples: not if a term's gradient goes through
   /// opacities or depths.
@@ -74,6 +77,7 @@ class TrainStep : public RayStep {
   void declare_batch();
   void list_occupancy();
   void list_update();
+  void shade_and_lose(OpList& list, bool fused) const;
   void draw_and_march(OpList& list) const;
   void find_visible(OpList& list) const;
   void shade(OpList& list) const;

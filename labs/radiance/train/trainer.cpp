@@ -64,9 +64,10 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       model_(owned_by("table",
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data_of(scene, pool), sizes)),
-      loss_(lists_->loss(fused(plan))),
+      errors_(error_map_of(config_, scene, backend_, pool)),
+      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data(), sizes)),
       rays_next_(config_.first_rays) {
+  list_loss();
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
@@ -85,7 +86,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
 
 void Trainer::use(const Plan& plan) {
   plan_ = plan;
-  loss_ = lists_->loss(fused(plan));
+  list_loss();
 }
 
 const Model& Trainer::model() const {
@@ -144,10 +145,11 @@ StepReport Trainer::loss_and_gradient() {
   StepNumbers n = numbers();
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->set(lists_->t.rays, n.rays);
-  runner_->run(loss_, plan_, profile_);
-  runner_->wait();
+  draw_pixels();
+  run_loss(n, profile_);
   runner_->read(&n, lists_->t.numbers, sizeof n);
   drawn_ = n.rays;
+  learn_errors(n);
   whole_ = n.whole;
   colored_ = !fused(plan_) || !TrainStep::fusable(config_);
   require_finite(n);
@@ -238,6 +240,8 @@ std::vector<TensorView> Trainer::state() const {
   }
   if (adaptive_)
     for (const TensorView& t : adaptive_->state()) list.push_back(t);
+  if (errors_)
+    for (const TensorView& t : errors_->state()) list.push_back(t);
   auto& occupancy = const_cast<Occupancy&>(occupancy_);
   list.push_back(
       {"occupancy.values", "F32", {int64_t(occupancy.values().size())}, occupancy.values().data()});
@@ -278,6 +282,7 @@ void Trainer::restore(const TensorFile& file) {
   runner_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   runner_->write(lists_->t.occupied, &occupied, sizeof occupied);
+  draw_pixels_again();
 }
 
 }  // namespace klab

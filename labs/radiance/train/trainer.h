@@ -13,6 +13,7 @@
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/adaptive_table.h"
+#include "labs/radiance/train/error_map.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
@@ -33,6 +34,11 @@ struct BatchShare {
   /// Adds up over all trainers, in place: the gradients by Part, and a few numbers. Empty: there is no other.
   std::function<void(const std::array<std::span<float>, 3>& gradients, std::span<double> numbers)> sum;
 };
+
+/// The map that pixels are drawn by, where the config asks for one. Throws std::runtime_error where it cannot be had: on a backend
+/// with memory of its own, and where pictures take turns.
+std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const Backend& backend,
+                                     const PicturePool* pool);
 
 class Trainer : public FieldTrainer {
  public:
@@ -105,6 +111,13 @@ class Trainer : public FieldTrainer {
   StepNumbers numbers() const;
   void update_grid();
   void look_at_table();
+  ViewData view_data() const;
+  void list_loss();
+  void run_loss(const StepNumbers& numbers, Profile& profile);
+  void draw_pixels();
+  void draw_pixels_again();
+  void write_pixels();
+  void learn_errors(const StepNumbers& after);
   TableEntries table_entries();
   void optimize(double progress);
   void require_finite(const StepNumbers& after) const;
@@ -127,9 +140,11 @@ class Trainer : public FieldTrainer {
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
   std::array<Array<float>, 3> sums_;       // of own parts' gradients, by Part; empty where there is one
   std::optional<AdaptiveTable> adaptive_;
-  TableChange changes_;  // since somebody asked
+  std::optional<ErrorMap> errors_;
+  int64_t pixels_drawn_ = -1;  // the turn of the error map's lists
+  TableChange changes_;        // since somebody asked
   std::unique_ptr<TrainStep> lists_;
-  OpList loss_;
+  OpList seen_, loss_;  // with an error map the loss comes in two: rays are weighted in between
   std::unique_ptr<Runner> runner_;
   int64_t step_ = 0;
   int64_t rays_next_, drawn_ = 0,

@@ -43,6 +43,7 @@ void Trainer::load_views() {
   views.tie(*runner_);
   runner_->allocate();
   views.write(*runner_);
+  if (pixels_drawn_ >= 0) write_pixels();
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
     runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
@@ -70,8 +71,8 @@ void Trainer::resize_batch(int64_t all_samples) {
   config_.first_rays = std::min(config_.first_rays, samples);
   colored_ = false;
   part_ = 0;
-  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data_of(scene_, pool_), sizes_);
-  loss_ = lists_->loss(plan_.contains("composite_loss_bwd"));
+  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data(), sizes_);
+  list_loss();
   try {
     const MemoryOwner owner("batch");
     runner_ = std::make_unique<Runner>(lists_->arena, backend_);

@@ -51,8 +51,8 @@ std::vector<LevelUse> Trainer::level_uses() {
   Profile aside;
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->set(lists_->t.rays, n.rays);
-  runner_->run(loss_, plan_, aside);
-  runner_->wait();
+  draw_pixels();
+  run_loss(n, aside);
   drawn_ = n.rays;
   int32_t samples = 0;
   runner_->read(&samples, lists_->t.begin + drawn_, sizeof samples);
