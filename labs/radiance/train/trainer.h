@@ -84,6 +84,8 @@ class Trainer : public FieldTrainer {
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
   std::vector<LevelUse> level_uses() override;
+  /// Where the samples of the next step's batch are, [3, samples] in [0, 1]. Moves nothing.
+  std::vector<float> batch_positions();
   std::string table_news() override;
   Profile& profile() override { return profile_; }
   const TrainStep& lists() const { return *lists_; }
@@ -111,6 +113,8 @@ class Trainer : public FieldTrainer {
   StepNumbers numbers() const;
   void update_grid();
   void look_at_table();
+  std::vector<float> look_at_batch();
+  void clear_gradients();
   ViewData view_data() const;
   void list_loss();
   void run_loss(const StepNumbers& numbers, Profile& profile);

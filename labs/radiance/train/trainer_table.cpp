@@ -44,20 +44,42 @@ std::string Trainer::table_news() {
       model_.entries_in_use(), model_.table_entries(), c.grown, c.shrunk, c.recycled);
 }
 
-std::vector<LevelUse> Trainer::level_uses() {
-  constexpr int64_t kLooked = 8192;  // samples: enough to tell levels apart, and quickly sorted
-  if (!runner_->backend().in_host_memory || share_.parts > 1) return {};
-  const StepNumbers n = numbers();
+// The next step's loss, with its gradient left where it is; where its samples are.
+std::vector<float> Trainer::look_at_batch() {
+  StepNumbers n = numbers();
   Profile aside;
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->set(lists_->t.rays, n.rays);
   draw_pixels();
   run_loss(n, aside);
   drawn_ = n.rays;
+  runner_->read(&n, lists_->t.numbers, sizeof n);
+  whole_ = n.whole;
+  colored_ = !plan_.contains("composite_loss_bwd") || !TrainStep::fusable(config_);
   int32_t samples = 0;
   runner_->read(&samples, lists_->t.begin + drawn_, sizeof samples);
   std::vector<float> positions(size_t(3 * samples));
   runner_->read(positions.data(), lists_->t.positions, positions.size() * sizeof(float));
+  return positions;
+}
+
+void Trainer::clear_gradients() {
+  for (const OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
+  runner_->push();
+}
+
+std::vector<float> Trainer::batch_positions() {
+  runner_->pull();
+  std::vector<float> positions = look_at_batch();
+  clear_gradients();
+  return positions;
+}
+
+std::vector<LevelUse> Trainer::level_uses() {
+  constexpr int64_t kLooked = 8192;  // samples: enough to tell levels apart, and quickly sorted
+  if (!runner_->backend().in_host_memory || share_.parts > 1) return {};
+  const std::vector<float> positions = look_at_batch();
+  const auto samples = int64_t(positions.size() / 3);
   const Array<float>& d_table = gradient(Part::table);
   const Array<int32_t>& steps = moments_[size_t(Part::table)].steps;
   std::vector<LevelUse> uses;
@@ -73,11 +95,7 @@ std::vector<LevelUse> Trainer::level_uses() {
     use.gradient = std::sqrt(square);
     uses.push_back(use);
   }
-  for (const OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
-  StepNumbers after;
-  runner_->read(&after, lists_->t.numbers, sizeof after);
-  whole_ = after.whole;
-  colored_ = !plan_.contains("composite_loss_bwd") || !TrainStep::fusable(config_);
+  clear_gradients();
   return uses;
 }
 
