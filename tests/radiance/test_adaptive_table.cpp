@@ -1,7 +1,5 @@
 // A hash table that grows and shrinks while it is trained: that growing changes no value, what is kept when two entries become one,
 // and a training with it.
-//
-// ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
 

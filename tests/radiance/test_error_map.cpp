@@ -1,7 +1,5 @@
 // Pixels drawn by their loss: probabilities and weights belong together, lists are drawn as often as they say, and the expected
 // gradient of a training is the one of pixels drawn alike.
-//
-// ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -104,7 +102,7 @@ Measured gradient_along(const std::string& sampling) {
   c.background = "white";
   c.batch_samples = 1024;
   Trainer trainer(small_scene(), c, small_plan(), 5);
-  constexpr int kLearned = 96, kSteps = 400;
+  constexpr int kLearned = 64, kSteps = 250;
   double sum = 0, square = 0;
   for (int i = 0; i < kLearned + kSteps; ++i) {
     trainer.loss_and_gradient();
