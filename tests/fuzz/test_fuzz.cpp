@@ -51,6 +51,7 @@ TEST_F(Fuzz, Models) {
 TEST_F(Fuzz, AdaptiveModels) {
   Config config = tiny();
   config.log2_table = 10;
+  config.finest_resolution = 32;
   config.table = "adaptive";
   Model model(config, {});
   model.initialize(1);

@@ -118,16 +118,16 @@ TEST(AdaptiveTable, CrowdedLevelsGrowByHalfAsLongAsThereIsRoom) {
   c.log2_table = 14;
   c.base_resolution = 64;
   c.finest_resolution = 256;
-  c.table_entries = 3 * 4096 + 3000;
+  c.table_entries = 3 * 1024 + 700;
   AdaptiveTable table(c, 1);
   const std::vector<int64_t> first = table_sizes(c, 1);
-  EXPECT_EQ(first, (std::vector<int64_t>{4096, 4096, 4096}));
-  EXPECT_EQ(table_room(c, 1), (3 * 4096 + 3000) / 8 * 8);
-  EXPECT_EQ(table.wanted(first, {0.6, 0.3, 0.9}), (std::vector<int64_t>{6144, 4096, 4096}))
+  EXPECT_EQ(first, (std::vector<int64_t>{1024, 1024, 1024}));
+  EXPECT_EQ(table_room(c, 1), (3 * 1024 + 700) / 8 * 8);
+  EXPECT_EQ(table.wanted(first, {0.6, 0.3, 0.9}), (std::vector<int64_t>{1536, 1024, 1024}))
       << "room for one only";
-  EXPECT_EQ(table.wanted(first, {0.6, 0.05, 0.9}), (std::vector<int64_t>{6144, 2736, 6144}))
+  EXPECT_EQ(table.wanted(first, {0.6, 0.05, 0.9}), (std::vector<int64_t>{1536, 688, 1536}))
       << "what shrinks makes room";
-  EXPECT_EQ(table.wanted({512, 4096, 4096}, {0.01, 0.5, 0.15}), (std::vector<int64_t>{512, 4096, 4096}))
+  EXPECT_EQ(table.wanted({512, 1024, 1024}, {0.01, 0.5, 0.15}), (std::vector<int64_t>{512, 1024, 1024}))
       << "neither crowded nor idle, or as small as may be";
 }
 

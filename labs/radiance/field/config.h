@@ -25,8 +25,8 @@ struct Config {
   int64_t table_entries = 0;    // adaptive: at most so many in all; 0: half of what a fixed table has
   double table_crowded = 0.5;   // adaptive: a level of which more than this share is in use grows, and one
   double table_sparse = 0.15;   // of which less is shrinks
-  int64_t table_every = 64;     // adaptive: steps between two looks at the levels
-  int64_t table_idle = 1024;    // adaptive: steps without a gradient after which an entry begins anew
+  int64_t table_every = 16;     // adaptive: steps between two looks at the levels
+  int64_t table_idle = 2048;    // adaptive: steps without a gradient after which an entry begins anew
   double table_rate = 1;        // learning rate of the table over that of the networks
   // Networks.
   int64_t density_hidden = 1;

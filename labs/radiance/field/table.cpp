@@ -10,8 +10,15 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kFirst = 1 << 12;  // entries that a level of an adaptive table begins with
-constexpr int64_t kLeast = 1 << 9;   // and keeps
+constexpr int64_t kLeast = 1 << 9;  // entries that a level of an adaptive table keeps
+
+/// Entries that a level of an adaptive table begins with. One that needs no more than twice as many to have a place for each point
+/// is dense from the beginning, and stays so: it costs little, and its points share nothing.
+int64_t first_entries(const Config& c) { return std::max(kLeast, (int64_t(1) << c.log2_table) / 16); }
+
+bool stays_dense(const Config& c, const HashgridLevel& level) {
+  return level.dense && level.entries <= 2 * first_entries(c);
+}
 
 template <size_t count>
 int64_t place_of(const std::array<std::string_view, count>& names, std::string_view name) {
@@ -74,7 +81,9 @@ std::vector<float> table_scales(const Config& c, int cascades) {
 std::vector<int64_t> table_sizes(const Config& c, int cascades) {
   std::vector<int64_t> sizes;
   for (const HashgridLevel& level : levels_of(c, cascades))
-    sizes.push_back(has_adaptive_table(c) ? std::min(level.entries, kFirst) : level.entries);
+    sizes.push_back(has_adaptive_table(c) && !stays_dense(c, level)
+                        ? std::min(level.entries, first_entries(c))
+                        : level.entries);
   return sizes;
 }
 
@@ -82,8 +91,7 @@ std::vector<int64_t> largest_table_sizes(const Config& c, int cascades) {
   std::vector<int64_t> sizes;
   for (const HashgridLevel& level : levels_of(c, cascades)) {
     const int64_t points = level.resolution * level.resolution * level.resolution;
-    const bool begins_dense = points <= std::min(level.entries, kFirst);
-    sizes.push_back(begins_dense || !level.dense ? level.entries : (points - 1) / 8 * 8);
+    sizes.push_back(stays_dense(c, level) || !level.dense ? level.entries : (points - 1) / 8 * 8);
   }
   return sizes;
 }
