@@ -4,6 +4,8 @@
 #include "harness/core/lab.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/hashtable_bwd/hashtable_bwd.h"
+#include "reference/hashtable_fwd/hashtable_fwd.h"
 
 namespace klab {
 namespace {
@@ -37,6 +39,29 @@ const std::vector<std::vector<int64_t>> kBeyond = {{(1 << 20) + 1, 2, 1, 1, 4, 2
                                                    {1000, 3, 1, 2, 19, 100, 100, 0},
                                                    {500, 3, 2, 1, 7, 1, 1 << 20, 0}};
 
+// The same for a table whose layout is data: n, levels, features, entries, hash, blend, coherent.
+const std::vector<std::vector<int64_t>> kTableCheck = {
+    {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 2051},  // n
+    {1, 2, 5, 16},
+    {1, 2, 4, 8},
+    {256, 1000, 4096, 20000},  // entries
+    {0, 1, 2, 3},
+    {0, 1, 2},
+    {0, 1},
+};
+
+const std::vector<BenchShape> kTableBench = {
+    {.name = "16x2, 2^22 entries, primes", .shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1}, .tour = true},
+    {.name = "16x2, 2^22 entries, Morton", .shape = {1 << 18, 16, 2, 1 << 22, 1, 0, 1}},
+    {.name = "16x2, 2^22 entries, pcg", .shape = {1 << 18, 16, 2, 1 << 22, 2, 0, 1}},
+    {.name = "16x2, 2^22 entries, tiled", .shape = {1 << 18, 16, 2, 1 << 22, 3, 0, 1}},
+    {.name = "16x2, 2^22 entries, smoothstep", .shape = {1 << 18, 16, 2, 1 << 22, 0, 2, 1}},
+};
+
+const std::vector<std::vector<int64_t>> kTableBeyond = {{(1 << 20) + 1, 1, 1, 256, 0, 1, 0},
+                                                        {(1 << 16) + 1, 1, 2, 4096, 1, 0, 1},
+                                                        {1000, 2, 1, 1 << 20, 2, 2, 0}};
+
 KLAB_LAB({
     .title = "Hash encoding: random access, and hiding it",
     .question = "How fast can a program read, and add to, memory at random?",
@@ -63,6 +88,25 @@ KLAB_LAB({
                       return 30.0 * double(g.levels) * std::ldexp(1.0, int(g.log2_table)) +
                              8.0 * double(g.n) * double(g.levels);
                     },
+            },
+            {
+                .op = make_op<HashtableFwd>(),
+                .bench = kTableBench,
+                .check = kTableCheck,
+                .counted = {257, 5, 2, 5000, 0, 0, 1},
+                .traffic = Traffic::copy,
+                .huge = 1e30,
+                .beyond = kTableBeyond,
+                .parameters = {"hash", "blend", "coherent"},
+            },
+            {
+                .op = make_op<HashtableBwd>(),
+                .bench = kTableBench,
+                .check = kTableCheck,
+                .counted = {257, 5, 2, 5000, 0, 0, 1},
+                .traffic = Traffic::copy,
+                .beyond = kTableBeyond,
+                .parameters = {"hash", "blend", "coherent"},
             }},
 });
 

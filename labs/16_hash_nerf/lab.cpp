@@ -51,7 +51,7 @@ KLAB_LAB({
           .check = {{0, 1, 2, 3, 15, 17, 1000, 70001}},
           .counted = {5001},
           .traffic = Traffic::update}},
-    .commands = {"train", "eval", "render", "watch", "tune", "compare-fields"},
+    .commands = {"train", "eval", "render", "watch", "tune", "compare-fields", "hash-study"},
 });
 
 }  // namespace

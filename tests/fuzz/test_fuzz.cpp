@@ -65,6 +65,22 @@ TEST_F(Fuzz, ModelsInFewerBits) {
   });
 }
 
+TEST_F(Fuzz, AdaptiveModels) {
+  Config config = tiny();
+  config.log2_table = 10;
+  config.finest_resolution = 32;
+  config.table = "adaptive";
+  Model model(config, {});
+  model.initialize(1);
+  model.save(folder / "model.safetensors");
+  const std::string file = read(folder / "model.safetensors");
+  broken_inputs([&](Mutator& m) {
+    const Model read = Model::load(write("x.safetensors", m.safetensors(file)));
+    ASSERT_LE(read.entries_in_use(), read.table_entries());
+    for (const int64_t size : read.sizes) ASSERT_TRUE(size >= 8 && size % 8 == 0);
+  });
+}
+
 TEST_F(Fuzz, Voxels) {
   VoxelConfig config;
   config.first_grid = config.grid = 8;

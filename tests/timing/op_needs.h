@@ -29,6 +29,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"adam", {kFma, kDivision, kRoot}},
       {"hashgrid_fwd", {kFma, kGather}},
       {"hashgrid_bwd", {kFma, kGather}},
+      {"hashtable_fwd", {kFma, kGather}},
+      {"hashtable_bwd", {kFma, kGather}},
       {"sh_fwd", {kFma}},
       {"sh_bwd", {kFma}},
       {"frequency_fwd", {kFma, kExp}},

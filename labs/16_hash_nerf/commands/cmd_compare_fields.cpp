@@ -2,13 +2,8 @@
 //
 // Each is a run of klab train in a process of its own: its peak memory is its own, and its folder is that of any run.
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <csignal>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -18,6 +13,7 @@
 #include "harness/records/input.h"
 #include "harness/report/page.h"
 #include "harness/report/training.h"
+#include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stop.h"
@@ -42,25 +38,6 @@ struct Outcome {
   double seconds = 0, step_ms = 0, samples = 0, bytes = 0, psnr = 0, ssim = 0, frames = 0, memory = 0;
 };
 
-/// Runs this program with arguments, its standard output in a file; the exit code. The child ends with this process.
-int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
-  std::vector<char*> argv;
-  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw std::runtime_error(std::string("no process can be started: ") + std::strerror(errno));
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(126);
-    execv("/proc/self/exe", argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw std::runtime_error(std::string("waiting failed: ") + std::strerror(errno));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 Outcome outcome_of(const std::string& field, const fs::path& folder) {
   const fs::path file = folder / "result.json";
   const json r = read_json_file(file);
@@ -83,42 +60,15 @@ Outcome outcome_of(const std::string& field, const fs::path& folder) {
   }
 }
 
-/// Whether a run of that length is there already, whole.
-bool is_done(const fs::path& folder, double seconds) {
-  std::error_code error;
-  if (!fs::exists(folder / "result.json", error)) return false;
-  const json r = read_json_file(folder / "result.json");
-  return r.is_object() && r.value("interrupted", true) == false && r.contains("score") &&
-         r.value("seconds_training", 0.0) >= seconds;
-}
-
-void train_one(const Values& v, const std::string& field) {
-  const fs::path folder = fs::path(v.out) / field, log = fs::path(v.out) / (field + ".log");
-  if (is_done(folder, v.seconds)) {
-    fmt::print("{:10} is there: {}\n", field, folder.string());
-    return;
-  }
-  std::error_code error;
-  const bool begun = fs::exists(folder / "checkpoint.safetensors", error);
-  std::vector<std::string> arguments = {"klab", "train"};
-  if (begun)
-    arguments.insert(arguments.end(), {"--resume", folder.string()});
-  else
-    arguments.insert(arguments.end(), {v.scene, "--field", field, "--out", folder.string(), "--downscale",
-                                       std::to_string(v.downscale), "--holdout", std::to_string(v.holdout),
-                                       "--seed", std::to_string(settings().seed)});
-  arguments.insert(arguments.end(), {"--seconds", fmt::format("{}", v.seconds)});
+bool train_one(const Values& v, const std::string& field) {
+  ApartRun run{.name = field, .scene = v.scene, .given = {}, .seconds = v.seconds};
+  run.given = {"--field",     field,
+               "--downscale", std::to_string(v.downscale),
+               "--holdout",   std::to_string(v.holdout),
+               "--seed",      std::to_string(settings().seed)};
   if (settings().threads > 0)
-    arguments.insert(arguments.end(), {"--threads", std::to_string(settings().threads)});
-  fmt::print("{:10} {} {:.0f} s, log {}\n", field, begun ? "goes on to" : "trains for", v.seconds,
-             log.string());
-  std::fflush(stdout);
-  const int code = run_apart(arguments, log);
-  if (code == 130) stop_requested = true;
-  if (code != 0 && !stop_requested)
-    throw std::runtime_error(
-        fmt::format("--field {} ended with exit code {}: its message is above, what it did is in {}", field,
-                    code, log.string()));
+    run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
+  return train_apart(v.out, run);
 }
 
 std::vector<std::string> cells_of(const Outcome& o) {
@@ -169,8 +119,7 @@ int compare(Values& v) {
   make_folder(v.out);
   const StopSignals signals;
   for (const std::string& field : v.fields) {
-    train_one(v, field);
-    if (stop_requested) {
+    if (!train_one(v, field)) {
       stop_heeded();
       fmt::print("interrupted: the same command goes on with what is in {}\n", v.out);
       return 130;

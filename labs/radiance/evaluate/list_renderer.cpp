@@ -21,6 +21,9 @@ void tie(Runner& runner, const StepTensors& t, const Model& model) {
   for (const Part part : kParts)
     runner.mirror(t.parameters[size_t(part)], const_cast<float*>(model.of(part).data()));
   runner.mirror(t.bits, const_cast<uint8_t*>(model.occupancy.data()));
+  if (t.sizes == nullptr) return;
+  runner.mirror(t.scales, const_cast<float*>(model.scales.data()));
+  runner.mirror(t.sizes, const_cast<int64_t*>(model.sizes.data()));
 }
 
 }  // namespace

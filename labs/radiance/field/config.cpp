@@ -15,6 +15,13 @@ void Config::validate() const {
   require(width % 8 == 0, "\"width\" must be a multiple of 8");
   require(finest_resolution >= base_resolution,
           "\"finest_resolution\" must not be below \"base_resolution\"");
+  require(table == "fixed" || hash != "tiled",
+          "\"hash\" \"tiled\" lies otherwise in a table of another size, so an \"adaptive\" one cannot have "
+          "it: take "
+          "\"morton\", under which the same points share an entry");
+  require(
+      table_sparse * 1.6 < table_crowded,
+      "\"table_crowded\" must be more than 1.6 times \"table_sparse\": a level that has grown would shrink");
   require((grid & (grid - 1)) == 0, "\"grid\" must be a power of two");
 }
 

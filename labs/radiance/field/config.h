@@ -19,6 +19,15 @@ struct Config {
   int64_t log2_table = 18;
   int64_t base_resolution = 16;
   int64_t finest_resolution = 512;  // in the unit cube; larger scenes multiply it by their side
+  std::string hash = "primes";  // of a level's points to its entries (reference/hashtable_fwd/table_layout.h)
+  std::string interpolation = "linear";  // between the corners of a cell
+  std::string table = "fixed";  // or "adaptive": levels begin small, grow and shrink (train/adaptive_table.h)
+  int64_t table_entries = 0;    // adaptive: at most so many in all; 0: half of what a fixed table has
+  double table_crowded = 0.5;   // adaptive: a level of which more than this share is in use grows, and one
+  double table_sparse = 0.15;   // of which less is shrinks
+  int64_t table_every = 16;     // adaptive: steps between two looks at the levels
+  int64_t table_idle = 2048;    // adaptive: steps without a gradient after which an entry begins anew
+  double table_rate = 1;        // learning rate of the table over that of the networks
   // Networks.
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
@@ -42,7 +51,9 @@ struct Config {
   // Batch.
   int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
-  int64_t first_rays = 256;  // of the first step, before anything is measured
+  int64_t first_rays = 256;          // of the first step, before anything is measured
+  std::string sampling = "uniform";  // of pixels; or "error": by their loss (train/error_map.h)
+  double error_share = 0.5;          // of the draws that go by it
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
@@ -71,6 +82,15 @@ struct Config {
     visit("log2_table", c.log2_table, 4, 28);
     visit("base_resolution", c.base_resolution, 2, 4096);
     visit("finest_resolution", c.finest_resolution, 2, 1 << 19);
+    visit("hash", c.hash, "primes morton pcg tiled");
+    visit("interpolation", c.interpolation, "linear nearest smoothstep");
+    visit("table", c.table, "fixed adaptive");
+    visit("table_entries", c.table_entries, 0, int64_t(1) << 28);
+    visit("table_crowded", c.table_crowded, 0.01, 1);
+    visit("table_sparse", c.table_sparse, 0, 0.99);
+    visit("table_every", c.table_every, 1, int64_t(1) << 30);
+    visit("table_idle", c.table_idle, 1, int64_t(1) << 30);
+    visit("table_rate", c.table_rate, 1e-3, 1e3);
     visit("density_hidden", c.density_hidden, 1, 8);
     visit("color_hidden", c.color_hidden, 1, 8);
     visit("width", c.width, 8, 256);
@@ -92,6 +112,8 @@ struct Config {
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
     visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096);
     visit("first_rays", c.first_rays, 1, 1 << 22);
+    visit("sampling", c.sampling, "uniform error");
+    visit("error_share", c.error_share, 0, 0.95);
     visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536);
     visit("cone", c.cone, 0, 1);
     visit("early_stop", c.early_stop, 0, 0.5);
@@ -110,7 +132,8 @@ struct Config {
   }
 
   /// Throws std::invalid_argument naming the field when combinations make no sense (width not a multiple of
-  /// 8, features not 1, 2, 4 or 8, a grid that is no power of two, finest below base).
+  /// 8, features not 1, 2, 4 or 8, a grid that is no power of two, finest below base, a level that would shrink after it has
+  /// grown).
   void validate() const;
 };
 

@@ -19,12 +19,23 @@ int64_t Field::bytes_of(const Config& c, int64_t capacity) {
 
 void Field::density(const float* table, const float* weights, const float* positions, int64_t n,
                     float* features, float* geometry) const {
-  profile_.run<HashgridFwd>("hashgrid_fwd", plan_,
-                            {.shape = model_.hash_shape(n),
-                             .positions = positions,
-                             .table = table,
-                             .table_half = nullptr,
-                             .features = features});
+  const int cascades = model_.placement.cascades;
+  if (has_plain_table(model_.config)) {
+    profile_.run<HashgridFwd>("hashgrid_fwd", plan_,
+                              {.shape = hash_shape(model_.config, cascades, n),
+                               .positions = positions,
+                               .table = table,
+                               .table_half = nullptr,
+                               .features = features});
+  } else {
+    profile_.run<HashtableFwd>("hashtable_fwd", plan_,
+                               {.shape = table_shape(model_.config, cascades, n),
+                                .positions = positions,
+                                .scales = model_.scales.data(),
+                                .sizes = model_.sizes.data(),
+                                .table = table,
+                                .features = features});
+  }
   profile_.run<MlpFwd>("mlp_fwd density", plan_,
                        {.shape = model_.density_shape(n), .x = features, .weights = weights, .y = geometry});
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <stdexcept>
 
 #include "harness/program/random.h"
@@ -24,22 +25,7 @@ std::vector<Layer> layers_of(const char* name, const MlpFwd::Shape& mlp) {
   return layers;
 }
 
-int64_t entries_of(const Config& c, int cascades) {
-  return hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0)));
-}
-
 }  // namespace
-
-HashgridShape hash_shape(const Config& c, int cascades, int64_t n) {
-  return {.n = n,
-          .dim = 3,
-          .levels = c.levels,
-          .features = c.features,
-          .log2_table = c.log2_table,
-          .base = c.base_resolution,
-          .finest = c.finest_resolution << (cascades - 1),
-          .coherent = 1};
-}
 
 MlpFwd::Shape density_shape(const Config& c, int64_t n) {
   return {.n = n,
@@ -64,11 +50,14 @@ Model::Model(const Config& c, const Placement& p) : config(c), placement(p) {
   parameters[size_t(Part::density)] = Array<float>(density_weights());
   parameters[size_t(Part::color)] = Array<float>(color_weights());
   occupancy = Array<uint8_t>(p.cascades * c.grid * c.grid * c.grid / 8);
+  scales = table_scales(c, p.cascades);
+  sizes = table_sizes(c, p.cascades);
 }
 
 int64_t Model::density_weights() const { return density_shape(0).weights(); }
 int64_t Model::color_weights() const { return color_shape(0).weights(); }
-int64_t Model::table_entries() const { return entries_of(config, placement.cascades); }
+int64_t Model::table_entries() const { return table_room(config, placement.cascades); }
+int64_t Model::entries_in_use() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t(0)); }
 
 void Model::initialize(uint64_t seed) {
   const Draws table(seed, 0, 100);
@@ -93,6 +82,7 @@ std::vector<TensorView> Model::tensors() const {
   }
   const int64_t g = config.grid;
   list.push_back({"occupancy", "U8", {placement.cascades, g * g * g / 8}, occupancy.data()});
+  if (has_adaptive_table(config)) list.push_back({"table_sizes", "I64", {config.levels}, sizes.data()});
   return list;
 }
 
@@ -106,6 +96,18 @@ void Model::save(const std::filesystem::path& file) const { save_tensors(file, t
 
 void read_model(const TensorFile& file, Model& model) {
   for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  model.require_plausible_sizes(file.path().string());
+}
+
+void Model::require_plausible_sizes(const std::string& where) const {
+  if (!has_adaptive_table(config)) return;
+  const std::vector<int64_t> least = smallest_table_sizes(config, placement.cascades),
+                             most = largest_table_sizes(config, placement.cascades);
+  bool fine = true;
+  for (size_t l = 0; l < sizes.size(); ++l)
+    fine = fine && sizes[l] >= least[l] && sizes[l] % 8 == 0 && sizes[l] <= most[l];
+  if (fine && entries_in_use() <= table_entries()) return;
+  throw std::runtime_error(where + ": \"table_sizes\" is damaged: sizes that no table of its config has");
 }
 
 Model Model::load(const std::filesystem::path& path) {
@@ -130,7 +132,7 @@ Model Model::load(const std::filesystem::path& path) {
 }
 
 int64_t Model::bytes_of(const Config& c, int cascades) {
-  return entries_of(c, cascades) * c.features * 4 + cascades * c.grid * c.grid * c.grid / 8;
+  return table_room(c, cascades) * c.features * 4 + cascades * c.grid * c.grid * c.grid / 8;
 }
 
 }  // namespace klab

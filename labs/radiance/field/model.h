@@ -8,8 +8,8 @@
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/config.h"
 #include "labs/radiance/field/placement.h"
+#include "labs/radiance/field/table.h"
 #include "labs/radiance/scene/scene.h"
-#include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {
@@ -18,8 +18,7 @@ namespace klab {
 enum class Part { table, density, color };
 inline constexpr std::array kParts = {Part::table, Part::density, Part::color};
 
-/// Shapes of the encoding and of the two networks for n points; `cascades` of the scene set the finest level.
-HashgridShape hash_shape(const Config& config, int cascades, int64_t n);
+/// Shapes of the two networks for n points.
 MlpFwd::Shape density_shape(const Config& config, int64_t n);
 MlpFwd::Shape color_shape(const Config& config, int64_t n);
 
@@ -28,6 +27,8 @@ struct Model {
   Placement placement;
   std::array<Array<float>, 3> parameters;  // by Part
   Array<uint8_t> occupancy;                // [cascades, grid³/8], as ray_march reads it
+  std::vector<float> scales;               // [levels] of the table
+  std::vector<int64_t> sizes;              // [levels] entries of each; of an adaptive table at this moment
 
   Model(const Config& config, const Placement& placement);
 
@@ -37,16 +38,19 @@ struct Model {
   int64_t color_in() const { return directional() + config.geometry_features; }
   int64_t density_weights() const;
   int64_t color_weights() const;
-  int64_t table_entries() const;
-  HashgridShape hash_shape(int64_t n) const { return klab::hash_shape(config, placement.cascades, n); }
+  int64_t table_entries() const;   // that there is room for
+  int64_t entries_in_use() const;  // of all levels, as large as they are now
   MlpFwd::Shape density_shape(int64_t n) const { return klab::density_shape(config, n); }
   MlpFwd::Shape color_shape(int64_t n) const { return klab::color_shape(config, n); }
 
   /// Table uniform in ±1e-4, matrices Xavier-uniform, by seed (recipe of instant-ngp).
   void initialize(uint64_t seed);
 
-  /// Named views of all tensors, layer by layer: "hash_table", "density.0", ..., "color.2", "occupancy".
+  /// Named views of all tensors, layer by layer: "hash_table", "density.0", ..., "color.2", "occupancy", and of an adaptive
+  /// table "table_sizes".
   std::vector<TensorView> tensors() const;
+  /// Throws std::runtime_error, "<where>: ...", for sizes of levels that no table of the config has.
+  void require_plausible_sizes(const std::string& where) const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
   /// Reads a model of floats, or one in fewer bits (stored.h), which becomes floats.
@@ -56,7 +60,8 @@ struct Model {
   static int64_t bytes_of(const Config& config, int cascades);
 };
 
-/// Copies the parameters and the grid out of an opened file of the same shapes.
+/// Copies the parameters and the grid out of an opened file of the same shapes. Throws std::runtime_error naming the file for
+/// sizes of levels that no such table has.
 void read_model(const TensorFile& file, Model& model);
 
 }  // namespace klab

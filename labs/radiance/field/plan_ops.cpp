@@ -15,7 +15,7 @@ const std::vector<std::string>& plan_ops() {
       // Of what a config may ask for.
       "opacity_entropy_fwd", "opacity_entropy_bwd", "depth_loss_fwd", "depth_loss_bwd", "distortion_fwd",
       "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
-      "total_variation_bwd", "clip_norm",
+      "total_variation_bwd", "clip_norm", "hashtable_fwd", "hashtable_bwd",
       // Of gradients that are stored in fewer bits.
       "unscale"};
   return ops;

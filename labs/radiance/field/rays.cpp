@@ -104,7 +104,7 @@ std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t ra
                              .max_samples = c.max_samples_per_ray,
                              .capacity = capacity},
                             beams, times),
-          planned<HashgridFwd>(hash_shape(c, cascades, samples), all, times),
+          planned_lookup(c, cascades, samples, all, times),
           planned<MlpFwd>(density_shape(c, samples), all, times),
           planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
           planned<MlpFwd>(color_shape(c, samples), all, times),

@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr double kReportEvery = 1;   // seconds, on a terminal; a tenth as often elsewhere
 constexpr int kCeilingSamples = 20;  // over a run
+constexpr double kLevelsEvery = 10;  // seconds
 
 double waited(FieldTrainer& trainer) {
   const auto at = trainer.profile().seconds().find("waiting for data");
@@ -47,6 +48,8 @@ void RunJob::fit(FieldTrainer& trainer) {
   first_step_ = trainer.steps_done();
   std::optional<Metrics> metrics;
   if (ranks_.first()) metrics.emplace(folder_->file("metrics.csv"), first_step_);
+  if (ranks_.size() == 1 && o_.settings.field == "hash")
+    levels_file_.emplace(folder_->file("levels.csv"), first_step_);
   Progress progress;
   CpuShare cpu;
   state_before_ = state_.seconds;
@@ -82,10 +85,12 @@ void RunJob::fit(FieldTrainer& trainer) {
     metrics->line(line);
     show(line, last_report, progress);
     relieve(trainer);
+    if (after - last_levels_ >= kLevelsEvery) look_at_levels(trainer);
     last_report = after;
     samples_then = state_.samples;
   }
   stop_heeded();
+  if (trainer.steps_done() > first_step_) look_at_levels(trainer);
   const bool trained = trainer.steps_done() > first_step_ && memory_.choice.ceilings && ranks_.size() == 1;
   for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
   seconds_ = elapsed();
@@ -170,6 +175,20 @@ void RunJob::resize(FieldTrainer& trainer, int64_t samples) {
     if (std::exchange(tried, true)) return;
     trainer.resize_batch(samples);
   });
+}
+
+// What it costs is not training. Where memory is short, or the next batch is not finite, there is nothing to say of it.
+void RunJob::look_at_levels(FieldTrainer& trainer) {
+  if (!levels_file_) return;
+  const auto start = Clock::now();
+  try {
+    levels_ = trainer.level_uses();
+    levels_file_->lines(trainer.steps_done(), levels_);
+  } catch (const std::bad_alloc&) {
+    levels_.clear();
+  }
+  aside_ += since(start);
+  last_levels_ = elapsed();
 }
 
 void RunJob::sample_ceilings(FieldTrainer& trainer) {
@@ -266,6 +285,14 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
                sent_per_step(trainer) * 1e-6);
   if (!o_.json && seconds_ > state_before_)
     print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
+  if (!levels_.empty()) {
+    result_["levels"] = levels_json(levels_);
+    if (!o_.json) print_levels(levels_);
+  }
+  if (const std::string news = trainer.table_news(); !news.empty()) {
+    result_["table"] = news;
+    fmt::print(words_, "table     {}\n", news);
+  }
   std::fflush(words_);
 }
 

@@ -18,6 +18,7 @@
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/levels.h"
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/shortage.h"
@@ -71,6 +72,7 @@ class RunJob {
   void sample_ceilings(FieldTrainer& trainer);
   void relieve(FieldTrainer& trainer);
   void resize(FieldTrainer& trainer, int64_t samples);
+  void look_at_levels(FieldTrainer& trainer);
   void save(FieldTrainer& trainer);
   void require_same_parameters(const FieldTrainer& trainer);
   double sent_per_step(const FieldTrainer& trainer) const;
@@ -88,6 +90,9 @@ class RunJob {
   const OnGpu on_a_gpu_;  // what rungs support is asked of it
   const bool terminal_ = isatty(fileno(stderr)) != 0;
   std::optional<RunFolder> folder_;
+  std::optional<LevelsFile> levels_file_;
+  std::vector<LevelUse> levels_;  // as they were last
+  double last_levels_ = 0;
   std::optional<TensorFile> checkpoint_;
   RunState state_;
   std::string scene_name_, where_, cache_;

@@ -28,6 +28,16 @@ void RunJob::require_what_several_can() const {
         fmt::format("--exchange {}: moves parts of the table in the host's memory, and --backend {} has it "
                     "elsewhere; use --exchange dense",
                     o_.exchange, o_.backend));
+  const Config& c = o_.settings.hash;
+  if (o_.settings.field == kFieldOfExtras && has_adaptive_table(c) && !dense)
+    throw std::runtime_error(
+        fmt::format("--exchange {}: an adaptive table is moved as a whole; use --exchange dense, or "
+                    "\"table\" \"fixed\" in the config",
+                    o_.exchange));
+  if (o_.settings.field == kFieldOfExtras && c.sampling == "error" && parts() > 1)
+    throw std::runtime_error(
+        "config: \"sampling\" \"error\" draws the pixels of a whole batch: leave out --parts and "
+        "mpirun, or take \"uniform\"");
   if (o_.settings.field == kFieldOfExtras) return;
   const std::string field = fmt::format("--field {}: ", o_.settings.field),
                     why = no_parts_because(o_.settings);

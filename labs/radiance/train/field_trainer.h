@@ -12,6 +12,7 @@
 #include "harness/program/loss_scale.h"
 #include "harness/program/profile.h"
 #include "harness/records/tensor_file.h"
+#include "labs/radiance/train/level_use.h"
 #include "labs/radiance/train/runner.h"
 
 namespace klab {
@@ -53,6 +54,11 @@ class FieldTrainer {
   virtual const LossScale* loss_scale() const { return nullptr; }
   /// What became of gradients that were rounded, in this process.
   virtual Lost lost() const { return {}; }
+  /// What the next step's batch does to each level of the hash table. Costs as much as a step and moves nothing. Empty where there
+  /// is no such table, or where its gradient is not in the host's memory.
+  virtual std::vector<LevelUse> level_uses() { return {}; }
+  /// What became of an adaptive table since this was asked last, in words; empty where nothing did.
+  virtual std::string table_news() { return ""; }
   /// Samples that a step aims at; 0 where that cannot be changed.
   virtual int64_t batch_samples() const { return 0; }
   /// A batch of so many samples from now on, where batch_samples() is not 0. Gradients that a step has left half-way are forgotten.

@@ -69,7 +69,7 @@ void RayStep::declare(const Room& room) {
   t.marched = arena.count("marched", t.ray_begin, t.rays, room.marched);
   limit_ = arena.tensor<int32_t>("limit", 1, room.rays);
   optical_depth_ = of_rays("optical depth", 1);
-  weight_ = of_rays("weight", 1);
+  weight_ = t.weight = of_rays("weight", 1);
   for (size_t k = 0; k < sizes_.looks.size(); ++k) {
     const std::string name = "look " + std::to_string(k);
     Look look{.positions = nullptr,
@@ -87,7 +87,7 @@ void RayStep::declare(const Room& room) {
   const auto of_samples = [&](const char* name, int64_t rows) {
     return arena.tensor<float>(name, rows, t.samples);
   };
-  positions_ = of_samples("positions", 3);
+  positions_ = t.positions = of_samples("positions", 3);
   sample_directions_ = of_samples("sample directions", 3);
   sample_t_ = of_samples("sample t", 1);
   sample_delta_ = of_samples("sample delta", 1);
@@ -97,7 +97,7 @@ void RayStep::declare(const Room& room) {
   t.color = of_rays("color", 3);
   t.opacity = of_rays("opacity", 1);
   t.depth = of_rays("depth", 1);
-  value_ = of_rays("value", 1);
+  value_ = t.value = of_rays("value", 1);
   d_color_ = of_rays("d_color", 3);
   d_opacity_ = of_rays("d_opacity", 1);
   d_depth_ = of_rays("d_depth", 1);

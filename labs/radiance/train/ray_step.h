@@ -66,6 +66,8 @@ void draw_rays(OpList& list, const std::string& background, const ViewData& data
 struct RayTensors {
   ViewTensors views;
   int32_t* numbers;            // StepNumbers
+  float* positions;            // [3,samples] of the last batch's samples that count
+  float *weight, *value;       // [rays] what a ray counts in the loss, and its loss of pixels
   float *opacity, *depth;      // [rays] of the last batch,
   float* color;                // [3,rays] likewise,
   float* target;               // [3,rays] and what it should have been

@@ -8,6 +8,7 @@
 #include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
+#include "reference/hashtable_bwd/hashtable_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sh_fwd/sh_fwd.h"
@@ -35,7 +36,11 @@ StepNumbers marching_numbers(const Config& c, const Placement& place) {
 
 TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes,
                      const StepFormats& formats)
-    : RayStep(t, data, sizes), c_(config), cascades_(cascades), formats_(formats) {
+    : RayStep(t, data, sizes),
+      c_(config),
+      cascades_(cascades),
+      plain_(has_plain_table(config)),
+      formats_(formats) {
   declare({.rays = ray_capacity(c_),
            .marched = march_capacity(c_),
            .samples = sample_capacity(c_),
@@ -51,7 +56,7 @@ TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const
 int64_t TrainStep::size_of(Part part) const {
   if (part == Part::density) return density_shape(c_, 0).weights();
   if (part == Part::color) return color_shape(c_, 0).weights();
-  return hashgrid_entries(hashgrid_levels(hash_shape(c_, cascades_, 0))) * c_.features;
+  return table_room(c_, cascades_) * c_.features;
 }
 
 void TrainStep::declare_state() {
@@ -66,6 +71,8 @@ void TrainStep::declare_state() {
     t.steps[p] = arena.tensor<int32_t>(name + ".steps", 1, (n + group - 1) / group);
     t.average[p] = c_.ema > 0 ? arena.tensor<float>(name + ".average", 1, n) : nullptr;
   }
+  t.scales = plain_ ? nullptr : arena.tensor<float>("table.scales", 1, c_.levels);
+  t.sizes = plain_ ? nullptr : arena.tensor<int64_t>("table.sizes", 1, c_.levels);
   const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid;
   t.values = arena.tensor<float>("grid.values", 1, cells);
   t.bits = arena.tensor<uint8_t>("grid.bits", 1, cells / 8);
@@ -109,18 +116,33 @@ OpList TrainStep::picture() const {
   return list;
 }
 
-OpList TrainStep::loss(bool fused) const {
+OpList TrainStep::seen() const {
   OpList list;
   copy_parameters(list);
   draw_and_march(list);
   find_visible(list);
+  return list;
+}
+
+OpList TrainStep::shaded(bool fused) const {
+  OpList list;
+  shade_and_lose(list, fused);
+  return list;
+}
+
+OpList TrainStep::loss(bool fused) const {
+  OpList list = seen();
+  shade_and_lose(list, fused);
+  return list;
+}
+
+void TrainStep::shade_and_lose(OpList& list, bool fused) const {
   shade(list);
   lose(list, fused && fusable(c_));
   add_distortion(list);
   propagate(list);
   add_variation(list);
   check_gradients(list);
-  return list;
 }
 
 void TrainStep::draw_and_march(OpList& list) const {
@@ -149,11 +171,7 @@ void TrainStep::find_visible(OpList& list) const {
   for (size_t k = 0; k < looks_.size(); ++k) {
     const Look& look = looks_[k];
     place(list, look);
-    list.add<HashgridFwd>("hashgrid_fwd", hash_shape(c_, cascades_, look.samples),
-                          {.positions = look.positions,
-                           .table = used_[size_t(Part::table)],
-                           .table_half = nullptr,
-                           .features = seen_[k].features});
+    look_up(list, plain_ ? "hashgrid_fwd" : "hashtable_fwd", look.samples, look.positions, seen_[k].features);
     round_activation(list, seen_[k].features, encoded, look.samples);
     list.add<MlpFwd>(
         "mlp_fwd density", density_shape(c_, look.samples),
@@ -214,9 +232,37 @@ void TrainStep::propagate(OpList& list) const {
   list.add<AllFinite>("all_finite", {.n = all_features_},
                       {.p = d_features_, .first = numbers(&StepNumbers::not_finite) + 2});
   unscale(list, d_features_, all_features_, 2);
-  list.add<HashgridBwd>(
-      "hashgrid_bwd", hash_shape(c_, cascades_, t.samples),
-      {.positions = positions_, .d_features = d_features_, .d_table = t.gradient[size_t(Part::table)]});
+  scatter(list, plain_ ? "hashgrid_bwd" : "hashtable_bwd", t.samples, positions_, d_features_);
+}
+
+void TrainStep::look_up(OpList& list, const std::string& stage, int64_t n, const float* positions,
+                        float* features) const {
+  const float* table = used_[size_t(Part::table)];
+  if (plain_) {
+    list.add<HashgridFwd>(
+        stage, hash_shape(c_, cascades_, n),
+        {.positions = positions, .table = table, .table_half = nullptr, .features = features});
+    return;
+  }
+  list.add<HashtableFwd>(
+      stage, table_shape(c_, cascades_, n),
+      {.positions = positions, .scales = t.scales, .sizes = t.sizes, .table = table, .features = features});
+}
+
+void TrainStep::scatter(OpList& list, const std::string& stage, int64_t n, const float* positions,
+                        const float* d_features) const {
+  float* d_table = t.gradient[size_t(Part::table)];
+  if (plain_) {
+    list.add<HashgridBwd>(stage, hash_shape(c_, cascades_, n),
+                          {.positions = positions, .d_features = d_features, .d_table = d_table});
+    return;
+  }
+  list.add<HashtableBwd>(stage, table_shape(c_, cascades_, n),
+                         {.positions = positions,
+                          .scales = t.scales,
+                          .sizes = t.sizes,
+                          .d_features = d_features,
+                          .d_table = d_table});
 }
 
 }  // namespace klab

@@ -37,6 +37,8 @@ struct StepTensors : RayTensors {
   // Mirrors of arrays of the host.
   std::array<float*, 3> parameters, gradient, m, v, average;  // by Part
   std::array<int32_t*, 3> steps;
+  float* scales;   // [levels] of the table, and
+  int64_t* sizes;  // [levels] entries of each, where hashtable_fwd reads them
   uint8_t* bits;
   float* values;      // of the grid
   int32_t* occupied;  // cells
@@ -55,6 +57,9 @@ class TrainStep : public RayStep {
   OpList picture() const;
   /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
   OpList loss(bool fused) const;
+  /// The same in two, for who changes what rays count in between: up to the samples that count, and the rest.
+  OpList seen() const;
+  OpList shaded(bool fused) const;
 
   /// Whether the loss's terms let one op bring the loss of pixels and gradients of samples: not if a term's gradient goes through
   /// opacities or depths.
@@ -80,6 +85,7 @@ class TrainStep : public RayStep {
   void round_gradient(OpList& list, float* values, int64_t rows, int64_t columns, bool scaled = false) const;
   void unscale(OpList& list, float* gradient, int64_t n, int check) const;
   void check_gradients(OpList& list) const;
+  void shade_and_lose(OpList& list, bool fused) const;
   void draw_and_march(OpList& list) const;
   void find_visible(OpList& list) const;
   void shade(OpList& list) const;
@@ -88,12 +94,18 @@ class TrainStep : public RayStep {
   void add_distortion(OpList& list) const;
   void add_variation(OpList& list) const;
   void propagate(OpList& list) const;
+  /// Features of n points out of the table, and their gradients into that of the table.
+  void look_up(OpList& list, const std::string& stage, int64_t n, const float* positions,
+               float* features) const;
+  void scatter(OpList& list, const std::string& stage, int64_t n, const float* positions,
+               const float* d_features) const;
   int64_t size_of(Part part) const;
   /// An entry of the table has one step count; so has each matrix, which always moves as a whole.
   int64_t group_of(Part part) const { return part == Part::table ? c_.features : size_of(part); }
 
   Config c_;
   int cascades_;
+  bool plain_;  // the table
   StepFormats formats_;
   std::array<float*, 3>
       used_;  // parameters as the field has them: the masters, or their copies in fewer bits

@@ -4,7 +4,6 @@
 #include "labs/radiance/train/step.h"
 #include "reference/clip_norm/clip_norm.h"
 #include "reference/ema/ema.h"
-#include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 #include "reference/occupancy_bits/occupancy_bits.h"
 #include "reference/occupancy_choose/occupancy_choose.h"
@@ -42,11 +41,7 @@ void TrainStep::list_occupancy() {
                                    .step = numbers(&StepNumbers::step),
                                    .chosen = chosen_ + first,
                                    .positions = look.positions});
-    occupancy.add<HashgridFwd>(stage, hash_shape(c_, cascades_, samples),
-                               {.positions = look.positions,
-                                .table = used_[size_t(Part::table)],
-                                .table_half = nullptr,
-                                .features = seen.features});
+    look_up(occupancy, stage, samples, look.positions, seen.features);
     occupancy.add<MlpFwd>(stage, density_shape(c_, samples),
                           {.x = seen.features, .weights = used_[size_t(Part::density)], .y = seen.geometry});
     occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = samples, .decays = first == 0},

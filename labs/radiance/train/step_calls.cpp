@@ -10,7 +10,6 @@
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
-#include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
@@ -38,10 +37,10 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   if (c.total_variation > 0) {
     const int64_t n = 4 * TrainStep::kVariationPoints;
     const std::string points = fmt::format("{} points", n);
-    calls.push_back(planned<HashgridFwd>(hash_shape(c, cascades, n), points));
+    calls.push_back(planned_lookup(c, cascades, n, points));
     calls.push_back(planned<MlpFwd>(density_shape(c, n), points));
     calls.push_back(planned<MlpBwd>(density_shape(c, n), points));
-    calls.push_back(planned<HashgridBwd>(hash_shape(c, cascades, n), points));
+    calls.push_back(planned_scatter(c, cascades, n, points));
   }
   return calls;
 }
@@ -94,8 +93,8 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
   add(loss_calls(c, cascades, rays, samples));
   add({planned<CompositeBwd>({.rays = rays, .samples = samples}, fmt::format("{} of {} rays", all, rays)),
        planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
-       planned<HashgridBwd>(hash_shape(c, cascades, samples), all)});
-  const int64_t table = hashgrid_entries(hashgrid_levels(hash_shape(c, cascades, 0))) * c.features;
+       planned_scatter(c, cascades, samples, all)});
+  const int64_t table = table_room(c, cascades) * c.features;
   add(adam_calls(table, c.features));
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
     add(adam_calls(weights, weights));

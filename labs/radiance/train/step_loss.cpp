@@ -6,7 +6,6 @@
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
-#include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
@@ -75,11 +74,7 @@ void TrainStep::add_variation(OpList& list) const {
   const std::string stage = "total variation";
   constexpr int64_t n = 4 * kVariationPoints;
   draw_variation(list);
-  list.add<HashgridFwd>(stage, hash_shape(c_, cascades_, n),
-                        {.positions = variation_positions_,
-                         .table = used_[size_t(Part::table)],
-                         .table_half = nullptr,
-                         .features = variation_features_});
+  look_up(list, stage, n, variation_positions_, variation_features_);
   list.add<MlpFwd>(
       stage, density_shape(c_, n),
       {.x = variation_features_, .weights = used_[size_t(Part::density)], .y = variation_geometry_});
@@ -96,10 +91,7 @@ void TrainStep::add_variation(OpList& list) const {
     list.add<AllFinite>("all_finite", {.n = c_.levels * c_.features * n},
                         {.p = d_variation_features_, .first = numbers(&StepNumbers::not_finite) + 2});
   unscale(list, d_variation_features_, c_.levels * c_.features * n, 2);
-  list.add<HashgridBwd>(stage, hash_shape(c_, cascades_, n),
-                        {.positions = variation_positions_,
-                         .d_features = d_variation_features_,
-                         .d_table = t.gradient[size_t(Part::table)]});
+  scatter(list, stage, n, variation_positions_, d_variation_features_);
 }
 
 }  // namespace klab

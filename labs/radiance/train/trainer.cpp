@@ -66,10 +66,10 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       model_(owned_by("table",
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      lists_(
-          std::make_unique<TrainStep>(config_, scene.cascades, view_data_of(scene, pool), sizes, formats_)),
-      loss_(lists_->loss(fused(plan))),
+      errors_(error_map_of(config_, scene, backend_, pool)),
+      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data(), sizes, formats_)),
       rays_next_(config_.first_rays) {
+  list_loss();
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
@@ -81,6 +81,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
     counts.push_back(n);
   }
   sums_ = PartSums(share_, counts);
+  if (has_adaptive_table(config_)) adaptive_.emplace(config_, scene.cascades);
   const MemoryOwner of_batch("batch");
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   tie_memory();
@@ -89,7 +90,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
 
 void Trainer::use(const Plan& plan) {
   plan_ = plan;
-  loss_ = lists_->loss(fused(plan));
+  list_loss();
 }
 
 const Model& Trainer::model() const {
@@ -156,10 +157,11 @@ StepReport Trainer::loss_and_gradient() {
   StepNumbers n = numbers();
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->set(lists_->t.rays, n.rays);
-  runner_->run(loss_, plan_, profile_);
-  runner_->wait();
+  draw_pixels();
+  run_loss(n, profile_);
   runner_->read(&n, lists_->t.numbers, sizeof n);
   drawn_ = n.rays;
+  learn_errors(n);
   whole_ = n.whole;
   colored_ = !fused(plan_) || !TrainStep::fusable(config_);
   StepReport report;
@@ -230,6 +232,7 @@ void Trainer::optimize(double progress) {
   const auto rate = float(rate_);
   n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
   n.networks = n.table;
+  n.table.rate *= float(config_.table_rate);
   n.networks.l2 = float(config_.weight_decay);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
@@ -256,6 +259,7 @@ StepReport Trainer::step(double progress) {
   if (take_step(report)) optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
+  look_at_table();
   return report;
 }
 
@@ -263,6 +267,7 @@ Model Trainer::averaged() const {
   runner_->pull();
   Model copy(model_.config, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
+  copy.sizes = model_.sizes;
   for (const Part part : kParts) {
     const Array<float>& average = averages_[size_t(part)];
     const bool use = config_.ema > 0 && averaged_weight_ > 0;
@@ -282,6 +287,10 @@ std::vector<TensorView> Trainer::state() const {
       list.push_back(
           {std::string("optimizer.") + name_of(part) + ".average", "F32", {average.size()}, average.data()});
   }
+  if (adaptive_)
+    for (const TensorView& t : adaptive_->state()) list.push_back(t);
+  if (errors_)
+    for (const TensorView& t : errors_->state()) list.push_back(t);
   auto& occupancy = const_cast<Occupancy&>(occupancy_);
   list.push_back(
       {"occupancy.values", "F32", {int64_t(occupancy.values().size())}, occupancy.values().data()});
@@ -318,6 +327,7 @@ void Trainer::restore(const TensorFile& file) {
     loss_scale_->restore(loss_scale_state_from(saved.at("loss_scale"), where + ", its loss scale"));
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   for (const OptimizerState& m : moments_) m.require_plausible(step, where);
+  model_.require_plausible_sizes(where);
   seed_ = seed;
   averaged_weight_ = averaged;
   step_ = step;
@@ -325,6 +335,7 @@ void Trainer::restore(const TensorFile& file) {
   runner_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   runner_->write(lists_->t.occupied, &occupied, sizeof occupied);
+  draw_pixels_again();
 }
 
 }  // namespace klab

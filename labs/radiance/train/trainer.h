@@ -11,7 +11,9 @@
 
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
+#include "labs/radiance/train/adaptive_table.h"
 #include "labs/radiance/train/batch_share.h"
+#include "labs/radiance/train/error_map.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
@@ -22,6 +24,11 @@ namespace klab {
 /// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {});
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
+
+/// The map that pixels are drawn by, where the config asks for one. Throws std::runtime_error where it cannot be had: on a backend
+/// with memory of its own, and where pictures take turns.
+std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const Backend& backend,
+                                     const PicturePool* pool);
 
 class Trainer : public FieldTrainer {
  public:
@@ -73,6 +80,10 @@ class Trainer : public FieldTrainer {
   Model averaged() const;
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
+  std::vector<LevelUse> level_uses() override;
+  /// Where the samples of the next step's batch are, [3, samples] in [0, 1]. Moves nothing.
+  std::vector<float> batch_positions();
+  std::string table_news() override;
   Profile& profile() override { return profile_; }
   const TrainStep& lists() const { return *lists_; }
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
@@ -98,6 +109,17 @@ class Trainer : public FieldTrainer {
   void complete_table();
   StepNumbers numbers() const;
   void update_grid();
+  void look_at_table();
+  std::vector<float> look_at_batch();
+  void clear_gradients();
+  ViewData view_data() const;
+  void list_loss();
+  void run_loss(const StepNumbers& numbers, Profile& profile);
+  void draw_pixels();
+  void draw_pixels_again();
+  void write_pixels();
+  void learn_errors(const StepNumbers& after);
+  TableEntries table_entries();
   void optimize(double progress);
   std::string not_finite(const StepNumbers& after) const;
   bool take_step(const StepReport& report);
@@ -122,8 +144,12 @@ class Trainer : public FieldTrainer {
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
   PartSums sums_;                          // of own parts' gradients, by Part
+  std::optional<AdaptiveTable> adaptive_;
+  std::optional<ErrorMap> errors_;
+  int64_t pixels_drawn_ = -1;  // the turn of the error map's lists
+  TableChange changes_;        // since somebody asked
   std::unique_ptr<TrainStep> lists_;
-  OpList loss_;
+  OpList seen_, loss_;  // with an error map the loss comes in two: rays are weighted in between
   std::unique_ptr<Runner> runner_;
   int64_t step_ = 0;
   int64_t rays_next_, drawn_ = 0,

@@ -29,6 +29,10 @@ void Trainer::tie_memory() {
     runner_->mirror(t.steps[p], moments_[p].steps.data());
     if (config_.ema > 0) runner_->mirror(t.average[p], averages_[p].data());
   }
+  if (t.sizes != nullptr) {
+    runner_->mirror(t.scales, model_.scales.data());
+    runner_->mirror(t.sizes, model_.sizes.data());
+  }
   runner_->mirror(t.values, occupancy_.values().data());
   runner_->mirror(t.bits, model_.occupancy.data());
 }
@@ -39,6 +43,7 @@ void Trainer::load_views() {
   views.tie(*runner_);
   runner_->allocate();
   views.write(*runner_);
+  if (pixels_drawn_ >= 0) write_pixels();
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
     runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
@@ -66,9 +71,8 @@ void Trainer::resize_batch(int64_t all_samples) {
   config_.first_rays = std::min(config_.first_rays, samples);
   colored_ = false;
   part_ = 0;
-  lists_ =
-      std::make_unique<TrainStep>(config_, scene_.cascades, view_data_of(scene_, pool_), sizes_, formats_);
-  loss_ = lists_->loss(plan_.contains("composite_loss_bwd"));
+  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data(), sizes_, formats_);
+  list_loss();
   try {
     const MemoryOwner owner("batch");
     runner_ = std::make_unique<Runner>(lists_->arena, backend_);

@@ -1,0 +1,356 @@
+// klab hash-study: the hash table as a thing to look at. One run of klab train for each way to have it, all else alike.
+#include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "harness/cli/command.h"
+#include "harness/cli/number_option.h"
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
+#include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/report/page.h"
+#include "labs/radiance/field/settings.h"
+#include "labs/radiance/run/apart.h"
+#include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/lru.h"
+#include "labs/radiance/run/stop.h"
+#include "labs/radiance/train/trainer.h"
+#include "reference/hashtable_fwd/hashtable_fwd.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Values {
+  std::string scene, out = "hash-study", config;
+  std::vector<std::string> groups;
+  double seconds = 0;
+  int64_t steps = 0;
+  int downscale = 1, holdout = 8;
+};
+
+/// One way to have the table: what it changes against the base.
+struct Way {
+  std::string group, name;
+  json changes;
+};
+
+std::vector<Way> ways(const Config& base) {
+  std::vector<Way> list = {{"base", "base", json::object()}};
+  for (const int64_t log2 : {12, 14, 16, 18, 19})
+    if (log2 != base.log2_table)
+      list.push_back({"table", fmt::format("table-2^{}", log2), {{"log2_table", log2}}});
+  for (const int64_t levels : {4, 8, 12, 16})
+    if (levels != base.levels)
+      list.push_back({"levels", fmt::format("levels-{}", levels), {{"levels", levels}}});
+  for (const char* hash : {"primes", "morton", "pcg", "tiled"})
+    if (base.hash != hash) list.push_back({"hash", fmt::format("hash-{}", hash), {{"hash", hash}}});
+  for (const char* blend : {"linear", "nearest", "smoothstep"})
+    if (base.interpolation != blend)
+      list.push_back({"interpolation", fmt::format("{}", blend), {{"interpolation", blend}}});
+  for (const double rate : {0.3, 1.0, 3.0, 10.0, 30.0})
+    if (base.table_rate != rate)
+      list.push_back({"rate", fmt::format("rate-x{:g}", rate), {{"table_rate", rate}}});
+  if (base.table == "fixed") list.push_back({"adaptive", "adaptive", {{"table", "adaptive"}}});
+  return list;
+}
+
+constexpr const char* kGroups = "table, levels, hash, interpolation, rate, adaptive, cache";
+
+/// What a run came to.
+struct Outcome {
+  Way way;
+  int64_t log2 = 0, levels = 0;
+  double entries = 0, alone = 0, step_ms = 0, psnr = 0,
+         ssim = 0;  // entries in use; alone: of the finest level's points
+};
+
+Outcome outcome_of(const Way& way, const fs::path& folder) {
+  const fs::path file = folder / "result.json";
+  const json r = read_json_file(file);
+  try {
+    Outcome o{.way = way};
+    o.log2 = r.at("config").at("log2_table").get<int64_t>();
+    o.levels = r.at("config").at("levels").get<int64_t>();
+    for (const json& level : r.at("levels")) o.entries += level.at("entries").get<double>();
+    o.alone = r.at("levels").back().at("alone").get<double>();
+    o.step_ms = 1e3 * r.at("seconds_training").get<double>() /
+                double(std::max<int64_t>(1, r.at("steps").get<int64_t>()));
+    o.psnr = r.at("score").at("psnr").get<double>();
+    o.ssim = r.at("score").at("ssim").get<double>();
+    return o;
+  } catch (const json::exception&) {
+    throw std::runtime_error(
+        file.string() +
+        ": is no result with levels and a score: remove the folder, or see the log beside it");
+  }
+}
+
+bool train_way(const Values& v, const Config& base, const Way& way) {
+  json config = json::parse(config_to_json(base));
+  config.update(way.changes);
+  const fs::path file = fs::path(v.out) / (way.name + ".json");
+  config_from_json(config.dump(), file.string());  // refuses what makes no sense together
+  write_file(file, config.dump(2) + "\n");
+  ApartRun run{.name = way.name, .scene = v.scene, .given = {}, .seconds = v.seconds, .steps = v.steps};
+  run.given = {"--config",    file.string(),
+               "--downscale", std::to_string(v.downscale),
+               "--holdout",   std::to_string(v.holdout),
+               "--seed",      std::to_string(settings().seed)};
+  if (settings().threads > 0)
+    run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
+  return train_apart(v.out, run);
+}
+
+const std::vector<std::string> kHeads = {"",         "entries",   "finest alone", "ms a step",
+                                         "PSNR, dB", "over base", "SSIM"};
+
+std::vector<std::string> cells_of(const Outcome& o, double base) {
+  return {o.way.name,
+          fmt::format("{:.0f}", o.entries),
+          fmt::format("{:.1f} %", 100 * o.alone),
+          fmt::format("{:.1f}", o.step_ms),
+          fmt::format("{:.2f}", o.psnr),
+          fmt::format("{:+.2f}", o.psnr - base),
+          fmt::format("{:.4f}", o.ssim)};
+}
+
+/// What a cache would have, and what this one has, of the reads of one level.
+struct CacheRow {
+  int64_t points_per_axis = 0, bytes = 0;
+  std::vector<double> lru;  // by capacity
+  CacheCounts counts;
+};
+
+struct CacheStudy {
+  std::vector<int64_t> bytes;  // of the caches
+  std::vector<CacheRow> rows;
+  int64_t samples = 0;
+};
+
+std::vector<int64_t> cache_bytes() {
+  std::vector<int64_t> bytes;
+  for (const int name : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    if (const long b = sysconf(name); b > 0) bytes.push_back(b);
+  if (bytes.empty()) bytes = {32 << 10, 1 << 20};  // the system does not say
+  return bytes;
+}
+
+CacheRow look_at_level(const Model& model, const TableLevel& level, const std::vector<float>& positions,
+                       const std::vector<int64_t>& capacities) {
+  const Config& c = model.config;
+  const auto n = int64_t(positions.size() / 3);
+  const int64_t entry_bytes = 4 * c.features;
+  CacheRow row{
+      .points_per_axis = level.points, .bytes = level.entries * entry_bytes, .lru = {}, .counts = {}};
+  std::vector<uint32_t> lines;
+  const int corners = c.interpolation == "nearest" ? 1 : 8;
+  for (int64_t i = 0; i < n; ++i)
+    for (int corner = 0; corner < corners; ++corner) {
+      uint32_t at[3];
+      for (int d = 0; d < 3; ++d)
+        at[d] = uint32_t(positions[size_t(d * n + i)] * level.scale + 0.5F) + uint32_t(corner >> d & 1);
+      lines.push_back(table_index(level, hash_kind(c.hash), at[0], at[1], at[2]) /
+                      uint32_t(std::max<int64_t>(1, 64 / entry_bytes)));
+    }
+  row.lru = lru_hit_shares(lines, capacities);
+  const int64_t size = level.entries;
+  const HashtableShape shape = {.n = n,
+                                .levels = 1,
+                                .features = c.features,
+                                .entries = size,
+                                .hash = hash_kind(c.hash),
+                                .blend = blend_kind(c.interpolation)};
+  std::vector<float> out(size_t(c.features * n));
+  const auto look_up = [&] {
+    call<HashtableFwd>(*find_variant("hashtable_fwd.cpu.01_naive"),
+                       {.shape = shape,
+                        .positions = positions.data(),
+                        .scales = &level.scale,
+                        .sizes = &size,
+                        .table = model.of(Part::table).data() + level.offset * c.features,
+                        .features = out.data()});
+  };
+  look_up();  // once before it counts
+  row.counts = count_cache(look_up);
+  return row;
+}
+
+CacheStudy study_cache(const Values& v, const fs::path& folder) {
+  const json result = read_json_file(folder / "result.json");
+  const Config config = config_from_json(result.at("config").dump(), (folder / "result.json").string());
+  const Scene scene = load_scene(v.scene, {.downscale = v.downscale, .holdout = v.holdout});
+  CallTimes times = times_here();
+  const Plan plan = Plan::named("naive", training_calls(config, scene.cascades), times);
+  Trainer trainer(scene, config, plan, settings().seed);
+  trainer.restore(TensorFile(folder / "checkpoint.safetensors"));
+  const std::vector<float> positions = trainer.batch_positions();
+  CacheStudy study{.bytes = cache_bytes(), .rows = {}, .samples = int64_t(positions.size() / 3)};
+  std::vector<int64_t> capacities;
+  for (const int64_t bytes : study.bytes) capacities.push_back(bytes / 64);
+  const Model& model = trainer.model();
+  for (const TableLevel& level : table_levels(config.levels, model.scales.data(), model.sizes.data()))
+    study.rows.push_back(look_at_level(model, level, positions, capacities));
+  return study;
+}
+
+std::vector<std::string> cache_heads(const CacheStudy& s) {
+  std::vector<std::string> heads = {"points an axis", "KB"};
+  for (const int64_t bytes : s.bytes) heads.push_back(fmt::format("LRU {} KB", bytes >> 10));
+  heads.insert(heads.end(), {"first cache has", "misses all caches"});
+  return heads;
+}
+
+std::vector<std::string> cache_cells(const CacheRow& r) {
+  std::vector<std::string> cells = {fmt::format("{}", r.points_per_axis),
+                                    fmt::format("{:.0f}", double(r.bytes) / 1024)};
+  for (const double share : r.lru) cells.push_back(fmt::format("{:.1f} %", 100 * share));
+  const CacheCounts& c = r.counts;
+  cells.push_back(
+      c.refused.empty() ? fmt::format("{:.1f} %", 100 - 100 * double(c.l1_misses) / double(c.loads)) : "-");
+  cells.push_back(c.refused.empty() ? fmt::format("{}", c.last_misses) : "-");
+  return cells;
+}
+
+std::string cache_words(const CacheStudy& s) {
+  std::string words = fmt::format(
+      "Reads of {} samples of a trained batch, level by level, by lines of 64 bytes: the share that a cache "
+      "of this size would have "
+      "if it kept what was used last",
+      s.samples);
+  const std::string& refused = s.rows.front().counts.refused;
+  words += refused.empty()
+               ? "; and the share of all loads of that call that the first cache of this processor had."
+               : "; the processor's own counters cannot be read here (" + refused + ").";
+  return words;
+}
+
+void print_rows(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows) {
+  for (const std::string& head : heads) fmt::print("{:>18}", head);
+  fmt::print("\n");
+  for (const auto& row : rows) {
+    for (const std::string& cell : row) fmt::print("{:>18}", cell);
+    fmt::print("\n");
+  }
+}
+
+void write_rows(const Values& v, const std::vector<Outcome>& outcomes) {
+  std::string text = "group,name,log2_table,levels,entries,alone,ms_per_step,psnr,ssim\n";
+  for (const Outcome& o : outcomes)
+    text += fmt::format("{},{},{},{},{:.0f},{:.5f},{:.4f},{:.4f},{:.5f}\n", o.way.group, o.way.name, o.log2,
+                        o.levels, o.entries, o.alone, o.step_ms, o.psnr, o.ssim);
+  write_file(fs::path(v.out) / "study.csv", text);
+}
+
+Curve curve_of(const std::vector<Outcome>& outcomes, const std::string& group, double (*x)(const Outcome&)) {
+  Curve curve;
+  curve.name = group;
+  for (const Outcome& o : outcomes)
+    if (o.way.group == group || o.way.group == "base") curve.points.emplace_back(x(o), o.psnr);
+  std::ranges::sort(curve.points);
+  return curve;
+}
+
+void write_page(const Values& v, const std::vector<Outcome>& outcomes, const CacheStudy* cache) {
+  Page page("The hash table: " + v.scene);
+  std::vector<std::vector<std::string>> rows;
+  for (const Outcome& o : outcomes) rows.push_back(cells_of(o, outcomes.front().psnr));
+  page.table(kHeads, rows);
+  page.curves({curve_of(outcomes, "table", [](const Outcome& o) { return o.entries; })},
+              "entries of all levels", "PSNR, dB", true, false,
+              "Table size against quality: entries of all levels together.");
+  page.curves({curve_of(outcomes, "levels", [](const Outcome& o) { return double(o.levels); })}, "levels",
+              "PSNR, dB", false, false,
+              "Number of levels against quality, from the same coarsest to the same finest.");
+  if (cache != nullptr) {
+    page.heading("Caches");
+    page.text(cache_words(*cache));
+    std::vector<std::vector<std::string>> cells;
+    for (const CacheRow& r : cache->rows) cells.push_back(cache_cells(r));
+    page.table(cache_heads(*cache), cells);
+  }
+  write_file(fs::path(v.out) / "study.html", page.html());
+}
+
+void require_groups(const std::vector<std::string>& groups) {
+  static const std::set<std::string> known = {"table", "levels",   "hash", "interpolation",
+                                              "rate",  "adaptive", "cache"};
+  for (const std::string& group : groups)
+    if (!known.contains(group))
+      throw std::invalid_argument(
+          fmt::format("--only {}: is nothing to study; there are {}", excerpt(group), kGroups));
+}
+
+int study(Values& v) {
+  require_groups(v.groups);
+  if (v.seconds > 0 && v.steps > 0) throw std::invalid_argument("give --seconds or --steps, not both");
+  if (v.seconds == 0 && v.steps == 0) v.seconds = 60;
+  const Config base = v.config.empty() ? Config() : read_config(v.config);
+  const auto asked = [&](const std::string& group) {
+    return group == "base" || v.groups.empty() || std::ranges::find(v.groups, group) != v.groups.end();
+  };
+  make_folder(v.out);
+  const StopSignals signals;
+  std::vector<Way> list;
+  for (const Way& way : ways(base))
+    if (asked(way.group)) list.push_back(way);
+  for (const Way& way : list)
+    if (!train_way(v, base, way)) {
+      stop_heeded();
+      fmt::print("interrupted: the same command goes on with what is in {}\n", v.out);
+      return 130;
+    }
+  std::vector<Outcome> outcomes;
+  for (const Way& way : list) outcomes.push_back(outcome_of(way, fs::path(v.out) / way.name));
+  std::vector<std::vector<std::string>> rows;
+  for (const Outcome& o : outcomes) rows.push_back(cells_of(o, outcomes.front().psnr));
+  fmt::print("\n");
+  print_rows(kHeads, rows);
+  std::optional<CacheStudy> cache;
+  if (asked("cache")) {
+    cache = study_cache(v, fs::path(v.out) / "base");
+    fmt::print("\n{}\n", cache_words(*cache));
+    std::vector<std::vector<std::string>> cells;
+    for (const CacheRow& r : cache->rows) cells.push_back(cache_cells(r));
+    print_rows(cache_heads(*cache), cells);
+  }
+  write_rows(v, outcomes);
+  write_page(v, outcomes, cache ? &*cache : nullptr);
+  fmt::print("\nwritten   {}\n", (fs::path(v.out) / "study.html").string());
+  return exit_ok;
+}
+
+std::function<int()> setup(CLI::App& app) {
+  auto v = std::make_shared<Values>();
+  app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
+  add_number(app, "--seconds", v->seconds, range::seconds,
+             "of training, for each way to have the table (default 60)");
+  add_number(app, "--steps", v->steps, range::steps, "or so many steps each");
+  app.add_option("--config", v->config,
+                 "JSON file with numbers of the recipe, which each way changes in one place");
+  app.add_option("--only", v->groups, std::string("these only: ") + kGroups)->delimiter(',');
+  app.add_option("--out", v->out,
+                 "folder for the runs and the study (default hash-study); what is there is kept");
+  add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");
+  add_number(app, "--holdout", v->holdout, range::holdout,
+             "in scenes without a test set every N-th view is for testing");
+  return [v] { return study(*v); };
+}
+
+KLAB_COMMAND({.name = "hash-study",
+              .summary = "Train with other sizes, functions and rates of the hash table, and compare",
+              .setup = setup});
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,177 @@
+// Experiment hash_table: what is said about the table of a hash encoding, on the built-in scene at a size that takes seconds.
+//
+// Figures of so small a scene say which way an effect goes and whether it is larger than that of another seed; klab hash-study
+// has them for a scene of one's own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "labs/learning/experiments/experiment.h"
+#include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/field/table.h"
+#include "labs/radiance/train/trainer.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kSteps = 250;
+
+Config small() {
+  Config c;
+  c.levels = 8;
+  c.log2_table = 12;
+  c.finest_resolution = 128;
+  c.batch_samples = 2048;
+  c.first_rays = 64;
+  c.grid = 32;
+  c.steps_per_diagonal = 128;
+  c.width = 16;
+  return c;
+}
+
+/// What a training came to.
+struct Trained {
+  double psnr = 0;
+  std::vector<LevelUse> levels;
+  int64_t entries = 0;
+};
+
+Trained train(const Config& config, uint64_t seed) {
+  static const Scene scene = built_in_scene({.downscale = 16});
+  std::vector<PlannedCall> calls = training_calls(config, scene.cascades);
+  for (const PlannedCall& call : render_calls(config, scene.cascades)) calls.push_back(call);
+  const Plan plan = untimed_plan(calls);
+  Trainer trainer(scene, config, plan, seed);
+  for (int64_t i = 0; i < kSteps; ++i) trainer.step(double(i) / double(kSteps));
+  return {.psnr = evaluate(trainer.averaged(), plan, scene.test).psnr,
+          .levels = trainer.level_uses(),
+          .entries = trainer.model().entries_in_use()};
+}
+
+std::string db(double psnr) { return fmt::format("{:.2f} dB", psnr); }
+
+void row(Outcome& out, const std::string& name, const Trained& t) {
+  out.rows.push_back({name, fmt::format("{}", t.entries), percent_text(t.levels.back().alone), db(t.psnr)});
+}
+
+/// Held where `other` is better than `base` by more than another seed makes of it.
+Finding better(double other, double base, double noise) {
+  return other > base + noise ? Finding::held : other < base - noise ? Finding::refuted : Finding::depends;
+}
+
+Decided growth() {
+  const double by_two = 16 * std::exp2(15), needed = hashgrid_growth(16, 16, 2048);
+  return {
+      "sixteen levels from 16, each twice as fine as the one before, end at 2048",
+      std::abs(by_two - 2048) < 1 ? Finding::held : Finding::refuted,
+      fmt::format("16 levels by a factor of 2 end at {:.0f}; 2048 needs a factor of {:.4f}", by_two, needed)};
+}
+
+void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
+  Curve curve{.name = "table size", .points = {}};
+  double first = 0, last = 0;
+  for (const int64_t log2 : {6, 8, 10, 12, 14}) {
+    Config c = small();
+    c.log2_table = log2;
+    const Trained t = log2 == 12 ? base : train(c, seed);
+    row(out, fmt::format("2^{} entries a level", log2), t);
+    curve.points.emplace_back(double(t.entries), t.psnr);
+    if (log2 == 6) first = t.psnr;
+    last = t.psnr;
+  }
+  out.curves.push_back(curve);
+  out.decided.push_back(
+      {"a table that is too small loses detail to collisions", better(last, first, noise),
+       fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; another seed makes {:.2f} dB",
+                   db(first), db(base.psnr), db(last), noise)});
+}
+
+void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
+  double best = base.psnr, worst = base.psnr;
+  std::string text = fmt::format("primes {}, {} of the finest level's points alone", db(base.psnr),
+                                 percent_text(base.levels.back().alone));
+  for (const char* hash : {"morton", "pcg", "tiled"}) {
+    Config c = small();
+    c.hash = hash;
+    const Trained t = train(c, seed);
+    row(out, hash, t);
+    best = std::max(best, t.psnr);
+    worst = std::min(worst, t.psnr);
+    text += fmt::format("; {} {}, {}", hash, db(t.psnr), percent_text(t.levels.back().alone));
+  }
+  out.decided.push_back({"a better hash function than the exclusive or of primes improves quality",
+                         better(best, base.psnr, noise),
+                         text + fmt::format("; another seed makes {:.2f} dB", noise)});
+}
+
+void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
+  Curve curve{.name = "rate of the table", .points = {{1, base.psnr}}};
+  double ten = base.psnr;
+  std::string text = fmt::format("times 1 {}", db(base.psnr));
+  for (const double rate : {3.0, 10.0, 30.0}) {
+    Config c = small();
+    c.table_rate = rate;
+    const Trained t = train(c, seed);
+    row(out, fmt::format("rate of the table x{:g}", rate), t);
+    curve.points.emplace_back(rate, t.psnr);
+    text += fmt::format(", times {:g} {}", rate, db(t.psnr));
+    if (rate == 10) ten = t.psnr;
+  }
+  out.curves.push_back(curve);
+  out.decided.push_back(
+      {"the table learns best at ten times the learning rate of the networks", better(ten, base.psnr, noise),
+       text + fmt::format("; networks at {:g}; another seed makes {:.2f} dB", small().learning_rate, noise)});
+}
+
+void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
+  Config c = small();
+  c.weight_decay = 0;
+  const Trained t = train(c, seed);
+  row(out, "no weight decay", t);
+  out.decided.push_back({"a weight decay of 1e-6 on the networks improves quality",
+                         better(base.psnr, t.psnr, noise),
+                         fmt::format("{} with it, {} without; another seed makes {:.2f} dB", db(base.psnr),
+                                     db(t.psnr), noise)});
+}
+
+void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
+  Config c = small();
+  c.log2_table = 14;
+  const Trained fixed = train(c, seed);
+  c.table = "adaptive";
+  c.table_every = 16;
+  const Trained t = train(c, seed);
+  row(out, "adaptive, of 2^14", t);
+  out.decided.push_back(
+      {"a table that starts small and grows is as good as a fixed one of twice as many entries",
+       t.psnr > fixed.psnr - std::max(noise, 0.2) ? Finding::held : Finding::refuted,
+       fmt::format(
+           "{} with {} entries, {} with a fixed table of {}, {} with one of {}; another seed makes {:.2f} dB",
+           db(t.psnr), t.entries, db(fixed.psnr), fixed.entries, db(base.psnr), base.entries, noise)});
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out;
+  out.heads = {"table", "entries", "finest points alone", "PSNR"};
+  out.x = "entries, or factor of the rate";
+  out.y = "PSNR, dB";
+  out.log_x = true;
+  const Trained base = train(small(), seed);
+  row(out, "primes, 2^12", base);
+  const double noise = std::max(0.05, std::abs(train(small(), seed + 1).psnr - base.psnr));
+  out.decided.push_back(growth());
+  sizes(out, base, noise, seed);
+  functions(out, base, noise, seed);
+  rates(out, base, noise, seed);
+  decay(out, base, noise, seed);
+  adaptive(out, base, noise, seed);
+  return out;
+}
+
+const ExperimentRegistrar registrar({"hash_table", "sizes, functions and rates of a hash encoding's table",
+                                     run});
+
+}  // namespace
+}  // namespace klab::learning

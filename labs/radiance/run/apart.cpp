@@ -1,0 +1,83 @@
+#include "labs/radiance/run/apart.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "labs/radiance/run/stop.h"
+
+namespace klab {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// Whether a run of that length is there already, whole.
+bool is_done(const fs::path& folder, const ApartRun& run) {
+  std::error_code error;
+  if (!fs::exists(folder / "result.json", error)) return false;
+  const json r = read_json_file(folder / "result.json");
+  if (!r.is_object() || r.value("interrupted", true) || !r.contains("score")) return false;
+  return run.seconds > 0 ? r.value("seconds_training", 0.0) >= run.seconds
+                         : r.value("steps", int64_t(0)) >= run.steps;
+}
+
+}  // namespace
+
+int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  const pid_t parent = getpid(), child = fork();
+  if (child < 0) throw std::runtime_error(std::string("no process can be started: ") + std::strerror(errno));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(126);
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw std::runtime_error(std::string("waiting failed: ") + std::strerror(errno));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool train_apart(const fs::path& below, const ApartRun& run) {
+  const fs::path folder = below / run.name, log = below / (run.name + ".log");
+  if (is_done(folder, run)) {
+    fmt::print("{:16} is there: {}\n", run.name, folder.string());
+    return true;
+  }
+  std::error_code error;
+  const bool begun = fs::exists(folder / "checkpoint.safetensors", error);
+  std::vector<std::string> arguments = {"klab", "train"};
+  if (begun) {
+    arguments.insert(arguments.end(), {"--resume", folder.string()});
+  } else {
+    arguments.insert(arguments.end(), {run.scene, "--out", folder.string()});
+    arguments.insert(arguments.end(), run.given.begin(), run.given.end());
+  }
+  const std::string length = run.seconds > 0 ? fmt::format("{}", run.seconds) : fmt::format("{}", run.steps);
+  arguments.insert(arguments.end(), {run.seconds > 0 ? "--seconds" : "--steps", length});
+  fmt::print("{:16} {} {} {}, log {}\n", run.name, begun ? "goes on to" : "trains for", length,
+             run.seconds > 0 ? "s" : "steps", log.string());
+  std::fflush(stdout);
+  const int code = run_apart(arguments, log);
+  if (code == 130) stop_requested = true;
+  if (code != 0 && !stop_requested)
+    throw std::runtime_error(
+        fmt::format("{} ended with exit code {}: its message is above, what it did is in {}", run.name, code,
+                    log.string()));
+  return !stop_requested;
+}
+
+}  // namespace klab

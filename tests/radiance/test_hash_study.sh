@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The hash table as a config: adaptive tables, functions, pixels drawn by their loss, levels.csv, klab hash-study; and what is refused.
+# ctest: slow
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
+fail() { echo "FAILED: $*"; exit 1; }
+refused() {  # pattern, command...
+  local pattern=$1 code=0
+  shift
+  "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+}
+small='"levels": 6, "log2_table": 14, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "grid_warmup": 8, "steps_per_diagonal": 128, "width": 16'
+echo "{$small, \"table\": \"adaptive\", \"table_every\": 8, \"hash\": \"pcg\", \"interpolation\": \"smoothstep\", \"sampling\": \"error\", \"table_rate\": 2}" >all.json
+
+# A run with all of it, gone on with; its levels.
+train=("$klab" train --threads 2 --plan naive)
+"${train[@]}" built-in --downscale 16 --config all.json --steps 40 --out run >run.txt 2>&1 || { cat run.txt; fail "train"; }
+grep -q '^PSNR' run.txt || { cat run.txt; fail "no score"; }
+grep -q 'entries in use of room for' run.txt || { cat run.txt; fail "nothing is said of the adaptive table"; }
+head -1 run/levels.csv | grep -q '^step,level,points_per_axis,entries,moved,points,touched,alone,gradient$' || fail "levels.csv has other columns"
+[[ $(grep -c '^40,' run/levels.csv) == 6 ]] || { cat run/levels.csv; fail "not a line for each level at the end"; }
+grep -q '"levels"' run/result.json || fail "result.json has no levels"
+"$klab" eval run built-in --downscale 16 --plan naive --json >eval.json || fail "eval"
+a=$(grep -m 1 '"psnr"' run/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')
+awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$a dB at the end of training, $b by eval"
+"${train[@]}" --resume run --steps 48 >run.txt 2>&1 || { cat run.txt; fail "--resume"; }
+grep -q '^resumed   at step 40' run.txt || { cat run.txt; fail "did not resume"; }
+[[ $(grep -c '^40,' run/levels.csv) == 6 && $(grep -c '^48,' run/levels.csv) == 6 ]] || fail "levels.csv was not gone on with"
+"$klab" render run --size 16 --plan naive --out pictures >/dev/null || fail "render"
+
+# Nothing is written by what is refused.
+config() { echo "{$1}" >bad.json; refused "$2" "${train[@]}" built-in --downscale 16 --config bad.json --out none; }
+config '"hash": "md5"' '"hash" must be one of: primes morton pcg tiled; found'
+config '"interpolation": "cubic"' '"interpolation" must be one of'
+config '"table": "growing"' '"table" must be one of: fixed adaptive'
+config '"table": "adaptive", "hash": "tiled"' 'take "morton"'
+config '"table": "adaptive", "table_crowded": 0.2, "table_sparse": 0.15' 'would shrink'
+config '"table_rate": 0' '"table_rate"'
+config '"table_entries": -1' '"table_entries"'
+config '"sampling": "loss"' '"sampling" must be one of: uniform error'
+config '"error_share": 1' '"error_share"'
+config '"tabel": "adaptive"' 'did you mean "table"'
+echo '{"sampling": "error", "batch_samples": 1024, "grid": 32}' >bad.json
+refused 'for the processor only' "$klab" train built-in --downscale 16 --config bad.json --backend simt --steps 1 --out none
+refused 'needs all pictures in memory' "${train[@]}" built-in --downscale 16 --config bad.json --resident 4 --steps 1 --out none
+refused 'nothing to study; there are table' "$klab" hash-study built-in --only tables --out none
+refused 'not both' "$klab" hash-study built-in --steps 3 --seconds 3 --out none
+refused 'missing.json' "$klab" hash-study built-in --config missing.json --out none
+[[ ! -e none ]] || fail "a refused command left something behind: $(ls none)"
+
+# A study: a run for each way, rows, curves, caches; what is there is kept.
+echo "{$small}" >base.json
+study=("$klab" hash-study built-in --downscale 16 --steps 6 --config base.json --only interpolation,adaptive,cache --threads 2 --out study)
+"${study[@]}" >study.txt 2>&1 || { cat study.txt; fail "hash-study"; }
+[[ $(wc -l <study/study.csv) == 5 ]] || { cat study/study.csv; fail "not a row for each way"; }
+grep -q 'LRU' study.txt || { cat study.txt; fail "nothing is said of caches"; }
+for file in study.html nearest.json nearest/levels.csv smoothstep.log adaptive/model.safetensors; do
+  [[ -s study/$file ]] || fail "hash-study did not write $file"
+done
+"${study[@]}" >study.txt 2>&1
+[[ $(grep -c 'is there' study.txt) == 4 ]] || { cat study.txt; fail "finished runs were not kept"; }
+
+# Configs that come with klab are read.
+for file in "$(dirname "$0")"/../../examples/configs/*.json; do
+  cp "$file" given.json
+  sed -i 's/"batch_samples": [0-9]*/"batch_samples": 4096/; s/"log2_table": [0-9]*/"log2_table": 12/; s/"first_rays": [0-9]*/"first_rays": 64/' given.json
+  "${train[@]}" built-in --downscale 16 --config given.json --steps 1 --no-eval --out "given_$(basename "$file" .json)" >given.txt 2>&1 || { cat given.txt; fail "$file"; }
+done
