@@ -119,7 +119,7 @@ Model Model::load(const std::filesystem::path& path) {
   const Placement placement = placement_from(file);
   const Storage storage = storage_in(file);
   // Before memory is taken for it.
-  const int64_t numbers = entries_of(config, placement.cascades) * config.features;
+  const int64_t numbers = table_room(config, placement.cascades) * config.features;
   if (size_t(bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
       file.data_bytes())
     throw std::runtime_error(path.string() + ": holds less than its config says: damaged");

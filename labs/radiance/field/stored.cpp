@@ -19,12 +19,16 @@ struct Numbers {
   std::vector<Channel> channels;
 };
 
+/// Levels as large as they are; the room that an adaptive table has left is counted to the last one.
 std::vector<Channel> channels_of_table(const Model& model) {
   std::vector<Channel> list;
   const int64_t features = model.config.features;
-  for (const HashgridLevel& level : hashgrid_levels(model.hash_shape(0)))
-    for (int64_t f = 0; f < features; ++f)
-      list.push_back({level.offset * features + f, level.entries, features});
+  int64_t offset = 0;
+  for (size_t l = 0; l < model.sizes.size(); ++l) {
+    const int64_t entries = l + 1 < model.sizes.size() ? model.sizes[l] : model.table_entries() - offset;
+    for (int64_t f = 0; f < features; ++f) list.push_back({offset * features + f, entries, features});
+    offset += entries;
+  }
   return list;
 }
 
@@ -58,12 +62,12 @@ std::vector<Numbers> numbers_of(const Model& model) {
 }
 
 /// How a tensor and its scales stand in the file.
-struct Form {
+struct StoredForm {
   const char *dtype, *scale_dtype;  // the latter empty: no scales
   std::vector<int64_t> shape, scale_shape;
 };
 
-Form form_of(const Numbers& n, Storage storage) {
+StoredForm form_of(const Numbers& n, Storage storage) {
   const int64_t blocks = blocks_of(int64_t(n.values.size()));
   switch (storage) {
     case Storage::f16:
@@ -117,7 +121,7 @@ std::vector<StoredError> save_stored(const Model& model, Storage storage, const 
   std::vector<StoredError> errors;
   encoded.reserve(all.size());  // views point into it
   for (const Numbers& n : all) {
-    const Form form = form_of(n, storage);
+    const StoredForm form = form_of(n, storage);
     const Encoded& e = encoded.emplace_back(encode_numbers(storage, n.values, n.channels));
     std::vector<float> rounded(n.values.size());
     decode_numbers(storage, e, n.channels, rounded);
@@ -148,8 +152,12 @@ Storage storage_in(const TensorFile& file) {
 }
 
 void read_stored(const TensorFile& file, Storage storage, Model& model) {
+  // How large levels are first: that says which numbers share a scale.
+  for (const TensorView& t : model.tensors())
+    if (t.dtype != "F32") file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  model.require_plausible_sizes(file.path().string());
   for (const Numbers& n : numbers_of(model)) {
-    const Form form = form_of(n, storage);
+    const StoredForm form = form_of(n, storage);
     const auto count = int64_t(n.values.size());
     const std::string scale = n.name + ".scale";
     require_tensor(file, storage, n.name);
@@ -171,8 +179,6 @@ void read_stored(const TensorFile& file, Storage storage, Model& model) {
                                file.path().string(), n.name),
                    n.values);
   }
-  for (const TensorView& t : model.tensors())
-    if (t.dtype != "F32") file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
 }
 
 void round_as_stored(Model& model, Part part, Storage storage) {
