@@ -54,6 +54,20 @@ code=0
 [[ $code != 0 && ! -e no ]] || fail "an exchange that is none"
 grep -q "^klab: --exchange ring: is no way; there are dense" out.txt || { cat out.txt; fail "an exchange that is none, not named"; }
 
+# Other fields compute a batch in parts as well, but for those that say why not.
+echo '{"rays": 32, "coarse": 8, "fine": 8, "width": 16, "depth": 2}' >frequency.json
+echo '{"batch_samples": 2048, "first_rays": 64, "first_grid": 8, "grid": 16}' >voxels.json
+for field in frequency voxels; do
+  other=("$klab" train built-in --downscale 12 --field $field --config $field.json --plan naive --steps 30 --threads 1 --no-eval)
+  "${other[@]}" --parts 2 --out one_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field in parts"; }
+  mpirun -n 2 "${other[@]}" --out two_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field by two"; }
+  cmp one_$field/model.safetensors two_$field/model.safetensors || fail "$field: two make another model"
+done
+code=0
+"$klab" train built-in --downscale 12 --field gaussians --parts 2 --steps 2 --out no >out.txt 2>&1 || code=$?
+[[ $code != 0 && ! -e no ]] || fail "Gaussians in parts"
+grep -q "^klab: --field gaussians: a step of it learns from one view as a whole" out.txt || { cat out.txt; fail "Gaussians in parts, not named"; }
+
 # What one of them has differently is named before the first step; nothing is written.
 refused() {  # text, arguments of the second
   local text=$1 code=0; shift
