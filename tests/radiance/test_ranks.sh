@@ -24,6 +24,10 @@ mpirun -n 2 "${train[@]}" --steps 600 --threads 1 --out two >two.txt 2>&1 || { c
 grep -q '"ranks": 2' two/result.json || fail "two processes did not train together"
 [[ $(grep -c '^PSNR' two.txt) == 1 ]] || { cat two.txt; fail "more than one of them reports"; }
 cmp one/model.safetensors two/model.safetensors || fail "PSNR $(score one) by one, $(score two) by two"
+# Each of them has scored its views, to the digits of one that scores all, and drawn what is shown of them.
+scores() { grep -E '"(psnr|ssim|name)"' "$1/result.json"; }
+[[ $(scores one | wc -l) -gt 10 && $(scores one) == "$(scores two)" ]] || { diff <(scores one) <(scores two); fail "other scores by two"; }
+for picture in one/test_*.png; do cmp "$picture" "two/${picture#one/}" || fail "another picture by two"; done
 awk -v a="$(score one)" 'BEGIN { exit !(a > 20) }' || fail "PSNR $(score one): has not learned"
 
 # The table's gradient travels in other ways to the same bytes, also between three, where the order of a sum matters; and what the first

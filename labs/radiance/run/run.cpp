@@ -79,18 +79,14 @@ int RunJob::go() {
     std::fflush(words_);
     fit(*trainer);
     save(*trainer);
-    if (!ranks_.first()) {
-      ranks_.wait_for_all();
-      return stop_requested ? 130 : 0;
-    }
     const MemoryOwner owner("scratch");
     model = trained_model(o_.settings, *trainer);
-    report(*trainer, *model);
+    if (ranks_.first()) report(*trainer, *model);
   }
   pool_.reset();
-  model->save(folder_->file("model.safetensors"));
+  if (ranks_.first()) model->save(folder_->file("model.safetensors"));
   evaluate_on_tests(*model, plan);
-  write_result();
+  if (ranks_.first()) write_result();
   ranks_.wait_for_all();
   return stop_requested ? 130 : 0;
 }
@@ -331,6 +327,7 @@ int train(RunOptions options, CallTimes& times) {
     if (!ranks.first()) sleep(1);
     if (ranks.may_speak())
       fmt::print(stderr, "klab: rank {} of {}: {}\n", ranks.rank(), ranks.size(), e.what());
+    usleep(300'000);  // what was said goes through the launcher, which the end of all would cut off
     ranks.end_all(2);
   }
 }
