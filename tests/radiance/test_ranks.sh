@@ -28,6 +28,16 @@ cmp one/model.safetensors two/model.safetensors || fail "PSNR $(score one) by on
 scores() { grep -E '"(psnr|ssim|name)"' "$1/result.json"; }
 [[ $(scores one | wc -l) -gt 10 && $(scores one) == "$(scores two)" ]] || { diff <(scores one) <(scores two); fail "other scores by two"; }
 for picture in one/test_*.png; do cmp "$picture" "two/${picture#one/}" || fail "another picture by two"; done
+# So do those that look at a model: scores and pictures of two are those of one.
+look=(built-in --downscale 12 --plan naive --threads 1 --json)
+"$klab" eval one "${look[@]}" >eval_one.json 2>eval.txt || { cat eval.txt; fail "klab eval"; }
+mpirun -n 2 "$klab" eval one "${look[@]}" >eval_two.json 2>eval.txt || { cat eval.txt; fail "klab eval by two"; }
+[[ $(grep -vc seconds eval_one.json) -gt 10 ]] && cmp <(grep -v seconds eval_one.json) <(grep -v seconds eval_two.json) || fail "klab eval by two says something else"
+for n in 1 2; do
+  mpirun -n $n "$klab" render one --orbit 5 --size 24 --plan naive --threads 1 --out orbit_$n >orbit.txt 2>&1 || { cat orbit.txt; fail "klab render by $n"; }
+  [[ $(grep -c "^5 frames in" orbit.txt) == 1 ]] || { cat orbit.txt; fail "klab render by $n does not say what it did, once"; }
+done
+for i in 0 1 2 3 4; do cmp orbit_1/frame_000$i.png orbit_2/frame_000$i.png || fail "frame $i by two is another"; done
 awk -v a="$(score one)" 'BEGIN { exit !(a > 20) }' || fail "PSNR $(score one): has not learned"
 
 # The table's gradient travels in other ways to the same bytes, also between three, where the order of a sum matters; and what the first

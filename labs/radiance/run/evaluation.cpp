@@ -75,6 +75,32 @@ ViewScore view_from(const std::string& line) {
 
 }  // namespace
 
+Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel& model,
+                         const BackendChoice& where, CallTimes& times) {
+  const std::vector<PlannedCall> calls = model.picture_calls(where);
+  std::optional<Plan> plan;
+  std::string text;
+  if (ranks.first()) {
+    plan.emplace(Plan::named(name, calls, times, where.ladder));
+    text = to_json_text(*plan);
+  }
+  if (ranks.size() == 1) return *plan;
+  ranks.wait_for_all();
+  ranks.broadcast(text);
+  if (!plan)
+    plan.emplace(Plan::fixed(plan_from_json(text, "the first rank's plan"), "of the first rank", calls, times,
+                             where.ladder));
+  return *plan;
+}
+
+std::vector<View> views_of_rank(const Ranks& ranks, std::vector<View> views) {
+  if (ranks.size() == 1) return views;
+  std::vector<View> mine;
+  for (size_t i = size_t(ranks.rank()); i < views.size(); i += size_t(ranks.size()))
+    mine.push_back(std::move(views[i]));
+  return mine;
+}
+
 Evaluation together(const Evaluation& mine, Ranks& ranks, int64_t count, int width, int height, bool black) {
   if (ranks.size() == 1) return mine;
   std::vector<ViewScore> views(static_cast<size_t>(count));

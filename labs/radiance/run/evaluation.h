@@ -28,6 +28,12 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
                         CallTimes& times, std::span<const View> views, int64_t pixels,
                         const std::filesystem::path& folder, const ViewShare& share = {});
 
+/// The plan of pictures of that name: the first rank times rungs, where that is needed, and all take its choice.
+Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel& model,
+                         const BackendChoice& where, CallTimes& times);
+/// Those of the views that are this rank's: every N-th from its number on.
+std::vector<View> views_of_rank(const Ranks& ranks, std::vector<View> views);
+
 /// The scores of all ranks' views together, in the order of the views, `width` x `height` the first of which there are `count`; without a score
 /// where any rank has none. To be called by all with what each has come to.
 Evaluation together(const Evaluation& mine, Ranks& ranks, int64_t count, int width, int height, bool black);

@@ -318,18 +318,7 @@ std::string score_json(const Score& score) {
 int train(RunOptions options, CallTimes& times) {
   // What is large and was given back is the system's again, so that the account and the process agree.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  Ranks& ranks = Ranks::here();
-  if (ranks.size() == 1) return RunJob(std::move(options), times).go_or_say();
-  // Whoever fails ends all: the others wait for it in a sum. What all of them say, the first says.
-  try {
-    return RunJob(std::move(options), times).go_or_say();
-  } catch (const std::exception& e) {
-    if (!ranks.first()) sleep(1);
-    if (ranks.may_speak())
-      fmt::print(stderr, "klab: rank {} of {}: {}\n", ranks.rank(), ranks.size(), e.what());
-    usleep(300'000);  // what was said goes through the launcher, which the end of all would cut off
-    ranks.end_all(2);
-  }
+  return Ranks::here().run([&] { return RunJob(std::move(options), times).go_or_say(); });
 }
 
 }  // namespace klab

@@ -235,12 +235,8 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
   // Every rank takes its share of the views, where all have one and go by one plan.
   const bool shared = ranks_.size() > 1 && given && count >= ranks_.size();
   if (!shared && !ranks_.first()) return;
-  std::vector<View> views;
-  if (shared)
-    for (int64_t i = ranks_.rank(); i < count; i += ranks_.size())
-      views.push_back(std::move(scene_.test[size_t(i)]));
-  else
-    views = std::move(scene_.test);
+  const std::vector<View> views =
+      shared ? views_of_rank(ranks_, std::move(scene_.test)) : std::move(scene_.test);
   const ViewShare share = shared ? ViewShare{ranks_.rank(), ranks_.size()} : ViewShare{};
   Evaluation e = evaluate_run(model, where, given, times_, views, memory_.choice.pixels, cache_, share);
   if (shared) e = together(e, ranks_, count, width, height, model.placement().black);
