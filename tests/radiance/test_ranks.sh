@@ -24,6 +24,20 @@ mpirun -n 2 "${train[@]}" --steps 600 --threads 1 --out two >two.txt 2>&1 || { c
 grep -q '"ranks": 2' two/result.json || fail "two processes did not train together"
 [[ $(grep -c '^PSNR' two.txt) == 1 ]] || { cat two.txt; fail "more than one of them reports"; }
 cmp one/model.safetensors two/model.safetensors || fail "PSNR $(score one) by one, $(score two) by two"
+# Each of them has scored its views, to the digits of one that scores all, and drawn what is shown of them.
+scores() { grep -E '"(psnr|ssim|name)"' "$1/result.json"; }
+[[ $(scores one | wc -l) -gt 10 && $(scores one) == "$(scores two)" ]] || { diff <(scores one) <(scores two); fail "other scores by two"; }
+for picture in one/test_*.png; do cmp "$picture" "two/${picture#one/}" || fail "another picture by two"; done
+# So do those that look at a model: scores and pictures of two are those of one.
+look=(built-in --downscale 12 --plan naive --threads 1 --json)
+"$klab" eval one "${look[@]}" >eval_one.json 2>eval.txt || { cat eval.txt; fail "klab eval"; }
+mpirun -n 2 "$klab" eval one "${look[@]}" >eval_two.json 2>eval.txt || { cat eval.txt; fail "klab eval by two"; }
+[[ $(grep -vc seconds eval_one.json) -gt 10 ]] && cmp <(grep -v seconds eval_one.json) <(grep -v seconds eval_two.json) || fail "klab eval by two says something else"
+for n in 1 2; do
+  mpirun -n $n "$klab" render one --orbit 5 --size 24 --plan naive --threads 1 --out orbit_$n >orbit.txt 2>&1 || { cat orbit.txt; fail "klab render by $n"; }
+  [[ $(grep -c "^5 frames in" orbit.txt) == 1 ]] || { cat orbit.txt; fail "klab render by $n does not say what it did, once"; }
+done
+for i in 0 1 2 3 4; do cmp orbit_1/frame_000$i.png orbit_2/frame_000$i.png || fail "frame $i by two is another"; done
 awk -v a="$(score one)" 'BEGIN { exit !(a > 20) }' || fail "PSNR $(score one): has not learned"
 
 # The table's gradient travels in other ways to the same bytes, also between three, where the order of a sum matters; and what the first
@@ -53,6 +67,20 @@ code=0
 "${train[@]}" --steps 5 --exchange ring --out no >out.txt 2>&1 || code=$?
 [[ $code != 0 && ! -e no ]] || fail "an exchange that is none"
 grep -q "^klab: --exchange ring: is no way; there are dense" out.txt || { cat out.txt; fail "an exchange that is none, not named"; }
+
+# Other fields compute a batch in parts as well, but for those that say why not.
+echo '{"rays": 32, "coarse": 8, "fine": 8, "width": 16, "depth": 2}' >frequency.json
+echo '{"batch_samples": 2048, "first_rays": 64, "first_grid": 8, "grid": 16}' >voxels.json
+for field in frequency voxels; do
+  other=("$klab" train built-in --downscale 12 --field $field --config $field.json --plan naive --steps 30 --threads 1 --no-eval)
+  "${other[@]}" --parts 2 --out one_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field in parts"; }
+  mpirun -n 2 "${other[@]}" --out two_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field by two"; }
+  cmp one_$field/model.safetensors two_$field/model.safetensors || fail "$field: two make another model"
+done
+code=0
+"$klab" train built-in --downscale 12 --field gaussians --parts 2 --steps 2 --out no >out.txt 2>&1 || code=$?
+[[ $code != 0 && ! -e no ]] || fail "Gaussians in parts"
+grep -q "^klab: --field gaussians: a step of it learns from one view as a whole" out.txt || { cat out.txt; fail "Gaussians in parts, not named"; }
 
 # What one of them has differently is named before the first step; nothing is written.
 refused() {  # text, arguments of the second

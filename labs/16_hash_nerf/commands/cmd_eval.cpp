@@ -1,6 +1,10 @@
 // klab eval: how far a model is from pictures it has not seen.
 #include <fmt/format.h>
+#include <omp.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <stdexcept>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
@@ -8,17 +12,72 @@
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run.h"
 
 namespace klab {
 namespace {
 
-std::function<int()> setup_eval(CLI::App& app) {
-  struct Values {
-    std::string model, scene, plan = "best", backend = "cpu";
-    SceneOptions reading;
-    bool json = false;
+/// Ranks share the processor unless they are told how many threads each has.
+void share_processor(const Ranks& ranks) {
+  if (ranks.size() > 1 && settings().threads == 0)
+    omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks.size()));
+}
+
+struct Values {
+  std::string model, scene, plan = "best", backend = "cpu";
+  SceneOptions reading;
+  bool json = false;
+};
+
+void print(const ViewScore& s) {
+  fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
+}
+
+int eval(Values& v) {
+  Ranks& ranks = Ranks::here();
+  const bool words = !v.json && ranks.first();
+  const auto loaded = load_field_model(model_file(v.model));
+  const FieldModel& model = *loaded;
+  const BackendChoice where = backend_named(v.backend);
+  const OnGpu on_a_gpu(v.backend == "cuda");
+  require_picture_plan(v.plan, model, where);
+  v.reading.seed = settings().seed;
+  if (words) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
+  Scene scene = load_scene(v.scene, v.reading);
+  CallTimes times = times_here();
+  const PictureMaker pictures(model, v.plan, where, times,
+                              picture_plan_of_all(ranks, v.plan, model, where, times));
+  if (words) fmt::print("{}", pictures.plan().text());
+  const auto count = int64_t(scene.test.size());
+  if (count < ranks.size())
+    throw std::runtime_error(fmt::format("{} processes for {} test views; start fewer", ranks.size(), count));
+  const Camera first = count > 0 ? scene.test.front().camera : Camera();
+  const std::vector<View> mine = views_of_rank(ranks, std::move(scene.test));
+  // One prints as it goes; of several the first prints all when all are done.
+  const bool at_once = words && ranks.size() == 1;
+  const auto each = [&](const View&, const Picture&, const ViewScore& s) {
+    if (at_once) print(s);
   };
+  const bool black = model.placement().black;
+  const Evaluation all = together({evaluate(pictures.render(), black, mine, each), ""}, ranks, count,
+                                  first.width, first.height, black);
+  ranks.wait_for_all();
+  if (!ranks.first()) return exit_ok;
+  const Score& score = all.score.value();
+  if (v.json) {
+    fmt::print("{}\n", score_json(score));
+    return exit_ok;
+  }
+  if (!at_once)
+    for (const ViewScore& s : score.views) print(s);
+  fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\nprotocol  {}\n", "mean", score.psnr, score.ssim,
+             score.seconds, score.protocol);
+  return exit_ok;
+}
+
+std::function<int()> setup_eval(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
@@ -28,28 +87,8 @@ std::function<int()> setup_eval(CLI::App& app) {
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   app.add_flag("--json", v->json, "print as JSON");
   return [v] {
-    const auto loaded = load_field_model(model_file(v->model));
-    const FieldModel& model = *loaded;
-    const BackendChoice where = backend_named(v->backend);
-    const OnGpu on_a_gpu(v->backend == "cuda");
-    require_picture_plan(v->plan, model, where);
-    v->reading.seed = settings().seed;
-    if (!v->json) v->reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
-    const Scene scene = load_scene(v->scene, v->reading);
-    CallTimes times = times_here();
-    const PictureMaker pictures(model, v->plan, where, times);
-    if (!v->json) fmt::print("{}", pictures.plan().text());
-    const auto each = [&](const View&, const Picture&, const ViewScore& s) {
-      if (!v->json) fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
-    };
-    const Score score = evaluate(pictures.render(), model.placement().black, scene.test, each);
-    if (v->json) {
-      fmt::print("{}\n", score_json(score));
-    } else {
-      fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\nprotocol  {}\n", "mean", score.psnr, score.ssim,
-                 score.seconds, score.protocol);
-    }
-    return exit_ok;
+    share_processor(Ranks::here());
+    return Ranks::here().run([&] { return eval(*v); });
   };
 }
 

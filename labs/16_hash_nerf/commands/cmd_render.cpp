@@ -4,6 +4,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +16,8 @@
 #include "harness/program/times_here.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/evaluate/picture_queue.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
 
@@ -68,11 +71,14 @@ int render(const RenderValues& v) {
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   CallTimes times = times_here();
-  const PictureMaker maker(model, v.plan, where, times);
+  Ranks& ranks = Ranks::here();
+  const PictureMaker maker(model, v.plan, where, times,
+                           picture_plan_of_all(ranks, v.plan, model, where, times));
   const auto picture_of = maker.render();
   const fs::path folder = v.out;
   make_folder(folder);
   if (v.view >= 0) {
+    if (!ranks.first()) return exit_ok;  // one picture is one process's
     const Scene scene = load_scene(v.scene, v.reading);
     if (v.view >= int(scene.test.size()))
       throw std::invalid_argument(
@@ -84,7 +90,7 @@ int render(const RenderValues& v) {
   }
   const int frames = std::max(1, v.orbit);
   std::vector<Camera> cameras;
-  for (int i = 0; i < frames; ++i) {
+  for (int i = ranks.rank(); i < frames; i += ranks.size()) {  // of several processes each its share
     const double angle = 2 * M_PI * i / frames;
     const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
     const Vec3 target{0.5F, 0.5F, 0.4F};
@@ -94,16 +100,18 @@ int render(const RenderValues& v) {
   }
   const auto begin = std::chrono::steady_clock::now();
   const auto save = [&](size_t i, const Picture& picture) {
-    const fs::path file = folder / fmt::format("frame_{:04}.png", i);
+    const fs::path file = folder / fmt::format("frame_{:04}.png", ranks.rank() + int64_t(i) * ranks.size());
     save_picture(v, picture, file);
     fmt::print("{}\n", file.string());
   };
   const bool in_turn = where.ladder != "cpu" || v.in_turn || frames == 1 || model.as_hash() == nullptr;
   if (in_turn)
     for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
-  else
+  else if (!cameras.empty())
     render_all(*model.as_hash(), maker.plan(), cameras,
                {.workers = omp_get_max_threads(), .pixels = kStretch}, save);
+  ranks.wait_for_all();
+  if (!ranks.first()) return exit_ok;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (frames > 1)
     fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
@@ -142,7 +150,12 @@ std::function<int()> setup_render(CLI::App& app) {
   app.add_flag("--in-turn", v->in_turn, "--orbit: one frame after the other, not through one queue")
       ->needs(orbit);
   app.add_flag("--depth", v->depth, "write depth maps too");
-  return [v] { return render(*v); };
+  return [v] {
+    // Ranks share the processor unless they are told how many threads each has.
+    if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
+      omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
+    return Ranks::here().run([&] { return render(*v); });
+  };
 }
 
 KLAB_COMMAND({.name = "render",

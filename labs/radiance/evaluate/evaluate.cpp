@@ -106,10 +106,7 @@ Score evaluate(const Model& model, const Plan& plan, std::span<const View> views
 Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, std::span<const View> views,
                const EachView& each) {
   if (views.empty()) throw std::invalid_argument("there is no view to evaluate on");
-  Score score;
-  double most_without = 0;  // share of a view's pixels
-  double ssim_sum = 0;      // of the views that have one: a mask may leave no window
-  int with_ssim = 0;
+  std::vector<ViewScore> scores;
   for (const View& view : views) {
     const auto begin = std::chrono::steady_clock::now();
     Picture picture = render(view.camera);
@@ -117,25 +114,36 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
     s.name = view.name;
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::vector<float> truth = ground_truth(view, black);
-    const double without = leave_out_what_does_not_count(view, truth, picture.rgb);
-    most_without = std::max(most_without, without);
-    s.psnr = psnr(picture.rgb, truth) + 10 * std::log10(1 - without);
+    s.left_out = leave_out_what_does_not_count(view, truth, picture.rgb);
+    s.psnr = psnr(picture.rgb, truth) + 10 * std::log10(1 - s.left_out);
     s.ssim = ssim(picture.rgb, truth, picture.width, picture.height, view.with_ray.get());
+    if (each) each(view, picture, s);
+    scores.push_back(std::move(s));
+  }
+  return score_of(std::move(scores), views.front().camera.width, views.front().camera.height, black);
+}
+
+Score score_of(std::vector<ViewScore> views, int width, int height, bool black) {
+  Score score;
+  double most_without = 0;  // share of a view's pixels
+  double ssim_sum = 0;      // of the views that have one: a mask may leave no window
+  int with_ssim = 0;
+  for (const ViewScore& s : views) {
+    most_without = std::max(most_without, s.left_out);
     score.psnr += s.psnr / double(views.size());
     if (std::isfinite(s.ssim)) ssim_sum += s.ssim, ++with_ssim;
     score.seconds += s.seconds / double(views.size());
-    if (each) each(view, picture, s);
-    score.views.push_back(std::move(s));
   }
   score.ssim = with_ssim > 0 ? ssim_sum / with_ssim : 0;
   score.protocol = fmt::format(
       "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
       "test view was trained on",
-      views.size(), views.front().camera.width, views.front().camera.height, black ? "black" : "white");
+      views.size(), width, height, black ? "black" : "white");
   if (most_without > 0)
     score.protocol +=
         fmt::format("; pixels without a ray or behind a mask, up to {:.1f} % of a view, are left out",
                     100 * most_without);
+  score.views = std::move(views);
   return score;
 }
 

@@ -26,7 +26,8 @@ std::vector<float> ground_truth(const View& view, bool black);
 struct ViewScore {
   std::string name;
   double psnr = 0, ssim = 0;
-  double seconds = 0;  // to render
+  double seconds = 0;   // to render
+  double left_out = 0;  // share of its pixels that do not count
 };
 
 struct Score {
@@ -34,6 +35,9 @@ struct Score {
   double psnr = 0, ssim = 0, seconds = 0;  // means over the views
   std::string protocol;                    // in words
 };
+
+/// Of the views in this order, `width` x `height` the first one: means and protocol.
+Score score_of(std::vector<ViewScore> views, int width, int height, bool black);
 
 using EachView = std::function<void(const View&, const Picture&, const ViewScore&)>;
 

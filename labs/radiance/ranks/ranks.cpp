@@ -145,6 +145,18 @@ void Ranks::wait_for_all() {
   if (size_ > 1) require(*mpi_, mpi_->wait_for_all(), "MPI_Ibarrier");
 }
 
+int Ranks::run(const std::function<int()>& work) {
+  if (size_ == 1) return work();
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    if (!first()) sleep(1);
+    if (may_speak()) fmt::print(stderr, "klab: rank {} of {}: {}\n", rank_, size_, e.what());
+    usleep(300'000);  // what was said goes through the launcher, which the end of all would cut off
+    end_all(2);
+  }
+}
+
 void Ranks::end_all(int code) {
   std::fflush(nullptr);
   if (size_ > 1) mpi_->abort(code);

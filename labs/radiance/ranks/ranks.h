@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +47,9 @@ class Ranks {
   void if_killed(const std::string& checkpoint, const std::string& remedy);
   /// Whether this rank is the one that says why all end; one on each machine is.
   bool may_speak();
+  /// Does that on every rank. Where there are several, whoever fails ends all, since the others wait for it, after one of them has said
+  /// why: what all of them say, the first says.
+  int run(const std::function<int()>& work);
   /// Ends every rank with this exit code, at once.
   [[noreturn]] void end_all(int code);
 

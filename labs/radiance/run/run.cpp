@@ -80,20 +80,15 @@ int RunJob::go() {
     or_say_what_is_left(*trainer, [&] {
       fit(*trainer);
       save(*trainer);
-      if (!ranks_.first()) return;
       const MemoryOwner owner("scratch");
       model = trained_model(o_.settings, *trainer);
     });
-    if (!ranks_.first()) {
-      ranks_.wait_for_all();
-      return stop_requested ? 130 : 0;
-    }
-    report(*trainer, *model);
+    if (ranks_.first()) report(*trainer, *model);
   }
   pool_.reset();
-  model->save(folder_->file("model.safetensors"));
+  if (ranks_.first()) model->save(folder_->file("model.safetensors"));
   evaluate_on_tests(*model, plan);
-  write_result();
+  if (ranks_.first()) write_result();
   ranks_.wait_for_all();
   return stop_requested ? 130 : 0;
 }
@@ -326,17 +321,7 @@ std::string score_json(const Score& score) {
 int train(RunOptions options, CallTimes& times) {
   // What is large and was given back is the system's again, so that the account and the process agree.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  Ranks& ranks = Ranks::here();
-  if (ranks.size() == 1) return RunJob(std::move(options), times).go_or_say();
-  // Whoever fails ends all: the others wait for it in a sum. What all of them say, the first says.
-  try {
-    return RunJob(std::move(options), times).go_or_say();
-  } catch (const std::exception& e) {
-    if (!ranks.first()) sleep(1);
-    if (ranks.may_speak())
-      fmt::print(stderr, "klab: rank {} of {}: {}\n", ranks.rank(), ranks.size(), e.what());
-    ranks.end_all(2);
-  }
+  return Ranks::here().run([&] { return RunJob(std::move(options), times).go_or_say(); });
 }
 
 }  // namespace klab

@@ -309,8 +309,17 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
   // The host executor takes seconds a picture; klab eval --backend simt shows them.
   const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
   const std::optional<Plan> given = o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
-  const Evaluation e =
-      evaluate_run(model, where, given, times_, scene_.test, memory_.choice.pixels, *folder_);
+  const auto count = int64_t(scene_.test.size());
+  const int width = scene_.test.front().camera.width, height = scene_.test.front().camera.height;
+  // Every rank takes its share of the views, where all have one and go by one plan.
+  const bool shared = ranks_.size() > 1 && given && count >= ranks_.size();
+  if (!shared && !ranks_.first()) return;
+  const std::vector<View> views =
+      shared ? views_of_rank(ranks_, std::move(scene_.test)) : std::move(scene_.test);
+  const ViewShare share = shared ? ViewShare{ranks_.rank(), ranks_.size()} : ViewShare{};
+  Evaluation e = evaluate_run(model, where, given, times_, views, memory_.choice.pixels, cache_, share);
+  if (shared) e = together(e, ranks_, count, width, height, model.placement().black);
+  if (!ranks_.first()) return;
   if (!e.score) {
     result_["interrupted"] = e.why.empty();
     fmt::print(words_, "{}; klab eval {} takes the score\n",
