@@ -53,8 +53,8 @@ Vanished vanished(const NarrowFormat& f, double scale, const std::vector<float>&
 Curve histogram(const Gradients& g) {
   Curve curve{g.name, {}};
   std::array<int64_t, kMost - kLeast> count{};
-  for (const float v : g.values)
-    if (const int b = std::ilogb(v); b >= kLeast && b < kMost) ++count[size_t(b - kLeast)];
+  // What is beyond the picture counts at its border.
+  for (const float v : g.values) ++count[size_t(std::clamp(std::ilogb(v), kLeast, kMost - 1) - kLeast)];
   for (int b = kLeast; b < kMost; ++b)
     if (count[size_t(b - kLeast)] > 0)
       curve.points.emplace_back(b + 0.5, double(count[size_t(b - kLeast)]) / double(g.values.size()));
