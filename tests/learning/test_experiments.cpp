@@ -155,5 +155,43 @@ TEST_F(Experiments, WeightsMoveAndTheirBeginningShows) {
   }
 }
 
+TEST_F(Experiments, HalfPrecisionHalvesWhatIsNotAMaster) {
+  const Outcome o = run("mixed_memory");
+  EXPECT_EQ(finding(o, "the bytes of a model"), Finding::held);
+  EXPECT_EQ(finding(o, "the memory of a training"), Finding::refuted);
+  // Copies of masters weigh more than a small batch saves, and less than a large one does.
+  EXPECT_GT(curve(o, "mixed").points.front().second, curve(o, "float").points.front().second);
+  EXPECT_LT(curve(o, "mixed").points.back().second, 0.8 * curve(o, "float").points.back().second);
+}
+
+/// Which formats hold them: bfloat16 loses none, halves those at the left of their range.
+TEST_F(Experiments, GradientsOfAFieldLieAcrossTheBorderOfHalves) {
+  const Outcome o = run("gradient_ranges");
+  EXPECT_EQ(finding(o, "does not overflow"), Finding::held);
+  EXPECT_NE(finding(o, "vanish in half precision"), Finding::refuted);
+  EXPECT_EQ(curve(o, "smallest f16").points.front().first, -24);
+  double sum = 0;
+  for (const auto& [binade, share] : curve(o, "d_features").points) sum += share;
+  EXPECT_NEAR(sum, 1, 1e-9);
+}
+
+/// Nothing that is said of eight bits holds of moments, whose squares halves cannot hold.
+TEST_F(Experiments, MomentsNeedFloatsRangeAndLittleElseNeedsItsDigits) {
+  const Outcome o = run("sensitivity");
+  EXPECT_EQ(finding(o, "half precision throughout"), Finding::held);
+  EXPECT_EQ(finding(o, "moments may be halves"), Finding::refuted);
+  EXPECT_EQ(finding(o, "eight bits are enough"), Finding::depends);
+  EXPECT_EQ(o.rows.size(), 7U);
+}
+
+TEST_F(Experiments, BitsGoBeforeNumbers) {
+  const Outcome o = run("compression");
+  EXPECT_EQ(finding(o, "in eight bits"), Finding::held);
+  EXPECT_NE(finding(o, "in four bits"), Finding::held);
+  const auto& pruned = curve(o, "fewer numbers").points;
+  EXPECT_LT(pruned.back().second, pruned.front().second - 1);  // 95 % gone are too many
+  EXPECT_EQ(curve(o, "narrower networks").points.size(), 2U);
+}
+
 }  // namespace
 }  // namespace klab::learning
