@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/error_map.h"
 #include "labs/radiance/train/trainer.h"
 #include "tests/radiance/small_training.h"
@@ -156,6 +157,13 @@ TEST(ErrorMap, IsRefusedWhereLossesAreOutOfReach) {
   } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string(e.what()).find("\"uniform\""), std::string::npos) << e.what();
   }
+  FieldSettings settings;
+  EXPECT_NO_THROW(require_turns(settings));
+  EXPECT_NO_THROW(require_backend(settings, "simt"));
+  settings.hash = c;
+  EXPECT_THROW(require_turns(settings), std::runtime_error) << "pictures that take turns";
+  EXPECT_THROW(require_backend(settings, "simt"), std::runtime_error);
+  EXPECT_NO_THROW(require_backend(settings, "cpu"));
 }
 
 }  // namespace

@@ -176,6 +176,16 @@ void require_backend(const FieldSettings& s, const std::string& backend) {
   if ((s.field == "gaussians" || s.field == "frequency") && backend != "cpu")
     throw std::runtime_error(
         fmt::format("--backend {}: --field {} is trained on the processor only", backend, s.field));
+  if (s.field == "hash" && s.hash.sampling == "error" && backend != "cpu")
+    throw std::runtime_error(fmt::format(
+        R"(--backend {}: the config's "sampling" "error" is for the processor only: take "uniform")",
+        backend));
+}
+
+void require_turns(const FieldSettings& s) {
+  if (s.field == "hash" && s.hash.sampling == "error")
+    throw std::runtime_error(
+        R"(config: "sampling" "error" needs all pictures in memory: give more --memory, leave out --resident, or take "uniform")");
 }
 
 std::string field_of(const TensorFile& file) {

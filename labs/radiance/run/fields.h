@@ -28,8 +28,10 @@ struct FieldSettings {
 std::vector<std::string> field_names();
 /// Throws std::invalid_argument, for what is none, with those that are.
 void require_field(const std::string& field);
-/// Throws std::runtime_error where a field is not trained on that backend.
+/// Throws std::runtime_error where a field, or what its settings ask for, is not trained on that backend.
 void require_backend(const FieldSettings& settings, const std::string& backend);
+/// Throws std::runtime_error where a field's settings need all pictures in memory, and they are to take turns.
+void require_turns(const FieldSettings& settings);
 /// That of a model's or a checkpoint's file. Throws std::runtime_error naming the file where it is none that is known.
 std::string field_of(const TensorFile& file);
 

@@ -251,7 +251,7 @@ void RunJob::plan_memory() {
   o_.settings.hash = memory_.choice.config;
   calls_ = run_calls(o_.settings, scene_.cascades, place_.ladder);
   require_room_for_it(facts);
-  if (memory_.choice.resident > 0) return;
+  if (memory_.choice.resident > 0) return require_turns(o_.settings);
   load_pictures_visibly(scene_.train);
   load_pictures_visibly(scene_.test);
 }
