@@ -34,7 +34,8 @@ inline std::string why_not(const Conv2dShape& s) {
 /// corrupted (oneDNN 2.6; NOTES.md of conv2d_bwd).
 inline std::string why_not_backward(const Conv2dShape& s) {
   if (s.nhwc != 0 && s.r == 1 && s.s == 1 && (s.stride_y > 1 || s.stride_x > 1) && s.c % 16 != 0)
-    return "oneDNN writes outside its memory there: a 1x1 kernel with a stride, channels last and not a multiple of 16";
+    return "oneDNN writes outside its memory there: a 1x1 kernel with a stride, channels last and not a "
+           "multiple of 16";
   return why_not(s);
 }
 
