@@ -1,6 +1,6 @@
 # The rooms of the harness, from the ground up: each sees those that it names, and what these see. An installed klab reads
 # this list, too; there klab_room() takes the objects that were installed.
-klab_headers(contracts reference)  # contract.h, float16.h, generator.h: all that the harness knows of an op
+klab_headers(contracts reference)  # contract.h, float16.h, formats.h, generator.h: all that the harness knows of an op
 
 klab_room(core harness/core DEPENDS klab_contracts)
 klab_room(simt harness/simt TOGETHER DEPENDS klab_core)
