@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace klab {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
+constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
+constexpr int64_t kLine = 16;    // floats of a cache line: what is touched at one place is read there anyway
 
 }  // namespace
 
@@ -88,13 +90,16 @@ void Exchange::reduce_all(const Parts& p, std::span<float> values) {
   const auto from =
       pieces([&](int r) { return r * own * kFloat; }, [&](int r) { return r == me ? 0 : own * kFloat; });
   carrier_.all_to_all(values.data(), to, received_.data(), from);
-  std::copy_n(values.data() + begin, own, received_.data() + me * own);
   float* const sum = values.data() + begin;
 #pragma omp parallel for schedule(static) if (own > 100000)
-  for (int64_t i = 0; i < own; ++i) {
-    float s = 0;
-    for (int64_t r = 0; r < carrier_.size; ++r) s += received_[size_t(r * own + i)];
-    sum[i] = s;
+  for (int64_t i = 0; i < own; i += kTile) {
+    const int64_t n = std::min(kTile, own - i);
+    std::array<float, kTile> tile{};
+    for (int r = 0; r < carrier_.size; ++r) {
+      const float* const g = r == me ? sum + i : received_.data() + r * own + i;
+      for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+    }
+    std::copy_n(tile.data(), n, sum + i);
   }
 }
 
