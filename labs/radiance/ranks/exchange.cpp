@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace klab {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
+constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
+constexpr int64_t kLine = 16;    // floats of a cache line: what is touched at one place is read there anyway
 
 }  // namespace
 
@@ -82,19 +84,23 @@ void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64
 void Exchange::reduce_all(const Parts& p, std::span<float> values) {
   const int me = carrier_.rank;
   const int64_t own = p.length(me), begin = p.first(me);
-  received_.resize(size_t(own * carrier_.size));
+  received_.resize(size_t(own * (carrier_.size - 1)));
+  const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
   const auto to = pieces([&](int r) { return p.first(r) * kFloat; },
                          [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
-  const auto from =
-      pieces([&](int r) { return r * own * kFloat; }, [&](int r) { return r == me ? 0 : own * kFloat; });
+  const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },
+                           [&](int r) { return r == me ? 0 : own * kFloat; });
   carrier_.all_to_all(values.data(), to, received_.data(), from);
-  std::copy_n(values.data() + begin, own, received_.data() + me * own);
   float* const sum = values.data() + begin;
 #pragma omp parallel for schedule(static) if (own > 100000)
-  for (int64_t i = 0; i < own; ++i) {
-    float s = 0;
-    for (int64_t r = 0; r < carrier_.size; ++r) s += received_[size_t(r * own + i)];
-    sum[i] = s;
+  for (int64_t i = 0; i < own; i += kTile) {
+    const int64_t n = std::min(kTile, own - i);
+    std::array<float, kTile> tile{};
+    for (int r = 0; r < carrier_.size; ++r) {
+      const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
+      for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+    }
+    std::copy_n(tile.data(), n, sum + i);
   }
 }
 

@@ -45,11 +45,10 @@ void Exchange::reduce_touched(const Parts& p, std::span<float> values) {
 std::vector<Piece> Exchange::pack(const Parts& p, std::span<const float> values) {
   const std::vector<Piece> masks = mask_pieces(p);
   bits_.assign(size_t(masks.back().at + masks.back().bytes), 0);
-  sent_.resize(values.size());
+  sent_.clear();  // grows to what was touched
   std::vector<Piece> to;
-  int64_t filled = 0;
   for (int r = 0; r < carrier_.size; ++r) {
-    const int64_t before = filled;
+    const auto before = int64_t(sent_.size());
     for (int64_t b = p.first_block(r); b < p.first_block(r + 1); ++b) {
       const float* const block = values.data() + b * p.block;
       const int64_t n = p.block_length(b);
@@ -57,11 +56,10 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<const float> values)
       set_bit(bits_.data() + masks[size_t(r)].at, b - p.first_block(r));
       ++touched_blocks_;
       if (r == carrier_.rank) continue;
-      std::copy_n(block, n, sent_.data() + filled);
-      filled += n;
+      sent_.insert(sent_.end(), block, block + n);
     }
     blocks_ += p.first_block(r + 1) - p.first_block(r);
-    to.push_back({before * kFloat, (filled - before) * kFloat});
+    to.push_back({before * kFloat, (int64_t(sent_.size()) - before) * kFloat});
   }
   return to;
 }
