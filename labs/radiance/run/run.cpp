@@ -153,8 +153,7 @@ Plan RunJob::plan_of_all() {
     text = to_json_text(*plan);
     folder = folder_->path().string();
     write_file(folder_->file("plan.json"), text);
-    fmt::print(words_, "{}", plan->text());
-    fmt::print(words_, "{}",
+    fmt::print(words_, "{}{}", plan->text(),
                precision_text(*plan, calls_, state_.precision, place_.ladder, state_.loss_scale));
   }
   if (ranks_.size() > 1) {
@@ -310,7 +309,6 @@ void RunJob::plan_memory() {
   load_pictures_visibly(scene_.test);
 }
 
-// What fits the first fits all.
 void RunJob::take_first_ranks_choice() {
   std::string choice =
       json{{"config", config_to_json(memory_.choice.config)}, {"resident", memory_.choice.resident}}.dump();
