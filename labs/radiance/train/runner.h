@@ -9,7 +9,7 @@
 
 #include "harness/program/plan.h"
 #include "harness/program/profile.h"
-#include "harness/program/rounding.h"
+#include "reference/rounding.h"
 #include "labs/radiance/train/op_list.h"
 
 namespace klab {
