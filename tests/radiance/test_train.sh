@@ -72,38 +72,6 @@ grep -q 'bfloat16' short/plan.json && fail "the plan in f32 has rungs in bfloat1
 grep -q 'precision fp7: f32, bf16 or f16' none.txt || { cat none.txt; fail "--precision fp7 is not named"; }
 [[ ! -e none ]] || fail "a refused run left a folder"
 
-# In half precision: said with the scale and what it is computed in, counted line by line, kept when resumed, converted with a notice;
-# scales that are none are refused.
-"${train[@]}" --steps 60 --precision f16 --scale-start 1e12 --out half >half.txt 2>&1 || { cat half.txt; fail "cannot train in f16"; }
-grep -q '^precision f16: .*loss scale 1000000000000, dynamic' half.txt || { cat half.txt; fail "does not say what f16 is here"; }
-grep -q '^note .*products are in float' half.txt || { cat half.txt; fail "does not say what it computes with"; }
-grep -Eq '^loss scale [0-9]+ at the end; [1-9][0-9]* of 60 steps left out' half.txt || { cat half.txt; fail "does not count what it left out"; }
-head -1 half/metrics.csv | grep -q ',loss_scale,skipped$' || fail "no columns of the loss scale"
-tail -1 half/metrics.csv | grep -Eq ',[0-9]+,[1-9][0-9]*$' || { tail -1 half/metrics.csv; fail "metrics do not count skipped steps"; }
-tail -1 first/metrics.csv | grep -q ',,$' || fail "a run in float has a loss scale"
-grep -q '"skipped_steps": [1-9]' half/result.json || fail "the result does not count skipped steps"
-rows=("$2"/reports/recorded/*/run.csv)
-"$klab" report "${rows[0]}" --train half --out half.html >/dev/null 2>&1 || fail "no report of a run in f16"
-grep -q 'Steps left out because' half.html || fail "the report does not draw what was left out"
-skipped=$(grep -o '"skipped_steps": [0-9]*' half/result.json)
-"$klab" train --resume half --steps 80 --threads 2 >half.txt 2>&1 || { cat half.txt; fail "cannot resume in f16"; }
-grep -q '^precision f16: ' half.txt || { cat half.txt; fail "the resumed run lost its precision"; }
-[[ $(grep -o '"skipped_steps": [0-9]*' half/result.json) == "$skipped" ]] || fail "the resumed run lost its scale"
-"$klab" train --resume half --steps 90 --threads 2 --precision f32 >half.txt 2>&1 || { cat half.txt; fail "cannot convert"; }
-grep -q '^note .*trained in f16 so far and goes on in f32' half.txt || { cat half.txt; fail "converted without a word"; }
-for bad in 0 -1 nan inf x; do
-  "${train[@]}" --steps 20 --precision f16 --loss-scale=$bad --out none >none.txt 2>&1 && fail "a loss scale of $bad was accepted"
-  grep -q -e '--loss-scale' none.txt || { cat none.txt; fail "a loss scale of $bad is not named"; }
-done
-"${train[@]}" --steps 20 --loss-scale 128 --out none >none.txt 2>&1 && fail "a loss scale in f32 was accepted"
-grep -q 'are for --precision f16' none.txt || { cat none.txt; fail "a loss scale in f32 is not named"; }
-"${train[@]}" --steps 20 --precision f16 --loss-scale 1e30 --out none >none.txt 2>&1 && fail "a run without a finite step ended well"
-grep -q '64 steps in a row had no finite gradient' none.txt || { cat none.txt; fail "does not say why it ended"; }
-rm -rf none
-"$klab" train built-in --field voxels --precision f16 --out none >none.txt 2>&1 && fail "voxels in f16 were accepted"
-grep -q 'only --field hash' none.txt || { cat none.txt; fail "voxels in f16 are not named"; }
-[[ ! -e none ]] || fail "a refused run left a folder"
-
 # A signal asks for an orderly end: saved, evaluated, exit code 130.
 "${train[@]}" --seconds 60 --out stopped >stopped.txt 2>&1 & pid=$!
 for _ in $(seq 200); do [[ -s stopped/metrics.csv ]] && break; sleep 0.1; done

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/program/rounding.h"
+#include "reference/rounding.h"
 
 namespace klab::learning {
 

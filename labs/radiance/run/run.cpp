@@ -103,8 +103,7 @@ Plan RunJob::plan_of_all() {
     text = to_json_text(*plan);
     folder = folder_->path().string();
     write_file(folder_->file("plan.json"), text);
-    fmt::print(words_, "{}", plan->text());
-    fmt::print(words_, "{}",
+    fmt::print(words_, "{}{}", plan->text(),
                precision_text(*plan, calls_, state_.precision, place_.ladder, state_.loss_scale));
   }
   if (ranks_.size() > 1) {

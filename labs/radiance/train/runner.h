@@ -9,8 +9,8 @@
 
 #include "harness/program/plan.h"
 #include "harness/program/profile.h"
-#include "harness/program/rounding.h"
 #include "labs/radiance/train/op_list.h"
+#include "reference/rounding.h"
 
 namespace klab {
 
