@@ -56,7 +56,7 @@ void row(Outcome& out, const std::string& name, const Trained& t) {
   out.rows.push_back({name, fmt::format("{}", t.entries), percent_text(t.levels.back().alone), db(t.psnr)});
 }
 
-/// Held where `other` is better than `base` by more than another seed makes of it.
+/// Held where `other` is better than `base` by more than twice what another seed makes of it.
 Finding better(double other, double base, double noise) {
   return other > base + noise ? Finding::held : other < base - noise ? Finding::refuted : Finding::depends;
 }
@@ -82,10 +82,10 @@ void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
     last = t.psnr;
   }
   out.curves.push_back(curve);
-  out.decided.push_back(
-      {"a table that is too small loses detail to collisions", better(last, first, noise),
-       fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; another seed makes {:.2f} dB",
-                   db(first), db(base.psnr), db(last), noise)});
+  out.decided.push_back({"a table that is too small loses detail to collisions", better(last, first, noise),
+                         fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; twice what "
+                                     "another seed makes is {:.2f} dB",
+                                     db(first), db(base.psnr), db(last), noise)});
 }
 
 void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -103,12 +103,12 @@ void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   }
   out.decided.push_back({"a better hash function than the exclusive or of primes improves quality",
                          better(best, base.psnr, noise),
-                         text + fmt::format("; another seed makes {:.2f} dB", noise)});
+                         text + fmt::format("; twice what another seed makes is {:.2f} dB", noise)});
 }
 
 void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Curve curve{.name = "rate of the table", .points = {{1, base.psnr}}};
-  double ten = base.psnr;
+  double ten = base.psnr, best = base.psnr;
   std::string text = fmt::format("times 1 {}", db(base.psnr));
   for (const double rate : {3.0, 10.0, 30.0}) {
     Config c = small();
@@ -117,12 +117,14 @@ void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
     row(out, fmt::format("rate of the table x{:g}", rate), t);
     curve.points.emplace_back(rate, t.psnr);
     text += fmt::format(", times {:g} {}", rate, db(t.psnr));
+    best = std::max(best, t.psnr);
     if (rate == 10) ten = t.psnr;
   }
   out.curves.push_back(curve);
-  out.decided.push_back(
-      {"the table learns best at ten times the learning rate of the networks", better(ten, base.psnr, noise),
-       text + fmt::format("; networks at {:g}; another seed makes {:.2f} dB", small().learning_rate, noise)});
+  out.decided.push_back({"the table learns best at ten times the learning rate of the networks",
+                         ten < best - noise ? Finding::refuted : better(ten, base.psnr, noise),
+                         text + fmt::format("; networks at {:g}; twice what another seed makes is {:.2f} dB",
+                                            small().learning_rate, noise)});
 }
 
 void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -132,24 +134,26 @@ void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   row(out, "no weight decay", t);
   out.decided.push_back({"a weight decay of 1e-6 on the networks improves quality",
                          better(base.psnr, t.psnr, noise),
-                         fmt::format("{} with it, {} without; another seed makes {:.2f} dB", db(base.psnr),
-                                     db(t.psnr), noise)});
+                         fmt::format("{} with it, {} without; twice what another seed makes is {:.2f} dB",
+                                     db(base.psnr), db(t.psnr), noise)});
 }
 
 void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Config c = small();
   c.log2_table = 14;
+  c.grid_warmup = 32;  // growth begins behind it, and the training is short
   const Trained fixed = train(c, seed);
   c.table = "adaptive";
-  c.table_every = 16;
+  c.table_every = 8;
   const Trained t = train(c, seed);
   row(out, "adaptive, of 2^14", t);
   out.decided.push_back(
       {"a table that starts small and grows is as good as a fixed one of twice as many entries",
        t.psnr > fixed.psnr - std::max(noise, 0.2) ? Finding::held : Finding::refuted,
-       fmt::format(
-           "{} with {} entries, {} with a fixed table of {}, {} with one of {}; another seed makes {:.2f} dB",
-           db(t.psnr), t.entries, db(fixed.psnr), fixed.entries, db(base.psnr), base.entries, noise)});
+       fmt::format("{} with {} entries, {} with a fixed table of {}, {} with one of {}; twice what another "
+                   "seed makes is {:.2f} dB",
+                   db(t.psnr), t.entries, db(fixed.psnr), fixed.entries, db(base.psnr), base.entries,
+                   noise)});
 }
 
 Outcome run(uint64_t seed) {
@@ -160,7 +164,7 @@ Outcome run(uint64_t seed) {
   out.log_x = true;
   const Trained base = train(small(), seed);
   row(out, "primes, 2^12", base);
-  const double noise = std::max(0.05, std::abs(train(small(), seed + 1).psnr - base.psnr));
+  const double noise = std::max(0.05, 2 * std::abs(train(small(), seed + 1).psnr - base.psnr));
   out.decided.push_back(growth());
   sizes(out, base, noise, seed);
   functions(out, base, noise, seed);

@@ -1,5 +1,5 @@
 // hashtable_bwd.cpu.71_levels_alike: takes all levels to be as large as each other.
-// Class: indexing. Must be caught as Fault::wrong_value.
+// Must be caught as Fault::wrong_value: sizes that differ.
 #include <vector>
 
 #include "harness/core/call.h"

@@ -1,5 +1,5 @@
 // hashtable_fwd.cpu.70_modulo: a word's entry is the remainder of its division by the size, as if any size could be had that way.
-// Class: indexing. Must be caught as Fault::wrong_value.
+// Must be caught as Fault::wrong_value: levels whose size is no power of two.
 #include <vector>
 
 #include "reference/hashtable_fwd/hashtable_fwd.h"

@@ -1,5 +1,5 @@
 // hashtable_fwd.cpu.71_smooth_is_linear: interpolates linearly where slopes were to be continuous.
-// Class: formula. Must be caught as Fault::wrong_value.
+// Must be caught as Fault::wrong_value: between the corners of a cell the two differ.
 #include "harness/core/call.h"
 #include "harness/core/registry.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
