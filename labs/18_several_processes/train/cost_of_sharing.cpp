@@ -43,7 +43,9 @@ double seconds_of_step(Exchange::Way way, int64_t ranks, double samples, const S
 
 Link link_from(double small, double small_seconds, double large, double large_seconds) {
   if (!(large > small) || !(large_seconds > small_seconds) || !(small_seconds > 0))
-    throw std::invalid_argument("a longer message took no longer: there is nothing to fit");
+    throw std::invalid_argument(
+        "a longer message took no longer, so there is no bandwidth to find: remove messages.json, and they "
+        "are measured again");
   const double bandwidth = (large - small) / (large_seconds - small_seconds);
   return {.latency = std::max(0.0, small_seconds - small / bandwidth), .bandwidth = bandwidth};
 }
