@@ -59,7 +59,10 @@ TEST(CostOfSharing, ALinkIsFoundInTimesThatItMakes) {
   const Link found = link_from(8, seconds(8), 1 << 24, seconds(1 << 24));
   EXPECT_NEAR(found.latency, kLink.latency, 1e-12);
   EXPECT_NEAR(found.bandwidth, kLink.bandwidth, 1);
-  EXPECT_THROW(link_from(8, 1e-3, 1 << 24, 1e-3), std::invalid_argument);
+  const Link busy = link_from(8, 2e-3, 1000, 1e-3);
+  EXPECT_EQ(busy.latency, 1e-3);
+  EXPECT_EQ(busy.bandwidth, 1e6);
+  EXPECT_THROW(link_from(8, 0, 1 << 24, 1e-3), std::invalid_argument);
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ struct Step {
 double seconds_of_step(Exchange::Way way, int64_t ranks, double samples, const Step& step,
                        const Gradient& gradient, const Link& link);
 
-/// The link from times of messages of `small` and `large` bytes. Throws std::invalid_argument when the longer message was not
-/// slower.
+/// The link from times of messages of `small` and `large` bytes; where the longer one took no longer, the least bandwidth that it
+/// shows. Throws std::invalid_argument for times that are none.
 Link link_from(double small, double small_seconds, double large, double large_seconds);
 
 }  // namespace klab::scaling

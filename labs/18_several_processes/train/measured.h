@@ -47,7 +47,7 @@ Run train(const What& what, const Setup& setup);
 struct Message {
   double bytes = 0, seconds = 0;
 };
-/// By rank 0 and 1 of those of this process: to be called by both. The median of some rounds.
+/// By rank 0 and 1 of those of this process: to be called by both. The fastest of some rounds.
 std::vector<Message> messages_between();
 /// The same, by processes that are started for it.
 std::vector<Message> measure_messages(const std::filesystem::path& out);
