@@ -1,4 +1,6 @@
 // The experiment on the hash table: that it runs, and that what must come out does.
+//
+// ctest: slow
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 namespace klab::learning {
 namespace {
 
-constexpr int64_t kSteps = 250;
+constexpr int64_t kSteps = 150;
 
 Config small() {
   Config c;

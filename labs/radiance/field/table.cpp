@@ -12,12 +12,12 @@ namespace {
 
 constexpr int64_t kLeast = 1 << 9;  // entries that a level of an adaptive table keeps
 
-/// Entries that a level of an adaptive table begins with. One that needs no more than twice as many to have a place for each point
-/// is dense from the beginning, and stays so: it costs little, and its points share nothing.
+/// Entries that a level of an adaptive table begins with. One that needs no more than four times as many to have a place for each
+/// point is dense from the beginning, and stays so: it costs little, and its points share nothing.
 int64_t first_entries(const Config& c) { return std::max(kLeast, (int64_t(1) << c.log2_table) / 16); }
 
 bool stays_dense(const Config& c, const HashgridLevel& level) {
-  return level.dense && level.entries <= 2 * first_entries(c);
+  return level.dense && level.entries <= 4 * first_entries(c);
 }
 
 template <size_t count>
