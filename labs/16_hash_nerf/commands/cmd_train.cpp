@@ -151,9 +151,9 @@ std::function<int()> setup_train(CLI::App& app) {
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();
     if (v->resume.empty() && Ranks::here().size() == 1) {
-      const Given given{.threads = settings().threads > 0,
-                        .workers = app.count("--workers") > 0,
-                        .ahead = app.count("--prefetch") > 0};
+      const OnCommandLine given{.threads = settings().threads > 0,
+                                .workers = app.count("--workers") > 0,
+                                .ahead = app.count("--prefetch") > 0};
       if (!use_tuned(options, given, v->tune, times)) return 130;
     } else if (v->tune) {
       throw std::invalid_argument(

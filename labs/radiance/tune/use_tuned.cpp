@@ -21,7 +21,7 @@ std::optional<Tuned> remembered_for(const RunOptions& run) {
 }
 
 /// Looks for it now.
-std::optional<Tuned> found_now(const RunOptions& run, const Given& given, CallTimes& times,
+std::optional<Tuned> found_now(const RunOptions& run, const OnCommandLine& given, CallTimes& times,
                                std::FILE* words) {
   TuneOptions options{.scene = run.scene.value_or("built-in"),
                       .downscale = run.downscale.value_or(1),
@@ -47,7 +47,7 @@ std::optional<Tuned> found_now(const RunOptions& run, const Given& given, CallTi
 
 }  // namespace
 
-bool use_tuned(RunOptions& run, const Given& given, bool batch, CallTimes& times) {
+bool use_tuned(RunOptions& run, const OnCommandLine& given, bool batch, CallTimes& times) {
   std::FILE* const words = run.json ? stderr : stdout;
   if (batch && !run.seconds)
     throw std::runtime_error("--tune chooses the batch that is best after so many seconds: give --seconds");

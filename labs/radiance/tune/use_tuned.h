@@ -9,7 +9,7 @@
 namespace klab {
 
 /// What was said on the command line, and so is not overruled.
-struct Given {
+struct OnCommandLine {
   bool threads = false, workers = false, ahead = false;
 };
 
@@ -18,6 +18,6 @@ struct Given {
 /// run of that length, up to twice and down to half of it, it is looked for now and remembered. A file that cannot be read is said
 /// and left out. Throws std::runtime_error for a batch of a run that has no length in seconds, and what tune() throws. False: it was
 /// interrupted.
-bool use_tuned(RunOptions& run, const Given& given, bool batch, CallTimes& times);
+bool use_tuned(RunOptions& run, const OnCommandLine& given, bool batch, CallTimes& times);
 
 }  // namespace klab
