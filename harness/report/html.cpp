@@ -173,29 +173,34 @@ std::string report_html(const ReportInput& in) {
     training.push_back(read_training(folder, in.train.size() > 1 ? 4 : 10));
   const TrainingPlots curves = training_plots(training, plots);
   const bool drawn = plots.draw();
-  std::string nav = "<a href=\"#machine\">machine</a>";
+  const bool timed = !run.rows.empty() || training.empty();  // or trainings alone
+  std::string nav = timed ? "<a href=\"#machine\">machine</a>" : "";
   if (in.comparison) nav += "<a href=\"#verdict\">verdict</a>";
-  nav += "<a href=\"#all\">all rows</a>";
+  if (timed) nav += "<a href=\"#all\">all rows</a>";
   for (const LabSection& s : sections) nav += fmt::format("<a href=\"#{0}\">{0}</a>", escaped(s.id));
   if (!training.empty()) nav += "<a href=\"#training\">training</a>";
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>klab report</title>\n<link rel=\"icon\" "
       "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n<h1>klab report</h1>\n"
-      "<p class=\"dim\">{} operations, {} variants and sizes, checked and timed.</p>\n<nav>{}</nav>\n",
+      "<p class=\"dim\">{}</p>\n<nav>{}</nav>\n",
       report_css(),
       [&] {
+        if (!timed)
+          return fmt::format("{} training{} of a radiance field.", training.size(),
+                             training.size() == 1 ? "" : "s");
         std::set<std::string> ops;
         for (const Row& r : run.rows) ops.insert(r.op);
-        return ops.size();
+        return fmt::format("{} operations, {} variants and sizes, checked and timed.", ops.size(),
+                           run.rows.size());
       }(),
-      run.rows.size(), nav);
+      nav);
   if (!run.complete) html += "<p class=\"bad\">The run was interrupted: this is a part of it.</p>\n";
   if (!drawn)
     html +=
         fmt::format("<p class=\"note\">There are no plots: gnuplot is not installed or failed ({}).</p>\n",
                     escaped(plots.error()));
-  html += machine_html(in) + verdict_html(in) + rows_html(in, ladders);
+  if (timed) html += machine_html(in) + verdict_html(in) + rows_html(in, ladders);
   for (const LabSection& s : sections) html += s.html(plots);
   html += training_html(training, curves, plots);
   html += fmt::format(

@@ -29,6 +29,17 @@ cmp first/model.safetensors second/model.safetensors || fail "two runs of one se
 "${train[@]}" --steps 100 --seed 2 --out third >/dev/null 2>&1
 ! cmp -s first/model.safetensors third/model.safetensors || fail "another seed gave the same model"
 
+# Its report needs no rows of benchmarks; what would be an empty page, or rows that are a training, is refused.
+"$klab" report --train first --out first.html >report.txt || { cat report.txt; fail "no report of a training alone"; }
+grep -q 'shows 1 training' report.txt || { cat report.txt; fail "does not say what the report shows"; }
+grep -q '<a href="#training">' first.html || fail "the report has no training in it"
+! grep -q 'all rows' first.html || fail "the report of a training alone speaks of rows"
+for wrong in "" "first" "--train first --csv"; do
+  if "$klab" report $wrong --out none.html >refused.txt 2>&1; then fail "accepted: report $wrong"; fi
+  grep -q -- '--train' refused.txt || { cat refused.txt; fail "does not say what to do instead of: report $wrong"; }
+  [[ ! -e none.html ]] || fail "a refused report left a file: report $wrong"
+done
+
 # Killed without warning, again and again, at whatever the moment; then resumed.
 "${train[@]}" --steps 700 --out whole >/dev/null 2>&1
 "${train[@]}" --steps 700 --checkpoint 0.1 --out killed >/dev/null 2>&1 & pid=$!

@@ -24,8 +24,17 @@ struct Options {
 int run(const Options& o) {
   if (int(o.markdown) + int(o.csv) + int(o.summary) > 1)
     throw std::invalid_argument("--markdown, --csv and --summary: choose one");
+  if (o.rows.empty() && o.train.empty())
+    throw std::invalid_argument(
+        "nothing to show: name files of rows, or the folder of a training with --train");
+  if (o.rows.empty() && (o.markdown || o.csv || o.summary || !o.baseline.empty()))
+    throw std::invalid_argument(
+        "--markdown, --csv, --summary and --baseline are of rows: name a file of them beside --train");
   ReportInput in;
   for (const std::string& name : o.rows) {
+    std::error_code error;
+    if (std::filesystem::exists(std::filesystem::path(name) / "metrics.csv", error))
+      throw std::invalid_argument(name + ": is the folder of a training: name it with --train");
     Recording more = read_csv(rows_file_of(name), o.partial);
     in.run.complete = in.run.complete && more.complete;
     in.run.rows.insert(in.run.rows.end(), more.rows.begin(), more.rows.end());
@@ -49,7 +58,9 @@ int run(const Options& o) {
     return exit_ok;
   }
   write_file(file, text);
-  fmt::print("{} ({:.2f} MB) shows {} rows\n", file, double(text.size()) * 1e-6, in.run.rows.size());
+  fmt::print("{} ({:.2f} MB) shows {}\n", file, double(text.size()) * 1e-6,
+             o.rows.empty() ? fmt::format("{} training{}", o.train.size(), o.train.size() == 1 ? "" : "s")
+                            : fmt::format("{} rows", in.run.rows.size()));
   return exit_ok;
 }
 
@@ -61,8 +72,7 @@ KLAB_COMMAND(
                 "second file. Exit code 2: a file is missing, broken, or holds the same rows as another.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
-       app.add_option("rows", o->rows, "files of rows, or names of baselines")
-           ->required()
+       app.add_option("rows", o->rows, "files of rows, or names of baselines; none for trainings alone")
            ->option_text("ROWS ...");
        app.add_option("--baseline", o->baseline, "compare with this baseline and show the verdicts");
        app.add_option("--train", o->train, "folder of a klab train run; may be given several times")
