@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/hashtable_fwd/hashtable_fwd.h"
+#include "reference/hashtable_fwd/table_layout.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 #include "tests/learning/tape_network.h"
@@ -162,32 +164,59 @@ inline void add_rays(std::vector<Case>& list) {
        }});
 }
 
-/// The table's entries, gathered corner by corner and weighted.
-inline Tape::Value looked_up(Tape& t, const HashgridShape& s, Tape::Value table,
-                             const std::vector<double>& positions) {
-  const std::vector<HashgridLevel> levels = hashgrid_levels(s);
-  const int64_t rows = s.levels * s.features;
-  Tape::Value sum = t.input({rows, s.n}, std::vector<double>(size_t(rows * s.n)));
-  for (int64_t corner = 0; corner < int64_t{1} << s.dim; ++corner) {
+/// Where a level's grid lies, and the entry of its point.
+struct TableGrid {
+  double scale;
+  std::function<int64_t(const int64_t* at)> entry;
+};
+
+/// The table's entries, gathered corner by corner and weighted: linearly between the points of each level's grid.
+inline Tape::Value looked_up(Tape& t, const std::vector<TableGrid>& levels, int64_t dim, int64_t features,
+                             Tape::Value table, const std::vector<double>& positions) {
+  const auto rows = int64_t(levels.size()) * features, n = int64_t(positions.size()) / dim;
+  Tape::Value sum = t.input({rows, n}, std::vector<double>(size_t(rows * n)));
+  for (int64_t corner = 0; corner < int64_t{1} << dim; ++corner) {
     std::vector<int64_t> from;
     std::vector<double> weights;
     for (int64_t row = 0; row < rows; ++row)
-      for (int64_t i = 0; i < s.n; ++i) {
-        const HashgridLevel& level = levels[size_t(row / s.features)];
+      for (int64_t i = 0; i < n; ++i) {
+        const TableGrid& level = levels[size_t(row / features)];
         int64_t at[3] = {};
         double weight = 1;
-        for (int64_t d = 0; d < s.dim; ++d) {
-          const double p = positions[size_t(d * s.n + i)] * double(level.scale) + 0.5, low = std::floor(p);
+        for (int64_t d = 0; d < dim; ++d) {
+          const double p = positions[size_t(d * n + i)] * level.scale + 0.5, low = std::floor(p);
           const bool upper = (corner >> d & 1) != 0;
           at[d] = int64_t(low) + (upper ? 1 : 0);
           weight *= upper ? p - low : 1 - (p - low);
         }
-        from.push_back((level.offset + hashgrid_index(level, s.dim, at)) * s.features + row % s.features);
+        from.push_back(level.entry(at) * features + row % features);
         weights.push_back(weight);
       }
-    sum = t.add(sum, t.multiply(t.gather(table, {rows, s.n}, from), t.input({rows, s.n}, weights)));
+    sum = t.add(sum, t.multiply(t.gather(table, {rows, n}, from), t.input({rows, n}, weights)));
   }
   return sum;
+}
+
+inline std::vector<TableGrid> grids_of(const HashgridShape& s) {
+  std::vector<TableGrid> grids;
+  for (const HashgridLevel& level : hashgrid_levels(s))
+    grids.push_back({double(level.scale), [level, dim = s.dim](const int64_t* at) {
+                       return level.offset + hashgrid_index(level, dim, at);
+                     }});
+  return grids;
+}
+
+/// Of levels that are data.
+inline std::vector<TableGrid> grids_of(const HashtableShape& s, const Numbers& given) {
+  const std::vector<float> scales(given.at("scales").begin(), given.at("scales").end());
+  const std::vector<int64_t> sizes(given.at("sizes").begin(), given.at("sizes").end());
+  std::vector<TableGrid> grids;
+  for (const TableLevel& level : table_levels(s.levels, scales.data(), sizes.data()))
+    grids.push_back({double(level.scale), [level, hash = s.hash](const int64_t* at) {
+                       return level.offset + int64_t(table_index(level, hash, uint32_t(at[0]),
+                                                                 uint32_t(at[1]), uint32_t(at[2])));
+                     }});
+  return grids;
 }
 
 /// The ops of a radiance field.
@@ -220,8 +249,23 @@ inline std::vector<Case> rendering_cases() {
                     const int64_t entries = hashgrid_entries(hashgrid_levels(grid));
                     const Tape::Value table = t.input({entries, grid.features},
                                                       std::vector<double>(size_t(entries * grid.features)));
-                    return {{"features", looked_up(t, grid, table, given.at("positions"))}, {"table", table}};
+                    return {{"features", looked_up(t, grids_of(grid), grid.dim, grid.features, table,
+                                                   given.at("positions"))},
+                            {"table", table}};
                   }});
+  for (const int64_t hash : {table_hash::primes, table_hash::pcg}) {
+    const HashtableShape s = {
+        .n = 20, .levels = 3, .features = 2, .entries = 240, .hash = hash, .blend = table_blend::linear};
+    list.push_back({"hashtable_bwd",
+                    {s.n, s.levels, s.features, s.entries, s.hash, s.blend, s.coherent},
+                    [s](Tape& t, const Values&, const Numbers& given) -> Values {
+                      const Tape::Value table = t.input({s.entries, s.features},
+                                                        std::vector<double>(size_t(s.entries * s.features)));
+                      return {{"features",
+                               looked_up(t, grids_of(s, given), 3, s.features, table, given.at("positions"))},
+                              {"table", table}};
+                    }});
+  }
   return list;
 }
 

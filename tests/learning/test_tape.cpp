@@ -35,6 +35,7 @@ std::vector<double> numbers(const TensorSpec& spec, const void* data, bool wide)
     v[i] = spec.element == Element::f32
                ? (wide ? static_cast<const double*>(data)[i] : double(static_cast<const float*>(data)[i]))
            : spec.element == Element::u32 ? double(static_cast<const uint32_t*>(data)[i])
+           : spec.element == Element::i64 ? double(static_cast<const int64_t*>(data)[i])
                                           : double(static_cast<const int32_t*>(data)[i]);
   return v;
 }
