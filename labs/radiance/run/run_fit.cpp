@@ -56,6 +56,18 @@ void RunJob::fit(FieldTrainer& trainer) {
   begin_ = Clock::now();
   double last_report = elapsed(), last_checkpoint = elapsed(), samples_then = state_.samples;
   std::optional<double> first_done;  // share of the run that was done when this process began
+  std::optional<StepReport> unwritten;
+  int64_t sent = 0;
+  const auto write_line = [&](const StepReport& report, double now) {
+    MetricsLine line = line_of(trainer, report);
+    line.seconds = now;
+    line.rate = (state_.samples - samples_then) / std::max(now - last_report, 1e-9);
+    line.cpu = cpu.share();
+    line.sent = sent;
+    metrics->line(line);
+    unwritten.reset();
+    return line;
+  };
   for (Decision d = decide(trainer.steps_done(), last_checkpoint); d.end == 0;
        d = decide(trainer.steps_done(), last_checkpoint)) {
     if (d.save != 0) {
@@ -72,24 +84,20 @@ void RunJob::fit(FieldTrainer& trainer) {
                                   ? trainer.step(d.done)
                                   : shortage_.through(trainer, [&] { return trainer.step(d.done); });
     step_took(since(step_began));
-    const int64_t sent = ranks_.bytes_sent() - sent_before;
+    sent = ranks_.bytes_sent() - sent_before;
     sent_ += sent;
     state_.samples += double(report.samples);
     const double after = elapsed();
+    unwritten = report;
     if (!metrics || (after - last_report < kReportEvery && report.step != 1)) continue;
-    MetricsLine line = line_of(trainer, report);
-    line.seconds = after;
-    line.rate = (state_.samples - samples_then) / std::max(after - last_report, 1e-9);
-    line.cpu = cpu.share();
-    line.sent = sent;
-    metrics->line(line);
-    show(line, last_report, progress);
+    show(write_line(report, after), last_report, progress);
     relieve(trainer);
     if (after - last_levels_ >= kLevelsEvery) look_at_levels(trainer);
     last_report = after;
     samples_then = state_.samples;
   }
   stop_heeded();
+  if (metrics && unwritten) write_line(*unwritten, elapsed());  // a curve goes to its end
   if (trainer.steps_done() > first_step_) look_at_levels(trainer);
   const bool trained = trainer.steps_done() > first_step_ && memory_.choice.ceilings && ranks_.size() == 1;
   for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
