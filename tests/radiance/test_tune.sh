@@ -31,25 +31,25 @@ kept = json.load(open(sys.argv[1]))
 kept["tuned"][0].update(threads=1, batch_samples=8192, batch_seconds=1.0, scene="somewhere")
 json.dump(kept, open(sys.argv[1], "w"))
 P
-"$klab" train "${small[@]}" --seconds 1 --no-eval --out a >a.txt 2>&1 || { cat a.txt; fail "train failed"; }
+"$klab" train "${small[@]}" --plan naive --seconds 1 --no-eval --out a >a.txt 2>&1 || { cat a.txt; fail "train failed"; }
 grep -q '^tuned  *1 thread (klab tune on somewhere' a.txt || { cat a.txt; fail "does not take the threads"; }
 grep -q '"batch_samples": 4096' a/result.json || fail "took the batch without --tune"
-"$klab" train "${small[@]}" --seconds 1 --no-eval --out b --threads 2 --tune >b.txt 2>&1 || { cat b.txt; fail "train --tune failed"; }
+"$klab" train "${small[@]}" --plan naive --seconds 1 --no-eval --out b --threads 2 --tune >b.txt 2>&1 || { cat b.txt; fail "train --tune failed"; }
 grep -q '^tuned  *a batch of 8192 samples' b.txt || { cat b.txt; fail "does not take the batch alone"; }
 grep -q '"batch_samples": 8192' b/result.json || fail "did not train with the tuned batch"
 # Another recipe is another matter.
 sed 's/"width": 16/"width": 32/' small.json >other.json
-"$klab" train built-in --downscale 16 --config other.json --seconds 0.5 --no-eval --out c >c.txt 2>&1 || { cat c.txt; fail "train failed"; }
+"$klab" train built-in --downscale 16 --config other.json --plan naive --seconds 0.5 --no-eval --out c >c.txt 2>&1 || { cat c.txt; fail "train failed"; }
 ! grep -q '^tuned' c.txt || { cat c.txt; fail "took what was found for another recipe"; }
 # Where nothing is kept for a run of that length --tune looks for it.
-"$klab" train built-in --downscale 16 --config other.json --seconds 0.5 --tune --no-eval --out d >d.txt 2>&1 || { cat d.txt; fail "train --tune failed"; }
+"$klab" train built-in --downscale 16 --config other.json --plan naive --threads 1 --seconds 0.5 --tune --no-eval --out d >d.txt 2>&1 || { cat d.txt; fail "train --tune failed"; }
 grep -q '^batch' d.txt || { cat d.txt; fail "--tune did not look for a batch"; }
 grep -q '^tuned .*a batch of' d.txt || { cat d.txt; fail "--tune did not take what it found"; }
 
 # A damaged file is named, and does not stop a training.
 cp "$(tuned)" good.json
 echo '{"tuned": [{"field": 3}]}' >"$(tuned)"
-"$klab" train "${small[@]}" --seconds 0.5 --no-eval --out e >e.txt 2>&1 || { cat e.txt; fail "a damaged file stopped a training"; }
+"$klab" train "${small[@]}" --plan naive --seconds 0.5 --no-eval --out e >e.txt 2>&1 || { cat e.txt; fail "a damaged file stopped a training"; }
 grep -q 'entry 1.*"field".*klab tune' e.txt || { cat e.txt; fail "does not name the damaged field"; }
 cp good.json "$(tuned)"
 
