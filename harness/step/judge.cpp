@@ -191,12 +191,14 @@ int judge_step(const JudgeJob& job) {
                     .variants.front();
   if (result.failures.empty()) {
     say({{"at", "checking"}});
-    // Asked at every shape: says no when the time is up, and tells who waits that it goes on.
+    // Asked at every shape: says no when the time is up, and tells who waits that it goes on. Shapes that the rung cannot do count for
+    // nothing: one for few shapes would else have met none when the time is up.
     const auto begin = std::chrono::steady_clock::now();
     yours->supported = [&, shapes = 0, able = yours->supported](ShapeView shape, const Host& host) mutable {
       const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       say({{"shape", shape_text(step.op->op, shape)}});
-      return ++shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : able(shape, host);
+      if (const std::string why = able(shape, host); !why.empty()) return why;
+      return std::string(++shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : "");
     };
     result = check(*step.op, list, {.seed = job.seed, .max_failures = 1, .done = {}}).variants.front();
     yours->supported = step.own->supported;

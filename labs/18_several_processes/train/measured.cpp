@@ -1,9 +1,6 @@
 #include "labs/18_several_processes/train/measured.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +17,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/field/config.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/stop.h"
 
 namespace klab::scaling {
@@ -29,27 +27,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 std::string program() { return fs::read_symlink("/proc/self/exe").string(); }
-
-/// Runs a command, looked for in PATH, its output in a file; the exit code. It ends with this process.
-int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
-  std::vector<char*> argv;
-  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw std::runtime_error(std::string("no process can be started: ") + std::strerror(errno));
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    const int to = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (getppid() != parent || to < 0 || dup2(to, STDOUT_FILENO) < 0 || dup2(to, STDERR_FILENO) < 0)
-      _exit(126);
-    execvp(argv[0], argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw std::runtime_error(std::string("waiting failed: ") + std::strerror(errno));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 double stage(const json& result, const char* name) {
   const json& stages = result.at("stages");
@@ -131,7 +108,7 @@ Run train(const What& what, const Setup& setup) {
     command.emplace_back("--exchange");
     command.push_back(setup.exchange);
   }
-  const int code = run_apart(command, log);
+  const int code = run_apart(command, log, true);
   if (stop_requested || code == 130)
     throw std::runtime_error("interrupted: the same command goes on with what is there");
   if (code != 0)
@@ -173,7 +150,8 @@ std::vector<Message> measure_messages(const fs::path& out) {
   const fs::path file = out / "messages.json", log = out / "messages.log";
   std::error_code error;
   if (!fs::exists(file, error)) {
-    const int code = run_apart({"mpirun", "-n", "2", program(), "scaling", "--messages", file.string()}, log);
+    const int code =
+        run_apart({"mpirun", "-n", "2", program(), "scaling", "--messages", file.string()}, log, true);
     if (code != 0)
       throw std::runtime_error(fmt::format("two ranks ended with exit code {}: see {}", code, log.string()));
   }

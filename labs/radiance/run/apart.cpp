@@ -1,5 +1,6 @@
 #include "labs/radiance/run/apart.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -7,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -33,7 +33,7 @@ bool is_done(const fs::path& folder, const ApartRun& run) {
 
 }  // namespace
 
-int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
+int run_apart(const std::vector<std::string>& arguments, const fs::path& log, bool errors_too) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
@@ -41,8 +41,13 @@ int run_apart(const std::vector<std::string>& arguments, const fs::path& log) {
   if (child < 0) throw std::runtime_error(std::string("no process can be started: ") + std::strerror(errno));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || std::freopen(log.c_str(), "w", stdout) == nullptr) _exit(126);
-    execv("/proc/self/exe", argv.data());
+    const int to = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (getppid() != parent || to < 0 || dup2(to, STDOUT_FILENO) < 0) _exit(126);
+    if (errors_too && dup2(to, STDERR_FILENO) < 0) _exit(126);
+    if (arguments.front() == "klab")
+      execv("/proc/self/exe", argv.data());
+    else
+      execvp(argv.front(), argv.data());
     _exit(127);
   }
   int status = 0;

@@ -7,9 +7,11 @@
 
 namespace klab {
 
-/// Runs this program with arguments ("klab", "train", ...), its standard output in a file; the exit code. The child ends with this
-/// process. Throws std::runtime_error where no process can be started.
-int run_apart(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+/// Runs a command, its standard output in a file, with `errors_too` its standard error as well; the exit code. "klab" as its
+/// first word is this program, anything else is looked for in PATH. The child ends with this process. Throws std::runtime_error
+/// where no process can be started.
+int run_apart(const std::vector<std::string>& arguments, const std::filesystem::path& log,
+              bool errors_too = false);
 
 /// A training to be had in a folder below another: `given` are the arguments of a new run after "klab train" and its scene, without
 /// --out and its length.

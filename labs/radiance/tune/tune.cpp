@@ -16,7 +16,6 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/reading.h"
-#include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
 #include "labs/radiance/train/picture_pool.h"
 
@@ -301,41 +300,6 @@ class Search {
   TuneResult result_;
 };
 
-std::string race_text(const char* title, const std::vector<Racer>& racers, size_t best) {
-  if (racers.empty()) return "";
-  Table table({{title}, {"samples/s", Column::Kind::right}, {"", Column::Kind::bar, 16}, {""}});
-  for (size_t i = 0; i < racers.size(); ++i) {
-    const Racer& r = racers[i];
-    const double rate = r.seconds.empty() ? 0 : 1 / *std::ranges::min_element(r.seconds);
-    table.add({r.name, fmt::format("{:.3f} M", rate * 1e-6), Cell::bar(rate),
-               i == best        ? "chosen"
-               : !r.out.empty() ? r.out
-                                : "no difference that counts"});
-  }
-  return table.text();
-}
-
-std::string halving_text(const std::vector<Contender>& contenders, size_t best) {
-  if (contenders.empty()) return "";
-  Table table({{"batch"}, {"PSNR on views left out, dB"}, {""}});
-  for (size_t i = 0; i < contenders.size(); ++i) {
-    const Contender& c = contenders[i];
-    std::string scores;
-    for (size_t k = 0; k < c.score.size(); ++k)
-      scores += fmt::format("{}{:.2f} after {:.0f} s", k == 0 ? "" : ", ", c.score[k], c.seconds[k]);
-    table.add({c.name, scores, i == best ? "chosen" : c.out});
-  }
-  return table.text();
-}
-
-/// The one of that name.
-template <class Candidate>
-size_t index_of(const std::vector<Candidate>& list, const std::string& begin) {
-  for (size_t i = 0; i < list.size(); ++i)
-    if (list[i].name.starts_with(begin)) return i;
-  return list.size();
-}
-
 }  // namespace
 
 TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words) {
@@ -348,27 +312,6 @@ TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words) 
     throw std::runtime_error(fmt::format("--batch: that of --field {} has one size; only --field {} can",
                                          options.settings.field, kFieldOfExtras));
   return Search(options, times, words).all();
-}
-
-std::string tune_text(const TuneResult& result) {
-  const Tuned& t = result.tuned;
-  std::string text =
-      race_text("threads", result.threads, index_of(result.threads, fmt::format("{} thread", t.threads)));
-  text += race_text("pictures", result.pictures,
-                    index_of(result.pictures, fmt::format("{} worker{}, {} ahead", t.workers,
-                                                          t.workers == 1 ? "" : "s", t.ahead)));
-  text += halving_text(result.batch, index_of(result.batch, fmt::format("{} samples", t.batch_samples)));
-  const double gain = t.gain();
-  if (gain <= 1.005)
-    text += fmt::format(
-        "took      {}; what there was before is as good as anything that was tried: the time is not won "
-        "back\n",
-        duration_text(t.took));
-  else  // a run of x seconds takes x/gain: x·(1 - 1/gain) are saved
-    text += fmt::format(
-        "took      {}; runs are {:.2f} times as fast with it, so it is won back after {} of training\n",
-        duration_text(t.took), gain, duration_text(t.took / (gain - 1)));
-  return text;
 }
 
 }  // namespace klab
