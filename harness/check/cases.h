@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/lab.h"
+#include "harness/core/variant.h"
 
 namespace klab {
 
@@ -41,11 +42,16 @@ std::vector<std::vector<int64_t>> shapes_beyond(const LabOp& op, uint64_t seed);
 std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double most,
                             const std::function<double(ShapeView)>& cost);
 
-/// The shapes of one check: beside those of check_shapes() the sizes at which the branches among the variants pay, shrunk
-/// to what a check can afford; only `asked`, when it is not empty. Throws std::invalid_argument when that has
-/// the wrong number of dimensions or is not legal for the op.
+/// The shapes of one check: those of check_shapes(); the sizes at which the branches among the variants pay, shrunk
+/// to what a check can afford; and for each variant that is supported at fewer than eight of them, others that it does,
+/// found by walking from a size that it is for towards the sizes of the lab. Only `asked`, when it is not empty. Throws
+/// std::invalid_argument when that has the wrong number of dimensions or is not legal for the op.
 std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
                                                   std::span<const int64_t> asked, uint64_t seed);
+
+/// Those of the list at which the variant is supported by this machine, in their order.
+std::vector<std::vector<int64_t>> fitting(const Variant& variant,
+                                          const std::vector<std::vector<int64_t>>& list);
 
 /// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
 std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);

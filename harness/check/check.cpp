@@ -43,8 +43,14 @@ constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
+// However short the time: so many shapes of each variant.
+constexpr int kFewestShapes = 12;
 // Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
 constexpr uint64_t kWatchedSteps = 500'000;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
 
@@ -75,6 +81,7 @@ struct Progress {
   double spent_beyond = 0;      // the same at shapes beyond what is usual
   unsigned alignments = 0;      // those met, a bit each
   int watched = 0;              // shapes
+  int shapes = 0;               // at which it ran
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -152,6 +159,7 @@ class ShapeCheck {
       return;
     }
     result.skipped.clear();
+    ++progress.shapes;
     // A vendor library is not what is taught: it has to be right where it is timed, and at some others.
     if (progress.variant->peer && !asked_ && turn_ % 4 != 0 && result.cases > 0) return;
     const std::vector<Alignment> alignments = alignments_for(progress);
@@ -316,6 +324,20 @@ class ShapeCheck {
   std::optional<Changed> changed_;
 };
 
+// Whether no variant is supported at that shape, which is then counted as left out: no reference is run for nobody.
+bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
+  std::vector<std::string> reasons;
+  for (const Progress& p : progress) {
+    reasons.push_back(p.variant->supported(shape, host_of(*p.variant)));
+    if (reasons.back().empty()) return false;
+  }
+  for (size_t v = 0; v < progress.size(); ++v) {
+    ++progress[v].result.skipped_cases;
+    if (progress[v].result.cases == 0) progress[v].result.skipped = reasons[v];
+  }
+  return true;
+}
+
 }  // namespace
 
 Host this_host() {
@@ -344,26 +366,42 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 
-  auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
-  if (options.most_shapes > 0) shapes = spread_over(shapes, size_t(options.most_shapes));
+  const auto shapes_at_most = [&] {
+    auto all = shapes_of_check(op, variants, options.shape, options.seed);
+    if (options.most_shapes <= 0) return all;
+    auto some = spread_over(all, size_t(options.most_shapes));
+    // A variant that is for none of them: at two that it is for.
+    for (const Variant* v : variants)
+      if (fitting(*v, some).empty())
+        for (auto& shape : spread_over(fitting(*v, all), 2)) some.push_back(std::move(shape));
+    return some;
+  };
+  auto shapes = shapes_at_most();
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
     std::stable_partition(shapes.begin(), shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
   const size_t usual = shapes.size();
   if (options.shape.empty() && options.most_shapes == 0 && !options.quick)
     for (auto& shape : shapes_beyond(op, options.seed)) shapes.push_back(std::move(shape));
+  const auto begin_of_all = std::chrono::steady_clock::now();
+  const auto late = [&](const Progress& p) {
+    return options.seconds > 0 && p.shapes >= kFewestShapes && seconds_since(begin_of_all) > options.seconds;
+  };
   const auto stop = [&] { return options.stop && options.stop(); };
   for (size_t turn = 0; turn < shapes.size() && !stop(); ++turn) {
-    if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options); })) break;
+    if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options) || late(p); }))
+      break;
+    if (options.at) options.at(shapes[turn]);
+    if (nobody_fits(progress, shapes[turn])) continue;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
     ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, guard);
     const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
-      if (p.stopped(options)) return;
+      if (p.stopped(options) || late(p)) return;
       const auto begin = std::chrono::steady_clock::now();
       (one.*how)(p);
-      p.result.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      p.result.seconds += seconds_since(begin);
     };
     // CPU variants use all threads themselves; the host executor of CUDA uses one.
     for (Progress& p : progress)
@@ -382,8 +420,12 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
       if (auto failure = tally.judge()) p.result.failures.push_back(std::move(*failure));
     results.variants.push_back(std::move(p.result));
   }
-  if (!op.op.forward.empty() && options.gradients)
-    results.reference = check_gradients(op, variants, options, guard, results.variants);
+  if (!op.op.forward.empty() && options.gradients) {
+    CheckOptions rest = options;
+    if (options.seconds > 0)
+      rest.stop = [&] { return stop() || seconds_since(begin_of_all) > options.seconds; };
+    results.reference = check_gradients(op, variants, rest, guard, results.variants);
+  }
   guard.before().restore(
       threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
   if (options.done) {

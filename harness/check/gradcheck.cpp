@@ -28,7 +28,8 @@ Failure failed(const std::string& tensor, const char* what, double expected, dou
 
 // Every difference runs the forward again, in double: small shapes, some of moderate size, none that is
 // empty.
-std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOptions& options) {
+std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, std::span<const Variant* const> variants,
+                                                  const CheckOptions& options) {
   constexpr double kMost = 2e7, kSmall = 2e4, kModerate = 1e6;
   const auto cost = [&](const std::vector<int64_t>& shape) { return work(op.op, shape); };
   if (!options.shape.empty()) {
@@ -51,6 +52,16 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, const CheckOp
   if (picked.empty() && !all.empty()) picked.push_back(all.front());
   if (options.most_shapes > 0)
     picked = spread_over(picked, std::max<size_t>(1, size_t(options.most_shapes) / 4));
+  // A variant that is for none of them: at the cheapest that it is for.
+  std::vector<std::vector<int64_t>> more;
+  for (const Variant* v : variants) {
+    if (!fitting(*v, picked).empty()) continue;
+    if (more.empty()) more = shapes_of_check(op, variants, {}, options.seed);
+    auto some = fitting(*v, more);
+    std::erase_if(some, [&](const auto& shape) { return is_empty(op, shape) || cost(shape) > kModerate; });
+    const auto cheapest = std::ranges::min_element(some, {}, cost);
+    if (cheapest != some.end()) picked.push_back(*cheapest);
+  }
   return picked;
 }
 
@@ -95,7 +106,7 @@ std::optional<Failure> BiasTally::judge() const {
 CheckResult check_gradients(const LabOp& backward, std::span<const Variant* const> variants,
                             const CheckOptions& options, CrashGuard& guard,
                             std::vector<CheckResult>& results) {
-  const auto shapes = gradient_shapes(backward, options);
+  const auto shapes = gradient_shapes(backward, variants, options);
   check_own_forward(backward, variants, shapes, options, guard, results);
   CheckResult reference = check_reference_gradient(backward, shapes, options, guard);
   if (shapes.empty()) reference.skipped = "too large for finite differences";

@@ -31,7 +31,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFewestShapes = 12;
 constexpr double kLongestTiming = 20;  // seconds, after which rounds end
 constexpr double kPatience = 3;        // seconds of timing, after which no further size is begun
 
@@ -90,12 +89,21 @@ Json as_json(const CheckResult& r) {
           {"worst", r.worst},     {"seconds", r.seconds}, {"failures", failures}};
 }
 
-/// A size that costs next to nothing but has something in it.
+/// A size that the step's rung is for, costs next to nothing and has something in it; the cheapest of those where all cost more.
 std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
-  for (const auto& shape : check_shapes(*step.op, step.own->tiles, seed))
-    if (const double w = work(step.op->op, shape); w > 0 && w < 2e4 && !is_empty(*step.op, shape))
-      return shape;
-  return {};
+  const Variant* const own[] = {step.own};
+  std::vector<int64_t> cheapest;
+  double least = 0;
+  for (const auto& shape : fitting(*step.own, shapes_of_check(*step.op, own, {}, seed))) {
+    const double w = work(step.op->op, shape);
+    if (!(w > 0) || is_empty(*step.op, shape)) continue;
+    if (cheapest.empty() || w < least) {
+      cheapest = shape;
+      least = w;
+    }
+    if (w < 2e4) return shape;
+  }
+  return cheapest;
 }
 
 /// Parent, yours and klab's own, interleaved.
@@ -191,17 +199,16 @@ int judge_step(const JudgeJob& job) {
                     .variants.front();
   if (result.failures.empty()) {
     say({{"at", "checking"}});
-    // Asked at every shape: says no when the time is up, and tells who waits that it goes on. Shapes that the rung cannot do count for
-    // nothing: one for few shapes would else have met none when the time is up.
-    const auto begin = std::chrono::steady_clock::now();
-    yours->supported = [&, shapes = 0, able = yours->supported](ShapeView shape, const Host& host) mutable {
-      const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      say({{"shape", shape_text(step.op->op, shape)}});
-      if (const std::string why = able(shape, host); !why.empty()) return why;
-      return std::string(++shapes > kFewestShapes && gone > job.check_seconds ? "the time is up" : "");
-    };
-    result = check(*step.op, list, {.seed = job.seed, .max_failures = 1, .done = {}}).variants.front();
-    yours->supported = step.own->supported;
+    result = check(*step.op, list,
+                   {.seed = job.seed,
+                    .max_failures = 1,
+                    .seconds = job.check_seconds,
+                    .done = {},
+                    .at =
+                        [&](ShapeView shape) {
+                          say({{"shape", shape_text(step.op->op, shape)}});
+                        }})
+                 .variants.front();
   }
   say({{"check", as_json(result)}});
   if (result.passed() && job.time) {

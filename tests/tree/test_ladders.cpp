@@ -34,6 +34,25 @@ std::vector<std::string> recorded_runs() {
   return files;
 }
 
+/// A check that compares nothing says nothing: alone or beside others, every rung that this machine can run at any size of its lab
+/// meets sizes it is for, whatever the seed.
+TEST(Ladders, EveryCheckHasShapesForEveryRung) {
+  for (const Variant& v : variants()) {
+    const LabOp* op = find_op(v.op);
+    if (op == nullptr) continue;
+    std::vector<std::vector<int64_t>> known = {v.when.shape, v.expect.shape};
+    for (const BenchShape& b : op->bench) known.push_back(b.shape);
+    std::erase_if(known, [&](const auto& shape) { return shape.empty() || !op->op.valid(shape); });
+    if (fitting(v, known).empty()) continue;
+    const Variant* const alone[] = {&v};
+    for (const uint64_t seed : {1, 2}) {
+      auto shapes = fitting(v, shapes_of_check(*op, alone, {}, seed));
+      std::erase_if(shapes, [&](const auto& shape) { return is_empty(*op, shape); });
+      EXPECT_GE(shapes.size(), 6U) << v.id << ", seed " << seed;
+    }
+  }
+}
+
 /// What a learner climbs: few rungs, each made from one before it on the trunk. A branch says at which of the lab's sizes
 /// it pays, and every prediction stands at a size that the lab times.
 TEST(Ladders, TrunksAreShortAndBranchesNameASize) {
