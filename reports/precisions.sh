@@ -2,16 +2,43 @@
 # Trains a scene in each precision for the same time, seed by seed, and says what that came to: a row a run, and the means.
 #
 #   reports/precisions.sh SCENE OUT [SECONDS [PRECISION...]]   default: 120 seconds, f32 bf16
+#   reports/precisions.sh --markdown CSV                       the means of such rows as a table of Markdown
 #
 # SEEDS (default "1 2 3") and KLAB (default: ./klab) from the environment. Precisions take turns within a seed, so that what the
 # machine does meanwhile hits all of them; nothing else should run. Runs that are in OUT already, with their score, are kept.
-# OUT/precisions.csv has the rows: precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps.
+# OUT/precisions.csv has the rows: scene,precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 if (($# < 2)); then
-  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
+fi
+# table text|markdown CSV: means over the seeds, precision by precision.
+table() {
+  awk -F, -v how="$1" 'NR > 1 {
+      k = $1 "," $2; n[k]++; time[k] += $5; steps[k] += $4; rate[k] += $6; db[k] += $7; square[k] += $7 * $7
+      if (n[k] == 1) order[++kinds] = k
+    }
+    END {
+      if (how == "markdown") {
+        print "| scene | precision | seeds | trained | steps | samples per second | PSNR, mean | standard deviation over seeds |"
+        print "|---|---|---|---|---|---|---|---|"
+        row = "| %s | %s | %d | %.0f s | %.0f | %.2f M | %.2f dB | %.2f dB |\n"
+      } else {
+        printf "%-10s %-10s %6s %8s %10s %14s %10s %12s\n", "scene", "precision", "seeds", "seconds", "steps", "M samples/s", "PSNR, dB", "over seeds"
+        row = "%-10s %-10s %6d %8.0f %10.0f %14.3f %10.2f %9.2f dB\n"
+      }
+      for (i = 1; i <= kinds; i++) {
+        k = order[i]; m = db[k] / n[k]; v = square[k] / n[k] - m * m
+        split(k, name, ",")
+        printf row, name[1], name[2], n[k], time[k] / n[k], steps[k] / n[k], rate[k] / n[k] * 1e-6, m, sqrt(v > 0 ? v : 0)
+      }
+    }' "$2"
+}
+if [[ $1 == --markdown ]]; then
+  table markdown "$2"
+  exit 0
 fi
 scene=$1 out=$2 seconds=${3:-120}
 precisions=("${@:4}")
@@ -31,23 +58,16 @@ for seed in ${SEEDS:-1 2 3}; do
   done
 done
 rows=$out/precisions.csv.new
-echo "precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps" >"$rows"
+echo "scene,precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps" >"$rows"
 for precision in "${precisions[@]}"; do
   for seed in ${SEEDS:-1 2 3}; do
     r=$out/${precision}_$seed/result.json
     skipped=$(number "$r" skipped_steps)
     # The mean stands outside of the list of views, with fewer spaces ahead of it.
     psnr=$(sed -n 's/^    "psnr": \([0-9.]*\),\{0,1\}$/\1/p' "$r") ssim=$(sed -n 's/^    "ssim": \([0-9.]*\),\{0,1\}$/\1/p' "$r")
-    echo "$precision,$seed,$(number "$r" steps),$(number "$r" seconds_training),$(number "$r" samples_per_second),$psnr,$ssim,${skipped:-0}" >>"$rows"
+    echo "$(basename "$scene"),$precision,$seed,$(number "$r" steps),$(number "$r" seconds_training),$(number "$r" samples_per_second),$psnr,$ssim,${skipped:-0}" >>"$rows"
   done
 done
 mv "$rows" "$out/precisions.csv"
-awk -F, 'NR > 1 { n[$1]++; steps[$1] += $3; rate[$1] += $5; db[$1] += $6; square[$1] += $6 * $6; if (n[$1] == 1) order[++kinds] = $1 }
-  END {
-    printf "%-10s %6s %10s %14s %10s %12s\n", "precision", "seeds", "steps", "M samples/s", "PSNR, dB", "over seeds"
-    for (k = 1; k <= kinds; k++) {
-      p = order[k]; m = db[p] / n[p]; v = square[p] / n[p] - m * m
-      printf "%-10s %6d %10.0f %14.3f %10.2f %9.2f dB\n", p, n[p], steps[p] / n[p], rate[p] / n[p] * 1e-6, m, sqrt(v > 0 ? v : 0)
-    }
-  }' "$out/precisions.csv"
+table text "$out/precisions.csv"
 echo "written   $out/precisions.csv"

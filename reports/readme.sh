@@ -77,6 +77,10 @@ page() {
       printf '\n## Training\n\n'
       "$klab" results "$folder"/train/*.json
     fi
+    if [[ -f $folder/precisions.csv ]]; then
+      printf '\n## Training in fewer bits\n\nBy `reports/precisions.sh`, precisions by turns within each seed; rows: [precisions.csv](precisions.csv).\n\n'
+      "$root/reports/precisions.sh" --markdown "$folder/precisions.csv"
+    fi
     if [[ -f $folder/run.csv ]]; then
       printf '\n## The ladders\n\nRungs of the processor; CUDA rungs, which are counted, are in [run.txt](run.txt).\n\n'
       "$klab" report "$folder/run.csv" --markdown | sed '1,/^## /{/^## /!d}' | sed 's/^## /### /'

@@ -80,6 +80,17 @@ bool as_it_should(const Answer& a, const StepCheckOptions& o) {
   return a.outcome == Outcome::no_faster || a.outcome == Outcome::unchanged;
 }
 
+/// Why the step's rung can run at none of its lab's sizes on this machine; empty where it can.
+std::string why_not_here(const Step& step) {
+  std::string why;
+  for (const BenchShape& b : step.op->bench) {
+    const std::string reason = step.own->supported(b.shape, host_of(*step.own));
+    if (reason.empty()) return "";
+    if (why.empty()) why = reason;
+  }
+  return why;
+}
+
 /// The first step of the path that is not done, from the lab worked at last on.
 const Step* next_open(const ProgressBook& book) {
   const auto done = [&](const Step& s) {
@@ -116,15 +127,17 @@ int check_step(const Step& step, const StepCheckOptions& o) {
   return exit_code(a);
 }
 
-int check_every_step(const StepCheckOptions& o) {
+int check_every_step(const std::string& begin, const StepCheckOptions& o) {
   watch_interrupt();
   int bad = 0, all = 0;
-  for (const Step& step : steps()) {
+  const auto& every = steps();
+  if (std::ranges::none_of(every, [&](const Step& s) { return s.name.starts_with(begin); }))
+    throw std::invalid_argument(
+        fmt::format("--every {}: no step's name begins so; klab step lists them", begin));
+  for (const Step& step : every) {
     if (interrupted()) return exit_interrupted;
-    if (const std::string why = step.op->bench.empty()
-                                    ? ""
-                                    : step.own->supported(step.op->bench.front().shape, host_of(*step.own));
-        !why.empty()) {
+    if (!step.name.starts_with(begin)) continue;
+    if (const std::string why = why_not_here(step); !why.empty()) {
       fmt::print("{:<24} {} {}\n", step.name, inked("left  ", Ink::dim), why);
       continue;
     }

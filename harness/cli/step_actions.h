@@ -18,8 +18,10 @@ struct StepCheckOptions {
 /// Checks the work file, prints the answer, records the try. Returns the exit code.
 int check_step(const Step& step, const StepCheckOptions& options);
 
-/// All steps with klab's own rung, or the parent, as the file: is every answer the one it should be?
-int check_every_step(const StepCheckOptions& options);
+/// All steps whose name begins so (all for ""), with klab's own rung, or the parent, as the file: is every answer the one it
+/// should be? Those whose rung can run at no size of its lab on this machine are left, with the reason. Throws
+/// std::invalid_argument when no name begins so.
+int check_every_step(const std::string& begin, const StepCheckOptions& options);
 
 /// check_step, and again whenever the file is saved, until interrupted.
 int watch_step(const Step& step, const StepCheckOptions& options);

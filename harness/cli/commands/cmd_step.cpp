@@ -97,7 +97,7 @@ int run(Options& o) {
   o.how.time = !o.no_time;
   if (!o.grade.empty()) return grade_folder(o);
   if (!o.export_to.empty()) return export_work(o);
-  if (o.every) return check_every_step(o.how);
+  if (o.every) return check_every_step(o.step, o.how);
   const bool acts = o.check || o.watch || o.solution || o.restart;
   if (!acts && (o.step.empty() || is_lab(o.step))) return show_path(o.step);
   if (o.step.empty()) {
@@ -139,7 +139,8 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--out", o.out, "--grade: the table as CSV")->group("Courses");
   app.add_option("--with", o.how.with, "--check klab's own file instead: own or parent")
       ->group("For klab's developers");
-  app.add_flag("--every", o.every, "--with ... at every step: has each the answer it should?")
+  app.add_flag("--every", o.every,
+               "--with ... at every step (STEP: those whose name begins so): has each the answer it should?")
       ->group("For klab's developers");
   app.add_option("--judge", o.judge)->group("");
   app.add_option("--confine", o.confine)->group("");
