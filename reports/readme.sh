@@ -75,7 +75,9 @@ page() {
     fi
     if [[ -d $folder/train ]]; then
       printf '\n## Training\n\n'
-      "$klab" results "$folder"/train/*.json
+      local trained
+      mapfile -t trained < <(printf '%s\n' "$folder"/train/*.json | sort -V)
+      "$klab" results "${trained[@]}"
     fi
     if [[ -f $folder/precisions.csv ]]; then
       printf '\n## Training in fewer bits\n\nBy `reports/precisions.sh`, precisions by turns within each seed; rows: [precisions.csv](precisions.csv).\n\n'

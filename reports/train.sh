@@ -5,13 +5,16 @@
 #   reports/train.sh [DATA [RUN...]]   DATA: a folder with lego_400, fox and albert, as far as you have them. RUN: these
 #                                      only, of those named below
 #
-# KLAB names the program (default: ./klab). Nothing else should run on the machine meanwhile; it takes about 20 minutes.
+# KLAB names the program (default: ./klab). Nothing else should run on the machine meanwhile; it takes about two hours, of which one
+# is for the last run.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 data=${1:-}
 wanted=" ${*:2} "
-runs=" 1_built_in_60 2_lego_400_120 3_lego_400_600 4_fox_300 5_albert_60 "
+runs=" 1_built_in_60 2_lego_400_120 3_lego_400_600 4_fox_300 5_albert_60 6_lego_400_adaptive_120 7_lego_400_voxels_300
+ 8_lego_400_gaussians_600 9_lego_400_frequency_300 10_fox_gaussians_600 11_lego_400_instant_ngp_3600 "
+runs=${runs//$'\n'/}
 for run in $wanted; do
   [[ $runs == *" $run "* ]] || { echo "no run is called $run; there are:$runs" >&2; exit 2; }
 done
@@ -22,6 +25,8 @@ machine=$(sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p' "$tmp/machine.json"
 out=$root/reports/recorded/$machine
 mkdir -p "$out/train"
 mv "$tmp/machine.json" "$out/machine.json"
+
+echo '{"table": "adaptive"}' >"$tmp/adaptive.json"
 
 asked() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 record() {  # NAME args of train...
@@ -42,8 +47,16 @@ fi
 if [[ -n $data && -d $data/lego_400 ]]; then
   record 2_lego_400_120 "$data/lego_400" --seconds 120
   record 3_lego_400_600 "$data/lego_400" --seconds 600
+  record 6_lego_400_adaptive_120 "$data/lego_400" --seconds 120 --config "$tmp/adaptive.json"
+  record 7_lego_400_voxels_300 "$data/lego_400" --seconds 300 --field voxels
+  record 8_lego_400_gaussians_600 "$data/lego_400" --seconds 600 --field gaussians
+  record 9_lego_400_frequency_300 "$data/lego_400" --seconds 300 --field frequency
+  record 11_lego_400_instant_ngp_3600 "$data/lego_400" --seconds 3600 --config "$root/examples/configs/instant_ngp.json"
 fi
-[[ -n $data && -d $data/fox ]] && record 4_fox_300 "$data/fox" --downscale 4 --seconds 300
+if [[ -n $data && -d $data/fox ]]; then
+  record 4_fox_300 "$data/fox" --downscale 4 --seconds 300
+  record 10_fox_gaussians_600 "$data/fox" --downscale 4 --seconds 600 --field gaussians
+fi
 if [[ -n $data && -f $data/albert/albert.jpg ]] && asked 5_albert_60; then
   "$klab" fit-image "$data/albert/albert.jpg" --seconds 60 --json >"$tmp/image.json"
   mv "$tmp/image.json" "$out/train/5_albert_60.json"

@@ -14,16 +14,25 @@ namespace {
 
 using nlohmann::json;
 
+// What holds the scene, the bits where they are fewer, and that its table grows. Records older than the choice have one field.
+std::string how_held(const json& r) {
+  std::string text = r.value("field", "hash");
+  if (const std::string precision = r.value("precision", "f32"); precision != "f32") text += ", " + precision;
+  if (r.contains("config") && r.at("config").value("table", "fixed") == "adaptive") text += ", adaptive";
+  return text;
+}
+
 // One line of the table. A result of fit-image has an image and no views.
 std::string line_of(const json& r) {
   if (r.contains("image"))
     return fmt::format(
-        "| {} (one image, {:.2f} parameters per pixel) | {:.0f} s | {} | - | {:.2f} dB | - | - | - |\n",
+        "| {} (one image, {:.2f} parameters per pixel) | hash | {:.0f} s | {} | - | {:.2f} dB | - | - | - "
+        "|\n",
         r.at("image").get<std::string>(), r.at("parameters").get<double>() / r.at("pixels").get<double>(),
         r.at("seconds").get<double>(), r.at("steps").get<int64_t>(), r.at("psnr").get<double>());
   const json& score = r.at("score");
-  return fmt::format("| {} | {:.0f} s | {} | {:.2f} M | {:.2f} dB | {:.4f} | {:.2f} s | {:.2f} GB |\n",
-                     r.at("scene").get<std::string>(), r.at("seconds_training").get<double>(),
+  return fmt::format("| {} | {} | {:.0f} s | {} | {:.2f} M | {:.2f} dB | {:.4f} | {:.2f} s | {:.2f} GB |\n",
+                     r.at("scene").get<std::string>(), how_held(r), r.at("seconds_training").get<double>(),
                      r.at("steps").get<int64_t>(), r.at("samples_per_second").get<double>() * 1e-6,
                      score.at("psnr").get<double>(), score.at("ssim").get<double>(),
                      score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
@@ -31,8 +40,8 @@ std::string line_of(const json& r) {
 
 int results(const std::vector<std::string>& files) {
   std::string text =
-      "| scene | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
-      "|\n|---|---|---|---|---|---|---|---|\n";
+      "| scene | field | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
   std::vector<std::string> protocols;
   for (const std::string& file : files) {
     const json r = read_json_file(file);
