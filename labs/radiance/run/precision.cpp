@@ -15,17 +15,12 @@ Unit unit_of_precision(const std::string& precision) {
   throw std::invalid_argument(fmt::format("precision {}: f32, bf16 or f16", precision));
 }
 
-void require_precision(const std::string& precision, const std::string& field, const std::string& backend) {
+void require_precision(const std::string& precision, const std::string& field) {
   if (precision != "f16") return;
   if (field != "hash")
     throw std::runtime_error(fmt::format(
         "--precision f16: only --field hash is trained with a loss scale, and this is {}; take f32 or bf16",
         field));
-  if (backend == "cuda")
-    throw std::runtime_error(
-        "--precision f16: what is stored in half precision is rounded on the host so far, which a GPU would "
-        "wait for; take "
-        "--backend cpu, or f32");
 }
 
 namespace {
@@ -71,9 +66,10 @@ void take_precision(RunOptions& o, RunState& state) {
         "its gradients need none",
         state.precision));
   state.loss_scale = o.loss_scale.value_or(state.loss_scale);
-  require_precision(state.precision, o.settings.field, o.backend);
+  require_precision(state.precision, o.settings.field);
   o.settings.precision = state.precision;
   o.settings.loss_scale = state.loss_scale;
+  o.settings.half_table = o.backend != "cpu";
 }
 
 std::string conversion_text(const std::string& before, const std::string& now) {

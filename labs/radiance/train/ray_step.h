@@ -42,6 +42,8 @@ struct StepNumbers {
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
   float scale = 1;     // of the loss, where gradients are stored in fewer bits
+  int32_t lost[3] = {};       // out: what rounding them did, in the order of round_narrow
+  int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
   float box[2] = {};   // near and side, of a grid of voxels,
   float empty = 0;     // and what its vertices without a row have
 };

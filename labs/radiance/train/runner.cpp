@@ -208,25 +208,6 @@ void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
   made.work = backend_.bind(*plan.variant(call.op), made.shape, made.pointers);
 }
 
-// On the host, also what lies elsewhere: for training that is worth its time there must be a kernel.
-void Runner::round(const OpCall& call, std::span<void* const> pointers) {
-  const int64_t n = size(call.shape[0]) * size(call.shape[1]);
-  const auto bytes = size_t(n) * sizeof(float);
-  float factor = 1;
-  if (pointers[2] != nullptr) read(&factor, call.tensors[2], sizeof factor);
-  Lost lost;
-  if (backend_.in_host_memory) {
-    lost = round_to(*call.format, factor, static_cast<const float*>(pointers[0]),
-                    static_cast<float*>(pointers[1]), n);
-  } else if (n > 0) {
-    std::vector<float> values(static_cast<size_t>(n));
-    read(values.data(), call.tensors[0], bytes);
-    lost = round_to(*call.format, factor, values.data(), values.data(), n);
-    backend_.upload(pointers[1], values.data(), bytes);
-  }
-  if (call.counted) lost_ += lost;
-}
-
 void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
   MadeList& made = made_[&list];
   if (VariantIds ids = plan.ids(); made.plan != ids || made.calls.size() != list.calls().size())
@@ -238,10 +219,6 @@ void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
     ++counts_.calls;
     pointers.clear();
     for (const void* p : call.tensors) pointers.push_back(resolve(p));
-    if (call.format != nullptr) {
-      profile.time(call.stage, [&] { round(call, pointers); });
-      continue;
-    }
     if (call.op.empty()) {
       profile.time(call.stage, [&] { backend_.fill(pointers.front(), call.byte, size_t(call.bytes)); });
       continue;

@@ -10,7 +10,6 @@
 #include "harness/program/plan.h"
 #include "harness/program/profile.h"
 #include "labs/radiance/train/op_list.h"
-#include "reference/rounding.h"
 
 namespace klab {
 
@@ -84,15 +83,12 @@ class Runner {
     int64_t waits = 0, calls = 0, repeated = 0;
   };
   const Counts& counts() const { return counts_; }
-  /// What rounding has done to the numbers that lists count.
-  const Lost& lost() const { return lost_; }
   /// Waits for all that was called.
   void wait() const;
 
  private:
   char* resolve(const void* pointer) const;
   const LabOp* op_of(const std::string& name);
-  void round(const OpCall& call, std::span<void* const> pointers);
   void call_all(const OpList& list, const Plan& plan, Profile& profile);
   struct Made {  // a call, bound
     std::vector<int64_t> shape;
@@ -120,7 +116,6 @@ class Runner {
   };
   std::unordered_map<const OpList*, Recorded> recorded_;
   mutable Counts counts_;
-  Lost lost_;
 };
 
 }  // namespace klab

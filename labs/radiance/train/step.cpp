@@ -241,7 +241,7 @@ void TrainStep::look_up(OpList& list, const std::string& stage, int64_t n, const
   if (plain_) {
     list.add<HashgridFwd>(
         stage, hash_shape(c_, cascades_, n),
-        {.positions = positions, .table = table, .table_half = nullptr, .features = features});
+        {.positions = positions, .table = table, .table_half = table_half_, .features = features});
     return;
   }
   list.add<HashtableFwd>(

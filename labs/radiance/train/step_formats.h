@@ -12,6 +12,8 @@ namespace klab {
 /// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
 struct StepFormats {
   const NarrowFormat* table = nullptr;    // what the encoding reads
+  /// A copy of a plain table in half precision beside the masters, for rungs that read 2 bytes a number.
+  bool half_table = false;
   const NarrowFormat* density = nullptr;  // matrices of the networks
   const NarrowFormat* color = nullptr;    //
   const NarrowFormat* activations =
@@ -21,7 +23,7 @@ struct StepFormats {
   const NarrowFormat* moments = nullptr;  // Adam's, all of them
 
   bool any() const {
-    return table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
+    return half_table || table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
            gradients != nullptr || moments != nullptr;
   }
 };
@@ -33,10 +35,14 @@ struct StepPrecision {
   std::optional<LossScaleSettings> scale = std::nullopt;
 };
 
-/// As --precision f16 has it on a processor: the networks in half precision, the table in float, since rounding what is read from it
-/// costs a product and copying all of it each step would cost more than the step.
-inline StepFormats half_formats() {
-  return {.density = &kF16, .color = &kF16, .activations = &kF16, .gradients = &kF16};
+/// As --precision f16 has it. The networks are in half precision. The table is in float on a processor, since copying all of it
+/// each step would cost more than the step; a GPU, which copies it in the time of a kernel or two, reads halves.
+inline StepFormats half_formats(bool half_table = false) {
+  return {.half_table = half_table,
+          .density = &kF16,
+          .color = &kF16,
+          .activations = &kF16,
+          .gradients = &kF16};
 }
 
 }  // namespace klab
