@@ -3,6 +3,7 @@
 #include "reference/adamw_master/adamw_master.h"
 #include "reference/cast/cast.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
+#include "reference/matmul_fp8/matmul_fp8.h"
 #include "reference/matmul_int8/matmul_int8.h"
 #include "reference/matvec_int4/matvec_int4.h"
 #include "reference/round_narrow/round_narrow.h"
@@ -57,6 +58,12 @@ KLAB_LAB({
              .nan_in = {"a", "b"},
              .infinity_in = {"a", "b"}},
             {.op = make_op<MatmulInt8>(),
+             .bench = kProducts,
+             .check = kProductSizes,
+             .counted = {131, 70, 37},
+             .traffic = Traffic::copy,
+             .beyond = kProductBeyond},
+            {.op = make_op<MatmulFp8>(),
              .bench = kProducts,
              .check = kProductSizes,
              .counted = {131, 70, 37},

@@ -42,7 +42,7 @@ void read_into(FieldSettings& into, const std::string& json, const std::string& 
 
 StepPrecision precision_of(const FieldSettings& s) {
   if (s.precision != "f16") return {};
-  return {.formats = half_formats(s.half_table), .scale = s.loss_scale};
+  return {.formats = s.on_a_gpu ? half_formats_on_a_gpu() : half_formats(), .scale = s.loss_scale};
 }
 
 int64_t picture_bytes(const Scene& scene) { return bytes_of(scene); }

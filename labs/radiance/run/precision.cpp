@@ -25,13 +25,30 @@ void require_precision(const std::string& precision, const std::string& field) {
 
 namespace {
 
-/// What half precision is here: how numbers are stored, since no rung for a processor multiplies halves.
+std::string scale_text(const LossScaleSettings& scale) {
+  return fmt::format("loss scale {}, {}\n", scale.start, scale.dynamic ? "dynamic" : "static");
+}
+
+/// With CUDA rungs: which ones take halves.
+std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
+                               const std::vector<std::string>& taken) {
+  const Variant* table = plan.contains("hashgrid_fwd") ? plan.variant("hashgrid_fwd") : nullptr;
+  const bool halves = table != nullptr && !table->needs.empty();
+  return fmt::format(
+      "precision f16: {}; the table is read {}; gradients are rounded to half precision where they are stored; "
+      "masters, the table's gradient, sums, losses and moments are float; {}",
+      taken.empty() ? "no rung of the plan multiplies halves, so products are in float"
+                    : fmt::format("factors of {} are halves", fmt::join(taken, ", ")),
+      halves ? fmt::format("in half precision ({})", table->id) : "in float", scale_text(scale));
+}
+
+/// What half precision is on a processor: how numbers are stored, since no rung for it multiplies halves.
 std::string half_text(const LossScaleSettings& scale, bool no_rung) {
   std::string text = fmt::format(
       "precision f16: matrices, activations and gradients are rounded to half precision where they are "
       "stored; masters, the table, "
-      "sums, losses and moments are float; loss scale {}, {}\n",
-      scale.start, scale.dynamic ? "dynamic" : "static");
+      "sums, losses and moments are float; {}",
+      scale_text(scale));
   if (no_rung)
     text +=
         "note      no rung here multiplies halves: products are in float, of factors that are rounded, and "
@@ -49,7 +66,8 @@ std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls,
   std::vector<std::string> taken;
   for (const auto& [op, choice] : plan.choices())
     if (choice.variant->numerics.unit == unit) taken.push_back(op);
-  if (unit == Unit::f16) return half_text(scale, taken.empty());
+  if (unit == Unit::f16)
+    return ladder == "cpu" ? half_text(scale, taken.empty()) : half_text_on_a_gpu(scale, plan, taken);
   std::string text = fmt::format("precision {}: {}; parameters, sums and losses are float\n", precision,
                                  taken.empty() ? "no rung in it is the fastest here, or can run: all in float"
                                                : fmt::format("factors of {}", fmt::join(taken, ", ")));
@@ -69,7 +87,7 @@ void take_precision(RunOptions& o, RunState& state) {
   require_precision(state.precision, o.settings.field);
   o.settings.precision = state.precision;
   o.settings.loss_scale = state.loss_scale;
-  o.settings.half_table = o.backend != "cpu";
+  o.settings.on_a_gpu = o.backend != "cpu";
 }
 
 std::string conversion_text(const std::string& before, const std::string& now) {

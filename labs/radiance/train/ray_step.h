@@ -19,6 +19,8 @@ struct StepSizes {
   std::vector<int64_t> looks = {0, 8, 24};
   /// Parameters to a call of the optimizer, whose gradient is cleared while it is in a cache; 0: all at once.
   int64_t stretch = 1 << 17;
+  /// Features are not kept: the looks use one tensor in turn, and the backward looks up those of the samples that count again.
+  bool recompute = false;
 };
 
 /// What goes into a step from outside, and comes out beside the gradient: one tensor, moved in one piece.

@@ -35,14 +35,16 @@ struct StepPrecision {
   std::optional<LossScaleSettings> scale = std::nullopt;
 };
 
-/// As --precision f16 has it. The networks are in half precision. The table is in float on a processor, since copying all of it
-/// each step would cost more than the step; a GPU, which copies it in the time of a kernel or two, reads halves.
-inline StepFormats half_formats(bool half_table = false) {
-  return {.half_table = half_table,
-          .density = &kF16,
-          .color = &kF16,
-          .activations = &kF16,
-          .gradients = &kF16};
+/// As --precision f16 has it on a processor: the networks in half precision, the table in float, since rounding what is read from it
+/// costs a product and copying all of it each step would cost more than the step.
+inline StepFormats half_formats() {
+  return {.density = &kF16, .color = &kF16, .activations = &kF16, .gradients = &kF16};
+}
+
+/// The same for CUDA rungs. The table is read in half precision: its copy takes the time of one kernel. Rungs that multiply halves
+/// round what they read, so that activations need no pass for it; gradients have one, which says what is lost.
+inline StepFormats half_formats_on_a_gpu() {
+  return {.half_table = true, .density = &kF16, .color = &kF16, .gradients = &kF16};
 }
 
 }  // namespace klab
