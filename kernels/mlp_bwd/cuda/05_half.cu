@@ -129,7 +129,7 @@ __device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, int& e, cons
 }
 
 template <int kBlocks>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's numbers
     gradients(MlpLayers s, const float* __restrict__ x, const float* __restrict__ weights,
               const int* __restrict__ exponents, const float* __restrict__ d_y, float* __restrict__ d_x,
               float* __restrict__ copies) {

@@ -31,7 +31,7 @@ __host__ __device__ inline int elements(const MlpLayers& s, int64_t l) {
 }
 
 template <int kBlocks>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's numbers
     network(MlpLayers s, const float* __restrict__ x, const float* __restrict__ weights,
             const int* __restrict__ exponents, float* __restrict__ y, bool resident) {
   KLAB_DYNAMIC_SHARED(__half, shared);

@@ -90,6 +90,7 @@ int RunJob::go() {
     });
     if (ranks_.first()) report(*trainer, *model);
   }
+  if (counts_a_step()) count_a_step(plan);
   pool_.reset();
   if (ranks_.first()) model->save(folder_->file("model.safetensors"));
   evaluate_on_tests(*model, plan);
