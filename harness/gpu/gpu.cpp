@@ -63,6 +63,8 @@ Gpu open_gpu() {
   const auto synchronize = function<const char*()>(module, "klab_gpu_synchronize");
   const auto begin = function<const char*()>(module, "klab_gpu_begin");
   const auto end = function<const char*(double*)>(module, "klab_gpu_end");
+  const auto mark = function<const char*()>(module, "klab_gpu_mark");
+  const auto between = function<const char*(double*, size_t*)>(module, "klab_gpu_between_marks");
   return {
       .name = text(0),
       .driver = text(1),
@@ -109,6 +111,15 @@ Gpu open_gpu() {
           [end] {
             double seconds = 0;
             require(end(&seconds));
+            return seconds;
+          },
+      .mark = [mark] { require(mark()); },
+      .between_marks =
+          [between] {
+            std::vector<double> seconds(4096);  // more than a list has calls
+            size_t count = seconds.size();
+            require(between(seconds.data(), &count));
+            seconds.resize(count);
             return seconds;
           }};
 }

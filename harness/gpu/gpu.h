@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace klab {
 
@@ -29,6 +30,9 @@ struct Gpu {
   std::function<void()> synchronize;  // throws what the device says of the work before
   std::function<void()> begin;        // an event in the stream, and
   std::function<double()> end;        // the seconds since it, by the device's clock
+  std::function<void()> mark;         // one of many events in the stream, without waiting
+  /// Waits for the last mark, and forgets all: the seconds between each mark and the next, by the device's clock.
+  std::function<std::vector<double>()> between_marks;
 };
 
 /// The first GPU of this machine; nullptr with the reason why there is none that klab can use.

@@ -93,8 +93,9 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const
   std::string reasons;
   for (const Variant* v : variants_of(op, backend)) {
     if (v->peer || (v->numerics.unit != Unit::f32 && v->numerics.unit != precision)) continue;
-    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk())
-      continue;  // on a GPU atomics are the rule
+    // On a GPU atomics are the rule, and nothing is timed: the trunk says what is best, but for the precision that was asked for.
+    const bool asked_for = precision != Unit::f32 && v->numerics.unit == precision;
+    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk() && !asked_for) continue;
     if (const std::string why = refusal(*v, calls, backend); why.empty())
       list.push_back(v);
     else

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/matrix_fp8.h"
+#include "reference/formats.h"
 
 namespace klab::simt {
 namespace {
@@ -99,6 +101,35 @@ void multiply_bytes(void* const* slots, unsigned present) {
       std::memcpy(static_cast<ByteSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
 }
 
+/// A product of two e4m3s is a multiple of 2^-18 below 2^18, so 33 of them and a float of that size are a double without error.
+void multiply_fp8(void* const* slots, unsigned present) {
+  double a[16][32] = {}, b[32][8] = {};
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
+    const int group = lane >> 2, in = lane & 3;
+    const auto value = [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); };
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = value(s.a[r], e);
+    for (int r = 0; r < 2; ++r)
+      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = value(s.b[r], e);
+  }
+  float result[32][4];
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
+    for (int e = 0; e < 4; ++e) {
+      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
+      double sum = double(s.c[e]);
+      for (int k = 0; k < 32; ++k) sum += a[row][k] * b[k][col];
+      result[lane][e] = float(sum);
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane)
+    if (present >> lane & 1)
+      std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+}
+
 struct LoadSlot {
   uint32_t* r;
   int matrices;
@@ -134,6 +165,12 @@ void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, c
 void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, const char* file, int line) {
   ByteSlot slot{d, a, b, c};
   running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_bytes, "mma.sync", file, line);
+}
+
+void mma_16_8_fp8(float* d, const uint32_t* a, const uint32_t* b, const float* c, const char* file,
+                  int line) {
+  MmaSlot slot{MatrixType::f16, d, a, b, c};  // of which multiply_fp8 does not ask the type
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_fp8, "mma.sync", file, line);
 }
 
 void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line) {

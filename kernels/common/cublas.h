@@ -3,6 +3,9 @@
 //
 //   cublas::supported(host)                    "" or the reason why not
 //   cublas::multiply(how, m, n, k, a, b, c)    C[m,n] = A[m,k] B[k,n], row-major device memory, on cuda::stream()
+//
+// Of the How that have factors of their own type: bf16_stored has bf16 factors and float sums, int8 has bytes with signs and sums
+// of 32-bit integers, for which n and k are multiples of 4.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +28,8 @@ namespace klab::cublas {
 enum class How {
   plain,  // float multiply-adds
   bf16,   // factors rounded to bf16 for the tensor cores, sums in float
+  bf16_stored,
+  int8,
 };
 
 #if KLAB_HAVE_CUBLAS
@@ -87,7 +92,7 @@ std::string supported(const Host& host, int capability = 50) {
 }
 
 /// Sizes are 1 or more. Throws std::runtime_error with the status of a call that fails.
-inline void multiply(How how, int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
+inline void multiply(How how, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c) {
   detail::Library& library = detail::library();
   if (!library.why_not.empty()) throw std::runtime_error(library.why_not);
   if (library.handle == nullptr) {
@@ -96,11 +101,18 @@ inline void multiply(How how, int64_t m, int64_t n, int64_t k, const float* a, c
   }
   // cuBLAS has columns where we have rows: what it calls B A is our A B.
   const float one = 1, zero = 0;
-  detail::check(
-      library.gemm(library.handle, CUBLAS_OP_N, CUBLAS_OP_N, int(n), int(m), int(k), &one, b, CUDA_R_32F,
-                   int(n), a, CUDA_R_32F, int(k), &zero, c, CUDA_R_32F, int(n),
-                   how == How::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-      "cublasGemmEx");
+  const int whole_one = 1, whole_zero = 0;
+  const bool whole = how == How::int8;
+  const cudaDataType from = whole ? CUDA_R_8I : how == How::bf16_stored ? CUDA_R_16BF : CUDA_R_32F;
+  const cudaDataType to = whole ? CUDA_R_32I : CUDA_R_32F;
+  const cublasComputeType_t compute = whole               ? CUBLAS_COMPUTE_32I
+                                      : how == How::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF
+                                                         : CUBLAS_COMPUTE_32F;
+  detail::check(library.gemm(library.handle, CUBLAS_OP_N, CUBLAS_OP_N, int(n), int(m), int(k),
+                             whole ? static_cast<const void*>(&whole_one) : &one, b, from, int(n), a, from,
+                             int(k), whole ? static_cast<const void*>(&whole_zero) : &zero, c, to, int(n),
+                             compute, CUBLAS_GEMM_DEFAULT),
+                "cublasGemmEx");
 }
 
 #else
@@ -111,7 +123,7 @@ std::string supported(const Host& host, int capability = 50) {
   return no.empty() ? "cuBLAS's headers were not found when klab was built" : no;
 }
 
-inline void multiply(How, int64_t, int64_t, int64_t, const float*, const float*, float*) {
+inline void multiply(How, int64_t, int64_t, int64_t, const void*, const void*, void*) {
   throw std::logic_error("cuBLAS runs on a GPU only");
 }
 

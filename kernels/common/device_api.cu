@@ -1,6 +1,7 @@
 // What the program asks of a GPU, beside running kernels: plain functions that it looks up by name in the module of
 // variants compiled by nvcc. Each returns what went wrong, as CUDA says it, or a null pointer.
 #include <cstdio>
+#include <vector>
 
 #include "kernels/common/cuda_device.h"
 
@@ -11,6 +12,8 @@ cudaDeviceProp properties;
 char driver[32];
 cudaEvent_t first, last;
 char versions[160];
+std::vector<cudaEvent_t> marks;  // made when first needed, and kept
+size_t marked = 0;               // of them, in use
 
 const char* said(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return nullptr;
@@ -128,5 +131,29 @@ KLAB_EXPORT const char* klab_gpu_end(double* seconds) {
   KLAB_TRY(cudaEventSynchronize(last));
   KLAB_TRY(cudaEventElapsedTime(&milliseconds, first, last));
   *seconds = double(milliseconds) * 1e-3;
+  return nullptr;
+}
+
+KLAB_EXPORT const char* klab_gpu_mark() {
+  if (marked == marks.size()) {
+    cudaEvent_t made = nullptr;
+    KLAB_TRY(cudaEventCreate(&made));
+    marks.push_back(made);
+  }
+  return said(cudaEventRecord(marks[marked++], klab::cuda::stream()), "cudaEventRecord");
+}
+
+/// Fills in the seconds between neighbors, one fewer than marks; `count` is how many there is room for, and then how many there are.
+KLAB_EXPORT const char* klab_gpu_between_marks(double* seconds, size_t* count) {
+  const size_t n = marked, room = *count;
+  marked = *count = 0;
+  if (n == 0) return nullptr;
+  KLAB_TRY(cudaEventSynchronize(marks[n - 1]));
+  for (size_t i = 0; i + 1 < n && i < room; ++i) {
+    float milliseconds = 0;
+    KLAB_TRY(cudaEventElapsedTime(&milliseconds, marks[i], marks[i + 1]));
+    seconds[i] = double(milliseconds) * 1e-3;
+    *count = i + 1;
+  }
   return nullptr;
 }

@@ -2,6 +2,8 @@
 // in each lane what the next product wants of it as its left factor, so that nothing passes through memory between layers.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/common/mlp_device.h"
 #include "kernels/common/mma.h"
 
@@ -41,10 +43,19 @@ __device__ __forceinline__ void load_rows(Rows<kBlocks>& h, const float* __restr
     }
 }
 
+/// The product of an element's type.
+template <class T>
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  if constexpr (std::is_same_v<T, __half>)
+    cuda::mma_m16n8k16_f16(sum, a, b, sum);
+  else
+    cuda::mma_m16n8k16_bf16(sum, a, b, sum);
+}
+
 /// Sums of 16 units from u0 on: rows · W^T (turned = false: W is [units][channels]), or of 16 channels: rows · W.
-template <bool turned, int kBlocks>
-__device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>& rows,
-                                         const __nv_bfloat16* w, int stride, int channels, int u0) {
+template <bool turned, int kBlocks, class T>
+__device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>& rows, const T* w,
+                                         int stride, int channels, int u0) {
   const int lane = int(threadIdx.x) % 32;
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
@@ -55,8 +66,8 @@ __device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>
     else
       cuda::ldmatrix_x4(of_w, w + (u0 + lane % 8 + lane / 16 * 8) * stride + b * kSide + lane / 8 % 2 * 8);
     const uint32_t low[2] = {of_w[0], of_w[1]}, high[2] = {of_w[2], of_w[3]};
-    cuda::mma_m16n8k16_bf16(sum[0], rows[b], low, sum[0]);
-    cuda::mma_m16n8k16_bf16(sum[1], rows[b], high, sum[1]);
+    multiply_add<T>(sum[0], rows[b], low);
+    multiply_add<T>(sum[1], rows[b], high);
   }
 }
 

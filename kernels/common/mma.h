@@ -12,12 +12,15 @@
 //   a[0] (group, in)  a[1] (group + 8, in)  a[2] (group, in + 4)  a[3] (group + 8, in + 4)
 //   b[0] (k = in, n = group)  b[1] (k = in + 4, n = group)
 //
-// m16n8k32 for bytes, four neighbors along k a register, the lowest first; c as above, in 32-bit integers:
+// m16n8k32 for bytes, four neighbors along k a register, the lowest first; c as above, in 32-bit integers, of e4m3 in floats:
 //   a[0] row group, k = 4·in ...  a[1] row group + 8  a[2] row group, k = 16 + 4·in ...  a[3] row group + 8
 //   b[0] k = 4·in ..., column group  b[1] k = 16 + 4·in ...
 #pragma once
 
 #include "kernels/common/cuda.h"
+#if KLAB_SIMT
+#include "harness/simt/matrix_fp8.h"
+#endif
 
 namespace klab::cuda {
 
@@ -42,6 +45,12 @@ KLAB_SIMT_INLINE void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], co
 KLAB_SIMT_INLINE void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                       const int (&c)[4], KLAB_SIMT_HERE) {
   simt::mma_16_8_bytes(d, a, b, c, file, line);
+}
+
+/// d = a·b + c of e4m3, sums in float. On a GPU of compute capability 8.9 and more.
+KLAB_SIMT_INLINE void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                        const float (&c)[4], KLAB_SIMT_HERE) {
+  simt::mma_16_8_fp8(d, a, b, c, file, line);
 }
 
 /// 8x8 matrices of 16-bit elements from shared memory: lane i gives the address of row i % 8 of matrix i / 8 (16
@@ -92,6 +101,21 @@ __device__ __forceinline__ void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)
       : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]),
         "r"(c[3]));
+}
+
+// Where the instruction is missing the kernel is compiled all the same, and its variant says that it cannot run.
+__device__ __forceinline__ void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4],
+                                                  const uint32_t (&b)[2], const float (&c)[4]) {
+#if __CUDA_ARCH__ >= 890
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%11,%12,%13};\n"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
+        "f"(c[3]));
+#else
+  asm volatile("trap;");
+#endif
 }
 
 #define KLAB_LDMATRIX_4(name, trans)                                                        \

@@ -3,8 +3,10 @@
 #include "reference/adamw_master/adamw_master.h"
 #include "reference/cast/cast.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
+#include "reference/matmul_fp8/matmul_fp8.h"
 #include "reference/matmul_int8/matmul_int8.h"
 #include "reference/matvec_int4/matvec_int4.h"
+#include "reference/round_narrow/round_narrow.h"
 
 namespace klab {
 namespace {
@@ -38,6 +40,15 @@ KLAB_LAB({
              .nan_in = {"x"},
              .infinity_in = {"x"},
              .parameters = {"format"}},
+            {.op = make_op<RoundNarrow>(),
+             .bench = {{.name = "4 M to f16", .shape = {1 << 22, Cast::f16}, .cache = Cache::cold, .tour = true},
+                       {.name = "64 K to f16, in L2", .shape = {1 << 16, Cast::f16}, .cache = Cache::hot}},
+             .check = {kElements[0], {Cast::f16, Cast::bf16, Cast::e4m3, Cast::e5m2}},
+             .counted = {4099, Cast::f16},
+             .traffic = Traffic::update,
+             .nan_in = {"x"},
+             .infinity_in = {"x"},
+             .parameters = {"format"}},
             {.op = make_op<MatmulBf16>(),
              .bench = kProducts,
              .check = kProductSizes,
@@ -47,6 +58,12 @@ KLAB_LAB({
              .nan_in = {"a", "b"},
              .infinity_in = {"a", "b"}},
             {.op = make_op<MatmulInt8>(),
+             .bench = kProducts,
+             .check = kProductSizes,
+             .counted = {131, 70, 37},
+             .traffic = Traffic::copy,
+             .beyond = kProductBeyond},
+            {.op = make_op<MatmulFp8>(),
              .bench = kProducts,
              .check = kProductSizes,
              .counted = {131, 70, 37},

@@ -100,6 +100,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"all_finite", {kFma}},
       {"unscale", {kFma}},
       {"cast", {kFma}},
+      {"round_narrow", {kFma}},
+      {"matmul_fp8", {kFma}},
       {"matmul_bf16", {kFma}},
       {"matmul_int8", {kFma}},
       {"matvec_int4", {kFma}},

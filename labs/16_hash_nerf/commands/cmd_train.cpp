@@ -29,6 +29,7 @@ struct Values {
   LossScaleSettings loss_scale;
   std::string scale_text;
   int64_t resident = 0, parts = 1;
+  bool recompute = false;
   bool no_eval = false, tune = false;
 };
 
@@ -64,6 +65,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
+  run.recompute = v.recompute;
   Exchange::way_named(run.exchange);  // refuses what is none
   if (settings().seed_given) run.seed = settings().seed;
   if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
@@ -127,6 +129,8 @@ std::function<int()> setup_train(CLI::App& app) {
              "so many pictures in memory at a time, which take turns (default: as many as fit)");
   add_number(app, "--workers", v->run.workers, range::threads,
              "threads that read pictures that take turns (default 1)");
+  app.add_flag("--recompute", v->recompute,
+               "do not keep features of the encoding for the gradients, look them up again: less memory, the same steps");
   add_number(app, "--parts", v->parts, range::threads,
              "parts of a step's batch, computed one after the other or by several processes (default: one "
              "each): their gradients are added up");

@@ -1,6 +1,7 @@
 // A module: one layer of a network. It calls ops of klab through a plan, so that every rung can be exchanged.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,15 +75,33 @@ class Network {
     modules_.push_back(std::make_unique<M>(parameters_, name, out(), more...));
     return *this;
   }
-  /// Memory for batches of n, parameters drawn by seed.
-  void build(int64_t n, uint64_t seed) {
+  /// Memory for batches of n, parameters drawn by seed. Of the outputs between modules every `keep`-th is kept from forward to
+  /// backward; the others are computed again for it, segment by segment (Chen et al., "Training Deep Nets with Sublinear Memory
+  /// Cost", 2016). 1 keeps all.
+  void build(int64_t n, uint64_t seed, int64_t keep = 1) {
     batch_ = n;
+    keep_ = size_t(keep);
     parameters_.allocate();
-    for (const auto& m : modules_) {
-      values_.emplace_back(n * volume(m->out()));
-      gradients_.emplace_back(n * volume(m->in()));
-      m->initialize(seed);
+    int64_t widest = 0;
+    std::vector<int64_t> within(keep_, 0);  // the largest output at each place of a segment
+    for (size_t i = 0; i < modules_.size(); ++i) {
+      widest = std::max(widest, n * volume(modules_[i]->in()));
+      within[i % keep_] = std::max(within[i % keep_], n * volume(modules_[i]->out()));
     }
+    for (const int64_t size : within) between_.emplace_back(keep_ > 1 ? size : 0);
+    // Gradients of inputs are needed by the module before only: two arrays do, where memory is what counts.
+    for (size_t i = 0; i < modules_.size(); ++i) {
+      values_.emplace_back(is_kept(i) ? n * volume(modules_[i]->out()) : 0);
+      gradients_.emplace_back(keep_ == 1 ? n * volume(modules_[i]->in()) : i < 2 ? widest : 0);
+      modules_[i]->initialize(seed);
+    }
+  }
+  /// Of outputs and of their gradients.
+  int64_t activation_bytes() const {
+    int64_t sum = 0;
+    for (const auto* arrays : {&values_, &gradients_, &between_})
+      for (const Array<float>& a : *arrays) sum += a.bytes();
+    return sum;
   }
 
   const Dims& in() const { return in_; }
@@ -105,35 +124,54 @@ class Network {
   /// The last module's output, [batch,out].
   const float* forward(const Pass& pass, const float* x) {
     x_ = x;
-    for (size_t i = 0; i < modules_.size(); ++i) {
-      modules_[i]->forward(pass, batch_, x, values_[i].data());
-      if (Lost of_values; i + 1 < modules_.size())  // logits stay in float
-        round_to(pass.precision, values_[i].data(), values_[i].size(), of_values);
-      x = values_[i].data();
-    }
-    return x;
+    for (size_t i = 0; i < modules_.size(); ++i) forward(pass, i);
+    return modules_.empty() ? x : output(i_last());
   }
   /// Gradients of all parameters from that of the output.
   void backward(const Pass& pass, const float* d_y) {
     for (size_t i = modules_.size(); i-- > 0;) {
-      modules_[i]->backward(pass, batch_, i == 0 ? x_ : values_[i - 1].data(), values_[i].data(), d_y,
-                            gradients_[i].data());
+      // The last segment still is where the forward left it.
+      if (keep_ > 1 && is_kept(i) && i != i_last()) forward_again(pass, i / keep_ * keep_, i);
+      Array<float>& to = gradients_[keep_ == 1 ? i : i % 2];
+      modules_[i]->backward(pass, batch_, input(i), output(i), d_y, to.data());
       if (pass.precision != Precision::f32)
-        round_to(pass.precision, gradients_[i].data(), gradients_[i].size(), *pass.lost);
-      d_y = gradients_[i].data();
+        round_to(pass.precision, to.data(), batch_ * volume(modules_[i]->in()), *pass.lost);
+      d_y = to.data();
     }
   }
-  /// The activations of module i after the last forward, and the gradient of its input after the last backward.
+  /// The activations of module i after the last forward, and the gradient of its input after the last backward. Only where all
+  /// are kept.
   const Array<float>& values(size_t i) const { return values_[i]; }
   const Array<float>& gradients(size_t i) const { return gradients_[i]; }
 
  private:
+  size_t i_last() const { return modules_.size() - 1; }
+  bool is_kept(size_t i) const { return (i + 1) % keep_ == 0 || i == i_last(); }
+  float* output(size_t i) { return is_kept(i) ? values_[i].data() : between_[i % keep_].data(); }
+  const float* input(size_t i) { return i == 0 ? x_ : output(i - 1); }
+  void forward(const Pass& pass, size_t i) {
+    modules_[i]->forward(pass, batch_, input(i), output(i));
+    if (Lost of_values; i != i_last())  // logits stay in float
+      round_to(pass.precision, output(i), batch_ * volume(modules_[i]->out()), of_values);
+  }
+  /// The outputs of a segment that are not kept. Running averages have been renewed by the forward, once.
+  void forward_again(const Pass& pass, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      std::vector<std::vector<float>> before;
+      for (const Kept& k : modules_[i]->kept()) before.emplace_back(k.values, k.values + volume(k.dims));
+      forward(pass, i);
+      size_t at = 0;
+      for (const Kept& k : modules_[i]->kept()) std::copy_n(before[at++].data(), volume(k.dims), k.values);
+    }
+  }
+
   Dims in_;
   Parameters parameters_;
   std::vector<std::unique_ptr<Module>> modules_;
-  std::vector<Array<float>> values_, gradients_;
+  std::vector<Array<float>> values_, gradients_, between_;
   const float* x_ = nullptr;
   int64_t batch_ = 0;
+  size_t keep_ = 1;
 };
 
 }  // namespace klab::learning

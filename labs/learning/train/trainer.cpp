@@ -18,7 +18,10 @@ namespace {
 
 std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s) {
   auto network = make_model(s.model, data.train.dims, data.train.classes);
-  network->build(s.loader.batch, s.seed);
+  if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
+    throw std::invalid_argument(fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
+                                            s.accumulate, s.loader.batch));
+  network->build(s.loader.batch / s.accumulate, s.seed, s.recompute);
   return network;
 }
 
@@ -30,10 +33,12 @@ Trainer::Trainer(const Dataset& data, const TrainerSettings& settings)
       scale_(scale_of(data.train)),
       network_(built(data, settings)),
       optimizer_(network_->parameters(), settings.optimizer),
-      loss_(settings.loader.batch, data.train.classes),
+      loss_(settings.loader.batch / settings.accumulate, data.train.classes),
       loader_(data.train, settings.loader, scale_.mean, scale_.deviation),
       loss_scale_(settings.loss_scale) {
   schedule_factor(settings.schedule, 0);  // throws for a name it does not know
+  for (const bool decays : {false, true})
+    if (settings.accumulate > 1) sums_[decays] = Array<float>(network_->parameters().group(decays).size);
   if (!mixed()) return;
   const Parameters::Group& matrices = network_->parameters().group(true);
   masters_ = Array<float>(matrices.size);
@@ -80,22 +85,46 @@ bool Trainer::finite_and_unscaled(const Pass& pass) {
   return first == std::numeric_limits<int32_t>::max();
 }
 
+/// Dropout draws another mask for each part.
+Pass Trainer::pass_of(int64_t part) {
+  return {plan_, profile_, true, settings_.seed, uint64_t(step_ * settings_.accumulate + part), settings_.precision,
+          &lost_};
+}
+
+/// The mean loss of the batch's parts, and the mean of their gradients; with the loss's scale where there is one.
+double Trainer::loss_and_gradient(const Batch& batch) {
+  const int64_t parts = settings_.accumulate, n = network_->batch(), size = volume(network_->in());
+  double loss = 0;
+  for (int64_t part = 0; part < parts; ++part) {
+    const Pass pass = pass_of(part);
+    const float* logits = network_->forward(pass, batch.values.data() + part * n * size);
+    loss += loss_(pass, logits, batch.labels.data() + part * n) / double(parts);
+    if (mixed() || parts > 1) {
+      const float factor = (mixed() ? float(loss_scale_.value()) : 1.0F) / float(parts);
+      for (int64_t i = 0; i < loss_.size(); ++i) loss_.d_logits()[i] *= factor;
+    }
+    round_to(settings_.precision, loss_.d_logits(), loss_.size(), lost_);
+    network_->backward(pass, loss_.d_logits());
+    if (parts == 1) return loss;
+    for (const bool decays : {false, true}) {
+      Parameters::Group& g = network_->parameters().group(decays);
+      Array<float>& sum = sums_[decays];
+      for (int64_t i = 0; i < g.size; ++i) sum[i] = part == 0 ? g.gradients[i] : sum[i] + g.gradients[i];
+      if (part + 1 == parts) std::copy_n(sum.data(), g.size, g.gradients.data());
+    }
+  }
+  return loss;
+}
+
 double Trainer::step() {
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
-  const Pass pass{plan_, profile_, true, settings_.seed, uint64_t(step_), settings_.precision, &lost_};
-  const float* logits = network_->forward(pass, batch->values.data());
-  const double loss = loss_(pass, logits, batch->labels.data());
+  const Pass pass = pass_of(0);
+  const double loss = loss_and_gradient(*batch);
   if (!mixed() && !std::isfinite(loss))
     throw std::runtime_error(
         fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
                     settings_.optimizer.rate));
-  if (mixed()) {
-    const auto scale = float(loss_scale_.value());
-    for (int64_t i = 0; i < loss_.size(); ++i) loss_.d_logits()[i] *= scale;
-    round_to(settings_.precision, loss_.d_logits(), loss_.size(), lost_);
-  }
-  network_->backward(pass, loss_.d_logits());
   const double factor = schedule_factor(settings_.schedule, double(step_) / double(steps()));
   if (!mixed()) {
     optimizer_.step(pass, factor);
@@ -122,7 +151,7 @@ double Trainer::step() {
 }
 
 Evaluation Trainer::evaluate(const Examples& examples) {
-  const int64_t n = settings_.loader.batch, size = volume(examples.dims), classes = data_.train.classes;
+  const int64_t n = network_->batch(), size = volume(examples.dims), classes = data_.train.classes;
   Evaluation e;
   e.predicted.resize(size_t(examples.count()));
   e.confusion.resize(size_t(classes * classes));

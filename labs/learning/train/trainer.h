@@ -26,6 +26,11 @@ struct TrainerSettings {
   /// the loss are floats.
   Precision precision = Precision::f32;
   LossScaleSettings loss_scale;  // f16's and bf16's; f32 has none
+  /// A batch goes through the network in so many parts, whose gradients are added up: as much less memory for what lies between
+  /// layers. Layers that look at a batch as a whole see a part.
+  int64_t accumulate = 1;
+  /// Every so many layers' outputs are kept for the backward, the others computed again; 1 keeps all.
+  int64_t recompute = 1;
   uint64_t seed = 1;
 };
 
@@ -40,7 +45,7 @@ struct Evaluation {
 class Trainer {
  public:
   /// Throws std::invalid_argument for a model, an optimizer or a schedule that there is none of, for a layer that does not fit
-  /// the examples, and for a batch larger than the set. The data set must outlive it.
+  /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set must outlive it.
   Trainer(const Dataset& data, const TrainerSettings& settings);
 
   /// The calls that a plan must know, and the plan to go on with.
@@ -74,6 +79,8 @@ class Trainer {
  private:
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
+  double loss_and_gradient(const Batch& batch);
+  Pass pass_of(int64_t part);
   bool finite_and_unscaled(const Pass& pass);
   void round_weights();
 
@@ -91,6 +98,7 @@ class Trainer {
   Lost lost_;
   std::vector<std::pair<int64_t, double>> scales_;
   Array<float> masters_;  // of what decays: matrices and kernels; empty in f32
+  Array<float> sums_[2];  // of the parts' gradients, by group; empty where there is one part
 };
 
 }  // namespace klab::learning

@@ -17,7 +17,7 @@ const std::vector<std::string>& plan_ops() {
       "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
       "total_variation_bwd", "clip_norm", "hashtable_fwd", "hashtable_bwd",
       // Of gradients that are stored in fewer bits.
-      "unscale"};
+      "round_narrow", "cast", "unscale"};
   return ops;
 }
 

@@ -42,7 +42,7 @@ void read_into(FieldSettings& into, const std::string& json, const std::string& 
 
 StepPrecision precision_of(const FieldSettings& s) {
   if (s.precision != "f16") return {};
-  return {.formats = half_formats(), .scale = s.loss_scale};
+  return {.formats = s.on_a_gpu ? half_formats_on_a_gpu() : half_formats(), .scale = s.loss_scale};
 }
 
 int64_t picture_bytes(const Scene& scene) { return bytes_of(scene); }
@@ -61,7 +61,8 @@ const std::vector<Kind>& kinds() {
        .pictures = [](const FieldSettings& s, int cascades) { return render_calls(s.hash, cascades, 0); },
        .trainer_bytes =
            [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
-             return Trainer::bytes_of(scene, s.hash, place.sizes, !place.backend.in_host_memory);
+             return Trainer::bytes_of(scene, s.hash, place.sizes, !place.backend.in_host_memory,
+                                      precision_of(s).formats);
            },
        .model_bytes = [](const FieldSettings& s, int cascades) { return Model::bytes_of(s.hash, cascades); },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,

@@ -18,6 +18,7 @@ struct FieldSettings {
   /// "f32", "bf16" or "f16": of tensors between a step's ops and of the factors of its products. Of the hash field only.
   std::string precision = "f32";
   LossScaleSettings loss_scale;  // of f16
+  bool on_a_gpu = false;         // its rungs are CUDA's, on whatever backend
   Config hash;
   FrequencyConfig frequency;
   VoxelConfig voxels;

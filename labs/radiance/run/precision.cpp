@@ -15,28 +15,40 @@ Unit unit_of_precision(const std::string& precision) {
   throw std::invalid_argument(fmt::format("precision {}: f32, bf16 or f16", precision));
 }
 
-void require_precision(const std::string& precision, const std::string& field, const std::string& backend) {
+void require_precision(const std::string& precision, const std::string& field) {
   if (precision != "f16") return;
   if (field != "hash")
     throw std::runtime_error(fmt::format(
         "--precision f16: only --field hash is trained with a loss scale, and this is {}; take f32 or bf16",
         field));
-  if (backend == "cuda")
-    throw std::runtime_error(
-        "--precision f16: what is stored in half precision is rounded on the host so far, which a GPU would "
-        "wait for; take "
-        "--backend cpu, or f32");
 }
 
 namespace {
 
-/// What half precision is here: how numbers are stored, since no rung for a processor multiplies halves.
+std::string scale_text(const LossScaleSettings& scale) {
+  return fmt::format("loss scale {}, {}\n", scale.start, scale.dynamic ? "dynamic" : "static");
+}
+
+/// With CUDA rungs: which ones take halves.
+std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
+                               const std::vector<std::string>& taken) {
+  const Variant* table = plan.contains("hashgrid_fwd") ? plan.variant("hashgrid_fwd") : nullptr;
+  const bool halves = table != nullptr && !table->needs.empty();
+  return fmt::format(
+      "precision f16: {}; the table is read {}; gradients are rounded to half precision where they are stored; "
+      "masters, the table's gradient, sums, losses and moments are float; {}",
+      taken.empty() ? "no rung of the plan multiplies halves, so products are in float"
+                    : fmt::format("factors of {} are halves", fmt::join(taken, ", ")),
+      halves ? fmt::format("in half precision ({})", table->id) : "in float", scale_text(scale));
+}
+
+/// What half precision is on a processor: how numbers are stored, since no rung for it multiplies halves.
 std::string half_text(const LossScaleSettings& scale, bool no_rung) {
   std::string text = fmt::format(
       "precision f16: matrices, activations and gradients are rounded to half precision where they are "
       "stored; masters, the table, "
-      "sums, losses and moments are float; loss scale {}, {}\n",
-      scale.start, scale.dynamic ? "dynamic" : "static");
+      "sums, losses and moments are float; {}",
+      scale_text(scale));
   if (no_rung)
     text +=
         "note      no rung here multiplies halves: products are in float, of factors that are rounded, and "
@@ -54,7 +66,8 @@ std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls,
   std::vector<std::string> taken;
   for (const auto& [op, choice] : plan.choices())
     if (choice.variant->numerics.unit == unit) taken.push_back(op);
-  if (unit == Unit::f16) return half_text(scale, taken.empty());
+  if (unit == Unit::f16)
+    return ladder == "cpu" ? half_text(scale, taken.empty()) : half_text_on_a_gpu(scale, plan, taken);
   std::string text = fmt::format("precision {}: {}; parameters, sums and losses are float\n", precision,
                                  taken.empty() ? "no rung in it is the fastest here, or can run: all in float"
                                                : fmt::format("factors of {}", fmt::join(taken, ", ")));
@@ -71,9 +84,10 @@ void take_precision(RunOptions& o, RunState& state) {
         "its gradients need none",
         state.precision));
   state.loss_scale = o.loss_scale.value_or(state.loss_scale);
-  require_precision(state.precision, o.settings.field, o.backend);
+  require_precision(state.precision, o.settings.field);
   o.settings.precision = state.precision;
   o.settings.loss_scale = state.loss_scale;
+  o.settings.on_a_gpu = o.backend != "cpu";
 }
 
 std::string conversion_text(const std::string& before, const std::string& now) {

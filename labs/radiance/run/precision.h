@@ -18,8 +18,8 @@ Unit unit_of_precision(const std::string& precision);
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
                            const std::string& ladder, const LossScaleSettings& scale = {});
 
-/// Throws std::runtime_error where a field, or a backend, has no such precision, naming the option and what to do.
-void require_precision(const std::string& precision, const std::string& field, const std::string& backend);
+/// Throws std::runtime_error where a field has no such precision, naming the option and what to do.
+void require_precision(const std::string& precision, const std::string& field);
 
 /// What the command line and the resumed run come to, for both and for the field's settings. Throws std::runtime_error as
 /// require_precision(), and for a loss scale of a precision that has none.

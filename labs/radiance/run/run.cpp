@@ -39,6 +39,7 @@ RunJob::RunJob(RunOptions options, CallTimes& times)
       place_(backend_named(o_.backend)),
       on_a_gpu_(o_.backend == "cuda") {
   o_.json = o_.json && ranks_.first();
+  place_.sizes.recompute = o_.recompute;
 }
 
 int RunJob::go_or_say() {
@@ -58,6 +59,10 @@ int RunJob::go() {
   if (ranks_.first()) require_unused(o_.out);
   if (!o_.resume.empty()) take_over();
   require_backend(o_.settings, o_.backend);
+  if (o_.recompute && o_.settings.field != "hash")
+    throw std::runtime_error(
+        fmt::format("--recompute: only --field hash keeps features of an encoding, and this is {}; leave it out",
+                    o_.settings.field));
   require_what_several_can();
   if (!o_.seconds && !o_.steps) o_.seconds = 60;
   choose_plan();
@@ -85,6 +90,7 @@ int RunJob::go() {
     });
     if (ranks_.first()) report(*trainer, *model);
   }
+  if (counts_a_step()) count_a_step(plan);
   pool_.reset();
   if (ranks_.first()) model->save(folder_->file("model.safetensors"));
   evaluate_on_tests(*model, plan);

@@ -11,6 +11,7 @@
 #include "harness/records/memory_left.h"
 #include "labs/radiance/run/cpu_share.h"
 #include "labs/radiance/run/evaluation.h"
+#include "labs/radiance/run/counted_step.h"
 #include "labs/radiance/run/run_job.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
@@ -291,7 +292,7 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   if (ranks_.size() > 1)
     fmt::print(words_, "exchange  {}: a rank sends {:.3f} MB a step\n", o_.exchange,
                sent_per_step(trainer) * 1e-6);
-  if (!o_.json && seconds_ > state_before_)
+  if (!o_.json && seconds_ > state_before_ && !counts_a_step())
     print_stages(trainer.profile(), shares, trainer.steps_done() - first_step_);
   if (!levels_.empty()) {
     result_["levels"] = levels_json(levels_);
@@ -301,6 +302,20 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
     result_["table"] = news;
     fmt::print(words_, "table     {}\n", news);
   }
+  std::fflush(words_);
+}
+
+// Where one is small enough, and its pictures are all there.
+bool RunJob::counts_a_step() const {
+  return o_.backend == "simt" && ranks_.first() && ranks_.size() == 1 && !pool_ && !stop_requested &&
+         batch_samples(o_.settings) <= kMostCounted;
+}
+
+void RunJob::count_a_step(const Plan& plan) {
+  const StepCounts counts =
+      count_step(o_.settings, scene_, plan, state_.seed, place_, folder_->file("checkpoint.safetensors"));
+  result_["counted_step"] = counts_json(counts);
+  if (!o_.json) print_counts(words_, counts);
   std::fflush(words_);
 }
 

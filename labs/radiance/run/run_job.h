@@ -77,6 +77,8 @@ class RunJob {
   void require_same_parameters(const FieldTrainer& trainer);
   double sent_per_step(const FieldTrainer& trainer) const;
   void report(FieldTrainer& trainer, const FieldModel& model);
+  bool counts_a_step() const;
+  void count_a_step(const Plan& plan);
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
   void write_result();
   std::string left() const;

@@ -98,6 +98,8 @@ Backend cuda_backend() {
   b.upload = device->upload;
   b.download = device->download;
   b.stage = [staging](void* to, const void* from, size_t bytes) { staging->upload(to, from, bytes); };
+  b.mark = device->mark;
+  b.between_marks = device->between_marks;
   b.available = [device] { return int64_t(device->free_memory()); };
   b.record = [device](const std::function<void()>& calls) -> std::function<void()> {
     device->capture_begin();
@@ -155,6 +157,8 @@ Backend asked_first(Backend b) {
   ask_first(b.stage, "upload");
   ask_first(b.fill, "fill");
   ask_first(b.wait, "wait");
+  ask_first(b.mark, "mark");
+  ask_first(b.between_marks, "wait");
   b.bind = [bind = b.bind](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
     auto work = bind(v, shape, pointers);
     ask_first(work, "launch");

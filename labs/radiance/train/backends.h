@@ -33,7 +33,7 @@ void require_room(const Backend& backend, int64_t bytes, const std::string& what
 BackendChoice backend_named(const std::string& name);
 
 /// Called ahead of every call of a backend beside the processor that can fail, with what it is ("alloc", "upload", "download", "fill",
-/// "launch", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
+/// "launch", "mark", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
 /// backends that are made afterwards. Empty: nothing is called.
 void set_backend_hook(std::function<void(const char* call)> hook);
 

@@ -14,6 +14,7 @@
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/train/level_use.h"
 #include "labs/radiance/train/runner.h"
+#include "reference/rounding.h"
 
 namespace klab {
 

@@ -24,10 +24,7 @@ std::string text_of(const OpList& list, const Arena& arena) {
       names.push_back(arena.tensors()[size_t(place.tensor)].name);
       if (place.row > 0) names.back() += fmt::format("[{}]", place.row);
     }
-    if (call.format != nullptr)
-      text += fmt::format("round {} to {} {}({})\n", names.front(), names[1], call.format->name,
-                          fmt::join(dims, ", "));
-    else if (call.op.empty())
+    if (call.op.empty())
       text += fmt::format("fill {} with {:#04x}\n", names.front(), call.byte);
     else
       text += fmt::format("{}({}) {}\n", call.op, fmt::join(dims, ", "), fmt::join(names, " "));

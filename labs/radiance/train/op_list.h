@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "harness/core/call.h"
-#include "reference/formats.h"
 
 namespace klab {
 
@@ -122,18 +121,14 @@ class Arena {
   std::vector<Symbol> symbols_;
 };
 
-/// One line of a list: an op to call, a tensor to fill with one byte, or one to round to a format of fewer bits.
+/// One line of a list: an op to call, or a tensor to fill with one byte.
 struct OpCall {
   std::string stage;  // of the profile
-  std::string op;     // empty: fill or round
+  std::string op;     // empty: fill
   std::vector<int64_t> shape;
   std::vector<const void*> tensors;  // in the order of the contract
   uint8_t byte = 0;                  // fill: this byte, into
   int64_t bytes = 0;                 // so many of tensors[0]
-  const NarrowFormat* format =
-      nullptr;  // round: tensors[0] into tensors[1], times the number in tensors[2] where that is not null;
-                // shape: rows and columns
-  bool counted = false;  // round: what is lost is
 };
 
 class OpList {
@@ -154,17 +149,6 @@ class OpList {
   }
   void fill(std::string stage, const void* tensor, uint8_t byte, int64_t bytes) {
     calls_.push_back({.stage = std::move(stage), .tensors = {tensor}, .byte = byte, .bytes = bytes});
-  }
-  /// [rows, columns] floats as they would be stored, in place or elsewhere, times a number unless `factor` is null. Runner::lost() says what
-  /// is lost of those that are counted. A null format does nothing.
-  void round(std::string stage, const NarrowFormat* format, const float* from, float* to, int64_t rows,
-             int64_t columns, const float* factor = nullptr, bool counted = false) {
-    if (format != nullptr)
-      calls_.push_back({.stage = std::move(stage),
-                        .shape = {rows, columns},
-                        .tensors = {from, to, factor},
-                        .format = format,
-                        .counted = counted});
   }
   const std::vector<OpCall>& calls() const { return calls_; }
 

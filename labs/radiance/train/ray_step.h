@@ -19,6 +19,8 @@ struct StepSizes {
   std::vector<int64_t> looks = {0, 8, 24};
   /// Parameters to a call of the optimizer, whose gradient is cleared while it is in a cache; 0: all at once.
   int64_t stretch = 1 << 17;
+  /// Features are not kept: the looks use one tensor in turn, and the backward looks up those of the samples that count again.
+  bool recompute = false;
 };
 
 /// What goes into a step from outside, and comes out beside the gradient: one tensor, moved in one piece.
@@ -42,6 +44,8 @@ struct StepNumbers {
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
   float scale = 1;     // of the loss, where gradients are stored in fewer bits
+  int32_t lost[3] = {};       // out: what rounding them did, in the order of round_narrow
+  int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
   float box[2] = {};   // near and side, of a grid of voxels,
   float empty = 0;     // and what its vertices without a row have
 };

@@ -185,7 +185,12 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   if (r.plan != plan.ids() || r.choices != choices) {
     // The first run takes what memory rungs need of their own, which cannot be taken while they are recorded.
     r = {plan.ids(), choices, {}};
-    return call_all(list, plan, profile);
+    return backend_.mark ? call_marked(list, plan, profile, 1) : call_all(list, plan, profile);
+  }
+  if (backend_.mark && ++r.untimed >= kTimedEvery) {
+    call_marked(list, plan, profile, r.untimed);
+    r.untimed = 0;
+    return;
   }
   if (!r.repeat) {
     Profile aside;
@@ -195,7 +200,34 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     counts_ = before;
   }
   ++counts_.repeated;
-  profile.time("recorded lists", r.repeat);
+  if (backend_.mark)
+    r.repeat();  // the run that is timed op by op stands for it
+  else
+    profile.time("recorded lists", r.repeat);
+}
+
+// The clock's marks stand between calls, in order with them; what they say is asked for once, behind the list.
+void Runner::call_marked(const OpList& list, const Plan& plan, Profile& profile, int64_t runs) {
+  Profile of_the_host;
+  marks_ = true;
+  try {
+    call_all(list, plan, of_the_host);
+  } catch (...) {
+    marks_ = false;
+    throw;
+  }
+  marks_ = false;
+  backend_.mark();
+  ++counts_.waits;
+  const std::vector<double> seconds = backend_.between_marks();
+  const std::vector<Made>& made = made_[&list].calls;
+  for (size_t i = 0; i < std::min(seconds.size(), list.calls().size()); ++i) {
+    const OpCall& call = list.calls()[i];
+    if (!call.op.empty() && call.stage.starts_with(call.op))
+      for (int64_t run = 0; run < runs; ++run)
+        profile.run(call.stage, call.op, made[i].shape, made[i].cost, [] {});
+    profile.add(call.stage, seconds[i] * double(runs));
+  }
 }
 
 // Checks a call and binds its variant: once for calls that are the same at every run.
@@ -208,25 +240,6 @@ void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
   made.work = backend_.bind(*plan.variant(call.op), made.shape, made.pointers);
 }
 
-// On the host, also what lies elsewhere: for training that is worth its time there must be a kernel.
-void Runner::round(const OpCall& call, std::span<void* const> pointers) {
-  const int64_t n = size(call.shape[0]) * size(call.shape[1]);
-  const auto bytes = size_t(n) * sizeof(float);
-  float factor = 1;
-  if (pointers[2] != nullptr) read(&factor, call.tensors[2], sizeof factor);
-  Lost lost;
-  if (backend_.in_host_memory) {
-    lost = round_to(*call.format, factor, static_cast<const float*>(pointers[0]),
-                    static_cast<float*>(pointers[1]), n);
-  } else if (n > 0) {
-    std::vector<float> values(static_cast<size_t>(n));
-    read(values.data(), call.tensors[0], bytes);
-    lost = round_to(*call.format, factor, values.data(), values.data(), n);
-    backend_.upload(pointers[1], values.data(), bytes);
-  }
-  if (call.counted) lost_ += lost;
-}
-
 void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
   MadeList& made = made_[&list];
   if (VariantIds ids = plan.ids(); made.plan != ids || made.calls.size() != list.calls().size())
@@ -236,12 +249,9 @@ void Runner::call_all(const OpList& list, const Plan& plan, Profile& profile) {
   for (size_t i = 0; i < list.calls().size(); ++i) {
     const OpCall& call = list.calls()[i];
     ++counts_.calls;
+    if (marks_) backend_.mark();
     pointers.clear();
     for (const void* p : call.tensors) pointers.push_back(resolve(p));
-    if (call.format != nullptr) {
-      profile.time(call.stage, [&] { round(call, pointers); });
-      continue;
-    }
     if (call.op.empty()) {
       profile.time(call.stage, [&] { backend_.fill(pointers.front(), call.byte, size_t(call.bytes)); });
       continue;

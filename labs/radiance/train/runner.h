@@ -10,7 +10,6 @@
 #include "harness/program/plan.h"
 #include "harness/program/profile.h"
 #include "labs/radiance/train/op_list.h"
-#include "reference/rounding.h"
 
 namespace klab {
 
@@ -36,6 +35,10 @@ struct Backend {
   std::function<void(void* to, const void* from, size_t bytes)> stage;
   /// Makes calls into one that can be repeated, by making them once without their being run. Empty: there is no such thing.
   std::function<std::function<void()>(const std::function<void()>& calls)> record;
+  /// A clock in order with what is called: mark() does not wait; between_marks() does, brings the seconds between each mark and the
+  /// next, and forgets them. Empty: calls are timed by the host, which has them done when they return.
+  std::function<void()> mark;
+  std::function<std::vector<double>()> between_marks;
   /// Bytes that could still be had. Empty: nobody knows.
   std::function<int64_t()> available;
 };
@@ -72,6 +75,10 @@ class Runner {
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;
 
+  /// So many runs of a recorded list go by until one is called op by op again, to be timed by the backend's clock; the profile takes
+  /// that one's seconds for those of all since the last.
+  static constexpr int64_t kTimedEvery = 64;
+
   /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and
   /// repeated from then on. It must live as long as the runner then. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
   void run(const OpList& list, const Plan& plan, Profile& profile);
@@ -84,16 +91,14 @@ class Runner {
     int64_t waits = 0, calls = 0, repeated = 0;
   };
   const Counts& counts() const { return counts_; }
-  /// What rounding has done to the numbers that lists count.
-  const Lost& lost() const { return lost_; }
   /// Waits for all that was called.
   void wait() const;
 
  private:
   char* resolve(const void* pointer) const;
   const LabOp* op_of(const std::string& name);
-  void round(const OpCall& call, std::span<void* const> pointers);
   void call_all(const OpList& list, const Plan& plan, Profile& profile);
+  void call_marked(const OpList& list, const Plan& plan, Profile& profile, int64_t runs);
   struct Made {  // a call, bound
     std::vector<int64_t> shape;
     std::vector<void*> pointers;
@@ -117,10 +122,11 @@ class Runner {
     VariantIds plan;
     std::vector<int64_t> choices;
     std::function<void()> repeat;  // empty: it was run once
+    int64_t untimed = 0;           // runs since the last whose calls were timed one by one
   };
   std::unordered_map<const OpList*, Recorded> recorded_;
   mutable Counts counts_;
-  Lost lost_;
+  bool marks_ = false;  // ahead of each call
 };
 
 }  // namespace klab

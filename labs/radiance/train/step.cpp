@@ -83,14 +83,16 @@ void TrainStep::declare_batch() {
   const int64_t encoded = c_.levels * c_.features, color_in = color_shape(c_, 0).in;
   for (const Look& look : looks_) {
     const std::string name = fmt::format("look {}", seen_.size());
+    const bool shares = sizes_.recompute && !seen_.empty();  // nobody reads a look's features behind it
     seen_.push_back(
-        {.features = arena.tensor<float>(name + " features", encoded, look.samples),
+        {.features = shares ? seen_.front().features
+                            : arena.tensor<float>(name + " features", encoded, look.samples),
          .geometry = arena.tensor<float>(name + " geometry", c_.geometry_features, look.samples)});
   }
   const auto of_samples = [&](const char* name, int64_t rows) {
     return arena.tensor<float>(name, rows, t.samples);
   };
-  features_ = of_samples("features", encoded);
+  features_ = sizes_.recompute ? seen_.front().features : of_samples("features", encoded);
   color_in_ = of_samples("color input", color_in);
   raw_ = arena.row(color_in_, color_in - c_.geometry_features);
   term_weight_ = arena.tensor<float>("term weight", 1, t.rays);
@@ -188,9 +190,10 @@ void TrainStep::find_visible(OpList& list) const {
                                    .samples = t.samples,
                                    .first = look.first,
                                    .most = look.most};
-    list.add<VisibleCompact>(
-        "visible_compact", shape,
-        {.begin = look.begin, .visible_begin = t.begin, .source = seen_[k].features, .target = features_});
+    if (!sizes_.recompute)
+      list.add<VisibleCompact>(
+          "visible_compact", shape,
+          {.begin = look.begin, .visible_begin = t.begin, .source = seen_[k].features, .target = features_});
     shape.rows = c_.geometry_features;
     list.add<VisibleCompact>(
         "visible_compact", shape,
@@ -221,6 +224,10 @@ void TrainStep::propagate(OpList& list) const {
   float* d_geometry = arena.row(d_color_in_, color_shape(c_, 0).in - c_.geometry_features);
   list.add<Axpy>("axpy", {.n = t.samples}, {.a = number(&StepNumbers::one), .x = d_raw_, .y = d_geometry});
   round_gradient(list, d_geometry, c_.geometry_features, t.samples);
+  if (sizes_.recompute) {
+    look_up(list, plain_ ? "hashgrid_fwd" : "hashtable_fwd", t.samples, positions_, features_);
+    round_activation(list, features_, c_.levels * c_.features, t.samples);
+  }
   list.add<MlpBwd>("mlp_bwd density", density_shape(c_, t.samples),
                    {.x = features_,
                     .weights = used_[size_t(Part::density)],
@@ -241,7 +248,7 @@ void TrainStep::look_up(OpList& list, const std::string& stage, int64_t n, const
   if (plain_) {
     list.add<HashgridFwd>(
         stage, hash_shape(c_, cascades_, n),
-        {.positions = positions, .table = table, .table_half = nullptr, .features = features});
+        {.positions = positions, .table = table, .table_half = table_half_, .features = features});
     return;
   }
   list.add<HashtableFwd>(

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "labs/radiance/field/model.h"
@@ -81,6 +82,10 @@ class TrainStep : public RayStep {
   void list_occupancy();
   void list_update();
   void copy_parameters(OpList& list) const;
+  /// [rows, columns] floats as the format would store them, in place or elsewhere, times a number; nothing without a format. What is
+  /// lost is counted where `lost` says.
+  void round(OpList& list, const std::string& stage, const NarrowFormat* format, const float* from, float* to,
+             int64_t rows, int64_t columns, const float* factor, int32_t* lost) const;
   void round_activation(OpList& list, float* values, int64_t rows, int64_t columns) const;
   void round_gradient(OpList& list, float* values, int64_t rows, int64_t columns, bool scaled = false) const;
   void unscale(OpList& list, float* gradient, int64_t n, int check) const;
@@ -109,6 +114,8 @@ class TrainStep : public RayStep {
   StepFormats formats_;
   std::array<float*, 3>
       used_;  // parameters as the field has them: the masters, or their copies in fewer bits
+  uint16_t* table_half_ = nullptr;  // the table's copy, where formats_.half_table
+  std::map<std::pair<int64_t, int64_t>, int64_t> products_;  // symbols of rows times columns
   std::vector<Seen> seen_;
   int64_t all_features_;
   int32_t *chosen_, *chosen_count_;

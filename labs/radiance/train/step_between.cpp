@@ -70,7 +70,8 @@ void TrainStep::list_update() {
     move(update, part == Part::table ? &StepNumbers::table : &StepNumbers::networks, all, group_of(part),
          {t.parameters[p], t.gradient[p], t.m[p], t.v[p], t.steps[p]});
     for (float* moment : {t.m[p], t.v[p]})
-      update.round("round moments", formats_.moments, moment, moment, 1, all);
+      round(update, "round moments", formats_.moments, moment, moment, 1, all, number(&StepNumbers::one),
+            numbers(&StepNumbers::not_counted));
     if (c_.ema > 0)
       average.add<Ema>("ema", {.n = all},
                        {.keep = number(&StepNumbers::keep), .now = t.parameters[p], .average = t.average[p]});

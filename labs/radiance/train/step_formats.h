@@ -12,6 +12,8 @@ namespace klab {
 /// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
 struct StepFormats {
   const NarrowFormat* table = nullptr;    // what the encoding reads
+  /// A copy of a plain table in half precision beside the masters, for rungs that read 2 bytes a number.
+  bool half_table = false;
   const NarrowFormat* density = nullptr;  // matrices of the networks
   const NarrowFormat* color = nullptr;    //
   const NarrowFormat* activations =
@@ -21,7 +23,7 @@ struct StepFormats {
   const NarrowFormat* moments = nullptr;  // Adam's, all of them
 
   bool any() const {
-    return table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
+    return half_table || table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
            gradients != nullptr || moments != nullptr;
   }
 };
@@ -37,6 +39,12 @@ struct StepPrecision {
 /// costs a product and copying all of it each step would cost more than the step.
 inline StepFormats half_formats() {
   return {.density = &kF16, .color = &kF16, .activations = &kF16, .gradients = &kF16};
+}
+
+/// The same for CUDA rungs. The table is read in half precision: its copy takes the time of one kernel. Rungs that multiply halves
+/// round what they read, so that activations need no pass for it; gradients have one, which says what is lost.
+inline StepFormats half_formats_on_a_gpu() {
+  return {.half_table = true, .density = &kF16, .color = &kF16, .gradients = &kF16};
 }
 
 }  // namespace klab

@@ -160,6 +160,7 @@ StepReport Trainer::loss_and_gradient() {
   draw_pixels();
   run_loss(n, profile_);
   runner_->read(&n, lists_->t.numbers, sizeof n);
+  lost_ += {.numbers = n.lost[0], .to_zero = n.lost[1], .infinite = n.lost[2]};
   drawn_ = n.rays;
   learn_errors(n);
   whole_ = n.whole;

@@ -58,7 +58,7 @@ class Trainer : public FieldTrainer {
   int64_t batch_samples() const override { return config_.batch_samples * share_.parts; }
   double learning_rate() const override { return rate_; }
   const LossScale* loss_scale() const override { return loss_scale_ ? &*loss_scale_ : nullptr; }
-  Lost lost() const override { return runner_->lost(); }
+  Lost lost() const override { return lost_; }
   /// A tensor of the last step as it is now, by the name that the lists give it ("d_features"), as many numbers as it has now.
   /// Throws std::out_of_range for a name that is none.
   std::vector<float> tensor(const std::string& name) const;
@@ -100,7 +100,7 @@ class Trainer : public FieldTrainer {
 
   /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
   static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},
-                          bool with_pictures = false);
+                          bool with_pictures = false, const StepFormats& formats = {});
 
  private:
   void tie_memory();
@@ -137,6 +137,7 @@ class Trainer : public FieldTrainer {
   BatchShare share_;
   StepFormats formats_;
   std::optional<LossScale> loss_scale_;
+  Lost lost_;  // of gradients, by rounding
   mutable Profile profile_;
   Model model_;
   Occupancy occupancy_;

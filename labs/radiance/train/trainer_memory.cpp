@@ -8,13 +8,14 @@
 
 namespace klab {
 
-int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures) {
+int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures,
+                          const StepFormats& formats) {
   ViewData data = view_data_of(scene);
   if (!with_pictures) {
     data.pixels = data.views;
     data.depth = false;
   }
-  return TrainStep(c, scene.cascades, data, sizes).arena.bytes();
+  return TrainStep(c, scene.cascades, data, sizes, formats).arena.bytes();
 }
 
 // Arrays that are written to files and read from them are the trainer's own; what a step needs besides is the runner's.

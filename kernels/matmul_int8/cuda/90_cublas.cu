@@ -1,0 +1,43 @@
+// matmul_int8.cuda.90_cublas: cuBLAS on the tensor cores, and a kernel for the scales.
+//
+// CHANGE    somebody else's product, of integers; sums go to memory and are scaled by a kernel behind it.
+// EXPECT    the products near the peak of bytes, and eight bytes a result more than a kernel needs that scales its own sums.
+// NUMERICS  exact sums in 32 bits; a conversion and a product.
+// NEEDS     a GPU of compute capability 8.0, libcublas beside its driver; n and k multiples of 4; device memory for the sums.
+// TRIED     -
+#include "harness/core/registrar.h"
+#include "kernels/common/cublas.h"
+#include "reference/matmul_int8/matmul_int8.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) rescale(const int* __restrict__ sums,
+                                                    const float* __restrict__ scale, float* __restrict__ c,
+                                                    int64_t n, int64_t count) {
+  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < count) c[i] = float(sums[i]) * scale[i % n];
+}
+
+void run(const MatmulInt8::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
+  cuda::Scratch sums(size_t(m * n) * sizeof(int));
+  cublas::multiply(cublas::How::int8, m, n, k, x.a, x.b, sums.as<int>());
+  const int64_t count = m * n;
+  cuda::launch(rescale, dim3(unsigned((count + kThreads - 1) / kThreads)), dim3(kThreads), 0, sums.as<int>(),
+               x.scale, x.c, n, count);
+}
+
+std::string supported(const MatmulInt8::Shape& s, const Host& host) {
+  if (s.n % 4 != 0 || s.k % 4 != 0) return "needs columns and depths in fours";
+  return cublas::supported(host, 80);
+}
+
+KLAB_VARIANT(MatmulInt8, {.run = run, .peer = true, .supported = supported});
+
+}  // namespace
+}  // namespace klab

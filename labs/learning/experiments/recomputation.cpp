@@ -1,0 +1,124 @@
+// Memory against time: a batch in parts whose gradients are added up, and activations that are computed again instead of kept; for a
+// classifier and for a radiance field.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "labs/learning/data/dataset.h"
+#include "labs/learning/experiments/experiment.h"
+#include "labs/learning/experiments/small_field.h"
+#include "labs/learning/train/trainer.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int kTimed = 12, kWarm = 3;
+
+/// What a way to take a step needs.
+struct Need {
+  std::string name;
+  double megabytes = 0, seconds = 0;
+};
+
+/// Median seconds of what is called.
+double median_seconds(const std::function<void()>& step) {
+  std::vector<double> times;
+  for (int i = 0; i < kWarm + kTimed; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    if (i >= kWarm)
+      times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::ranges::nth_element(times, times.begin() + kTimed / 2);
+  return times[kTimed / 2];
+}
+
+Need classifier(const Dataset& data, int64_t parts, int64_t keep, uint64_t seed) {
+  TrainerSettings s;
+  s.model = "cnn";
+  s.loader.batch = 256;
+  s.loader.prefetch = false;
+  s.accumulate = parts;
+  s.recompute = keep;
+  s.seed = s.loader.seed = seed;
+  klab::learning::Trainer trainer(data, s);
+  trainer.use(untimed_plan(trainer.calls()));
+  return {.name = fmt::format("classifier, {} part{}{}", parts, parts == 1 ? "" : "s",
+                              keep > 1 ? fmt::format(", one output in {} kept", keep) : ""),
+          .megabytes = double(trainer.network().activation_bytes()) * 1e-6,
+          .seconds = median_seconds([&] { trainer.step(); })};
+}
+
+Need field(int64_t parts, bool recompute, uint64_t seed) {
+  SmallField f(seed);
+  f.config.batch_samples = 1 << 14;
+  f.config.first_rays = 1024;
+  StepSizes sizes;
+  sizes.recompute = recompute;
+  const Plan plan = untimed_plan(training_calls(f.config, f.scene.cascades));
+  klab::Trainer trainer(f.scene, f.config, plan, seed, cpu_backend(), sizes, nullptr,
+                        {.parts = parts, .first = 0, .own = parts, .sum = {}, .complete = {}, .collect = {}});
+  // Of the batch alone: what a batch of one sample takes is table, optimizer and grid.
+  Config part = f.config, least = f.config;
+  part.batch_samples /= parts;
+  part.first_rays /= parts;
+  least.batch_samples = least.first_rays = 1;
+  const int64_t bytes =
+      klab::Trainer::bytes_of(f.scene, part, sizes) - klab::Trainer::bytes_of(f.scene, least, sizes);
+  return {.name = fmt::format("field, {} part{}{}", parts, parts == 1 ? "" : "s",
+                              recompute ? ", features looked up again" : ""),
+          .megabytes = double(bytes) * 1e-6,
+          .seconds = median_seconds([&] { trainer.step(0); })};
+}
+
+Curve curve_of(const std::string& name, const std::vector<Need>& needs) {
+  Curve curve{name, {}};
+  for (const Need& n : needs) curve.points.emplace_back(n.megabytes, 1e3 * n.seconds);
+  std::ranges::sort(curve.points);
+  return curve;
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out{.heads = {"step", "activations, MB", "ms a step"},
+              .x = "MB of a batch's activations and their gradients",
+              .y = "ms a step",
+              .log_x = true};
+  const Dataset data = load_dataset("glyphs", seed, 1024, 16);
+  std::vector<Need> parts, kept, field_parts, field_again;
+  for (const int64_t n : {1, 2, 4, 8}) parts.push_back(classifier(data, n, 1, seed));
+  for (const int64_t keep : {2, 3, 4}) kept.push_back(classifier(data, 1, keep, seed));
+  for (const int64_t n : {1, 2, 4, 8}) field_parts.push_back(field(n, false, seed));
+  for (const int64_t n : {1, 4}) field_again.push_back(field(n, true, seed));
+  for (const auto* needs : {&parts, &kept, &field_parts, &field_again})
+    for (const Need& n : *needs)
+      out.rows.push_back({n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds)});
+  const auto best = std::ranges::min_element(kept, {}, &Need::megabytes);
+  const double less = parts[0].megabytes / best->megabytes, longer = best->seconds / parts[0].seconds;
+  const double by_parts = parts[0].megabytes / parts.back().megabytes,
+               longer_by_parts = parts.back().seconds / parts[0].seconds;
+  const double field_less = field_parts[0].megabytes / field_again[0].megabytes,
+               field_longer = field_again[0].seconds / field_parts[0].seconds;
+  out.decided = {
+      {"accumulating over eight parts takes an eighth of the memory of activations",
+       by_parts > 7 ? Finding::held : Finding::refuted,
+       fmt::format("{:.1f} times less for the classifier, in {:.2f} times the time; {:.1f} times less for the field, in "
+                   "{:.2f}",
+                   by_parts, longer_by_parts, field_parts[0].megabytes / field_parts.back().megabytes,
+                   field_parts.back().seconds / field_parts[0].seconds)},
+      {"recomputation halves the memory of activations for a third more time",
+       less >= 2 && longer <= 1.4 ? Finding::held : Finding::depends,
+       fmt::format("the classifier's at best {:.2f} times less, in {:.2f} times the time: its outputs shrink from layer "
+                   "to layer, so that what is kept and what a segment needs are as large as the first ones; the field's "
+                   "{:.2f} times less, in {:.2f} times the time, as only features are looked up again",
+                   less, longer, field_less, field_longer)}};
+  out.curves = {curve_of("classifier, in parts", parts), curve_of("classifier, outputs computed again", kept),
+                curve_of("field, in parts", field_parts), curve_of("field, features looked up again", field_again)};
+  return out;
+}
+
+const ExperimentRegistrar registrar(
+    {"recomputation", "Memory of a batch against the time of a step: parts of it, and what is computed again", run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,104 @@
+// The profile of a backend with a clock of its own, that records lists: times of single calls, though they are repeated as one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "tests/radiance/small_training.h"
+
+namespace klab {
+namespace {
+
+/// The processor as a GPU would be: lists are recorded, and its clock says that a call takes so long as there are calls since the
+/// mark before.
+struct Clocked {
+  std::shared_ptr<int64_t> calls = std::make_shared<int64_t>(0);
+  std::shared_ptr<std::vector<int64_t>> marks = std::make_shared<std::vector<int64_t>>();
+  std::shared_ptr<int64_t> longest = std::make_shared<int64_t>(0);  // list, in calls
+
+  Backend backend() const {
+    Backend b = cpu_backend();
+    b.exact = false;
+    b.stage = b.upload;
+    const auto recording = std::make_shared<bool>(false);
+    const auto tape = std::make_shared<std::vector<std::function<void()>>>();
+    const auto later = [recording, tape, calls = calls](std::function<void()> work) {
+      if (*recording) return tape->push_back(std::move(work));
+      ++*calls;
+      work();
+    };
+    b.bind = [later, bind = b.bind](const Variant& v, ShapeView shape, std::span<void* const> pointers) {
+      return [later, work = bind(v, shape, pointers)] { later(work); };
+    };
+    b.fill = [later, fill = b.fill](void* p, uint8_t byte, size_t bytes) {
+      later([=] { fill(p, byte, bytes); });
+    };
+    b.record = [recording, tape](const std::function<void()>& all) -> std::function<void()> {
+      tape->clear();
+      *recording = true;
+      all();
+      *recording = false;
+      return [works = *tape] {
+        for (const auto& work : works) work();
+      };
+    };
+    b.mark = [recording, marks = marks, calls = calls] {
+      if (*recording) throw std::logic_error("a mark would be recorded");
+      marks->push_back(*calls);
+    };
+    b.between_marks = [marks = marks, longest = longest] {
+      std::vector<double> seconds;
+      for (size_t i = 1; i < marks->size(); ++i) seconds.push_back(double((*marks)[i] - (*marks)[i - 1]));
+      *longest = std::max(*longest, int64_t(seconds.size()));
+      marks->clear();
+      return seconds;
+    };
+    return b;
+  }
+};
+
+TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
+  Config c = small_config();
+  c.batch_samples = 256;
+  c.first_rays = 16;
+  c.grid_every = 1 << 20;  // lists of the loss and of the update only, but for the first step
+  c.ema = 0;
+  const Clocked clock;
+  CallTimes times;
+  const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
+  const int steps = int(2 * Runner::kTimedEvery + 1);
+  for (int i = 0; i < steps; ++i) trainer.step(0);
+  // Every call of every list takes a second by that clock, whether it was repeated or not.
+  const auto& seconds = trainer.profile().seconds();
+  ASSERT_TRUE(seconds.contains("mlp_bwd color"));
+  EXPECT_EQ(seconds.at("mlp_bwd color"), steps);
+  EXPECT_EQ(seconds.at("adam"), 3 * steps);
+  EXPECT_EQ(seconds.at("clear gradients"), 3 * steps);
+  EXPECT_FALSE(seconds.contains("recorded lists"));
+  const auto& calls = trainer.profile().calls();
+  const Cost one = find_op("mlp_bwd")->op.cost(calls.at("mlp_bwd color").shape);
+  EXPECT_NEAR(calls.at("mlp_bwd color").cost.flops, steps * one.flops, 1e-6 * steps * one.flops);
+  EXPECT_GT(*clock.longest, 20);
+  EXPECT_TRUE(clock.marks->empty());
+  EXPECT_GT(trainer.host_counts().repeated, 2 * (steps - 8));
+}
+
+/// The clock changes nothing of what is computed.
+TEST(EventProfile, LeavesLossesAsTheyAre) {
+  Config c = small_config();
+  c.batch_samples = 256;
+  c.first_rays = 16;
+  CallTimes times;
+  const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+  const Clocked clock;
+  Backend plain = clock.backend();
+  plain.mark = nullptr;
+  plain.between_marks = nullptr;
+  Trainer with(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0}),
+      without(small_scene(), c, plan, 5, plain, {.looks = {0}, .stretch = 0});
+  for (int i = 0; i < 70; ++i) ASSERT_EQ(with.step(0).loss, without.step(0).loss) << "step " << i;
+}
+
+}  // namespace
+}  // namespace klab
