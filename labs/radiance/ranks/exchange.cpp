@@ -26,6 +26,14 @@ Exchange::Way Exchange::way_named(const std::string& name) {
 Exchange::Exchange(Way way, Carrier carrier, int64_t group)
     : way_(way), carrier_(std::move(carrier)), block_(group * std::max<int64_t>(1, kLine / group)) {}
 
+Exchange::Touched& Exchange::Touched::operator+=(const Touched& o) {
+  blocks += o.blocks;
+  touched += o.touched;
+  own_blocks += o.own_blocks;
+  own_touched += o.own_touched;
+  return *this;
+}
+
 int64_t Exchange::Parts::first(int rank) const { return std::min(count, first_block(rank) * block); }
 
 int64_t Exchange::Parts::block_length(int64_t number) const {
@@ -39,14 +47,24 @@ std::vector<Piece> Exchange::pieces(const std::function<int64_t(int)>& at,
   return list;
 }
 
-void Exchange::reduce(std::span<float> table) {
-  if (carrier_.size == 1) return;
+void Exchange::sum_and_scale(std::span<float> values, float scale) {
+  if (carrier_.size > 1) carrier_.sum(values);
+  if (scale == 1) return;
+#pragma omp parallel for schedule(static) if (values.size() > 100000)
+  for (float& v : values) v *= scale;
+}
+
+std::pair<int64_t, int64_t> Exchange::part(int rank, int64_t count) const {
+  if (way_ == Way::dense) return {0, count};
+  const Parts p = parts_of(count);
+  return {p.first(rank), p.first(rank + 1)};
+}
+
+void Exchange::reduce(std::span<float> table, float scale) {
   const Parts p = parts_of(int64_t(table.size()));
-  if (way_ == Way::dense) return carrier_.sum(table);
-  if (way_ == Way::touched)
-    reduce_touched(p, table);
-  else
-    reduce_all(p, table);
+  if (carrier_.size == 1 || way_ == Way::dense) return sum_and_scale(table, scale);
+  if (way_ == Way::touched) return reduce_touched(p, table, scale);
+  reduce_all(p, table, scale);
   clear_others(p, table);
 }
 
@@ -59,29 +77,29 @@ void Exchange::complete(std::span<float> parameters) {
     gather_all(p, parameters);
 }
 
-void Exchange::sum_small(std::span<float> values) {
-  if (carrier_.size == 1) return;
-  if (way_ == Way::dense) return carrier_.sum(values);
+void Exchange::sum_small(std::span<float> values, float scale) {
+  if (carrier_.size == 1 || way_ == Way::dense) return sum_and_scale(values, scale);
   const Parts p = parts_of(int64_t(values.size()));
-  reduce_all(p, values);
+  reduce_all(p, values, scale);
   gather_all(p, values);
 }
 
-void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters) {
+void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters,
+                       bool everywhere) {
   if (carrier_.size == 1 || way_ == Way::dense) return;
   const Parts p = parts_of(parameters);
   const auto at = [&](int r) { return (p.first(r) + per - 1) / per * element_bytes; };
   const auto bytes = [&](int r) { return at(r + 1) - at(r); };
   const int me = carrier_.rank;
   // Own elements go nowhere: they are where they belong.
-  const auto to =
-      pieces([&](int) { return at(me); }, [&](int r) { return r == 0 && me != 0 ? bytes(me) : 0; });
-  const auto from = pieces(at, [&](int r) { return me == 0 && r != 0 ? bytes(r) : 0; });
+  const auto travels = [&](int from, int to) { return from != to && (everywhere || to == 0); };
+  const auto to = pieces([&](int) { return at(me); }, [&](int r) { return travels(me, r) ? bytes(me) : 0; });
+  const auto from = pieces(at, [&](int r) { return travels(r, me) ? bytes(r) : 0; });
   carrier_.all_to_all(elements, to, elements, from);
 }
 
 // The own part becomes the sum, in the order of the ranks.
-void Exchange::reduce_all(const Parts& p, std::span<float> values) {
+void Exchange::reduce_all(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
   const int64_t own = p.length(me), begin = p.first(me);
   received_.resize(size_t(own * (carrier_.size - 1)));
@@ -100,7 +118,7 @@ void Exchange::reduce_all(const Parts& p, std::span<float> values) {
       const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
       for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
     }
-    std::copy_n(tile.data(), n, sum + i);
+    for (int64_t k = 0; k < n; ++k) sum[i + k] = scale * tile[size_t(k)];
   }
 }
 
