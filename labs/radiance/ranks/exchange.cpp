@@ -11,7 +11,10 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
-constexpr int64_t kLine = 16;    // floats of a cache line: what is touched at one place is read there anyway
+constexpr int64_t kPiece =
+    1 << 18;  // floats that travel at a time: they stay in a cache, and ranks seldom wait for each other
+constexpr int64_t kTeam = 1 << 14;  // from which on threads pay
+constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
 
 }  // namespace
 
@@ -65,7 +68,6 @@ void Exchange::reduce(std::span<float> table, float scale) {
   if (carrier_.size == 1 || way_ == Way::dense) return sum_and_scale(table, scale);
   if (way_ == Way::touched) return reduce_touched(p, table, scale);
   reduce_all(p, table, scale);
-  clear_others(p, table);
 }
 
 void Exchange::complete(std::span<float> parameters) {
@@ -98,27 +100,36 @@ void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64
   carrier_.all_to_all(elements, to, elements, from);
 }
 
-// The own part becomes the sum, in the order of the ranks.
+// The own part becomes the sum, in the order of the ranks; what was sent is zero then. A piece of each part at a time, so that what
+// comes is added up, and what went is cleared, while it is in a cache.
 void Exchange::reduce_all(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
-  const int64_t own = p.length(me), begin = p.first(me);
-  received_.resize(size_t(own * (carrier_.size - 1)));
-  const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
-  const auto to = pieces([&](int r) { return p.first(r) * kFloat; },
-                         [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
-  const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },
-                           [&](int r) { return r == me ? 0 : own * kFloat; });
-  carrier_.all_to_all(values.data(), to, received_.data(), from);
-  float* const sum = values.data() + begin;
-#pragma omp parallel for schedule(static) if (own > 100000)
-  for (int64_t i = 0; i < own; i += kTile) {
-    const int64_t n = std::min(kTile, own - i);
-    std::array<float, kTile> tile{};
-    for (int r = 0; r < carrier_.size; ++r) {
-      const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
-      for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+  const int64_t piece = std::max(kTile, kPiece / (carrier_.size - 1));
+  int64_t longest = 0;
+  for (int r = 0; r < carrier_.size; ++r) longest = std::max(longest, p.length(r));
+  received_.resize(size_t(std::min(piece, longest) * (carrier_.size - 1)));
+  for (int64_t at = 0; at < longest; at += piece) {
+    const auto length = [&](int r) { return std::clamp(p.length(r) - at, int64_t{0}, piece); };
+    const int64_t own = length(me);
+    const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
+    const auto to = pieces([&](int r) { return (p.first(r) + at) * kFloat; },
+                           [&](int r) { return r == me ? 0 : length(r) * kFloat; });
+    const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },
+                             [&](int r) { return r == me ? 0 : own * kFloat; });
+    carrier_.all_to_all(values.data(), to, received_.data(), from);
+    float* const sum = values.data() + p.first(me) + at;
+#pragma omp parallel for schedule(static) if (own > kTeam)
+    for (int64_t i = 0; i < own; i += kTile) {
+      const int64_t n = std::min(kTile, own - i);
+      std::array<float, kTile> tile{};
+      for (int r = 0; r < carrier_.size; ++r) {
+        const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
+        for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+      }
+      for (int64_t k = 0; k < n; ++k) sum[i + k] = scale * tile[size_t(k)];
     }
-    for (int64_t k = 0; k < n; ++k) sum[i + k] = scale * tile[size_t(k)];
+    for (int r = 0; r < carrier_.size; ++r)
+      if (r != me) std::fill_n(values.data() + p.first(r) + at, length(r), 0.0F);
   }
 }
 
@@ -129,11 +140,6 @@ void Exchange::gather_all(const Parts& p, std::span<float> values) {
   const auto from = pieces([&](int r) { return p.first(r) * kFloat; },
                            [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
   carrier_.all_to_all(values.data(), to, values.data(), from);
-}
-
-void Exchange::clear_others(const Parts& p, std::span<float> values) const {
-  std::fill_n(values.data(), p.first(carrier_.rank), 0.0F);
-  std::fill(values.begin() + p.first(carrier_.rank + 1), values.end(), 0.0F);
 }
 
 }  // namespace klab

@@ -96,7 +96,6 @@ class Exchange {
   template <class Use>
   static void each_touched(const Parts& p, int part, const uint8_t* bits, const Use& use);
   static int64_t touched_floats(const Parts& p, int part, const uint8_t* bits);
-  void clear_others(const Parts& p, std::span<float> values) const;
   std::vector<Piece> pieces(const std::function<int64_t(int)>& at,
                             const std::function<int64_t(int)>& bytes) const;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -38,6 +39,8 @@ int join(const std::string& meeting) {
   if (s < 0) return -1;
   sockaddr_un address;
   const socklen_t size = address_of(meeting, address);
+  const timeval patience{.tv_sec = 2, .tv_usec = 0};  // with a process that was stopped
+  setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(s, reinterpret_cast<sockaddr*>(&address), size) == 0 && watcher::of_same_user(s)) return s;
   close(s);
   return -1;
@@ -108,32 +111,29 @@ LastWords::LastWords(const std::string& meeting) {
 }
 
 LastWords::~LastWords() {
-  send(watcher::kInOrder, "");
+  ask(watcher::kInOrder, "");
   if (socket_ >= 0) close(socket_);
 }
 
-void LastWords::send(char kind, const std::string& text) const {
-  if (socket_ < 0) return;
+char LastWords::ask(char kind, const std::string& text) const {
+  if (socket_ < 0) return watcher::kYes;
   const std::string message = kind + text.substr(0, watcher::kMostText);
+  const auto again = [](ssize_t n) { return n < 0 && errno == EINTR; };
   // Where the other has been killed there is nobody to tell.
-  while (::send(socket_, message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  while (again(::send(socket_, message.data(), message.size(), MSG_NOSIGNAL))) {
   }
+  char answer = watcher::kYes;
+  while (again(recv(socket_, &answer, 1, 0))) {
+  }
+  return answer;
 }
 
 void LastWords::set(const std::string& head, const std::string& checkpoint, const std::string& with,
                     const std::string& without) {
   for (const auto& [kind, text] : {std::pair{'n', &without}, {'w', &with}, {'c', &checkpoint}, {'h', &head}})
-    send(kind, *text);
+    ask(kind, *text);
 }
 
-bool LastWords::may_speak() {
-  if (socket_ < 0) return true;
-  send(watcher::kMaySpeak, "");
-  char answer = 0;
-  ssize_t n = 0;
-  do n = recv(socket_, &answer, 1, 0);
-  while (n < 0 && errno == EINTR);
-  return n != 1 || answer == watcher::kYes;
-}
+bool LastWords::may_speak() { return ask(watcher::kMaySpeak, "") == watcher::kYes; }
 
 }  // namespace klab

@@ -30,7 +30,7 @@ class LastWords {
   static std::string meeting_of_launcher();
 
  private:
-  void send(char kind, const std::string& text) const;
+  char ask(char kind, const std::string& text) const;
   int socket_ = -1;
 };
 

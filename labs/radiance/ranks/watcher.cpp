@@ -46,31 +46,36 @@ void say_last_words(const Process& p) {
   say("\n");
 }
 
+/// Each message has an answer, so that whoever has it knows that nothing of his waits to be read.
 void heed(Process& p, const char* message, size_t size) {
   if (message[0] == kInOrder) p.in_order = true;
+  char answer = kYes;
   if (message[0] == kMaySpeak) {
-    const char answer = spoken ? kNo : kYes;
+    if (spoken) answer = kNo;
     spoken = true;
-    (void)!send(p.socket, &answer, 1, MSG_NOSIGNAL);
   }
-  const char* const at = std::strchr(kKinds, message[0]);
-  if (at == nullptr) return;
-  auto& text = p.texts[size_t(at - kKinds)];
-  text = {};
-  std::copy_n(message + 1, std::min(size - 1, kMostText), text.data());
+  if (const char* const at = std::strchr(kKinds, message[0]); at != nullptr) {
+    auto& text = p.texts[size_t(at - kKinds)];
+    text = {};
+    std::copy_n(message + 1, std::min(size - 1, kMostText), text.data());
+  }
+  (void)!send(p.socket, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// One message, or the end. False: the end.
+/// All that is there. True at the end.
 bool hear(Process& p) {
   static char message[kMostText + 1];
-  const ssize_t n = recv(p.socket, message, sizeof message, MSG_DONTWAIT);
-  if (n > 0) heed(p, message, size_t(n));
-  return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+  while (true) {
+    const ssize_t n = recv(p.socket, message, sizeof message, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0 || errno != EAGAIN;
+    heed(p, message, size_t(n));
+  }
 }
 
-bool watch(int epoll, int socket, uint32_t number) {
+bool watch(int epoll, int socket, uint32_t number, uint32_t how) {
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
+  event.events = EPOLLIN | EPOLLRDHUP | how;
   event.data.u32 = number;
   return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0;
 }
@@ -80,7 +85,8 @@ bool take_in(int epoll, int listening) {
   const int s = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
   if (s < 0) return false;
   Process* const free = std::ranges::find(processes, -1, &Process::socket);
-  if (free == processes.end() || !of_same_user(s) || !watch(epoll, s, uint32_t(free - processes.begin()))) {
+  if (free == processes.end() || !of_same_user(s) ||
+      !watch(epoll, s, uint32_t(free - processes.begin()), EPOLLET)) {
     close(s);
     return false;
   }
@@ -122,11 +128,12 @@ void wait_for_ends(int listening) {
   close_range(unsigned(listening) + 1, ~0U, 0);
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   constexpr uint32_t kListening = kMost;
-  if (epoll < 0 || !watch(epoll, listening, kListening)) _exit(0);
+  if (epoll < 0 || !watch(epoll, listening, kListening, 0)) _exit(0);
   int there = 0;
   bool any = false;
   while (!any || there > 0) {
-    // One at a time, so that each is the first of the queue.
+    // One at a time, each the first of the queue; and by edges, so that a process comes into the queue when something happens to it, not
+    // because it was there before.
     epoll_event event{};
     const int n = epoll_wait(epoll, &event, 1, any ? -1 : 10'000);
     if (n < 0 && errno == EINTR) continue;
@@ -135,10 +142,15 @@ void wait_for_ends(int listening) {
       const bool one_more = take_in(epoll, listening);
       there += one_more;
       any = any || one_more;
-    } else if (Process& p = processes[event.data.u32]; !hear(p)) {
-      let_go(p);
-      --there;
+      continue;
     }
+    Process& p = processes[event.data.u32];
+    if (p.socket < 0) continue;
+    // An end that is seen behind a message came later than this event, and has one of its own.
+    const bool ended = hear(p) && (event.events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0;
+    if (!ended) continue;
+    let_go(p);
+    --there;
   }
   _exit(0);
 }

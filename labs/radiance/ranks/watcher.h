@@ -7,10 +7,10 @@ namespace klab::watcher {
 
 constexpr int kMost = 256;          // processes on a machine
 constexpr size_t kMostText = 1000;  // bytes of a text
-/// Messages are a letter and a text: those that may have to be said, "h" head, "c" checkpoint, "w" with it, "n" without; and
-constexpr char kInOrder = 'e';   // the end that follows is in order
-constexpr char kMaySpeak = 's';  // whoever asks wants to say himself why all end; the answer is
-constexpr char kYes = 'y', kNo = 'n';
+/// Messages are a letter and a text, and each has an answer of a letter: those that may have to be said, "h" head, "c" checkpoint, "w" with it, "n" without; and
+constexpr char kInOrder = 'e';         // the end that follows is in order
+constexpr char kMaySpeak = 's';        // whoever asks wants to say himself why all end; the answer is
+constexpr char kYes = 'y', kNo = 'n';  // to others always yes
 
 /// Whether the other end of a socket is a process of the same user.
 bool of_same_user(int socket);
