@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/simt/memory.h"
+#include "harness/simt/runtime_api.h"
 #include "labs/radiance/ranks/device_ranks.h"
 #include "labs/radiance/train/backends.h"
 #include "tests/radiance/small_training.h"

@@ -34,18 +34,20 @@ struct Group {
 
   /// `rank` runs `work` when it has joined.
   explicit Group(const std::string& name, void (*work)(LastWords& words, int rank)) {
-    int ends[2], ready[2];
+    int ends[2], ready[2], go[2];
     EXPECT_EQ(pipe(ends), 0);
     EXPECT_EQ(pipe(ready), 0);
+    EXPECT_EQ(pipe(go), 0);
     for (int rank = 0; rank < kProcesses; ++rank) {
       const pid_t child = fork();
       if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
-        for (const int end : {ends[0], ends[1], ready[0]}) close(end);
+        for (const int end : {ends[0], ends[1], ready[0], go[1]}) close(end);
         LastWords words(name);
         words.set("rank " + std::to_string(rank) + " has ended; ", "/no/such/file", "with", "without");
         EXPECT_EQ(write(ready[1], "x", 1), 1);
         close(ready[1]);
+        all_of(go[0]);  // as ranks wait for each other in MPI_Init
         work(words, rank);
         words.~LastWords();
         _exit(0);
@@ -55,7 +57,7 @@ struct Group {
     close(ends[1]);
     close(ready[1]);
     EXPECT_EQ(all_of(ready[0]).size(), size_t(kProcesses));
-    close(ready[0]);
+    for (const int end : {ready[0], go[0], go[1]}) close(end);
     said = ends[0];
   }
   ~Group() { close(said); }

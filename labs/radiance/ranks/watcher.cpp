@@ -62,14 +62,16 @@ void heed(Process& p, const char* message, size_t size) {
   (void)!send(p.socket, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// All that is there. True at the end.
-bool hear(Process& p) {
+/// One message, or with `ended` all that are left. Each is an event of its own, since whoever sends waits for the answer: whoever has
+/// got it is not in the queue any more.
+void hear(Process& p, bool ended) {
   static char message[kMostText + 1];
   while (true) {
     const ssize_t n = recv(p.socket, message, sizeof message, MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n == 0 || errno != EAGAIN;
+    if (n <= 0) return;
     heed(p, message, size_t(n));
+    if (!ended) return;
   }
 }
 
@@ -146,8 +148,8 @@ void wait_for_ends(int listening) {
     }
     Process& p = processes[event.data.u32];
     if (p.socket < 0) continue;
-    // An end that is seen behind a message came later than this event, and has one of its own.
-    const bool ended = hear(p) && (event.events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0;
+    const bool ended = (event.events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0;
+    hear(p, ended);
     if (!ended) continue;
     let_go(p);
     --there;
