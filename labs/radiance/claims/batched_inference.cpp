@@ -14,8 +14,8 @@ namespace klab::learning {
 namespace {
 
 constexpr int64_t kSteps = 150;
-constexpr int kRounds = 5;
-constexpr size_t kViews = 6;
+constexpr int kRounds = 3;
+constexpr size_t kViews = 4;
 
 /// Seconds of a round, and what share of the processor's threads was busy then.
 struct Round {
@@ -62,12 +62,12 @@ Outcome run(uint64_t seed) {
   Trainer trainer(scene, config, plan, seed);
   for (int64_t i = 0; i < kSteps; ++i) trainer.step(double(i) / kSteps);
   const Model model = trainer.averaged();
-  const Scene large = built_in_scene({.downscale = 2});
+  const Scene large = built_in_scene({.downscale = 4});
   std::vector<Camera> cameras;
   for (size_t i = 0; i < std::min(kViews, large.test.size()); ++i) cameras.push_back(large.test[i].camera);
 
   std::vector<Way> ways;
-  const std::vector<int64_t> sizes = {64, 256, 1024, 8192};
+  const std::vector<int64_t> sizes = {128, 512, 2048, 8192};
   for (const int64_t pixels : sizes)
     ways.push_back({fmt::format("one after the other, {} pixels at a time", pixels),
                     [&, pixels] {

@@ -65,16 +65,19 @@ int open_block(const Rung& rung) {
   return int(threads_of(*usual));
 }
 
-/// Of all its calls in a step.
-double least_seconds(const Rung& rung, const CountedRun& run) {
-  const CountedWork work = work_of(run, *rung.variant);
-  double sum = 0;
-  for (const PlannedCall* call : rung.calls) {
-    const double larger = rung.op->op.cost(call->shape).bytes / std::max(run.compulsory.bytes, 1.0);
-    sum += call->times * least_time(work.times(larger), simt::named_gpu()).seconds();
+/// How good a size is: better where an earlier number is, beyond what is alike in it.
+struct Merit {
+  double seconds = 0;  // the least of all its calls in a step
+  double reached = 0;  // share of the multiprocessors that get a block, in the mean over these seconds
+  double filled = 0;   // occupancy of those
+
+  bool better_than(const Merit& o) const {
+    if (seconds < (1 - kAlike) * o.seconds) return true;
+    if (seconds > (1 + kAlike) * o.seconds) return false;
+    if (reached > o.reached + kAlike) return true;
+    return reached > o.reached - kAlike && filled > o.filled + kAlike;
   }
-  return sum;
-}
+};
 
 double occupancy_of(const Rung& rung, const CountedRun& run) {
   const simt::LaunchRecord& l = run.launches.front();
@@ -84,27 +87,38 @@ double occupancy_of(const Rung& rung, const CountedRun& run) {
       .fraction;
 }
 
-/// The usual one stays unless another has a lower bound, or fills more at the same bound.
+Merit merit_of(const Rung& rung, const CountedRun& run) {
+  const CountedWork work = work_of(run, *rung.variant);
+  Merit m{.filled = occupancy_of(rung, run)};
+  for (const PlannedCall* call : rung.calls) {
+    const double larger = rung.op->op.cost(call->shape).bytes / std::max(run.compulsory.bytes, 1.0);
+    const CountedWork all = work.times(larger);
+    const double seconds = call->times * least_time(all, simt::named_gpu()).seconds();
+    m.seconds += seconds;
+    m.reached += seconds * std::min(1.0, all.blocks / simt::named_gpu().multiprocessors);
+  }
+  m.reached /= std::max(m.seconds, 1e-30);
+  return m;
+}
+
+/// The usual one stays unless another is better.
 BlockChoice by_counts(const Rung& rung, int usual) {
   BlockChoice choice{.variant = rung.variant->id, .usual = usual, .threads = usual, .gain = 1, .sizes = {}};
   std::vector<int> sizes = {usual};
   for (const int threads : kSizes)
     if (threads != usual) sizes.push_back(threads);
-  double first = 0, best = 0, fills = 0;
+  Merit first, best;
   for (const int threads : sizes) {
     const auto run = counted(rung, threads);
     if (!run) continue;
-    const double seconds = least_seconds(rung, *run), fraction = occupancy_of(rung, *run);
-    choice.sizes.push_back({.name = fmt::format("{} threads", threads), .seconds = {seconds}});
-    if (threads == usual) first = best = seconds, fills = fraction;
-    const bool lower = seconds < (1 - kAlike) * best,
-               fuller = seconds <= (1 + kAlike) * best && fraction > fills + 0.01;
-    if (!lower && !fuller) continue;
+    const Merit merit = merit_of(rung, *run);
+    choice.sizes.push_back({.name = fmt::format("{} threads", threads), .seconds = {merit.seconds}});
+    if (threads == usual) first = best = merit;
+    if (!merit.better_than(best)) continue;
     choice.threads = threads;
-    best = seconds;
-    fills = fraction;
+    best = merit;
   }
-  choice.gain = best > 0 ? std::max(1.0, first / best) : 1;
+  choice.gain = best.seconds > 0 ? std::max(1.0, first.seconds / best.seconds) : 1;
   return choice;
 }
 

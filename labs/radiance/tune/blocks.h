@@ -1,9 +1,9 @@
 // Block sizes of CUDA rungs that leave them open (kernels/common/block_size.h), found by trying.
 //
 //   on a GPU              whole steps of a training, timed in turn (race.h)
-//   on the host executor  no times there mean anything: the least time that a named GPU needs for what is counted (bound.h), which knows
-//                         that blocks are shared out among multiprocessors, and among sizes that are alike in it the share of a
-//                         multiprocessor's warps that fit (occupancy)
+//   on the host executor  no times there mean anything: the least time that a named GPU needs for what is counted (bound.h); among
+//                         sizes that are alike in it how many multiprocessors get a block; among those alike in that the share of
+//                         a multiprocessor's warps that fit (occupancy)
 //
 // Which rungs leave it open is found, too: those whose launches have another block when another is asked for.
 #pragma once

@@ -41,11 +41,12 @@ std::string blocks_text(const std::vector<BlockChoice>& blocks, const std::strin
     table.add({c.variant, std::to_string(c.usual), std::to_string(c.threads), tried});
   }
   return table.text() +
-         (counted
-              ? fmt::format("blocks are chosen by the least time that {} needs for what is counted, and by "
-                            "how much of it they fill; no time was measured\n",
-                            simt::named_gpu().name)
-              : std::string("blocks are chosen by the time of whole steps\n"));
+         (counted ? fmt::format(
+                        "blocks are chosen by the least time that {} needs for what is counted, then by how "
+                        "many of its multiprocessors they reach, then by how far they fill these; no time "
+                        "was measured\n",
+                        simt::named_gpu().name)
+                  : std::string("blocks are chosen by the time of whole steps\n"));
 }
 
 std::string halving_text(const std::vector<Contender>& contenders, size_t best) {
