@@ -73,6 +73,11 @@ target_link_libraries(klab_harness_dependencies INTERFACE benchmark::benchmark C
 option(KLAB_MPI "Train with several processes by MPI where it is installed" ON)
 if(KLAB_MPI)
   find_package(MPI QUIET COMPONENTS CXX)
+  # libnccl-dev and the CUDA runtime, optional: sums over GPUs that need not go through the host's memory (preset cuda).
+  find_path(NCCL_INCLUDE_DIR nccl.h)
+  find_library(NCCL_LIBRARY nccl)
+  find_path(KLAB_CUDART_INCLUDE_DIR cuda_runtime_api.h HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include)
+  find_library(KLAB_CUDART_LIBRARY cudart HINTS $ENV{CUDA_HOME}/lib64 $ENV{CUDA_PATH}/lib64 /usr/local/cuda/lib64)
 endif()
 
 # Labs read and write images, and read compressed data.

@@ -47,11 +47,11 @@ TEST(CostOfSharing, WhatIsTouchedGrowsWithTheRanksThatTouchOtherPlaces) {
 }
 
 TEST(CostOfSharing, AStepIsWhatShrinksAndWhatDoesNot) {
-  const Step step{.fixed = 0.01, .optimizer = 0.02, .per_sample = 1e-6};
+  const Step step{.fixed = 0.01, .grid = 0.004, .optimizer = 0.02, .per_sample = 1e-6};
   const Gradient nothing{.bytes = 0};
   const Link free{.latency = 0, .bandwidth = 1e30};
-  EXPECT_DOUBLE_EQ(seconds_of_step(Way::dense, 4, 1000, step, nothing, free), 0.01 + 0.02 + 1e-3);
-  EXPECT_DOUBLE_EQ(seconds_of_step(Way::sharded, 4, 1000, step, nothing, free), 0.01 + 0.005 + 1e-3);
+  EXPECT_DOUBLE_EQ(seconds_of_step(Way::dense, 4, 1000, step, nothing, free), 0.01 + 0.001 + 0.02 + 1e-3);
+  EXPECT_DOUBLE_EQ(seconds_of_step(Way::sharded, 4, 1000, step, nothing, free), 0.01 + 0.001 + 0.005 + 1e-3);
 }
 
 TEST(CostOfSharing, ALinkIsFoundInTimesThatItMakes) {

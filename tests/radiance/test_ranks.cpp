@@ -18,19 +18,20 @@ class Meeting {
  public:
   explicit Meeting(int size) : size_(size), barrier_(size) {}
 
-  void sum(std::span<const std::span<float>> gradients, std::span<double> numbers) {
+  void sum(std::span<const SharedGradient> gradients, std::span<double> numbers, float scale) {
     {
       const std::scoped_lock lock(mutex_);
       if (++here_ % size_ == 1 || size_ == 1) {
-        for (size_t p = 0; p < 3; ++p) sums_[p].assign(gradients[p].size(), 0.0F);
+        for (size_t p = 0; p < 3; ++p) sums_[p].assign(gradients[p].values.size(), 0.0F);
         numbers_.assign(numbers.size(), 0.0);
       }
       for (size_t p = 0; p < 3; ++p)
-        for (size_t i = 0; i < gradients[p].size(); ++i) sums_[p][i] += gradients[p][i];
+        for (size_t i = 0; i < sums_[p].size(); ++i) sums_[p][i] += gradients[p].values[i];
       for (size_t i = 0; i < numbers.size(); ++i) numbers_[i] += numbers[i];
     }
     barrier_.arrive_and_wait();
-    for (size_t p = 0; p < 3; ++p) std::copy(sums_[p].begin(), sums_[p].end(), gradients[p].begin());
+    for (size_t p = 0; p < 3; ++p)
+      for (size_t i = 0; i < sums_[p].size(); ++i) gradients[p].values[i] = scale * sums_[p][i];
     std::copy(numbers_.begin(), numbers_.end(), numbers.begin());
     barrier_.arrive_and_wait();
   }
@@ -72,8 +73,8 @@ TEST(BatchShare, OneTrainerAndSeveralMakeTheSameGradient) {
       for (int r = 0; r < ranks; ++r)
         threads.emplace_back([&, r] {
           Trainer mine(small_scene(), small_config(), plan, 5, cpu_backend(), {}, nullptr,
-                       {.parts = ranks, .first = r, .own = 1, .sum = [&](const auto& g, auto n) {
-                          meeting.sum(g, n);
+                       {.parts = ranks, .first = r, .own = 1, .sum = [&](auto g, auto n, float scale) {
+                          meeting.sum(g, n, scale);
                         }});
           reports[size_t(r)] = mine.shared_loss_and_gradient();
           got[size_t(r)] = gradient_of(mine);

@@ -193,6 +193,32 @@ TEST_F(Remembered, WhatIsFoundComesBackForTheSameFieldBackendAndRecipe) {
   EXPECT_TRUE(tuned_in(file, other, "cpu").has_value());
 }
 
+TEST_F(Remembered, BlocksComeBackAndAreRefusedWhereNoBlockHasThatSize) {
+  Tuned gpu = some();
+  gpu.backend = "cuda";
+  gpu.blocks = {{"ema.cuda.02_sixteen_bytes", 128}};
+  gpu.blocks_by = "time";
+  gpu.blocks_gain = 2;
+  remember(file, some());
+  remember(file, gpu);
+  const auto back = tuned_in(file, {}, "cuda");
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->blocks, gpu.blocks);
+  EXPECT_NEAR(back->gain(), 2 * some().gain(), 1e-12);
+  EXPECT_TRUE(tuned_in(file, {}, "cpu")->blocks.empty());
+  gpu.blocks_by = "counts";
+  EXPECT_NEAR(gpu.gain(), some().gain(), 1e-12) << "what was counted took no time";
+  for (const char* bad : {"100", "-1", "2048", "\"many\""}) {
+    std::string text = read_input(file);
+    text.replace(text.find("128"), 3, bad);
+    write(text);
+    EXPECT_NE(refusal().find("\"blocks\""), std::string::npos) << bad << ": " << refusal();
+    remember(file, some());
+    gpu.blocks_by = "time";
+    remember(file, gpu);
+  }
+}
+
 TEST_F(Remembered, TheLastFindReplacesTheOneBeforeAndNoOther) {
   remember(file, some());
   Tuned other = some();

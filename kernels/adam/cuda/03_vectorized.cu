@@ -11,6 +11,7 @@
 //           the others has a warp to itself.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"
 
@@ -88,12 +89,12 @@ __device__ __forceinline__ void update_four(const float* hyper, const State& sta
 
 /// A thread has four entries: 4/kGroup groups, or with the kGroup/4 - 1 lanes beside it one.
 template <int kGroup>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(cuda::kMostThreads)
     update_groups(int64_t n, const float* __restrict__ hyper, const float* __restrict__ gradient, State state,
                   int32_t* __restrict__ steps) {
   constexpr int kOwn = kGroup < 4 ? 4 / kGroup : 1, kLanes = kGroup < 4 ? 1 : kGroup / 4;
   const Decay decay = decay_of(hyper);
-  const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) * 4, count = n - i;
+  const int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * 4, count = n - i;
   float g[4], correct1[4] = {}, correct2[4] = {};
   load(gradient + i, true, count, g);
   const int lane = int(threadIdx.x) % 32, first = lane / kLanes * kLanes;
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-unsigned blocks_of(int64_t threads) { return unsigned((threads + kThreads - 1) / kThreads); }
+unsigned blocks_of(int64_t threads, int block = kThreads) { return unsigned((threads + block - 1) / block); }
 
 void run(const Adam::Args<float>& x) {
   const int64_t n = x.shape.n, group = x.shape.group, groups = Adam::groups(x.shape);
@@ -173,8 +174,9 @@ void run(const Adam::Args<float>& x) {
     constexpr decltype(&update_groups<1>) of_size[] = {update_groups<1>,  update_groups<2>,
                                                        update_groups<4>,  update_groups<8>,
                                                        update_groups<16>, update_groups<32>};
-    cuda::launch(of_size[__builtin_ctzll(uint64_t(group))], dim3(blocks_of((n + 3) / 4)), dim3(kThreads), 0,
-                 n, x.hyper, x.gradient, state, x.steps);
+    const int block = cuda::block_size("adam.cuda.03_vectorized", kThreads);
+    cuda::launch(of_size[__builtin_ctzll(uint64_t(group))], dim3(blocks_of((n + 3) / 4, block)),
+                 dim3(unsigned(block)), 0, n, x.hyper, x.gradient, state, x.steps);
     return;
   }
   const dim3 threads(group <= kSmall ? 32 : kThreads);

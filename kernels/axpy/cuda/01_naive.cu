@@ -6,6 +6,7 @@
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"
+#include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
 #include "reference/axpy/axpy.h"
 
@@ -14,14 +15,15 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) add(Axpy::Args<float> x) {
-  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(cuda::kMostThreads) add(Axpy::Args<float> x) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < x.shape.n) x.y[i] += *x.a * x.x[i];
 }
 
 void run(const Axpy::Args<float>& x) {
   if (x.shape.n == 0) return;
-  cuda::launch(add, dim3(unsigned((x.shape.n + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+  const int block = cuda::block_size("axpy.cuda.01_naive", kThreads);
+  cuda::launch(add, dim3(unsigned((x.shape.n + block - 1) / block)), dim3(unsigned(block)), 0, x);
 }
 
 KLAB_VARIANT(Axpy, {.run = run, .tiles = {kThreads}});

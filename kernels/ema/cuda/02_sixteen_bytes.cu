@@ -6,6 +6,7 @@
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"
+#include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
 #include "reference/ema/ema.h"
 
@@ -14,8 +15,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) average(Ema::Args<float> x, int64_t fours) {
-  const int64_t at = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(cuda::kMostThreads) average(Ema::Args<float> x, int64_t fours) {
+  const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const float keep = *x.keep, take = 1 - keep;
   if (at < fours) {
     float4 a = reinterpret_cast<float4*>(x.average)[at];
@@ -36,7 +37,8 @@ void run(const Ema::Args<float>& x) {
   if (x.shape.n == 0) return;
   const int64_t fours = aligned(x.now) && aligned(x.average) ? x.shape.n / 4 : 0;
   const int64_t threads = fours + x.shape.n - 4 * fours;
-  cuda::launch(average, dim3(unsigned((threads + kThreads - 1) / kThreads)), dim3(kThreads), 0, x, fours);
+  const int block = cuda::block_size("ema.cuda.02_sixteen_bytes", kThreads);
+  cuda::launch(average, dim3(unsigned((threads + block - 1) / block)), dim3(unsigned(block)), 0, x, fours);
 }
 
 KLAB_VARIANT(Ema, {.run = run, .parent = "01_naive", .tiles = {4, 4 * kThreads}});

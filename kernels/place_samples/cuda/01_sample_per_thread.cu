@@ -7,6 +7,7 @@
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"
+#include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
 #include "reference/place_samples/place_samples.h"
 
@@ -28,9 +29,9 @@ __device__ __forceinline__ int64_t ray_of(const int32_t* __restrict__ begin, int
   return low;
 }
 
-__global__ void __launch_bounds__(kThreads) place(PlaceSamples::Args<float> x) {
+__global__ void __launch_bounds__(cuda::kMostThreads) place(PlaceSamples::Args<float> x) {
   const PlaceSamples::Shape& s = x.shape;
-  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= s.samples) return;
   const bool mine = i < x.begin[s.rays];
   const int64_t r = mine ? ray_of(x.begin, s.rays, i) : 0;
@@ -49,7 +50,8 @@ __global__ void __launch_bounds__(kThreads) place(PlaceSamples::Args<float> x) {
 
 void run(const PlaceSamples::Args<float>& x) {
   if (x.shape.samples == 0) return;
-  cuda::launch(place, dim3(unsigned((x.shape.samples + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+  const int block = cuda::block_size("place_samples.cuda.01_sample_per_thread", kThreads);
+  cuda::launch(place, dim3(unsigned((x.shape.samples + block - 1) / block)), dim3(unsigned(block)), 0, x);
 }
 
 KLAB_VARIANT(PlaceSamples, {.run = run, .tiles = {kThreads}});

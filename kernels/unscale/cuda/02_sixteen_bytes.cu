@@ -6,6 +6,7 @@
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"
+#include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
 #include "reference/unscale/unscale.h"
 
@@ -14,8 +15,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) unscale(Unscale::Args<float> x, int64_t fours) {
-  const int64_t at = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(cuda::kMostThreads) unscale(Unscale::Args<float> x, int64_t fours) {
+  const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const bool finite = *x.first == 0x7FFFFFFF;
   const float factor = 1 / *x.scale;
   if (at < fours) {
@@ -36,7 +37,8 @@ void run(const Unscale::Args<float>& x) {
   if (x.shape.n == 0) return;
   const int64_t fours = reinterpret_cast<uintptr_t>(x.gradient) % 16 == 0 ? x.shape.n / 4 : 0;
   const int64_t threads = fours + x.shape.n - 4 * fours;
-  cuda::launch(unscale, dim3(unsigned((threads + kThreads - 1) / kThreads)), dim3(kThreads), 0, x, fours);
+  const int block = cuda::block_size("unscale.cuda.02_sixteen_bytes", kThreads);
+  cuda::launch(unscale, dim3(unsigned((threads + block - 1) / block)), dim3(unsigned(block)), 0, x, fours);
 }
 
 KLAB_VARIANT(Unscale, {.run = run, .parent = "01_naive", .tiles = {4, 4 * kThreads}});

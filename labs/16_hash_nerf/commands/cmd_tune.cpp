@@ -80,7 +80,9 @@ std::function<int()> setup_tune(CLI::App& app) {
 KLAB_COMMAND(
     {.name = "tune",
      .summary = "Find the threads, prefetch and batch that train fastest here, and remember them",
-     .details = "Searches with early stopping; what is found is kept for this machine, field and recipe.",
+     .details = "Searches with early stopping; what is found is kept for this machine, field and recipe. "
+                "With --backend "
+                "cuda block sizes of\nCUDA rungs are looked for by time, with --backend simt by counts only.",
      .setup = setup_tune});
 
 }  // namespace

@@ -74,7 +74,8 @@ Measured measure(const Values& v) {
   // Two points of a line: seconds over samples.
   m.step.per_sample = std::max(0.0, (whole.seconds - half.seconds) / (m.batch - m.samples(half)));
   m.step.optimizer = whole.optimizer;
-  m.step.fixed = std::max(0.0, whole.seconds - whole.optimizer - m.batch * m.step.per_sample);
+  m.step.grid = whole.grid;
+  m.step.fixed = std::max(0.0, whole.seconds - whole.optimizer - whole.grid - m.batch * m.step.per_sample);
   m.gradient.bytes = dense.bytes_sent;  // of two ranks: 2·(2-1)/2 times
   m.gradient.touched = touched.touched;
   // 1 - (1-touched)^(2-alike) is what two have touched.
@@ -157,12 +158,14 @@ std::string words(const Measured& m) {
   return fmt::format(
       "A message takes {} and 1 s for {:.2f} GB; the model's link has {} and {:.2f} GB/s. Of a step of one "
       "rank {:.2f} ms do "
-      "not shrink with the batch, the table's optimizer takes {:.2f} ms, a million samples {:.1f} ms. The "
-      "gradient has "
+      "not shrink with the batch or with ranks, the table's optimizer takes {:.2f} ms, the occupancy grid "
+      "{:.2f} ms, "
+      "a million samples {:.1f} ms. The gradient has "
       "{:.3f} MB; a rank touches {:.0f} % of its blocks, two together {:.0f} %.",
       seconds_text(m.between.latency), 1e-9 * m.between.bandwidth, seconds_text(m.link.latency),
-      1e-9 * m.link.bandwidth, 1e3 * m.step.fixed, 1e3 * m.step.optimizer, 1e9 * m.step.per_sample,
-      1e-6 * m.gradient.bytes, 100 * m.gradient.touched, 100 * m.gradient.touched_by_any(2));
+      1e-9 * m.link.bandwidth, 1e3 * m.step.fixed, 1e3 * m.step.optimizer, 1e3 * m.step.grid,
+      1e9 * m.step.per_sample, 1e-6 * m.gradient.bytes, 100 * m.gradient.touched,
+      100 * m.gradient.touched_by_any(2));
 }
 
 void write_page(const Values& v, const Measured& m) {

@@ -37,7 +37,7 @@ double seconds_to_share(Exchange::Way way, int64_t ranks, const Gradient& g, con
 double seconds_of_step(Exchange::Way way, int64_t ranks, double samples, const Step& step, const Gradient& g,
                        const Link& link) {
   const double own = way == Exchange::Way::dense ? 1.0 : 1.0 / double(ranks);
-  return step.fixed + own * step.optimizer + samples * step.per_sample +
+  return step.fixed + step.grid / double(ranks) + own * step.optimizer + samples * step.per_sample +
          seconds_to_share(way, ranks, g, link);
 }
 

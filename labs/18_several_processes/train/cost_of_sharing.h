@@ -24,7 +24,7 @@ enum class Algorithm {
 
 /// What is shared in a step.
 struct Gradient {
-  double bytes = 0;    // of the table, with the networks
+  double bytes = 0;  // of the table, with the networks, and the grid's values as far as they travel in a step
   double touched = 1;  // share of its blocks that one rank's samples touch
   double alike = 0;    // 0: others touch other blocks; 1: the same
   double block = 64;   // bytes of one
@@ -40,7 +40,8 @@ double seconds_to_reduce(Algorithm algorithm, int64_t ranks, double bytes, const
 
 /// A step of one rank.
 struct Step {
-  double fixed = 0;       // seconds that do not shrink with the batch, without the next
+  double fixed = 0;  // seconds that do not shrink with the batch, without the next two
+  double grid = 0;   // seconds of looks at the occupancy grid, of which a rank takes its part in every way
   double optimizer = 0;   // seconds of the table's optimizer, of which a rank that owns a part does its part
   double per_sample = 0;  // seconds
 };

@@ -41,8 +41,11 @@ Run run_from(const Setup& setup, const fs::path& folder) {
     run.seconds = r.at("seconds_training").get<double>() / run.steps;
     run.samples_per_second = r.at("samples_per_second").get<double>();
     run.bytes_sent = r.at("bytes_sent_per_step").get<double>();
-    run.sharing = (stage(r, "sum over ranks") + stage(r, "parameters of ranks")) / run.steps;
-    run.optimizer = stage(r, "adam") / run.steps;
+    run.sharing =
+        (stage(r, "sum over ranks") + stage(r, "parameters of ranks") + stage(r, "occupancy of ranks")) /
+        run.steps;
+    run.optimizer = (stage(r, "adam") + stage(r, "clear gradients") + stage(r, "ema")) / run.steps;
+    run.grid = stage(r, "occupancy") / run.steps;
     run.touched = r.at("touched_share").get<double>();
     run.touched_by_any = r.at("touched_by_any_share").get<double>();
     return run;

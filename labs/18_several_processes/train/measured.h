@@ -24,6 +24,7 @@ struct Run {
   double samples_per_second = 0;
   double bytes_sent = 0;                   // a step, of a rank
   double sharing = 0, optimizer = 0;       // seconds a step
+  double grid = 0;                         // the same, of looks at the occupancy grid
   double touched = 0, touched_by_any = 0;  // shares of blocks; with --exchange touched only
 };
 

@@ -25,9 +25,12 @@ Ink ink_of(Finding f) {
 }
 
 void print(const std::string& experiment, const Decided& d) {
-  fmt::print("{}{:{}}  {}\n           {} (klab experiment {})\n",
+  fmt::print("{}{:{}}  {}{}\n           {} (klab experiment {})\n",
              inked(name_of(d.finding), ink_of(d.finding)), "", 9 - std::string(name_of(d.finding)).size(),
-             d.said, d.because, experiment);
+             d.said, d.source.empty() ? "" : fmt::format(" (said in a {})", d.source), d.because, experiment);
+  if (d.measured)
+    fmt::print("           {}: {:.3g}, from {:.3g} to {:.3g}\n", d.measured->metric, d.measured->value,
+               d.measured->low, d.measured->high);
   std::fflush(stdout);
 }
 
@@ -46,6 +49,12 @@ int run(const Options& o) {
                      {"finding", name_of(d.finding)},
                      {"because", d.because},
                      {"command", "klab experiment " + e->name}});
+      if (!d.source.empty()) all.back()["source"] = d.source;
+      if (d.measured)
+        all.back()["measured"] = {{"metric", d.measured->metric},
+                                  {"low", d.measured->low},
+                                  {"value", d.measured->value},
+                                  {"high", d.measured->high}};
     }
   }
   if (o.json)

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,19 @@ namespace klab::learning {
 enum class Finding { held, refuted, depends };
 const char* name_of(Finding finding);
 
+/// What a claim is about, as a number of this run: from the lowest of its rounds, or of what it depends on, to the highest.
+struct Measured {
+  std::string metric;  // "ratio of times", "dB", "bytes", ...
+  double low = 0, value = 0, high = 0;
+};
+
 /// One thing that is said, and the word for it.
 struct Decided {
   std::string said;  // a sentence without its full stop
   Finding finding = Finding::depends;
-  std::string because;  // with the numbers
+  std::string because;      // with the numbers
+  std::string source = {};  // the kind of text that says so: "plan", "course", "paper"; empty: many
+  std::optional<Measured> measured = {};
 };
 
 /// What came out.

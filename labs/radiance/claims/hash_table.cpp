@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "labs/learning/experiments/experiment.h"
+#include "labs/radiance/claims/small_hash.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/field/table.h"
@@ -17,19 +18,6 @@ namespace klab::learning {
 namespace {
 
 constexpr int64_t kSteps = 150;
-
-Config small() {
-  Config c;
-  c.levels = 8;
-  c.log2_table = 12;
-  c.finest_resolution = 128;
-  c.batch_samples = 2048;
-  c.first_rays = 64;
-  c.grid = 32;
-  c.steps_per_diagonal = 128;
-  c.width = 16;
-  return c;
-}
 
 /// What a training came to.
 struct Trained {
@@ -73,7 +61,7 @@ void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Curve curve{.name = "table size", .points = {}};
   double first = 0, last = 0;
   for (const int64_t log2 : {6, 8, 10, 12, 14}) {
-    Config c = small();
+    Config c = small_hash();
     c.log2_table = log2;
     const Trained t = log2 == 12 ? base : train(c, seed);
     row(out, fmt::format("2^{} entries a level", log2), t);
@@ -93,7 +81,7 @@ void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   std::string text = fmt::format("primes {}, {} of the finest level's points alone", db(base.psnr),
                                  percent_text(base.levels.back().alone));
   for (const char* hash : {"morton", "pcg", "tiled"}) {
-    Config c = small();
+    Config c = small_hash();
     c.hash = hash;
     const Trained t = train(c, seed);
     row(out, hash, t);
@@ -111,7 +99,7 @@ void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   double ten = base.psnr, best = base.psnr;
   std::string text = fmt::format("times 1 {}", db(base.psnr));
   for (const double rate : {3.0, 10.0, 30.0}) {
-    Config c = small();
+    Config c = small_hash();
     c.table_rate = rate;
     const Trained t = train(c, seed);
     row(out, fmt::format("rate of the table x{:g}", rate), t);
@@ -124,11 +112,11 @@ void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   out.decided.push_back({"the table learns best at ten times the learning rate of the networks",
                          ten < best - noise ? Finding::refuted : better(ten, base.psnr, noise),
                          text + fmt::format("; networks at {:g}; twice what another seed makes is {:.2f} dB",
-                                            small().learning_rate, noise)});
+                                            small_hash().learning_rate, noise)});
 }
 
 void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
-  Config c = small();
+  Config c = small_hash();
   c.weight_decay = 0;
   const Trained t = train(c, seed);
   row(out, "no weight decay", t);
@@ -139,7 +127,7 @@ void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
 }
 
 void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
-  Config c = small();
+  Config c = small_hash();
   c.log2_table = 14;
   c.grid_warmup = 32;  // growth begins behind it, and the training is short
   const Trained fixed = train(c, seed);
@@ -162,9 +150,9 @@ Outcome run(uint64_t seed) {
   out.x = "entries, or factor of the rate";
   out.y = "PSNR, dB";
   out.log_x = true;
-  const Trained base = train(small(), seed);
+  const Trained base = train(small_hash(), seed);
   row(out, "primes, 2^12", base);
-  const double noise = std::max(0.05, 2 * std::abs(train(small(), seed + 1).psnr - base.psnr));
+  const double noise = std::max(0.05, 2 * std::abs(train(small_hash(), seed + 1).psnr - base.psnr));
   out.decided.push_back(growth());
   sizes(out, base, noise, seed);
   functions(out, base, noise, seed);

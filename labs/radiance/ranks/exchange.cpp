@@ -11,7 +11,10 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
-constexpr int64_t kLine = 16;    // floats of a cache line: what is touched at one place is read there anyway
+constexpr int64_t kPiece =
+    1 << 18;  // floats that travel at a time: they stay in a cache, and ranks seldom wait for each other
+constexpr int64_t kTeam = 1 << 14;  // from which on threads pay
+constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
 
 }  // namespace
 
@@ -26,6 +29,14 @@ Exchange::Way Exchange::way_named(const std::string& name) {
 Exchange::Exchange(Way way, Carrier carrier, int64_t group)
     : way_(way), carrier_(std::move(carrier)), block_(group * std::max<int64_t>(1, kLine / group)) {}
 
+Exchange::Touched& Exchange::Touched::operator+=(const Touched& o) {
+  blocks += o.blocks;
+  touched += o.touched;
+  own_blocks += o.own_blocks;
+  own_touched += o.own_touched;
+  return *this;
+}
+
 int64_t Exchange::Parts::first(int rank) const { return std::min(count, first_block(rank) * block); }
 
 int64_t Exchange::Parts::block_length(int64_t number) const {
@@ -39,15 +50,24 @@ std::vector<Piece> Exchange::pieces(const std::function<int64_t(int)>& at,
   return list;
 }
 
-void Exchange::reduce(std::span<float> table) {
-  if (carrier_.size == 1) return;
+void Exchange::sum_and_scale(std::span<float> values, float scale) {
+  if (carrier_.size > 1) carrier_.sum(values);
+  if (scale == 1) return;
+#pragma omp parallel for schedule(static) if (values.size() > 100000)
+  for (float& v : values) v *= scale;
+}
+
+std::pair<int64_t, int64_t> Exchange::part(int rank, int64_t count) const {
+  if (way_ == Way::dense) return {0, count};
+  const Parts p = parts_of(count);
+  return {p.first(rank), p.first(rank + 1)};
+}
+
+void Exchange::reduce(std::span<float> table, float scale) {
   const Parts p = parts_of(int64_t(table.size()));
-  if (way_ == Way::dense) return carrier_.sum(table);
-  if (way_ == Way::touched)
-    reduce_touched(p, table);
-  else
-    reduce_all(p, table);
-  clear_others(p, table);
+  if (carrier_.size == 1 || way_ == Way::dense) return sum_and_scale(table, scale);
+  if (way_ == Way::touched) return reduce_touched(p, table, scale);
+  reduce_all(p, table, scale);
 }
 
 void Exchange::complete(std::span<float> parameters) {
@@ -59,48 +79,57 @@ void Exchange::complete(std::span<float> parameters) {
     gather_all(p, parameters);
 }
 
-void Exchange::sum_small(std::span<float> values) {
-  if (carrier_.size == 1) return;
-  if (way_ == Way::dense) return carrier_.sum(values);
+void Exchange::sum_small(std::span<float> values, float scale) {
+  if (carrier_.size == 1 || way_ == Way::dense) return sum_and_scale(values, scale);
   const Parts p = parts_of(int64_t(values.size()));
-  reduce_all(p, values);
+  reduce_all(p, values, scale);
   gather_all(p, values);
 }
 
-void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters) {
+void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters,
+                       bool everywhere) {
   if (carrier_.size == 1 || way_ == Way::dense) return;
   const Parts p = parts_of(parameters);
   const auto at = [&](int r) { return (p.first(r) + per - 1) / per * element_bytes; };
   const auto bytes = [&](int r) { return at(r + 1) - at(r); };
   const int me = carrier_.rank;
   // Own elements go nowhere: they are where they belong.
-  const auto to =
-      pieces([&](int) { return at(me); }, [&](int r) { return r == 0 && me != 0 ? bytes(me) : 0; });
-  const auto from = pieces(at, [&](int r) { return me == 0 && r != 0 ? bytes(r) : 0; });
+  const auto travels = [&](int from, int to) { return from != to && (everywhere || to == 0); };
+  const auto to = pieces([&](int) { return at(me); }, [&](int r) { return travels(me, r) ? bytes(me) : 0; });
+  const auto from = pieces(at, [&](int r) { return travels(r, me) ? bytes(r) : 0; });
   carrier_.all_to_all(elements, to, elements, from);
 }
 
-// The own part becomes the sum, in the order of the ranks.
-void Exchange::reduce_all(const Parts& p, std::span<float> values) {
+// The own part becomes the sum, in the order of the ranks; what was sent is zero then. A piece of each part at a time, so that what
+// comes is added up, and what went is cleared, while it is in a cache.
+void Exchange::reduce_all(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
-  const int64_t own = p.length(me), begin = p.first(me);
-  received_.resize(size_t(own * (carrier_.size - 1)));
-  const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
-  const auto to = pieces([&](int r) { return p.first(r) * kFloat; },
-                         [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
-  const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },
-                           [&](int r) { return r == me ? 0 : own * kFloat; });
-  carrier_.all_to_all(values.data(), to, received_.data(), from);
-  float* const sum = values.data() + begin;
-#pragma omp parallel for schedule(static) if (own > 100000)
-  for (int64_t i = 0; i < own; i += kTile) {
-    const int64_t n = std::min(kTile, own - i);
-    std::array<float, kTile> tile{};
-    for (int r = 0; r < carrier_.size; ++r) {
-      const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
-      for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+  const int64_t piece = std::max(kTile, kPiece / (carrier_.size - 1));
+  int64_t longest = 0;
+  for (int r = 0; r < carrier_.size; ++r) longest = std::max(longest, p.length(r));
+  received_.resize(size_t(std::min(piece, longest) * (carrier_.size - 1)));
+  for (int64_t at = 0; at < longest; at += piece) {
+    const auto length = [&](int r) { return std::clamp(p.length(r) - at, int64_t{0}, piece); };
+    const int64_t own = length(me);
+    const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
+    const auto to = pieces([&](int r) { return (p.first(r) + at) * kFloat; },
+                           [&](int r) { return r == me ? 0 : length(r) * kFloat; });
+    const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },
+                             [&](int r) { return r == me ? 0 : own * kFloat; });
+    carrier_.all_to_all(values.data(), to, received_.data(), from);
+    float* const sum = values.data() + p.first(me) + at;
+#pragma omp parallel for schedule(static) if (own > kTeam)
+    for (int64_t i = 0; i < own; i += kTile) {
+      const int64_t n = std::min(kTile, own - i);
+      std::array<float, kTile> tile{};
+      for (int r = 0; r < carrier_.size; ++r) {
+        const float* const g = r == me ? sum + i : received_.data() + slot(r) + i;
+        for (int64_t k = 0; k < n; ++k) tile[size_t(k)] += g[k];
+      }
+      for (int64_t k = 0; k < n; ++k) sum[i + k] = scale * tile[size_t(k)];
     }
-    std::copy_n(tile.data(), n, sum + i);
+    for (int r = 0; r < carrier_.size; ++r)
+      if (r != me) std::fill_n(values.data() + p.first(r) + at, length(r), 0.0F);
   }
 }
 
@@ -111,11 +140,6 @@ void Exchange::gather_all(const Parts& p, std::span<float> values) {
   const auto from = pieces([&](int r) { return p.first(r) * kFloat; },
                            [&](int r) { return r == me ? 0 : p.length(r) * kFloat; });
   carrier_.all_to_all(values.data(), to, values.data(), from);
-}
-
-void Exchange::clear_others(const Parts& p, std::span<float> values) const {
-  std::fill_n(values.data(), p.first(carrier_.rank), 0.0F);
-  std::fill(values.begin() + p.first(carrier_.rank + 1), values.end(), 0.0F);
 }
 
 }  // namespace klab

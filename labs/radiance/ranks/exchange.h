@@ -14,6 +14,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace klab {
@@ -42,24 +43,32 @@ class Exchange {
   /// Of tables in which `group` neighbors move together: a block, which a bit stands for, is some groups.
   Exchange(Way way, Carrier carrier, int64_t group);
 
-  /// The table's gradient: every rank gets the sum of all (dense), or that of its part, and zeros elsewhere. What is zero an
-  /// optimizer with sparse gradients leaves alone.
-  void reduce(std::span<float> table);
+  /// The table's gradient, times `scale`: every rank gets the sum of all (dense), or that of its part, and zeros elsewhere. What is
+  /// zero an optimizer with sparse gradients leaves alone.
+  void reduce(std::span<float> table, float scale = 1);
+  /// Of a table of so many: where this rank's part begins, and where it ends. Dense: all of it.
+  std::pair<int64_t, int64_t> own(int64_t count) const { return part(carrier_.rank, count); }
+  /// The same of another rank.
+  std::pair<int64_t, int64_t> part(int rank, int64_t count) const;
   /// Behind the optimizer: parameters that other ranks have moved come from these. Not dense: nothing is to be done.
   void complete(std::span<float> parameters);
-  /// Onto rank 0: what an optimizer keeps of the table, an element for each `per` parameters, from the ranks that move them. To be
-  /// called by every rank, with arrays of the whole table's size.
-  void collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters);
-  /// Of small arrays, in every way: the sum, in place; in the order of the ranks but where the way is dense.
-  void sum_small(std::span<float> values);
+  /// Onto rank 0, or everywhere: what is kept beside the table, an element for each `per` parameters, from the ranks that move them.
+  /// To be called by every rank, with arrays of the whole table's size.
+  void collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters,
+               bool everywhere = false);
+  /// Of small arrays, in every way: the sum, in place, times `scale`; in the order of the ranks but where the way is dense.
+  void sum_small(std::span<float> values, float scale = 1);
 
   Way way() const { return way_; }
-  /// Of all blocks of the steps so far, the share that this rank had touched; and of its own part, that any had. 0 where the way
+  /// Of all blocks of the steps so far, how many this rank had touched; and of its own part, how many any had. 0 where the way
   /// does not ask.
-  double touched_share() const { return blocks_ > 0 ? double(touched_blocks_) / double(blocks_) : 0; }
-  double touched_by_any_share() const {
-    return own_blocks_ > 0 ? double(touched_own_) / double(own_blocks_) : 0;
-  }
+  struct Touched {
+    int64_t blocks = 0, touched = 0, own_blocks = 0, own_touched = 0;
+    double share() const { return blocks > 0 ? double(touched) / double(blocks) : 0; }
+    double by_any_share() const { return own_blocks > 0 ? double(own_touched) / double(own_blocks) : 0; }
+    Touched& operator+=(const Touched& o);
+  };
+  const Touched& touched() const { return counts_; }
   /// Neighbors that a bit stands for.
   int64_t block() const { return block_; }
 
@@ -76,24 +85,24 @@ class Exchange {
     int64_t block_length(int64_t block_number) const;
   };
   Parts parts_of(int64_t count) const { return {count, block_, carrier_.size}; }
-  void reduce_all(const Parts& p, std::span<float> values);
+  void sum_and_scale(std::span<float> values, float scale);
+  void reduce_all(const Parts& p, std::span<float> values, float scale);
   void gather_all(const Parts& p, std::span<float> values);
-  void reduce_touched(const Parts& p, std::span<float> values);
+  void reduce_touched(const Parts& p, std::span<float> values, float scale);
   void gather_touched(const Parts& p, std::span<float> values);
-  std::vector<Piece> pack(const Parts& p, std::span<const float> values);
-  void add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from);
+  std::vector<Piece> pack(const Parts& p, std::span<float> values);
+  void add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from, float scale);
   std::vector<Piece> mask_pieces(const Parts& p) const;
   template <class Use>
   static void each_touched(const Parts& p, int part, const uint8_t* bits, const Use& use);
   static int64_t touched_floats(const Parts& p, int part, const uint8_t* bits);
-  void clear_others(const Parts& p, std::span<float> values) const;
   std::vector<Piece> pieces(const std::function<int64_t(int)>& at,
                             const std::function<int64_t(int)>& bytes) const;
 
   Way way_;
   Carrier carrier_;
   int64_t block_;
-  int64_t blocks_ = 0, touched_blocks_ = 0, own_blocks_ = 0, touched_own_ = 0;  // of all steps
+  Touched counts_;  // of all steps
   std::vector<float> sent_, received_;
   std::vector<uint8_t> bits_, bits_of_all_,
       touched_;  // touched_: of the own part, by anybody, until complete()

@@ -22,7 +22,7 @@ bool holds_gradient(const float* g, int64_t count) {
 }  // namespace
 
 // Bits to the owners of blocks, then the values where they are set; and the owner's sums.
-void Exchange::reduce_touched(const Parts& p, std::span<float> values) {
+void Exchange::reduce_touched(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
   const int64_t mask = p.mask_bytes(me);
   const std::vector<Piece> bits_to = mask_pieces(p), values_to = pack(p, values);
@@ -38,11 +38,11 @@ void Exchange::reduce_touched(const Parts& p, std::span<float> values) {
   }
   received_.resize(size_t(room / kFloat));
   carrier_.all_to_all(sent_.data(), values_to, received_.data(), from);
-  add_up_touched(p, values, from);
+  add_up_touched(p, values, from, scale);
 }
 
-// Of all blocks with a gradient, what is for others goes to sent_, by rank, and a bit to bits_.
-std::vector<Piece> Exchange::pack(const Parts& p, std::span<const float> values) {
+// Of all blocks with a gradient, what is for others goes to sent_, by rank, and a bit to bits_; zeros stay in its place.
+std::vector<Piece> Exchange::pack(const Parts& p, std::span<float> values) {
   const std::vector<Piece> masks = mask_pieces(p);
   bits_.assign(size_t(masks.back().at + masks.back().bytes), 0);
   sent_.clear();  // grows to what was touched
@@ -50,22 +50,24 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<const float> values)
   for (int r = 0; r < carrier_.size; ++r) {
     const auto before = int64_t(sent_.size());
     for (int64_t b = p.first_block(r); b < p.first_block(r + 1); ++b) {
-      const float* const block = values.data() + b * p.block;
+      float* const block = values.data() + b * p.block;
       const int64_t n = p.block_length(b);
       if (!holds_gradient(block, n)) continue;
       set_bit(bits_.data() + masks[size_t(r)].at, b - p.first_block(r));
-      ++touched_blocks_;
+      ++counts_.touched;
       if (r == carrier_.rank) continue;
       sent_.insert(sent_.end(), block, block + n);
+      std::fill_n(block, n, 0.0F);
     }
-    blocks_ += p.first_block(r + 1) - p.first_block(r);
+    counts_.blocks += p.first_block(r + 1) - p.first_block(r);
     to.push_back({before * kFloat, (int64_t(sent_.size()) - before) * kFloat});
   }
   return to;
 }
 
 // The own part becomes the sum over those that have touched it, in the order of the ranks.
-void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from) {
+void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from,
+                              float scale) {
   const int me = carrier_.rank;
   const int64_t mask = p.mask_bytes(me), first = p.first_block(me);
   touched_.assign(size_t(mask), 0);
@@ -83,10 +85,10 @@ void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span
       for (int64_t i = 0; i < n; ++i) sum[size_t(i)] += g[i];
       if (r != me) next[size_t(r)] += n;
     }
-    ++own_blocks_;
+    ++counts_.own_blocks;
     if (!bit_of(touched_.data(), b - first)) continue;
-    ++touched_own_;
-    std::copy_n(sum.data(), n, own);
+    ++counts_.own_touched;
+    for (int64_t i = 0; i < n; ++i) own[i] = scale * sum[size_t(i)];
   }
 }
 

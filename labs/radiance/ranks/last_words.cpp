@@ -1,142 +1,139 @@
 #include "labs/radiance/ranks/last_words.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "labs/radiance/ranks/watcher.h"
 
 namespace klab {
 namespace {
 
-constexpr size_t kMost = 1000;  // bytes of a text
-// A message: its kind, then for a text kMost bytes with zeros behind it. Small enough to be written in one piece.
-constexpr size_t kMessage = kMost + 2;
+constexpr int kTries = 200;            // to join, and
+constexpr useconds_t kPause = 10'000;  // microseconds between them
 
-/// The texts by their kinds: head, checkpoint, with, without, once. Of the process that waits, which calls only what a process
-/// may call that was forked with threads beside it.
-struct Texts {
-  static constexpr const char* kKinds = "hcwno";
-  std::array<std::array<char, kMost + 1>, 5> all{};
-  const char* of(char kind) const { return all[size_t(std::strchr(kKinds, kind) - kKinds)].data(); }
-};
-
-void say(const char* text) {
-  size_t left = std::strlen(text);
-  while (left > 0) {
-    const ssize_t n = write(STDERR_FILENO, text, left);
-    if (n <= 0) return;
-    text += n;
-    left -= size_t(n);
-  }
+/// A name that is no file, so that nothing is left of it.
+socklen_t address_of(const std::string& meeting, sockaddr_un& address) {
+  address = {};
+  address.sun_family = AF_UNIX;
+  const size_t n = std::min(meeting.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, meeting.data(), n);
+  return socklen_t(offsetof(sockaddr_un, sun_path) + 1 + n);
 }
 
-bool read_message(int pipe, char* message) {
-  for (size_t have = 0; have < kMessage;) {
-    const ssize_t n = read(pipe, message + have, kMessage - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    have += size_t(n);
-  }
-  return true;
+int new_socket() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0); }
+
+/// Who is there already is joined; -1: nobody.
+int join(const std::string& meeting) {
+  const int s = new_socket();
+  if (s < 0) return -1;
+  sockaddr_un address;
+  const socklen_t size = address_of(meeting, address);
+  const timeval patience{.tv_sec = 2, .tv_usec = 0};  // with a process that was stopped
+  setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (connect(s, reinterpret_cast<sockaddr*>(&address), size) == 0 && watcher::of_same_user(s)) return s;
+  close(s);
+  return -1;
 }
 
-void remove_later(const char* file) {
-  close(STDERR_FILENO);  // whoever reads what is said need not wait
-  sleep(2);              // others that end now have looked by then
-  unlink(file);
+/// Begins the process that waits, if no other has.
+void begin(const std::string& meeting) {
+  const int s = new_socket();
+  if (s < 0) return;
+  sockaddr_un address;
+  const socklen_t size = address_of(meeting, address);
+  if (bind(s, reinterpret_cast<sockaddr*>(&address), size) == 0 && listen(s, watcher::kMost) == 0)
+    if (fork() == 0) watcher::wait_for_ends(s);
+  close(s);
 }
 
-[[noreturn]] void wait_for_the_end(int pipe) {
-  setsid();  // so that what is sent to the group of the others does not come here
-  prctl(PR_SET_NAME, "klab-last-words");
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) std::signal(signal, SIG_IGN);
-  close(STDIN_FILENO);
-  close(STDOUT_FILENO);
-  close_range(3, unsigned(pipe) - 1, 0);
-  close_range(unsigned(pipe) + 1, ~0U, 0);
-  static Texts texts;
-  static char message[kMessage];
-  while (read_message(pipe, message)) {
-    if (message[0] == 'e') _exit(0);  // in order
-    if (message[0] == 's') {          // it has said itself why
-      while (read_message(pipe, message)) {
-      }
-      remove_later(texts.of('o'));
-      _exit(0);
-    }
-    const char* const at = std::strchr(Texts::kKinds, message[0]);
-    if (at != nullptr) std::memcpy(texts.all[size_t(at - Texts::kKinds)].data(), message + 1, kMost + 1);
+/// The content of a file of /proc; empty where it cannot be read.
+std::string proc_file(pid_t process, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", process, name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What stands behind the name of the program, which may hold anything: state, parent, ..., since its third field.
+std::string stat_of(pid_t process) {
+  const std::string stat = proc_file(process, "stat");
+  const size_t at = stat.rfind(')');
+  return at == std::string::npos ? "" : stat.substr(at + 1);
+}
+
+pid_t parent_of(pid_t process) {
+  char state = 0;
+  int parent = 0;
+  return std::sscanf(stat_of(process).c_str(), " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
+/// In ticks since the machine began, so that a number that is given again is another process.
+std::string start_of(pid_t process) {
+  std::string stat = stat_of(process);
+  for (int field = 3; field < 22; ++field) {
+    const size_t at = stat.find(' ', 1);
+    if (at == std::string::npos) return "";
+    stat.erase(0, at);
   }
-  const char* const once = texts.of('o');
-  const int first = *once != 0 ? open(once, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
-  if (first < 0 && errno == EEXIST) _exit(0);
-  if (*texts.of('h') == 0) _exit(0);
-  say(texts.of('h'));
-  say(*texts.of('c') != 0 && access(texts.of('c'), F_OK) == 0 ? texts.of('w') : texts.of('n'));
-  say("\n");
-  if (first >= 0) remove_later(once);
-  _exit(0);
+  return stat.substr(1, stat.find(' ', 1) - 1);
 }
 
 }  // namespace
 
-LastWords::LastWords() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[1]);
-    wait_for_the_end(ends[0]);
+std::string LastWords::meeting_of_launcher() {
+  pid_t launcher = getppid();
+  const auto is_one_of_several = [](pid_t process) {
+    const std::string environment = '\0' + proc_file(process, "environ");
+    for (const char* name : {"PMI_RANK=", "OMPI_COMM_WORLD_RANK=", "PMIX_RANK="})
+      if (environment.find('\0' + std::string(name)) != std::string::npos) return true;
+    return false;
+  };
+  while (launcher > 1 && is_one_of_several(launcher)) launcher = parent_of(launcher);
+  return fmt::format("klab-ranks-{}-{}-{}", getuid(), launcher, start_of(launcher));
+}
+
+LastWords::LastWords(const std::string& meeting) {
+  for (int i = 0; i < kTries && socket_ < 0; ++i) {
+    socket_ = join(meeting);
+    if (socket_ >= 0) break;
+    begin(meeting);
+    if (i > 0) usleep(kPause);
   }
-  close(ends[0]);
-  if (child < 0)
-    close(ends[1]);
-  else
-    pipe_ = ends[1];
 }
 
 LastWords::~LastWords() {
-  send('e', "");
-  if (pipe_ >= 0) close(pipe_);
+  ask(watcher::kInOrder, "");
+  if (socket_ >= 0) close(socket_);
 }
 
-void LastWords::send(char kind, const std::string& text) {
-  if (pipe_ < 0) return;
-  std::array<char, kMessage> message{};
-  message[0] = kind;
-  std::copy_n(text.data(), std::min(text.size(), kMost), message.data() + 1);
-  // Where the other has been killed, SIGPIPE must not end this one.
-  struct sigaction ignore = {}, before = {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &before);
-  for (size_t sent = 0; sent < message.size();) {
-    const ssize_t n = write(pipe_, message.data() + sent, message.size() - sent);
-    if (n <= 0 && errno != EINTR) break;
-    if (n > 0) sent += size_t(n);
+char LastWords::ask(char kind, const std::string& text) const {
+  if (socket_ < 0) return watcher::kYes;
+  const std::string message = kind + text.substr(0, watcher::kMostText);
+  const auto again = [](ssize_t n) { return n < 0 && errno == EINTR; };
+  // Where the other has been killed there is nobody to tell.
+  while (again(::send(socket_, message.data(), message.size(), MSG_NOSIGNAL))) {
   }
-  sigaction(SIGPIPE, &before, nullptr);
+  char answer = watcher::kYes;
+  while (again(recv(socket_, &answer, 1, 0))) {
+  }
+  return answer;
 }
 
 void LastWords::set(const std::string& head, const std::string& checkpoint, const std::string& with,
-                    const std::string& without, const std::string& once) {
-  once_ = once;
-  for (const auto& [kind, text] :
-       {std::pair{'o', &once}, {'n', &without}, {'w', &with}, {'c', &checkpoint}, {'h', &head}})
-    send(kind, *text);
+                    const std::string& without) {
+  for (const auto& [kind, text] : {std::pair{'n', &without}, {'w', &with}, {'c', &checkpoint}, {'h', &head}})
+    ask(kind, *text);
 }
 
-bool LastWords::may_speak() {
-  if (once_.empty()) return true;
-  const int first = open(once_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (first < 0) return errno != EEXIST;
-  close(first);
-  send('s', "");
-  return true;
-}
+bool LastWords::may_speak() { return ask(watcher::kMaySpeak, "") == watcher::kYes; }
 
 }  // namespace klab

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "labs/radiance/ranks/device_ranks.h"
 #include "labs/radiance/ranks/mpi_calls.h"
 
 namespace klab {
@@ -20,6 +21,17 @@ int launched() {
   for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"})
     if (const char* value = std::getenv(name); value != nullptr) return std::atoi(value);
   return 1;
+}
+
+/// Each takes a GPU of its own, as far as there are as many. Before anything of CUDA's begins.
+void take_own_gpu() {
+  int local = -1, count = 0;
+  for (const char* name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char* value = std::getenv(name); value != nullptr && local < 0) local = std::atoi(value);
+  std::error_code error;
+  while (std::filesystem::exists("/dev/nvidia" + std::to_string(count), error)) ++count;
+  const std::string own = local < 0 ? "" : gpu_of(local, std::getenv("CUDA_VISIBLE_DEVICES"), count);
+  if (!own.empty()) setenv("CUDA_VISIBLE_DEVICES", own.c_str(), 1);
 }
 
 /// The module beside the program. Throws std::runtime_error where it is not there.
@@ -56,12 +68,11 @@ Ranks& Ranks::here() {
 Ranks::Ranks() {
   const int processes = launched();
   if (processes <= 1) return;
-  last_words_ = std::make_unique<LastWords>();  // while this process is small
+  take_own_gpu();
+  // While this process is small. From MPI_Init on, where all wait for each other, all have joined.
+  last_words_ = std::make_unique<LastWords>(LastWords::meeting_of_launcher());
   mpi_ = &load_calls(processes);
   require(*mpi_, mpi_->init(&rank_, &size_), "MPI_Init_thread");
-  std::string number = std::to_string(getpid());  // of the first
-  broadcast(number);
-  once_ = (std::filesystem::temp_directory_path() / ("klab_ranks_ended_" + number)).string();
   if_killed("", "");
 }
 
@@ -74,7 +85,7 @@ void Ranks::if_killed(const std::string& checkpoint, const std::string& remedy) 
   const std::string head =
       fmt::format("klab: rank {} of {} has ended without a word (killed?), and so all end; ", rank_, size_);
   last_words_->set(head, checkpoint, fmt::format("the last checkpoint is {}: {}", checkpoint, remedy),
-                   "there is no checkpoint yet", once_);
+                   "there is no checkpoint yet");
 }
 
 bool Ranks::may_speak() { return !last_words_ || last_words_->may_speak(); }

@@ -55,6 +55,8 @@ class Ranks {
 
   /// Bytes that this rank has sent to others so far: of sums by the ring's count, 2·(N-1)/N of each array, else what it gave away.
   int64_t bytes_sent() const { return bytes_sent_; }
+  /// Of what travels by another way.
+  void count_sent(int64_t bytes) { bytes_sent_ += bytes; }
 
  private:
   Ranks();
@@ -63,7 +65,6 @@ class Ranks {
   int rank_ = 0, size_ = 1;
   int64_t bytes_sent_ = 0;
   std::unique_ptr<LastWords> last_words_;
-  std::string once_;  // a file that is there when one has spoken
 };
 
 /// Throws std::runtime_error, the same on every rank, when `what` differs between ranks: "rank 1 has another scene than rank 0:

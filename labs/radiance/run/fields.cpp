@@ -31,7 +31,8 @@ struct Kind {
                                            const BackendChoice&, const TrainerExtras&);
   std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
   std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
-  const char* no_parts = "";  // why a batch is not computed in parts
+  std::vector<int64_t> (*groups)(const FieldSettings&) = nullptr;  // of tables that it learns
+  const char* no_parts = "";                                       // why a batch is not computed in parts
 };
 
 template <auto member, class Settings>
@@ -73,7 +74,8 @@ const std::vector<Kind>& kinds() {
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },
-       .load = [](const std::filesystem::path& file) { return field_model(Model::load(file)); }},
+       .load = [](const std::filesystem::path& file) { return field_model(Model::load(file)); },
+       .groups = [](const FieldSettings& s) { return std::vector<int64_t>{s.hash.features}; }},
       {.name = "frequency",
        .file = FrequencyModel::kind,
        .remedy = "lower \"chunk\" or \"width\" in the config",
@@ -123,7 +125,11 @@ const std::vector<Kind>& kinds() {
            [](const FieldTrainer& t) {
              return field_model(static_cast<const VoxelTrainer&>(t).model().copy());
            },
-       .load = [](const std::filesystem::path& file) { return field_model(VoxelModel::load(file)); }},
+       .load = [](const std::filesystem::path& file) { return field_model(VoxelModel::load(file)); },
+       .groups =
+           [](const FieldSettings& s) {
+             return std::vector<int64_t>{1, 3 * s.voxels.basis()};
+           }},
       {.name = "gaussians",
        .file = GaussianModel::kind,
        .remedy = "lower \"most\" or \"sh_degree\" in the config, or use --downscale",
@@ -234,6 +240,11 @@ int64_t model_bytes(const FieldSettings& s, int cascades) {
 }
 int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s); }
 std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }
+
+std::vector<int64_t> table_groups(const FieldSettings& s) {
+  const Kind& kind = kind_of(s.field);
+  return kind.groups != nullptr ? kind.groups(s) : std::vector<int64_t>();
+}
 
 std::string no_parts_because(const FieldSettings& s) { return kind_of(s.field).no_parts; }
 

@@ -59,6 +59,10 @@ struct TrainerExtras {
 };
 inline constexpr const char* kFieldOfExtras = "hash";
 
+/// Of the tables that a field learns, in the order of its gradients: how many neighboring parameters move together. Several processes
+/// may each move a part of them. Empty: what it learns moves as a whole.
+std::vector<int64_t> table_groups(const FieldSettings& settings);
+
 /// Why a field does not compute its batch in parts; empty: it does.
 std::string no_parts_because(const FieldSettings& settings);
 

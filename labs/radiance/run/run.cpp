@@ -133,8 +133,9 @@ Plan RunJob::plan_of_all() {
 std::unique_ptr<FieldTrainer> RunJob::make_trainer(const Plan& plan) {
   TrainerExtras extras{.pool = pool_ ? &*pool_ : nullptr, .share = {}};
   const int64_t own = parts() / ranks_.size();
-  extras.share = {
-      .parts = parts(), .first = own * ranks_.rank(), .own = own, .sum = {}, .complete = {}, .collect = {}};
+  extras.share.parts = parts();
+  extras.share.first = own * ranks_.rank();
+  extras.share.own = own;
   if (ranks_.size() > 1) connect(extras.share);
   const auto make = [&](int64_t samples) {
     FieldSettings settings = o_.settings;

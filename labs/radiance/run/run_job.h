@@ -14,6 +14,7 @@
 
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
+#include "labs/radiance/ranks/device_ranks.h"
 #include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
@@ -60,6 +61,7 @@ class RunJob {
   void announce_grid() const;
   std::unique_ptr<FieldTrainer> make_trainer(const Plan& plan);
   void connect(BatchShare& share);
+  void connect_gpus(BatchShare& share);
 
   void fit(FieldTrainer& trainer);
   struct Decision {  // of the first rank, for all
@@ -75,6 +77,7 @@ class RunJob {
   void look_at_levels(FieldTrainer& trainer);
   void save(FieldTrainer& trainer);
   void require_same_parameters(const FieldTrainer& trainer);
+  Exchange::Touched touched() const;
   double sent_per_step(const FieldTrainer& trainer) const;
   void report(FieldTrainer& trainer, const FieldModel& model);
   bool counts_a_step() const;
@@ -104,7 +107,9 @@ class RunJob {
   MemoryBudget budget_;
   MemoryPlan memory_;
   std::optional<PicturePool> pool_;
-  std::optional<Exchange> exchange_;  // where there are several ranks
+  std::vector<Exchange> tables_;  // what several ranks do with the gradients of tables, and
+  std::unique_ptr<DeviceRanks> device_ranks_;
+  std::optional<Exchange> whole_;  // with those of what moves as a whole
   Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
   Pressure pressure_{o_.pressure};
   int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for want of memory, and back

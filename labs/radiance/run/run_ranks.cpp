@@ -23,11 +23,6 @@ void RunJob::require_what_several_can() const {
         fmt::format("--exchange {}: is between processes, and this one is alone; start "
                     "several by mpirun -n N, or leave it out",
                     o_.exchange));
-  if (!dense && !place_.backend.in_host_memory)
-    throw std::runtime_error(
-        fmt::format("--exchange {}: moves parts of the table in the host's memory, and --backend {} has it "
-                    "elsewhere; use --exchange dense",
-                    o_.exchange, o_.backend));
   const Config& c = o_.settings.hash;
   if (o_.settings.field == kFieldOfExtras && has_adaptive_table(c) && !dense)
     throw std::runtime_error(
@@ -43,14 +38,11 @@ void RunJob::require_what_several_can() const {
                     why = no_parts_because(o_.settings);
   if (ranks_.size() > 1 && !why.empty()) throw std::runtime_error(field + why + "; start it without mpirun");
   if (parts() > 1 && !why.empty()) throw std::runtime_error(field + why + "; leave out --parts");
-  if (parts() > 1 && !place_.backend.in_host_memory)
-    throw std::runtime_error(
-        fmt::format("{}computes its batch in parts in the host's memory, and --backend {} has its own; "
-                    "train it by one process in one part",
-                    field, o_.backend));
-  if (!dense)
-    throw std::runtime_error(
-        fmt::format("{}has no hash table whose parts ranks could move; use --exchange dense", field));
+  if (Exchange::way_named(o_.exchange) == Exchange::Way::touched && table_groups(o_.settings).empty())
+    throw std::runtime_error(fmt::format(
+        "--exchange touched: {}has no table of which a step touches a part; use --exchange dense, or "
+        "sharded, which adds up in the order of the ranks",
+        field));
   if (o_.resident)
     throw std::runtime_error(
         field + "only --field hash can learn from pictures that take turns; leave out --resident");
@@ -91,17 +83,69 @@ void RunJob::name_what_is_left(const fs::path& folder) {
 
 // What travels between the trainers of several ranks, and how.
 void RunJob::connect(BatchShare& share) {
-  exchange_.emplace(Exchange::way_named(o_.exchange), ranks_.carrier(), o_.settings.hash.features);
-  share.sum = [this](std::span<const std::span<float>> gradients, std::span<double> numbers) {
-    exchange_->reduce(gradients.front());
-    for (const std::span<float> g : gradients.subspan(1)) exchange_->sum_small(g);
+  const Exchange::Way way = Exchange::way_named(o_.exchange);
+  share.rank = ranks_.rank();
+  share.ranks = ranks_.size();
+  whole_.emplace(way, ranks_.carrier(), 1);
+  for (const int64_t group : table_groups(o_.settings)) tables_.emplace_back(way, ranks_.carrier(), group);
+  share.sum = [this](std::span<const SharedGradient> gradients, std::span<double> numbers, float scale) {
+    size_t table = 0;
+    for (const SharedGradient& g : gradients)
+      g.group > 0 ? tables_[table++].reduce(g.values, scale) : whole_->sum_small(g.values, scale);
     ranks_.sum(numbers);
   };
-  if (exchange_->way() == Exchange::Way::dense) return;
-  share.complete = [this](std::span<float> table) { exchange_->complete(table); };
-  share.collect = [this](void* elements, int64_t bytes, int64_t per, int64_t parameters) {
-    exchange_->collect(elements, bytes, per, parameters);
+  share.to_all = [this](const void* mine, void* all, std::span<const int64_t> bytes) {
+    std::vector<Piece> to, from;
+    for (int64_t at = 0; const int64_t n : bytes) {
+      to.push_back({0, bytes[size_t(ranks_.rank())]});
+      from.push_back({at, n});
+      at += n;
+    }
+    ranks_.all_to_all(mine, to, all, from);
   };
+  if (o_.backend == "cuda" && way != Exchange::Way::touched) connect_gpus(share);
+  if (way == Exchange::Way::dense) return;
+  share.part_of_rank = [this](int64_t rank, size_t table, int64_t parameters) {
+    const auto [begin, end] = tables_[table].part(int(rank), parameters);
+    return Stretch{begin, end};
+  };
+  share.complete = [this](size_t table, std::span<float> parameters) { tables_[table].complete(parameters); };
+  share.collect = [this](size_t table, void* elements, int64_t bytes, int64_t per, int64_t parameters,
+                         bool everywhere) {
+    tables_[table].collect(elements, bytes, per, parameters, everywhere);
+  };
+}
+
+// Without NCCL sums go through the host's memory.
+void RunJob::connect_gpus(BatchShare& share) {
+  std::string why;
+  device_ranks_ = DeviceRanks::join(ranks_, &why);
+  if (!device_ranks_) {
+    fmt::print(words_, "note      gradients of GPUs go through the host's memory: {}\n", why);
+    return;
+  }
+  const auto pieces = [](std::span<const Stretch> parts) {
+    std::vector<Piece> list;
+    for (const Stretch& p : parts)
+      list.push_back({p.begin * int64_t(sizeof(float)), p.count() * int64_t(sizeof(float))});
+    return list;
+  };
+  share.on_device = {.mean = [this](float* values, int64_t count) { device_ranks_->mean(values, count); },
+                     .mean_of_parts =
+                         [this, pieces](float* values, std::span<const Stretch> parts) {
+                           device_ranks_->mean_of_parts(values, pieces(parts));
+                         },
+                     .gather_parts =
+                         [this, pieces](float* values, std::span<const Stretch> parts) {
+                           device_ranks_->gather_parts(values, pieces(parts));
+                         }};
+}
+
+// Of the blocks of all tables.
+Exchange::Touched RunJob::touched() const {
+  Exchange::Touched all;
+  for (const Exchange& table : tables_) all += table.touched();
+  return all;
 }
 
 // What fits the first fits all.

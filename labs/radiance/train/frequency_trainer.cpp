@@ -152,9 +152,9 @@ double FrequencyTrainer::loss_and_gradient() {
 
 double FrequencyTrainer::shared_loss_and_gradient() {
   std::array<double, 2> sums = {};
-  std::array<std::span<float>, 2> gradients;
+  std::array<SharedGradient, 2> gradients;
   for (size_t k = 0; k < 2; ++k)
-    gradients[k] = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
+    gradients[k].values = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
   sums_.begin();
   for (int64_t i = 0; i < share_.own; ++i) {
     part_ = share_.first + i;

@@ -35,13 +35,13 @@ int64_t PicturePool::bytes_to_decode(std::span<const View> views, const Options&
   int64_t largest = 0;
   for (const View& v : views)
     if (v.source) largest = std::max(largest, v.source->bytes_to_read);
-  return largest * o.workers;
+  return largest * std::max(1, o.workers);
 }
 
 PicturePool::PicturePool(std::span<const View> views, const Options& o, int64_t turns)
     : views_(views), slot_pixels_(largest_of(views)), turns_(turns), cached_(views.size()) {
-  if (views.empty() || o.resident < 1 || o.ahead < 1 || o.workers < 1 || turns < 0)
-    throw std::invalid_argument("a pool of pictures needs views, room, something ahead and a worker");
+  if (views.empty() || o.resident < 1 || o.ahead < 1 || o.workers < 0 || turns < 0)
+    throw std::invalid_argument("a pool of pictures needs views, room, and something ahead");
   const int64_t resident = resident_of(views, o);
   slots_ = resident + o.ahead;
   const MemoryOwner owner("pictures");
@@ -110,6 +110,7 @@ void PicturePool::request(int64_t number, int64_t slot) {
 
 void PicturePool::wait_for(int64_t number) {
   std::unique_lock lock(mutex_);
+  while (workers_.empty() && !done_.contains(number)) serve_first(lock);
   changed_.wait(lock, [&] { return done_.contains(number); });
   const std::exception_ptr error = done_.at(number);
   done_.erase(number);
@@ -127,20 +128,25 @@ void PicturePool::work() {
   while (true) {
     changed_.wait(lock, [&] { return stop_ || !wanted_.empty(); });
     if (stop_) return;
-    const auto first = std::ranges::min_element(wanted_, {}, &Request::number);
-    const Request mine = *first;
-    wanted_.erase(first);
-    lock.unlock();
-    std::exception_ptr error;
-    try {
-      read(view_of(mine.number), mine.slot);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    lock.lock();
-    done_[mine.number] = error;
-    changed_.notify_all();
+    serve_first(lock);
   }
+}
+
+// Of what is wanted, reads the picture whose turn comes first.
+void PicturePool::serve_first(std::unique_lock<std::mutex>& lock) {
+  const auto first = std::ranges::min_element(wanted_, {}, &Request::number);
+  const Request mine = *first;
+  wanted_.erase(first);
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    read(view_of(mine.number), mine.slot);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  done_[mine.number] = error;
+  changed_.notify_all();
 }
 
 void PicturePool::read(int64_t view, int64_t slot) {

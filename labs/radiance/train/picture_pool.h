@@ -27,7 +27,7 @@ class PicturePool {
   struct Options {
     int64_t resident = 16;  // pictures that rays are drawn from, at most as many as there are
     int64_t ahead = 2;      // pictures that are read before their turn, 1 or more
-    int workers = 1;        // threads that read, 1 or more
+    int workers = 1;        // threads that read; 0: whoever calls turn() does, when a picture's turn has come
     uint64_t seed = 1;      // of the order
     /// Where what is decoded is kept, 4 bytes a pixel, in a file without a name that is gone with this process; empty: nowhere,
     /// pictures are decoded at every turn. So they are when the disk is full.
@@ -67,6 +67,7 @@ class PicturePool {
     int64_t number, slot;  // in the order, from 0
   };
   void work();
+  void serve_first(std::unique_lock<std::mutex>& lock);
   void read(int64_t view, int64_t slot);
   bool read_cache(int64_t view, uint8_t* to);
   void write_cache(int64_t view, const Image& image);

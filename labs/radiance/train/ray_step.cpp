@@ -267,12 +267,12 @@ void RayStep::lose_variation(OpList& list, const float* raw, float* d_raw) const
 }
 
 // All of a stretch is cleared: to look which lines hold something takes longer than what is not written saves.
-void RayStep::move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, int64_t all, int64_t group,
+void RayStep::move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
                    const Learned& learned) const {
-  const int64_t stretch =
-      sizes_.stretch == 0 || group > sizes_.stretch ? all : sizes_.stretch / group * group;
-  for (int64_t begin = 0; begin < all; begin += stretch) {
-    const int64_t n = std::min(stretch, all - begin);
+  const int64_t stretch = sizes_.stretch == 0 || group > sizes_.stretch ? std::max<int64_t>(1, own.count())
+                                                                        : sizes_.stretch / group * group;
+  for (int64_t begin = own.begin; begin < own.end; begin += stretch) {
+    const int64_t n = std::min(stretch, own.end - begin);
     float* gradient = learned.gradient + begin;
     list.add<Adam>("adam", {.n = n, .group = group, .zero_percent = 0},
                    {.hyper = reinterpret_cast<const float*>(number(hyper)),

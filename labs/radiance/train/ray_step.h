@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/op_list.h"
 #include "labs/radiance/train/views.h"
 
@@ -150,8 +151,8 @@ class RayStep {
   void draw_variation(OpList& list) const;
   void lose_variation(OpList& list, const float* raw, float* d_raw) const;
 
-  /// Adam on `all` numbers, of which `group` share a step count, a stretch at a time, each cleared behind it.
-  void move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, int64_t all, int64_t group,
+  /// Adam on `own` numbers, of which `group` share a step count, a stretch at a time, each cleared behind it.
+  void move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
             const Learned& learned) const;
 
   template <class T>

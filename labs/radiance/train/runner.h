@@ -71,6 +71,9 @@ class Runner {
   /// What a dimension is now: the size that calls get.
   int64_t size(int64_t dim) const;
 
+  /// Where a tensor lies: in the backend's memory.
+  void* address(const void* tensor) const { return resolve(tensor); }
+
   /// Into and out of a tensor, from its begin.
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;

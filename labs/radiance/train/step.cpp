@@ -35,12 +35,13 @@ StepNumbers marching_numbers(const Config& c, const Placement& place) {
 }
 
 TrainStep::TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes,
-                     const StepFormats& formats)
+                     const StepFormats& formats, StepPart part)
     : RayStep(t, data, sizes),
       c_(config),
       cascades_(cascades),
       plain_(has_plain_table(config)),
-      formats_(formats) {
+      formats_(formats),
+      part_(std::move(part)) {
   declare({.rays = ray_capacity(c_),
            .marched = march_capacity(c_),
            .samples = sample_capacity(c_),

@@ -4,7 +4,8 @@
 //   loss      draw rays, march them, look at the first samples of each for what is visible, shade that, and back
 //   update    the optimizer
 //   average   of the weights, every few steps
-//   occupancy values and bits of the grid, every few steps
+//   occupancy values of the grid, every few steps; and
+//   occupancy_bits  the bits, behind that
 //   color     the pixels of the last batch, where the loss did without them
 //   picture   a stretch of the pixels of one camera, forward only
 //
@@ -41,19 +42,24 @@ struct StepTensors : RayTensors {
   float* scales;   // [levels] of the table, and
   int64_t* sizes;  // [levels] entries of each, where hashtable_fwd reads them
   uint8_t* bits;
-  float* values;      // of the grid
-  int32_t* occupied;  // cells
-  int64_t all_cells;  // symbol, to be set
+  float* values;                   // of the grid
+  int32_t* occupied;               // cells
+  int32_t *chosen, *chosen_count;  // cells that the last update looks at
+  int64_t all_cells;               // symbol, to be set
 };
 
 class TrainStep : public RayStep {
  public:
   using Data = ViewData;
   TrainStep(const Config& config, int cascades, const Data& data, const StepSizes& sizes,
-            const StepFormats& formats = {});
+            const StepFormats& formats = {}, StepPart part = {});
 
   StepTensors t;
-  OpList occupancy, update, average;
+  /// With several trainers each looks at its part of the chosen cells (cells_of_look) and has the values of these only.
+  OpList occupancy, occupancy_bits;
+  OpList update, average;
+  /// Cells to a look of an update: look k is of those from chosen[k·cells_of_look] on, and of trainer k mod ranks.
+  int64_t cells_of_look() const { return march_capacity(c_); }
   /// Of stretches of a picture, where there are no pictures to learn from (Data::pixels 0): loss() up to the color.
   OpList picture() const;
   /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
@@ -112,13 +118,13 @@ class TrainStep : public RayStep {
   int cascades_;
   bool plain_;  // the table
   StepFormats formats_;
+  StepPart part_;
   std::array<float*, 3>
       used_;  // parameters as the field has them: the masters, or their copies in fewer bits
   uint16_t* table_half_ = nullptr;  // the table's copy, where formats_.half_table
   std::map<std::pair<int64_t, int64_t>, int64_t> products_;  // symbols of rows times columns
   std::vector<Seen> seen_;
   int64_t all_features_;
-  int32_t *chosen_, *chosen_count_;
   float *features_, *color_in_, *term_weight_, *weights_, *d_weights_, *d_color_in_, *d_features_;
   float *variation_features_, *variation_geometry_, *d_variation_, *d_variation_features_;
 };

@@ -100,7 +100,8 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
     add(adam_calls(weights, weights));
   const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {}, formats);
   const OpList loss = step.loss(false);
-  add_other_calls(step.arena, {&loss, &step.occupancy, &step.update, &step.average}, rays, samples, calls);
+  add_other_calls(step.arena, {&loss, &step.occupancy, &step.occupancy_bits, &step.update, &step.average},
+                  rays, samples, calls);
   if (formats.half_table)
     for (PlannedCall& call : calls)
       if (call.op == HashgridFwd::name) call.given = {"table_half"};

@@ -67,20 +67,28 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
       errors_(error_map_of(config_, scene, backend_, pool)),
-      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data(), sizes, formats_)),
+      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data(), sizes, formats_, step_part())),
       rays_next_(config_.first_rays) {
   list_loss();
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
-  std::vector<int64_t> counts;
   for (const Part part : kParts) {
     const int64_t n = model_.of(part).size();
     moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
     if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
-    counts.push_back(n);
   }
-  sums_ = PartSums(share_, counts);
+  std::vector<LearnedArray> learned;
+  for (const Part part : kParts) {
+    const auto p = size_t(part);
+    const Array<float>&g = moments_[p].gradient, &values = model_.of(part);
+    learned.push_back({.gradient = lists_->t.gradient[p],
+                       .parameters = lists_->t.parameters[p],
+                       .host_gradient = {g.data(), size_t(g.size())},
+                       .host_parameters = {values.data(), size_t(values.size())},
+                       .group = part == Part::table ? config_.features : 0});
+  }
+  shared_ = SharedBatch(share_, learned);
   if (has_adaptive_table(config_)) adaptive_.emplace(config_, scene.cascades);
   const MemoryOwner of_batch("batch");
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
@@ -151,6 +159,8 @@ void Trainer::update_grid() {
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->set(lists_->t.all_cells, step_ < config_.grid_warmup);
   runner_->run(lists_->occupancy, plan_, profile_);
+  if (share_.to_all) profile_.time("occupancy of ranks", [&] { share_grid(); });
+  runner_->run(lists_->occupancy_bits, plan_, profile_);
 }
 
 StepReport Trainer::loss_and_gradient() {
@@ -237,7 +247,7 @@ void Trainer::optimize(double progress) {
   n.networks.l2 = float(config_.weight_decay);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
-  if (share_.complete) complete_table();
+  shared_.complete(*runner_, profile_);
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
   averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
   runner_->run(lists_->average, plan_, profile_);

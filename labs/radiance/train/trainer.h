@@ -17,6 +17,7 @@
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
+#include "labs/radiance/train/shared_batch.h"
 #include "labs/radiance/train/step.h"
 
 namespace klab {
@@ -106,7 +107,8 @@ class Trainer : public FieldTrainer {
   void tie_memory();
   void load_views();
   void take_turns();
-  void complete_table();
+  StepPart step_part() const;
+  void share_grid();
   StepNumbers numbers() const;
   void update_grid();
   void look_at_table();
@@ -144,7 +146,7 @@ class Trainer : public FieldTrainer {
   double unseen_ = 0;
   std::array<OptimizerState, 3> moments_;  // by Part
   std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  PartSums sums_;                          // of own parts' gradients, by Part
+  SharedBatch shared_;                     // by Part
   std::optional<AdaptiveTable> adaptive_;
   std::optional<ErrorMap> errors_;
   int64_t pixels_drawn_ = -1;  // the turn of the error map's lists

@@ -72,7 +72,7 @@ void Trainer::resize_batch(int64_t all_samples) {
   config_.first_rays = std::min(config_.first_rays, samples);
   colored_ = false;
   part_ = 0;
-  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data(), sizes_, formats_);
+  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data(), sizes_, formats_, step_part());
   list_loss();
   try {
     const MemoryOwner owner("batch");
@@ -88,59 +88,61 @@ void Trainer::resize_batch(int64_t all_samples) {
 
 StepReport Trainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  std::array<std::span<float>, 3> gradients;
-  for (const Part part : kParts) {
-    const Array<float>& g = moments_[size_t(part)].gradient;
-    gradients[size_t(part)] = {g.data(), size_t(g.size())};
-  }
-  // Of a backend with memory of its own they are the host's copies.
-  const bool elsewhere = !runner_->backend().in_host_memory;
-  const auto pull = [&] {
-    for (const Part part : kParts) gradient(part);
-  };
-  const auto push = [&] {
-    for (const Part part : kParts)
-      runner_->write(lists_->t.gradient[size_t(part)], gradients[size_t(part)].data(),
-                     gradients[size_t(part)].size_bytes());
-  };
-  sums_.begin();
-  std::array<double, 5> sums = {};
-  for (int64_t i = 0; i < share_.own; ++i) {
-    part_ = share_.first + i;
-    const StepReport r = loss_and_gradient();
-    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched),
-                              r.finite ? 0.0 : 1.0};
-    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
-    pull();
-    sums_.keep(gradients);
-    if (elsewhere && share_.own > 1) push();
-  }
+  const StepReport report = shared_.add_up(*runner_, profile_, [&](int64_t part) {
+    part_ = part;
+    return loss_and_gradient();
+  });
   part_ = 0;
-  profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
-  if (elsewhere) push();
-  StepReport report;
-  report.loss = sums[0] / double(share_.parts);
-  report.rays = int64_t(sums[1]);
-  report.samples = int64_t(sums[2]);
-  report.marched = int64_t(sums[3]);
-  report.finite = sums[4] == 0;  // of all parts, everywhere: all leave the step out together
   return report;
 }
 
-// Where others move parts of the table, in the host's memory.
-void Trainer::complete_table() {
-  runner_->wait();
-  const Array<float>& table = model_.of(Part::table);
-  profile_.time("parameters of ranks", [&] { share_.complete({table.data(), size_t(table.size())}); });
+StepPart Trainer::step_part() const {
+  const std::array tables = {model_.of(Part::table).size()};
+  return part_of(share_, tables);
 }
 
+// Of the cells that were chosen each trainer has looked at its part, and has the values of these; everybody gets all.
+void Trainer::share_grid() {
+  runner_->wait();
+  const StepTensors& t = lists_->t;
+  int32_t count = 0;
+  runner_->read(&count, t.chosen_count, sizeof count);
+  std::vector<int32_t> chosen(static_cast<size_t>(count));
+  runner_->read(chosen.data(), t.chosen, chosen.size() * sizeof(int32_t));
+  runner_->pull(t.values);
+  float* const values = occupancy_.values().data();
+  const int64_t look = lists_->cells_of_look(), turn = share_.ranks * look;
+  const auto each_of = [&](int64_t rank, const auto& use) {
+    for (int64_t first = rank * look; first < count; first += turn)
+      for (int64_t i = first, end = std::min<int64_t>(count, first + look); i < end; ++i)
+        use(chosen[size_t(i)]);
+  };
+  std::vector<int64_t> bytes;
+  for (int64_t r = 0; r < share_.ranks; ++r) {
+    int64_t cells = 0;
+    for (int64_t first = r * look; first < count; first += turn) cells += std::min(look, count - first);
+    bytes.push_back(cells * int64_t(sizeof(float)));
+  }
+  std::vector<float> mine, all(static_cast<size_t>(count));
+  mine.reserve(size_t(bytes[size_t(share_.rank)]) / sizeof(float));
+  each_of(share_.rank, [&](int32_t cell) { mine.push_back(values[cell]); });
+  share_.to_all(mine.data(), all.data(), bytes);
+  const float* next = all.data();
+  for (int64_t r = 0; r < share_.ranks; ++r) each_of(r, [&](int32_t cell) { values[cell] = *next++; });
+  if (!runner_->backend().in_host_memory) runner_->write(t.values, values, occupancy_.values().size_bytes());
+}
+
+// Averages are wanted by everybody who looks at pictures; moments by the trainer that saves.
 void Trainer::collect_state() {
   if (!share_.collect) return;
+  runner_->pull();
   const OptimizerState& m = moments_[size_t(Part::table)];
-  const int64_t parameters = m.m.size();
-  share_.collect(m.m.data(), sizeof(float), 1, parameters);
-  share_.collect(m.v.data(), sizeof(float), 1, parameters);
-  share_.collect(m.steps.data(), sizeof(int32_t), config_.features, parameters);
+  const auto all = [](const auto& array) { return std::span(array.data(), size_t(array.size())); };
+  shared_.collect(0, all(m.m), 1, false);
+  shared_.collect(0, all(m.v), 1, false);
+  shared_.collect(0, all(m.steps), config_.features, false);
+  if (config_.ema > 0) shared_.collect(0, all(averages_[size_t(Part::table)]), 1, true);
+  if (!runner_->backend().in_host_memory) runner_->push();
 }
 
 }  // namespace klab

@@ -10,8 +10,8 @@
 namespace klab {
 
 VoxelStep::VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
-                     const StepSizes& sizes)
-    : RayStep(t, data, sizes), c_(config), grid_(grid), rows_(rows) {
+                     const StepSizes& sizes, StepPart part)
+    : RayStep(t, data, sizes), c_(config), grid_(grid), rows_(rows), part_(std::move(part)) {
   declare({.rays = ray_capacity(c_),
            .marched = march_capacity(c_, grid_),
            .samples = sample_capacity(c_),
@@ -45,7 +45,7 @@ void VoxelStep::declare_tables() {
 // A row's numbers have one step count.
 void VoxelStep::list_update() {
   for (size_t k = 0; k < 2; ++k)
-    move(update, k == density ? &StepNumbers::table : &StepNumbers::networks, size_of(int(k)),
+    move(update, k == density ? &StepNumbers::table : &StepNumbers::networks, part_.of(k, size_of(int(k))),
          size_of(int(k)) / rows_, {t.parameters[k], t.gradient[k], t.m[k], t.v[k], t.steps[k]});
 }
 

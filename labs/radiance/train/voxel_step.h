@@ -18,7 +18,7 @@ class VoxelStep : public RayStep {
  public:
   /// For a grid of so many cells along an edge and a table of so many rows.
   VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
-            const StepSizes& sizes);
+            const StepSizes& sizes, StepPart part = {});
 
   enum Table { density, coefficients };  // the two that are learned
 
@@ -50,6 +50,7 @@ class VoxelStep : public RayStep {
 
   VoxelConfig c_;
   int64_t grid_, rows_;
+  StepPart part_;
   std::vector<float*> seen_;  // logarithms of densities, by look
   int64_t colors_;
   float *variation_raw_, *d_variation_;

@@ -38,9 +38,6 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
       share_(std::move(share)),
       model_(VoxelModel::at_first(config, placement_of(scene, config.background == "black"))),
       rays_next_(config_.first_rays) {
-  if (share_.parts > 1 && !backend_.in_host_memory)
-    throw std::invalid_argument(
-        "--parts, --backend: voxels compute a batch in parts in the host's memory only");
   build();
 }
 
@@ -50,19 +47,27 @@ void VoxelTrainer::build() {
   runner_.reset();  // first, so that old and new are never held together
   lists_.reset();
   moments_ = {OptimizerState(rows, 1), OptimizerState(rows * numbers, numbers)};
-  sums_ = PartSums(share_, std::array{moments_[0].gradient.size(), moments_[1].gradient.size()});
-  lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_);
+  lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_,
+                                       part_of(share_, std::array{rows, rows * numbers}));
   loss_ = lists_->loss(fused());
   runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   const VoxelStep::Tensors& t = lists_->t;
   const Array<float>* const parameters[] = {&model_.density, &model_.coefficients};
+  std::vector<LearnedArray> learned;
   for (size_t k = 0; k < 2; ++k) {
+    const Array<float>& g = moments_[k].gradient;
+    learned.push_back({.gradient = t.gradient[k],
+                       .parameters = t.parameters[k],
+                       .host_gradient = {g.data(), size_t(g.size())},
+                       .host_parameters = {parameters[k]->data(), size_t(parameters[k]->size())},
+                       .group = k == VoxelStep::density ? 1 : numbers});
     runner_->mirror(t.parameters[k], parameters[k]->data());
     runner_->mirror(t.gradient[k], moments_[k].gradient.data());
     runner_->mirror(t.m[k], moments_[k].m.data());
     runner_->mirror(t.v[k], moments_[k].v.data());
     runner_->mirror(t.steps[k], moments_[k].steps.data());
   }
+  shared_ = SharedBatch(share_, learned);
   runner_->mirror(t.links, model_.links.data());
   runner_->mirror(t.bits, model_.occupancy.data());
   const ViewLoader views(scene_, t.views);
@@ -163,25 +168,11 @@ StepReport VoxelTrainer::loss_and_gradient() {
 
 StepReport VoxelTrainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  std::array<std::span<float>, 2> gradients;
-  for (size_t k = 0; k < 2; ++k)
-    gradients[k] = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
-  sums_.begin();
-  std::array<double, 4> sums = {};
-  for (int64_t i = 0; i < share_.own; ++i) {
-    part_ = share_.first + i;
-    const StepReport r = loss_and_gradient();
-    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched)};
-    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
-    sums_.keep(gradients);
-  }
+  const StepReport report = shared_.add_up(*runner_, profile_, [&](int64_t part) {
+    part_ = part;
+    return loss_and_gradient();
+  });
   part_ = 0;
-  profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
-  StepReport report;
-  report.loss = sums[0] / double(share_.parts);
-  report.rays = int64_t(sums[1]);
-  report.samples = int64_t(sums[2]);
-  report.marched = int64_t(sums[3]);
   return report;
 }
 
@@ -206,6 +197,19 @@ void VoxelTrainer::optimize(double progress) {
   n.networks.rate = float(config_.color_rate * factor);
   runner_->write(lists_->t.numbers, &n, sizeof n);
   runner_->run(lists_->update, plan_, profile_);
+  shared_.complete(*runner_, profile_);
+}
+
+void VoxelTrainer::collect_state() {
+  if (!share_.collect) return;
+  runner_->pull();
+  const auto all = [](const auto& array) { return std::span(array.data(), size_t(array.size())); };
+  for (size_t k = 0; k < 2; ++k) {
+    shared_.collect(k, all(moments_[k].m), 1, false);
+    shared_.collect(k, all(moments_[k].v), 1, false);
+    shared_.collect(k, all(moments_[k].steps), k == VoxelStep::density ? 1 : 3 * config_.basis(), false);
+  }
+  if (!backend_.in_host_memory) runner_->push();
 }
 
 StepReport VoxelTrainer::step(double progress) {

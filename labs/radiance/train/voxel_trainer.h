@@ -5,16 +5,15 @@
 #include <optional>
 
 #include "labs/radiance/field/optimizer.h"
-#include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/shared_batch.h"
 #include "labs/radiance/train/voxel_step.h"
 
 namespace klab {
 
 class VoxelTrainer : public FieldTrainer {
  public:
-  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on, or for a batch in parts on a
-  /// backend with memory of its own.
+  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
   VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
                const Backend& backend = cpu_backend(), const StepSizes& sizes = {}, BatchShare share = {});
 
@@ -27,6 +26,7 @@ class VoxelTrainer : public FieldTrainer {
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;
   void restore(const TensorFile& file) override;
+  void collect_state() override;
 
   /// The loss of the batch that belongs to the next step and its gradient, added to gradient(). Moves nothing.
   StepReport loss_and_gradient();
@@ -68,7 +68,7 @@ class VoxelTrainer : public FieldTrainer {
   int64_t rays_next_, drawn_ = 0, whole_ = 0;
   bool colored_ = false;
   int64_t part_ = 0;  // of the batch, whose rays are drawn next
-  PartSums sums_;
+  SharedBatch shared_;
 };
 
 }  // namespace klab

@@ -30,8 +30,25 @@ std::string word_in(const json& entry, const char* key, const std::string& where
   return at->get<std::string>();
 }
 
+constexpr Range kBlock{32, 1024};
+
+/// Written by a klab that knows of them; no rung is in it that has its usual size.
+std::map<std::string, int> blocks_in(const json& entry, const std::string& where) {
+  const auto at = entry.find("blocks");
+  if (at == entry.end()) return {};
+  if (!at->is_object()) throw std::runtime_error(where + ": \"blocks\" must be a JSON object");
+  std::map<std::string, int> blocks;
+  for (const auto& [variant, threads] : at->items()) {
+    blocks[variant] = number_in<int>(*at, variant.c_str(), kBlock, where + ", \"blocks\"");
+    if (blocks[variant] % 32 != 0)
+      throw std::runtime_error(fmt::format("{}, \"blocks\": {} must be a multiple of 32", where, variant));
+  }
+  return blocks;
+}
+
 Tuned from_json(const json& entry, const std::string& where) {
   if (!entry.is_object()) throw std::runtime_error(where + ": must be a JSON object");
+  const bool has_blocks = entry.contains("blocks");
   const Range none_or_threads{0, range::threads.high}, none_or_frames{0, range::frames.high},
       none_or_seconds{0, range::seconds.high};
   return {.field = word_in(entry, "field", where),
@@ -45,6 +62,9 @@ Tuned from_json(const json& entry, const std::string& where) {
           .workers = number_in<int>(entry, "workers", none_or_threads, where),
           .ahead = number_in<int64_t>(entry, "ahead", none_or_frames, where),
           .pictures_gain = number_in<double>(entry, "pictures_gain", kGain, where),
+          .blocks = blocks_in(entry, where),
+          .blocks_by = has_blocks ? word_in(entry, "blocks_by", where) : "",
+          .blocks_gain = has_blocks ? number_in<double>(entry, "blocks_gain", kGain, where) : 1.0,
           .took = number_in<double>(entry, "took", none_or_seconds, where),
           .scene = word_in(entry, "scene", where),
           .date = word_in(entry, "date", where),
@@ -52,21 +72,26 @@ Tuned from_json(const json& entry, const std::string& where) {
 }
 
 json as_json(const Tuned& t) {
-  return {{"field", t.field},
-          {"backend", t.backend},
-          {"recipe", t.recipe},
-          {"threads", t.threads},
-          {"threads_gain", t.threads_gain},
-          {"batch_samples", t.batch_samples},
-          {"batch_seconds", t.batch_seconds},
-          {"batch_gain", t.batch_gain},
-          {"workers", t.workers},
-          {"ahead", t.ahead},
-          {"pictures_gain", t.pictures_gain},
-          {"took", t.took},
-          {"scene", as_utf8(t.scene)},
-          {"date", t.date},
-          {"commit", t.commit}};
+  json entry = {{"field", t.field},
+                {"backend", t.backend},
+                {"recipe", t.recipe},
+                {"threads", t.threads},
+                {"threads_gain", t.threads_gain},
+                {"batch_samples", t.batch_samples},
+                {"batch_seconds", t.batch_seconds},
+                {"batch_gain", t.batch_gain},
+                {"workers", t.workers},
+                {"ahead", t.ahead},
+                {"pictures_gain", t.pictures_gain},
+                {"took", t.took},
+                {"scene", as_utf8(t.scene)},
+                {"date", t.date},
+                {"commit", t.commit}};
+  if (t.blocks_by.empty()) return entry;
+  entry["blocks"] = t.blocks;
+  entry["blocks_by"] = t.blocks_by;
+  entry["blocks_gain"] = t.blocks_gain;
+  return entry;
 }
 
 std::vector<Tuned> all_in(const fs::path& file) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,18 @@ struct Tuned {
   int workers = 0;
   int64_t ahead = 0;
   double pictures_gain = 1;  // times as fast as with the defaults
-  double took = 0;           // seconds that the search took
-  std::string scene, date;   // where and when it was found
-  std::string commit;        // of the klab that found it
+  /// Threads of a block, by CUDA rung, where another number than usual was chosen; and by what, "counts" or "time".
+  std::map<std::string, int> blocks;
+  std::string blocks_by;
+  double blocks_gain = 1;   // times as fast as with the usual ones; of least times where they were counted
+  double took = 0;          // seconds that the search took
+  std::string scene, date;  // where and when it was found
+  std::string commit;       // of the klab that found it
 
   /// All of them together.
-  double gain() const { return threads_gain * batch_gain * pictures_gain; }
+  double gain() const {
+    return threads_gain * batch_gain * pictures_gain * (blocks_by == "time" ? blocks_gain : 1);
+  }
 };
 
 /// A digest of the settings of a field but for its batch.

@@ -83,9 +83,12 @@ class Search {
                      .scene = scene_.name,
                      .date = fmt::format("{:%Y-%m-%d}", fmt::localtime(std::time(nullptr))),
                      .commit = build_info().commit};
-    warm_up();
-    find_threads();
-    find_pictures();
+    if (o_.backend != "simt") {
+      warm_up();
+      find_threads();
+      find_pictures();
+    }
+    find_blocks();
     find_batch();
     result_.tuned.took = since(begin);
     result_.others = others.threads();
@@ -233,6 +236,30 @@ class Search {
     result_.tuned.pictures_gain = times_as_slow(result_.pictures[best], result_.pictures[0]);
   }
 
+  void find_blocks() {
+    if (place_.ladder != "cuda" || stop_requested) return;
+    const Threads threads(result_.tuned.threads);
+    const Plan plan = best_plan();
+    const std::vector<PlannedCall> calls = calls_of(o_.settings);
+    if (o_.backend == "simt")
+      result_.blocks = blocks_by_counts(
+          plan, calls, [&](const std::string& variant) { progress_.show("counting blocks of " + variant); });
+    else
+      result_.blocks = blocks_by_time(
+          plan, calls,
+          [&](const std::string& variant) {
+            progress_.show("timing steps with other blocks of " + variant);
+            return pace(plan, nullptr, o_.round);
+          },
+          race_options());
+    result_.tuned.blocks_by = o_.backend == "simt" ? "counts" : "time";
+    for (const BlockChoice& c : result_.blocks) {
+      if (c.threads != c.usual) result_.tuned.blocks[c.variant] = c.threads;
+      // Each was tried with the others as usual.
+      if (o_.backend != "simt") result_.tuned.blocks_gain *= c.gain;
+    }
+  }
+
   /// A training with another batch: what it is, where it is kept between stages, how long it has trained.
   struct Training {
     FieldSettings settings;
@@ -311,6 +338,9 @@ TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words) 
   if (options.batch && options.settings.field != kFieldOfExtras)
     throw std::runtime_error(fmt::format("--batch: that of --field {} has one size; only --field {} can",
                                          options.settings.field, kFieldOfExtras));
+  if (options.batch && options.backend == "simt")
+    throw std::runtime_error(
+        "--batch --backend simt: no time on the host executor is a GPU's; take --backend cuda or cpu");
   return Search(options, times, words).all();
 }
 

@@ -2,6 +2,8 @@
 //
 //   threads    steps from one common point, with so many threads and the plan that is best with them; the fastest (race.h)
 //   pictures   workers and prefetch, where pictures take turns in memory; the fastest
+//   blocks     threads of a block of CUDA rungs that leave it open (blocks.h): by time on a GPU, by counts on the host executor, where
+//              nothing else is looked for, since no time there is a GPU's
 //   batch      trainings of the whole length on the training views but for some, scored on those; the best after equal time
 //              (race.h). Test views are never looked at.
 //
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "labs/radiance/run/fields.h"
+#include "labs/radiance/tune/blocks.h"
 #include "labs/radiance/tune/race.h"
 #include "labs/radiance/tune/remembered.h"
 
@@ -34,6 +37,7 @@ struct TuneOptions {
 struct TuneResult {
   Tuned tuned;
   std::vector<Racer> threads, pictures;
+  std::vector<BlockChoice> blocks;
   std::vector<Contender> batch;
   bool interrupted = false;  // by a signal: `tuned` is not whole
   double others = 0;         // hardware threads that other programs kept busy meanwhile

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/report/table.h"
+#include "harness/simt/gpus.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/tune/tune.h"
 
@@ -22,6 +23,30 @@ std::string race_text(const char* title, const std::vector<Racer>& racers, size_
                                 : "no difference that counts"});
   }
   return table.text();
+}
+
+std::string blocks_text(const std::vector<BlockChoice>& blocks, const std::string& by) {
+  if (blocks.empty()) return "";
+  const bool counted = by == "counts";
+  Table table(
+      {{"threads of a block"}, {"usual", Column::Kind::right}, {"chosen", Column::Kind::right}, {""}});
+  for (const BlockChoice& c : blocks) {
+    std::string tried;
+    for (const Racer& size : c.sizes)
+      if (!size.seconds.empty())
+        tried += fmt::format(
+            "{}{} {}", tried.empty() ? "" : ", ", size.name,
+            counted ? seconds_text(size.seconds.front())
+                    : fmt::format("{:.3f} M samples/s", 1e-6 / *std::ranges::min_element(size.seconds)));
+    table.add({c.variant, std::to_string(c.usual), std::to_string(c.threads), tried});
+  }
+  return table.text() +
+         (counted ? fmt::format(
+                        "blocks are chosen by the least time that {} needs for what is counted, then by how "
+                        "many of its multiprocessors they reach, then by how far they fill these; no time "
+                        "was measured\n",
+                        simt::named_gpu().name)
+                  : std::string("blocks are chosen by the time of whole steps\n"));
 }
 
 std::string halving_text(const std::vector<Contender>& contenders, size_t best) {
@@ -54,6 +79,7 @@ std::string tune_text(const TuneResult& result) {
   text += race_text("pictures", result.pictures,
                     index_of(result.pictures, fmt::format("{} worker{}, {} ahead", t.workers,
                                                           t.workers == 1 ? "" : "s", t.ahead)));
+  text += blocks_text(result.blocks, t.blocks_by);
   text += halving_text(result.batch, index_of(result.batch, fmt::format("{} samples", t.batch_samples)));
   const double gain = t.gain();
   if (gain <= 1.005)

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "labs/radiance/run/stop.h"
@@ -73,6 +74,10 @@ bool use_tuned(RunOptions& run, const OnCommandLine& given, bool batch, CallTime
   if (tuned->ahead > 0 && run.resident && !given.ahead) {
     run.ahead = tuned->ahead;
     take(fmt::format("{} pictures ahead", run.ahead));
+  }
+  if (!tuned->blocks.empty() && std::getenv("KLAB_BLOCKS") == nullptr) {
+    setenv("KLAB_BLOCKS", blocks_text(tuned->blocks).c_str(), 1);
+    take(fmt::format("blocks of {} rungs by {}", tuned->blocks.size(), tuned->blocks_by));
   }
   if (batch) {
     run.settings.hash.batch_samples = tuned->batch_samples;

@@ -14,7 +14,7 @@ struct OnCommandLine {
 };
 
 /// Puts what is remembered for this machine into `run` and into OpenMP, where nothing else was given, and says so in a line:
-/// threads, workers and prefetch, which change nothing that is learned. With `batch` the batch, too: where none is remembered for a
+/// threads, workers, prefetch and block sizes of CUDA rungs, which change nothing that is learned. With `batch` the batch, too: where none is remembered for a
 /// run of that length, up to twice and down to half of it, it is looked for now and remembered. A file that cannot be read is said
 /// and left out. Throws std::runtime_error for a batch of a run that has no length in seconds, and what tune() throws. False: it was
 /// interrupted.

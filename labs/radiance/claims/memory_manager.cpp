@@ -1,0 +1,111 @@
+// Experiment memory_manager: what a training takes with all that is free, and with a budget; trainings in processes of their own,
+// whose peaks the system says.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "labs/radiance/claims/small_hash.h"
+#include "labs/radiance/run/apart.h"
+#include "labs/radiance/run/budget.h"
+
+namespace klab::learning {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes when this does.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "klab_claims_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make the folder " + name);
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// What a training came to.
+struct Trained {
+  double peak = 0, psnr = 0, rate = 0;
+  int64_t batch = 0, log2_table = 0;
+};
+
+/// `memory`: bytes of the budget; 0: what is free.
+Trained train(const Folder& folder, const std::string& name, int64_t memory, uint64_t seed) {
+  const fs::path log = folder.path() / (name + ".log"), out = folder.path() / name;
+  std::vector<std::string> command = {"klab",      "train", "built-in", "--downscale",        "2",
+                                      "--steps",   "120",   "--seed",   std::to_string(seed), "--out",
+                                      out.string()};
+  if (memory > 0) command.insert(command.end(), {"--memory", std::to_string(memory / 1'000'000) + "MB"});
+  if (const int code = run_apart(command, log, true); code != 0)
+    throw std::runtime_error(
+        fmt::format("klab train {} ended with exit code {}: {}", name, code, read_input(log)));
+  const nlohmann::json r = read_json_file(out / "result.json");
+  return {.peak = r.at("peak_memory").get<double>(),
+          .psnr = r.at("score").at("psnr").get<double>(),
+          .rate = r.at("samples_per_second").get<double>(),
+          .batch = r.at("batch_samples").get<int64_t>(),
+          .log2_table = r.at("config").at("log2_table").get<int64_t>()};
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out{.heads = {"budget", "peak, by the system", "of the first", "PSNR, dB", "batch", "log2_table",
+                        "samples/s"},
+              .x = "peak, MB",
+              .y = "PSNR, dB"};
+  const Folder folder;
+  Curve curve{"trainings", {}};
+  const auto show = [&](const std::string& name, const Trained& t, const Trained& first) {
+    out.rows.push_back({name, bytes_text(int64_t(t.peak)), fmt::format("{:.2f}", t.peak / first.peak),
+                        fmt::format("{:.2f}", t.psnr), std::to_string(t.batch), std::to_string(t.log2_table),
+                        fmt::format("{:.2f} M", t.rate * 1e-6)});
+    curve.points.emplace_back(t.peak * 1e-6, t.psnr);
+  };
+  const Trained free = train(folder, "free", 0, seed);
+  const double noise =
+      std::max(0.05, 2 * std::abs(train(folder, "another_seed", 0, seed + 1).psnr - free.psnr));
+  show("what is free", free, free);
+  std::vector<double> ratios;
+  double saved = 0, lost_then = 0;  // the most that was saved, and what it cost
+  double saved_free = 0;            // for nothing
+  for (const double share : {0.85, 0.7, 0.5}) {
+    const Trained t =
+        train(folder, fmt::format("budget_{:.0f}", 100 * share), int64_t(share * free.peak), seed);
+    show(fmt::format("{:.0f} % of that", 100 * share), t, free);
+    ratios.push_back(t.peak / free.peak);
+    saved = std::max(saved, 1 - t.peak / free.peak);
+    lost_then = free.psnr - t.psnr;
+    if (free.psnr - t.psnr <= noise) saved_free = std::max(saved_free, 1 - t.peak / free.peak);
+  }
+  out.curves = {curve};
+  out.decided = {
+      {"a memory manager takes 30 to 50 % less memory",
+       saved_free >= 0.3 ? Finding::held
+       : saved >= 0.3    ? Finding::depends
+                         : Finding::refuted,
+       fmt::format("{:.0f} % less with no loss beyond what another seed makes ({:.2f} dB); {:.0f} % less at "
+                   "most, for {:.2f} dB: it depends on what may become smaller",
+                   100 * saved_free, noise, 100 * saved, lost_then),
+       "plan", measured("ratio of peaks", ratios)}};
+  return out;
+}
+
+const ExperimentRegistrar registrar({"memory_manager", "What a training takes with a budget and without one",
+                                     run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,114 @@
+#include "labs/radiance/train/shared_batch.h"
+
+#include <array>
+
+namespace klab {
+
+SharedBatch::SharedBatch(const BatchShare& share, std::vector<LearnedArray> learned)
+    : share_(&share), learned_(std::move(learned)) {
+  std::vector<int64_t> sizes;
+  for (const LearnedArray& l : learned_) sizes.push_back(int64_t(l.host_gradient.size()));
+  sums_ = PartSums(share, sizes);
+}
+
+std::vector<const LearnedArray*> SharedBatch::tables() const {
+  std::vector<const LearnedArray*> list;
+  for (const LearnedArray& l : learned_)
+    if (l.group > 0) list.push_back(&l);
+  return list;
+}
+
+StepPart SharedBatch::part() const {
+  std::vector<int64_t> sizes;
+  for (const LearnedArray* l : tables()) sizes.push_back(int64_t(l->host_parameters.size()));
+  return part_of(*share_, sizes);
+}
+
+// With several own parts their sums are the host's.
+bool SharedBatch::on_device(const Runner& runner) const {
+  return share_->on_device.mean && !runner.backend().in_host_memory && share_->own == 1;
+}
+
+StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
+                               const std::function<StepReport(int64_t)>& loss) {
+  // Of a backend with memory of its own they are the host's copies.
+  const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
+  std::vector<SharedGradient> gradients;
+  for (const LearnedArray& l : learned_) gradients.push_back({l.host_gradient, l.group});
+  const auto push = [&] {
+    for (const LearnedArray& l : learned_)
+      runner.write(l.gradient, l.host_gradient.data(), l.host_gradient.size_bytes());
+  };
+  sums_.begin();
+  std::array<double, 5> sums = {};
+  for (int64_t i = 0; i < share_->own; ++i) {
+    const StepReport r = loss(share_->first + i);
+    const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched),
+                              r.finite ? 0.0 : 1.0};
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
+    if (device) continue;
+    for (const LearnedArray& l : learned_) runner.pull(l.gradient);
+    sums_.keep(gradients);
+    if (elsewhere && share_->own > 1) push();
+  }
+  profile.time("sum over ranks", [&] {
+    if (device) return sum_on_device(runner, sums);
+    sums_.finish(*share_, gradients, sums);
+    if (elsewhere) push();
+  });
+  StepReport report;
+  report.loss = sums[0] / double(share_->parts);
+  report.rays = int64_t(sums[1]);
+  report.samples = int64_t(sums[2]);
+  report.marched = int64_t(sums[3]);
+  report.finite = sums[4] == 0;  // of all parts, everywhere: all leave the step out together
+  return report;
+}
+
+std::vector<Stretch> SharedBatch::parts_of(size_t table) const {
+  std::vector<Stretch> parts;
+  for (int64_t r = 0; r < share_->ranks; ++r) parts.push_back(share_->part_of_rank(r, table, size_of(table)));
+  return parts;
+}
+
+void SharedBatch::sum_on_device(Runner& runner, std::span<double> numbers) {
+  runner.wait();
+  size_t table = 0;
+  for (const LearnedArray& l : learned_) {
+    auto* const values = static_cast<float*>(runner.address(l.gradient));
+    const auto all = int64_t(l.host_gradient.size());
+    if (l.group == 0 || !share_->complete) {
+      share_->on_device.mean(values, all);
+    } else {
+      const std::vector<Stretch> parts = parts_of(table);
+      share_->on_device.mean_of_parts(values, parts);
+      const Stretch own = parts[size_t(share_->rank)];
+      runner.backend().fill(values, 0, size_t(own.begin) * sizeof(float));
+      runner.backend().fill(values + own.end, 0, size_t(all - own.end) * sizeof(float));
+    }
+    table += l.group > 0;
+  }
+  share_->sum({}, numbers, 1.0F);
+}
+
+void SharedBatch::complete(Runner& runner, Profile& profile) {
+  if (!share_->complete) return;
+  runner.wait();
+  const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
+  profile.time("parameters of ranks", [&] {
+    const std::vector<const LearnedArray*> all = tables();
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (device) {
+        share_->on_device.gather_parts(static_cast<float*>(runner.address(all[k]->parameters)), parts_of(k));
+        continue;
+      }
+      runner.pull(all[k]->parameters);
+      share_->complete(k, all[k]->host_parameters);
+      if (elsewhere)
+        runner.write(all[k]->parameters, all[k]->host_parameters.data(),
+                     all[k]->host_parameters.size_bytes());
+    }
+  });
+}
+
+}  // namespace klab

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# What is said about memory, batches and prefetching: each claim has a word, a number and how far it was from round to round.
+# ctest: slow serial
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache TMPDIR=$tmp
+fail() { echo "FAILED: $*"; exit 1; }
+"$klab" claims memory_manager batch_rules batched_inference prefetch --json >claims.json 2>err.txt || { cat err.txt; fail "klab claims"; }
+python3 - claims.json <<'P' || fail "see above"
+import json, re, sys
+claims = json.load(open(sys.argv[1]))
+wanted = ["30 to 50 % less memory", "find the best batch", "trains 20 to 40 % faster", "40 to 60 % faster",
+          "utilization of the processor", "in the background is faster", "four or eight workers"]
+for words in wanted:
+    if not any(words in c["said"] for c in claims):
+        sys.exit("nothing is decided about: " + words)
+for c in claims:
+    m = c["measured"]
+    if not m["low"] <= m["value"] <= m["high"] or not m["metric"]:
+        sys.exit("no interval: %s" % c)
+    if not re.search(r"\d", c["because"]) or c["source"] not in ("plan", "course"):
+        sys.exit("no number or no source: %s" % c)
+    print(c["finding"], "-", c["said"])
+# What must come out: a budget that leaves pictures and batch alone saves nothing that is not there, and a rule that looks at memory is
+# given budgets in which it ends at different batches.
+ratios = next(c["measured"] for c in claims if "memory manager" in c["said"])
+if not 0.2 < ratios["low"] <= ratios["high"] <= 1.05:
+    sys.exit("a budget was not kept: %s" % ratios)
+P
+[[ -z $(find "$tmp" -maxdepth 1 -name 'klab_*') ]] || fail "experiments left something behind: $(ls)"
+echo ok
