@@ -34,7 +34,8 @@ struct StepNumbers {
                            kAllFinite};  // out: element, in the order of a field's checks
   float loss = 0;                        // out
   float march[4] = {};                   // near, dt_min, dt_max, cone
-  float side = 1, stop = 0, one = 1;
+  float volume[2] = {1, 0};              // side, and whether cells grow with their distance from the middle
+  float stop = 0, one = 1;
   float entropy = 0, distortion = 0, depth = 0, variation = 0;  // weights of the loss's terms
   float cell = 0;                                               // edge of a cell, in the encoding's [0,1]
   float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
@@ -42,7 +43,7 @@ struct StepNumbers {
   Adam table = {}, networks = {};
   float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
   float scale = 1;     // of the loss, where gradients are stored in fewer bits
-  float box[2] = {};   // near and side, of a grid of voxels,
+  float box[3] = {};   // near, side and whether cells grow, of a grid of voxels,
   float empty = 0;     // and what its vertices without a row have
 };
 

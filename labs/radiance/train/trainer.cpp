@@ -136,7 +136,7 @@ StepNumbers Trainer::numbers() const {
   n.distortion = float(c.distortion);
   n.depth = float(c.depth);
   n.variation = float(c.total_variation / double(TrainStep::kVariationPoints));
-  n.cell = 1.0F / (float(c.grid) * n.side);
+  n.cell = 1.0F / (float(c.grid) * n.volume[0]);
   n.grid_decay = float(c.grid_decay);
   n.grid_share = float(c.grid_fraction);
   n.grid_threshold = float(c.grid_threshold);
