@@ -61,7 +61,8 @@ VoxelModel::VoxelModel(const VoxelConfig& c, const Placement& p, int64_t g, int6
 VoxelModel VoxelModel::at_first(const VoxelConfig& c, const Placement& p) {
   const int64_t line = c.first_grid + 1;
   VoxelModel model(c, p, c.first_grid, line * line * line);
-  std::fill(model.density.begin(), model.density.end(), float(c.start));
+  // In a large box, too, a ray gets through.
+  std::fill(model.density.begin(), model.density.end(), float(c.start - std::log(double(p.side()))));
   int32_t next = 0;
   brick_by_brick(line, [&](int64_t vertex) { model.links[vertex] = next++; });
   model.mark_cells();
@@ -106,8 +107,9 @@ std::vector<double> VoxelModel::edges() const {
   return list;
 }
 
-// Of grid³ cells, x fastest: those that are not transparent along their longest edge, and their neighbors.
-std::vector<uint8_t> VoxelModel::kept_cells(const std::vector<uint8_t>& seen) const {
+// Of grid³ cells, x fastest: those that are not transparent along their longest edge, and their neighbors: a surface may move by a
+// cell. Not when the finest grid is made, where each cell becomes eight that all have to be paid for in every step.
+std::vector<uint8_t> VoxelModel::kept_cells(int64_t factor, const std::vector<uint8_t>& seen) const {
   const int64_t line = grid + 1;
   std::vector<float> least;  // logarithm of the density, by the cell's longest edge
   for (const double edge : edges())
@@ -125,6 +127,7 @@ std::vector<uint8_t> VoxelModel::kept_cells(const std::vector<uint8_t>& seen) co
             dense[at(x, y, z)] = 1;
         }
       }
+  if (factor > 1 && factor * grid == config.grid) return dense;
 #pragma omp parallel for schedule(static)
   for (int64_t z = 0; z < grid; ++z)
     for (int64_t y = 0; y < grid; ++y)
@@ -155,12 +158,12 @@ std::vector<uint8_t> VoxelModel::vertices_of(const std::vector<uint8_t>& kept, i
 }
 
 int64_t VoxelModel::rows_refined(int64_t factor, const std::vector<uint8_t>& seen) const {
-  const std::vector<uint8_t> marked = vertices_of(kept_cells(seen), factor);
+  const std::vector<uint8_t> marked = vertices_of(kept_cells(factor, seen), factor);
   return std::count(marked.begin(), marked.end(), 1);
 }
 
 VoxelModel VoxelModel::refined(int64_t factor, const std::vector<uint8_t>& seen) const {
-  const std::vector<uint8_t> marked = vertices_of(kept_cells(seen), factor);
+  const std::vector<uint8_t> marked = vertices_of(kept_cells(factor, seen), factor);
   const int64_t rows_then = std::count(marked.begin(), marked.end(), 1), line = grid * factor + 1,
                 numbers = 3 * config.basis();
   if (rows_then == 0)

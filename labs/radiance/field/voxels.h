@@ -21,13 +21,14 @@ struct VoxelConfig {
   int64_t grid = 256;        // so many
   double grow_until = 0.3;   // share of the run after which the grid is as fine as it gets
   double prune_until = 0.6;  // share after which no cell is left out any more
-  double prune = 0.01;       // a cell stays where some cell beside it lets less than 1 - this through
+  double prune = 0.02;       // a cell stays where some cell beside it lets less than 1 - this through
   std::string spacing =
       "graded";  // of scenes larger than twice the unit cube: cells that grow outwards, or "even"
   int64_t max_rows = 3000000;  // vertices; a grid that would have more is not made finer
   int64_t sh_degree = 2;       // of the colors
-  double start = -2;           // logarithm of the density at first
-  double empty = -8;           // logarithm of the density of vertices that are not there
+  double start =
+      -2;  // logarithm of the density at first, for the whole way through the box: less by log(side)
+  double empty = -8;  // logarithm of the density of vertices that are not there
   // Optimizer: Adam.
   double density_rate = 0.1;  // learning rate of the logarithm of the density
   double color_rate = 0.02;   // and of the coefficients
@@ -118,7 +119,7 @@ struct VoxelModel {
 
  private:
   std::vector<double> edges() const;
-  std::vector<uint8_t> kept_cells(const std::vector<uint8_t>& seen) const;
+  std::vector<uint8_t> kept_cells(int64_t factor, const std::vector<uint8_t>& seen) const;
   std::vector<uint8_t> vertices_of(const std::vector<uint8_t>& kept, int64_t factor) const;
 };
 
