@@ -49,6 +49,10 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
 
 struct TrainingPlots {
   std::string psnr, loss, scale, skipped;
+  struct Levels {
+    std::string shares, gradient;
+  };
+  std::vector<Levels> levels;  // of each run's hash table; empty where it has none
 };
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots);
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,

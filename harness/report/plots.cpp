@@ -255,7 +255,7 @@ std::string Plots::sizes(const std::vector<const LadderView*>& views) {
 std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, const std::string& y,
                           bool log_x, bool log_y) {
   if (list.empty()) return "";
-  const std::string key = begin(520, 300 + 17 * int((list.size() + 1) / 2));
+  const std::string key = begin(520, 316 + 17 * int((list.size() + 1) / 2));
   std::string& s = scripts_.back();
   for (size_t i = 0; i < list.size(); ++i) {
     s += fmt::format("$d{} << EOD\n", i);
@@ -263,14 +263,16 @@ std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, 
     s += "EOD\n";
   }
   s += fmt::format(
+      // The key is a line taller than its text: else it covers the name of the axis above it.
       "set xlabel {} offset 0,0.7\nset ylabel {} offset 1.2,0\nset key below left Left reverse maxcols 2 "
-      "samplen 1.6 font ',11'\n{}{}",
+      "samplen 1.6 height 1.2 font ',11'\n{}{}",
       quoted(x), quoted(y), log_x ? "set logscale x\nset format x '%.0s %c'\n" : "",
       log_y ? "set logscale y\nset format y '%g'\n" : "");
   std::string plots;
   for (size_t i = 0; i < list.size(); ++i)
     plots += fmt::format(
-        "{}$d{} with linespoints pt 7 ps 0.45 lw 1.6 lc rgb '{}' title {}", i ? ", " : "", i,
+        "{}$d{} with linespoints pt 7 ps {} lw 1.6 lc rgb '{}' title {}", i ? ", " : "", i,
+        list[i].points.size() == 1 ? 1.0 : 0.45,  // nothing but a point
         list[i].name.find("openblas") != std::string::npos || list[i].name.find("onednn") != std::string::npos
             ? kPeer
             : color(i),

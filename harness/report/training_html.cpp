@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/report/html_parts.h"
@@ -39,6 +40,64 @@ std::string stages_html(const TrainingRun& run) {
   return html + "</tbody></table></div>\n";
 }
 
+/// What the end of a training says of its hash table, level by level; empty where there is none.
+std::vector<json> levels_of(const TrainingRun& run) {
+  std::vector<json> levels;
+  if (run.result.contains("levels") && run.result["levels"].is_array())
+    for (const json& level : run.result["levels"]) levels.push_back(level);
+  return levels;
+}
+
+Curve by_level(const std::string& name, const std::vector<json>& levels, const char* key) {
+  Curve curve{name, {}};
+  for (size_t l = 0; l < levels.size(); ++l)
+    if (const double v = number(levels[l], key); std::isfinite(v)) curve.points.emplace_back(double(l), v);
+  return curve;
+}
+
+TrainingPlots::Levels level_plots(const TrainingRun& run, Plots& plots) {
+  const std::vector<json> levels = levels_of(run);
+  if (levels.size() < 2) return {};
+  Curve gradient = by_level("gradient", levels, "gradient");
+  std::erase_if(gradient.points, [](const auto& p) { return !(p.second > 0); });  // the axis is logarithmic
+  std::vector<Curve> of_gradient;
+  if (!gradient.points.empty()) of_gradient.push_back(std::move(gradient));
+  return {plots.curves({by_level("of the entries: ever moved", levels, "moved"),
+                        by_level("of the points in use: alone in an entry", levels, "alone")},
+                       "level, the coarsest is 0", "share", false, false),
+          plots.curves(of_gradient, "level, the coarsest is 0", "length of the gradient", false, true)};
+}
+
+std::string levels_html(const TrainingRun& run, const TrainingPlots::Levels& keys, const Plots& plots,
+                        const std::string& id) {
+  const std::vector<json> levels = levels_of(run);
+  if (levels.empty()) return "";
+  HtmlTable table(id, {"level", "points an axis", "entries", "ever moved", "points in use", "in entries",
+                       "alone", "gradient"});
+  for (size_t l = 0; l < levels.size(); ++l) {
+    const json& level = levels[l];
+    const auto whole = [&](const char* key) {
+      return HtmlCell::number(number(level, key), fmt::format("{:.0f}", number(level, key)));
+    };
+    const auto share = [&](const char* key) {
+      return HtmlCell::number(number(level, key), fmt::format("{:.1f} %", 100 * number(level, key)));
+    };
+    table.add(
+        {HtmlCell::number(double(l), fmt::format("{}", l)), whole("points_per_axis"), whole("entries"),
+         share("moved"), whole("points"), whole("touched"), share("alone"),
+         HtmlCell::number(number(level, "gradient"), fmt::format("{:.2e}", number(level, "gradient")))});
+  }
+  std::string html = "<h4>Levels of the hash table</h4>\n<div class=\"plots\">\n";
+  for (const auto& [key, caption] :
+       {std::pair{keys.shares,
+                  "Use and collisions: entries that ever had a gradient, and points of a batch that share "
+                  "their entry with no other."},
+        std::pair{keys.gradient, "How strongly the last batch pulls at each level."}})
+    if (const std::string svg = plots.svg(key); !svg.empty())
+      html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
+  return html + "</div>\n" + table.html(false);
+}
+
 std::string pictures_html(const TrainingRun& run) {
   std::string html;
   for (const TrainingPicture& p : run.pictures) {
@@ -67,10 +126,13 @@ TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots)
     scale.push_back(run.scale);
     skipped.push_back(run.skipped);
   }
-  return {plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
-          plots.curves(loss, "seconds of training", "loss", false, true),
-          plots.curves(scale, "seconds of training", "loss scale", false, true),
-          plots.curves(skipped, "seconds of training", "steps left out", false, false)};
+  TrainingPlots keys{plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
+                     plots.curves(loss, "seconds of training", "loss", false, true),
+                     plots.curves(scale, "seconds of training", "loss scale", false, true),
+                     plots.curves(skipped, "seconds of training", "steps left out", false, false),
+                     {}};
+  for (const TrainingRun& run : runs) keys.levels.push_back(level_plots(run, plots));
+  return keys;
 }
 
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,
@@ -106,12 +168,14 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     if (const std::string svg = plots.svg(key); !svg.empty())
       html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
   html += "</div>\n";
-  for (const TrainingRun& run : runs) {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const TrainingRun& run = runs[i];
     html += fmt::format("<h3>{}</h3>\n", escaped(run.name));
     const json score = run.result.value("score", json::object());
     if (const std::string protocol = score.value("protocol", ""); !protocol.empty())
       html += fmt::format("<p class=\"note\">{}</p>\n", escaped(protocol));
-    html += stages_html(run) + pictures_html(run);
+    html += stages_html(run) + levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) +
+            pictures_html(run);
     if (run.result.contains("plan") && run.result["plan"].is_object()) {
       html += "<details><summary>the variants it trained with</summary><ul class=\"note\">";
       for (const auto& [op, variant] : run.result["plan"].items())

@@ -22,11 +22,15 @@ void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
         std::min<int64_t>(left, usable - (usable > 2 && random() % 2) + (random() % 8 == 0 ? 3 : 0));
     begin[r + 1] = begin[r] + int32_t(n);
   }
-  *const_cast<float*>(x.side) = float(1 << random() % 4);
+  auto* volume = const_cast<float*>(x.volume);
+  volume[0] = float(1 << random() % 4);
+  volume[1] = random.widely && random() % 2 ? 1.0F : 0.0F;
 }
 
 void PlaceSamples::reference(const Args<double>& x, const Args<double>& magnitude) {
   const Shape& s = x.shape;
+  const double side = x.volume[0];
+  const GradedGrid graded = GradedGrid::of(side, x.volume[1] != 0);
   for (int64_t i = 0; i < 3 * s.samples; ++i) x.positions[i] = magnitude.positions[i] = 0.5;
   for (int64_t r = 0; r < s.rays; ++r)
     for (int64_t i = x.begin[r]; i < x.begin[r + 1]; ++i) {
@@ -34,8 +38,12 @@ void PlaceSamples::reference(const Args<double>& x, const Args<double>& magnitud
       if (from >= x.ray_begin[r + 1]) continue;
       for (int64_t axis = 0; axis < 3; ++axis) {
         const double o = x.origins[axis * s.rays + r], step = x.t[from] * x.directions[axis * s.rays + r];
-        x.positions[axis * s.samples + i] = std::clamp(0.5 + (o + step - 0.5) / *x.side, 0.0, 1.0);
-        magnitude.positions[axis * s.samples + i] = 1 + (std::abs(o) + std::abs(step) + 0.5) / *x.side;
+        const double from_middle = o + step - 0.5;
+        x.positions[axis * s.samples + i] =
+            graded.even() ? std::clamp(0.5 + from_middle / side, 0.0, 1.0) : graded.place(from_middle);
+        // No slope of a graded grid is below 2.
+        magnitude.positions[axis * s.samples + i] =
+            1 + (std::abs(o) + std::abs(step) + 0.5) / (graded.even() ? side : 2.0);
       }
     }
 }

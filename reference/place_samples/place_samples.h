@@ -2,11 +2,13 @@
 //
 //   sample begin[r] + i of ray r is marched sample ray_begin[r] + first + i:
 //   position = clamp(0.5 + (origin + t·direction - 0.5)/side, 0, 1)
+//   or, of a grid whose cells grow with their distance from the middle, where in it origin + t·direction - 0.5 is (graded_grid.h)
 //
 // Samples of a ray beyond those that it was marched, and samples of no ray, are padding at 0.5.
 #pragma once
 
 #include "reference/contract.h"
+#include "reference/graded_grid.h"
 
 namespace klab {
 
@@ -29,7 +31,7 @@ struct PlaceSamples {
     const T* t;                // [marched] f32
     const T* origins;          // [3,rays] f32
     const T* directions;       // [3,rays] f32
-    const T* side;             // [1] f32, of the volume, a power of two
+    const T* volume;           // [2] f32: its side, a power of two; 1: cells grow, or 0
     T* positions;              // [3,samples] f32, written (=)
   };
 
@@ -40,7 +42,7 @@ struct PlaceSamples {
     visit("t", args.t, Role::input, Draw::unit, {s.marched});
     visit("origins", args.origins, Role::input, Draw::unit, {3, s.rays});
     visit("directions", args.directions, Role::input, Draw::unit, {3, s.rays});
-    visit("side", args.side, Role::input, Draw::arranged, {1});
+    visit("volume", args.volume, Role::input, Draw::arranged, {2});
     visit("positions", args.positions, Role::output, Draw::real, {3, s.samples});
   }
 

@@ -48,6 +48,7 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
   const float side = random.widely ? float(1 << random() % 4) : 1.0F;
   box[0] = random.widely && random() % 2 ? Unit(0, side)(random) : 0.05F;
   box[1] = side;
+  box[2] = random.widely && random() % 2 ? 1.0F : 0.0F;
   for (int64_t r = 0; r < s.rays; ++r) {
     float norm = 0;
     for (int axis = 0; axis < 3; ++axis) {
@@ -71,6 +72,7 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
 void VoxelMarch::reference(const Args<double>& x, const Args<double>&) {
   const Shape& s = x.shape;
   // The values are floats held in doubles; converting back is exact, and all arithmetic is float's.
+  const float box[3] = {float(x.box[0]), float(x.box[1]), float(x.box[2])};
   int64_t total = 0;
   bool full = false;
   for (int64_t r = 0; r < s.rays; ++r) {
@@ -85,11 +87,10 @@ void VoxelMarch::reference(const Args<double>& x, const Args<double>&) {
       float from, to;
     };
     std::vector<Piece> pieces;
-    walk(line(o, d, float(x.box[0]), float(x.box[1]), s.grid), s.grid,
-         [&](const int32_t* cell, float from, float to) {
-           const uint32_t bit = morton(uint32_t(cell[0]), uint32_t(cell[1]), uint32_t(cell[2]));
-           if (x.occupancy[bit / 8] >> (bit % 8) & 1) pieces.push_back({from, to});
-         });
+    walk(line(o, d, box, s.grid), s.grid, [&](const int32_t* cell, float from, float to) {
+      const uint32_t bit = morton(uint32_t(cell[0]), uint32_t(cell[1]), uint32_t(cell[2]));
+      if (x.occupancy[bit / 8] >> (bit % 8) & 1) pieces.push_back({from, to});
+    });
     if (total + int64_t(pieces.size()) > s.capacity) {
       full = true;
       continue;

@@ -1,12 +1,13 @@
 // Contract of voxel_march: the cells of a grid that each ray crosses, with the length of the ray in each.
 //
 // The grid has grid³ cells over the cube of side `side` around (.5,.5,.5), one bit each, in Morton order (x lowest), as a
-// cascade of ray_march has. A ray is cut where it crosses planes between cells. A piece in an occupied cell becomes a sample:
+// cascade of ray_march has: all of one size, or growing with their distance from the middle (graded_grid.h). A ray is cut where it crosses planes between cells. A piece in an occupied cell becomes a sample:
 // t is its middle, delta its length. (J. Amanatides and A. Woo, "A fast voxel traversal algorithm for ray tracing",
 // Eurographics 1987.) Nothing is skipped and nothing is counted twice: the lengths of a ray's pieces, empty cells included,
 // add up to its way through the box.
 //
-// In cell units a ray is u + t·v. Plane k of an axis is crossed at (k - u)/v; the next plane of each axis is known, and the
+// A ray is u + t·v, in cell units, or from the middle in units of space where cells grow. Plane k of an axis, which is at k or where
+// graded_grid.h has it, is crossed at (plane - u)/v; the next plane of each axis is known, and the
 // nearest of the three, of equal ones the one of the lowest axis, is the next to be crossed. Which cell comes next is a
 // discrete question, so the float arithmetic is part of the contract, as `walk` has it, and variants agree bit for bit. A
 // plane's distance depends on nothing but the plane, so a variant may jump over planes.
@@ -16,6 +17,7 @@
 #include <cmath>
 
 #include "reference/contract.h"
+#include "reference/graded_grid.h"
 
 namespace klab {
 
@@ -36,7 +38,7 @@ struct VoxelMarch {
     Shape shape;
     const T* origins;          // [3,rays] f32, grid space
     const T* directions;       // [3,rays] f32, unit length
-    const T* box;              // [2] f32: near, where rays begin; side, a power of two
+    const T* box;              // [3] f32: near, where rays begin; side, a power of two; 1: cells grow, or 0
     const uint8_t* occupancy;  // [grid³/8] bits in Morton order, bit i of byte b is cell 8b+i
     int32_t* ray_begin;        // [rays+1], written (=): samples of ray r are ray_begin[r] .. ray_begin[r+1]-1
     T* t;      // [capacity] f32, middle of the piece; entries past the last sample keep their value
@@ -47,7 +49,7 @@ struct VoxelMarch {
     const Shape& s = args.shape;
     visit("origins", args.origins, Role::input, Draw::arranged, {3, s.rays});
     visit("directions", args.directions, Role::input, Draw::arranged, {3, s.rays});
-    visit("box", args.box, Role::input, Draw::arranged, {2});
+    visit("box", args.box, Role::input, Draw::arranged, {3});
     visit("occupancy", args.occupancy, Role::input, Draw::arranged, {s.grid * s.grid * s.grid / 8});
     visit("ray_begin", args.ray_begin, Role::output, Draw::arranged, {s.rays + 1});
     visit("t", args.t, Role::accumulate, Draw::unit, {s.capacity});
@@ -75,27 +77,41 @@ struct VoxelMarch {
     return spread(x) | spread(y) << 1 | spread(z) << 2;
   }
 
-  /// A ray in cell units, and where it is inside the box: from enter to leave, empty where enter >= leave.
+  /// A ray, and where it is inside the box: from enter to leave, empty where enter >= leave.
   struct Line {
     float u[3], v[3], inverse[3];
     float enter, leave;
     int32_t cell[3];  // at enter
     int32_t step[3];  // 1 or -1
+    GradedGrid graded;
+    int32_t grid;  // cells along an edge
 
     /// Where plane k of an axis is crossed.
-    float plane(int axis, int32_t k) const { return (float(k) - u[axis]) * inverse[axis]; }
+    float plane(int axis, int32_t k) const {
+      return ((graded.even() ? float(k) : graded.plane<float>(k, grid)) - u[axis]) * inverse[axis];
+    }
+    /// In cells along an axis, where the ray is at t; as good as rounding lets it.
+    float place(int axis, float at) const {
+      const float there = u[axis] + at * v[axis];
+      return graded.even() ? there : graded.place(there) * float(grid);
+    }
     /// Where cell c of an axis is left.
     float exit(int axis, int32_t c) const { return plane(axis, c + (step[axis] > 0)); }
   };
-  static Line line(const float origin[3], const float direction[3], float near, float side, int64_t grid) {
+  /// `box` as the contract has it.
+  static Line line(const float origin[3], const float direction[3], const float box[3], int64_t grid) {
     Line l{};
-    l.enter = near;
+    l.enter = box[0];
     l.leave = INFINITY;
-    const float scale = float(grid) / side;  // a power of two: products with it are exact
+    l.graded = GradedGrid::of(double(box[1]), box[2] != 0);
+    l.grid = int32_t(grid);
+    // A power of two: products with it are exact.
+    const float scale = l.graded.even() ? float(grid) / box[1] : 1.0F;
+    const float begin = l.graded.even() ? 0.5F - 0.5F * box[1] : 0.5F;
     for (int axis = 0; axis < 3; ++axis) {
       const float d =
           std::abs(direction[axis]) < 1e-9F ? std::copysign(1e-9F, direction[axis]) : direction[axis];
-      l.u[axis] = (origin[axis] - (0.5F - 0.5F * side)) * scale;
+      l.u[axis] = (origin[axis] - begin) * scale;
       l.v[axis] = d * scale;
       l.inverse[axis] = 1.0F / l.v[axis];
       l.step[axis] = d > 0 ? 1 : -1;
@@ -105,7 +121,7 @@ struct VoxelMarch {
     }
     if (!(l.enter < l.leave)) return l;
     for (int axis = 0; axis < 3; ++axis) {
-      const float at = std::floor(l.u[axis] + l.enter * l.v[axis]);
+      const float at = std::floor(l.place(axis, l.enter));
       l.cell[axis] = int32_t(std::clamp(at, 0.0F, float(grid - 1)));
     }
     return l;

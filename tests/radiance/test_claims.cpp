@@ -1,35 +1,70 @@
-// The experiment on the hash table: that it runs, and that what must come out does.
+// The experiments on radiance fields: that they run, and that what must come out does.
 //
 // ctest: slow
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "labs/learning/experiments/experiment.h"
 
 namespace klab::learning {
 namespace {
 
-TEST(HashTableClaims, WhatMustComeOutDoes) {
-  const auto& all = experiments();
-  const auto at = std::ranges::find(all, "hash_table", &Experiment::name);
-  ASSERT_NE(at, all.end());
-  const Outcome out = at->run(1);
-  const auto finding = [&](const std::string& words) {
+/// What an experiment came to, each claim with numbers and each row whole; and the word for the claim that holds these words.
+class Claims {
+ public:
+  explicit Claims(const std::string& name) {
+    const auto& all = experiments();
+    const auto at = std::ranges::find(all, name, &Experiment::name);
+    if (at == all.end()) throw std::logic_error("no experiment " + name);
+    out = at->run(1);
+    for (const Decided& d : out.decided)
+      EXPECT_TRUE(std::ranges::any_of(d.because, [](char c) { return c >= '0' && c <= '9'; })) << d.because;
+    for (const auto& row : out.rows) EXPECT_EQ(row.size(), out.heads.size());
+    for (const Curve& c : out.curves)
+      for (const auto& [x, y] : c.points) EXPECT_TRUE(std::isfinite(y) && x > 0) << c.name;
+  }
+  Finding finding(const std::string& words) const {
     const auto d = std::ranges::find_if(
         out.decided, [&](const Decided& x) { return x.said.find(words) != std::string::npos; });
     EXPECT_NE(d, out.decided.end()) << words;
     return d == out.decided.end() ? Finding::depends : d->finding;
-  };
-  EXPECT_EQ(finding("end at 2048"), Finding::refuted) << "arithmetic";
-  EXPECT_EQ(finding("too small loses detail"), Finding::held);
-  EXPECT_EQ(out.decided.size(), 6U);
-  for (const Decided& d : out.decided)
-    EXPECT_TRUE(std::ranges::any_of(d.because, [](char c) { return c >= '0' && c <= '9'; })) << d.because;
-  for (const auto& row : out.rows) EXPECT_EQ(row.size(), out.heads.size());
-  for (const Curve& c : out.curves)
-    for (const auto& [x, y] : c.points) EXPECT_TRUE(std::isfinite(y) && x > 0) << c.name;
+  }
+  Outcome out;
+};
+
+TEST(HashTableClaims, WhatMustComeOutDoes) {
+  const Claims claims("hash_table");
+  EXPECT_EQ(claims.finding("end at 2048"), Finding::refuted) << "arithmetic";
+  EXPECT_EQ(claims.finding("too small loses detail"), Finding::held);
+  EXPECT_EQ(claims.out.decided.size(), 6U);
+}
+
+TEST(SamplingClaims, WhatMustComeOutDoes) {
+  const Claims claims("sampling");
+  EXPECT_EQ(claims.finding("occupancy grid"), Finding::held) << "most of the box is air";
+  claims.finding("by their error");
+  claims.finding("stratified");
+  EXPECT_EQ(claims.out.decided.size(), 4U);
+}
+
+TEST(RenderingClaims, WhatMustComeOutDoes) {
+  const Claims claims("rendering");
+  EXPECT_EQ(claims.finding("fixed number of samples"), Finding::refuted)
+      << "the grid of cells learns what is empty";
+  EXPECT_NE(claims.finding("less memory"), Finding::refuted) << "there are no gradients and moments";
+  EXPECT_EQ(claims.out.decided.size(), 6U);
+}
+
+TEST(HotEntryClaims, ACacheChangesNoNumber) { EXPECT_EQ(Claims("hot_entries").out.decided.size(), 1U); }
+
+TEST(CompositingClaims, RungsAgree) {
+  const Claims claims("compositing");
+  EXPECT_EQ(claims.out.decided.size(), 5U);
+  for (const auto& row : claims.out.rows) EXPECT_LT(std::stod(row.back()), 1e-3) << row.front();
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/voxel_renderer.h"
 #include "labs/radiance/train/voxel_trainer.h"
+#include "reference/graded_grid.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 #include "tests/radiance/small_training.h"
 
@@ -108,6 +110,57 @@ TEST(Voxels, PruningKeepsWhatIsDenseAndWhatIsBesideIt) {
   EXPECT_EQ(cells, 64);
   std::fill(model.density.begin(), model.density.end(), -12.0F);
   EXPECT_THROW(model.refined(1), std::runtime_error);
+}
+
+TEST(Voxels, PlanesOfAGradedGridAreWhereItsPlacesSay) {
+  for (const double side : {4.0, 8.0, 16.0})
+    for (const int32_t cells : {16, 64, 256}) {
+      const GradedGrid graded = GradedGrid::of(side, true);
+      double before = -side;
+      for (int32_t k = 0; k <= cells; ++k) {
+        const double y = graded.plane<double>(k, cells);
+        EXPECT_EQ(double(graded.plane<float>(k, cells)), y) << "planes are exact";
+        EXPECT_GT(y, before);
+        EXPECT_NEAR(graded.place(y) * cells, k, 1e-9) << side << " " << k;
+        before = y;
+      }
+      EXPECT_EQ(graded.plane<double>(0, cells), -side / 2);
+      EXPECT_EQ(graded.plane<double>(cells, cells), side / 2);
+      EXPECT_EQ(graded.plane<double>(cells / 4, cells), -0.5) << "the inner half is the unit cube";
+      // A grid twice as fine has all planes of this one.
+      EXPECT_EQ(graded.plane<double>(2 * (cells / 8), 2 * cells), graded.plane<double>(cells / 8, cells));
+    }
+  EXPECT_TRUE(GradedGrid::of(2, true).even());
+  EXPECT_TRUE(GradedGrid::of(8, false).even());
+}
+
+TEST(Voxels, WhatNoRayMeetsIsPruned) {
+  VoxelConfig config = small_voxels();
+  VoxelModel model = VoxelModel::at_first(config, {});
+  std::fill(model.density.begin(), model.density.end(), 6.0F);
+  std::vector<uint8_t> seen(size_t(model.rows()), 0);
+  const int64_t line = 17, vertex = (5 * line + 7) * line + 9;
+  seen[size_t(model.links[vertex])] = 1;
+  EXPECT_EQ(model.refined(1, seen).rows(), 125) << "as in what is dense at one vertex only";
+  EXPECT_EQ(model.rows_refined(1, seen), 125);
+  EXPECT_EQ(model.refined(1).rows(), 17 * 17 * 17) << "without rays all of it stays";
+}
+
+TEST(Voxels, OldFilesHaveCellsOfOneSize) {
+  Placement far;
+  far.cascades = 3;
+  VoxelModel model = VoxelModel::at_first(small_voxels(), far);
+  EXPECT_TRUE(model.is_graded());
+  std::map<std::string, std::string> metadata = model.metadata();
+  const fs::path file = temporary("spacing.safetensors");
+  for (const bool old : {false, true}) {
+    nlohmann::json config = nlohmann::json::parse(metadata["config"]);
+    if (old) ASSERT_EQ(config.erase("spacing"), 1U);
+    metadata["config"] = config.dump();
+    save_tensors(file, model.tensors(), metadata);
+    EXPECT_EQ(VoxelModel::load(file).is_graded(), !old);
+  }
+  fs::remove(file);
 }
 
 TEST(Voxels, AFileIsReadAsItWasWritten) {

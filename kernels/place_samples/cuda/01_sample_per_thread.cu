@@ -29,6 +29,18 @@ __device__ __forceinline__ int64_t ray_of(const int32_t* __restrict__ begin, int
   return low;
 }
 
+/// Where what is so far from the middle lies in a grid whose cells grow, 0 to 1 (reference/graded_grid.h).
+__device__ __forceinline__ float graded_place(int shells, float y) {
+  const float away = fabsf(y);
+  float s = 0.5F * away;
+  if (away > 0.5F) {
+    int j = 1;
+    while (j < shells && away > ldexpf(0.5F, j)) ++j;
+    s = 0.5F - ldexpf(0.5F, -j) + (away - ldexpf(0.25F, j)) * ldexpf(1.0F, j < shells ? -2 * j : 1 - 2 * j);
+  }
+  return fminf(fmaxf(0.5F + copysignf(s, y), 0.0F), 1.0F);
+}
+
 __global__ void __launch_bounds__(cuda::kMostThreads) place(PlaceSamples::Args<float> x) {
   const PlaceSamples::Shape& s = x.shape;
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -37,12 +49,13 @@ __global__ void __launch_bounds__(cuda::kMostThreads) place(PlaceSamples::Args<f
   const int64_t r = mine ? ray_of(x.begin, s.rays, i) : 0;
   const int64_t from = mine ? x.ray_begin[r] + s.first + i - x.begin[r] : 0;
   const bool real = mine && from < x.ray_begin[r + 1];
-  const float t = real ? x.t[from] : 0;
+  const float t = real ? x.t[from] : 0, side = x.volume[0];
+  const int shells = x.volume[1] != 0 ? ilogbf(side) : 0;
   for (int64_t axis = 0; axis < 3; ++axis) {
     float p = 0.5F;
     if (real) {
-      p = 0.5F + (x.origins[axis * s.rays + r] + t * x.directions[axis * s.rays + r] - 0.5F) / *x.side;
-      p = fminf(fmaxf(p, 0.0F), 1.0F);
+      const float y = x.origins[axis * s.rays + r] + t * x.directions[axis * s.rays + r] - 0.5F;
+      p = shells < 2 ? fminf(fmaxf(0.5F + y / side, 0.0F), 1.0F) : graded_place(shells, y);
     }
     x.positions[axis * s.samples + i] = p;
   }

@@ -29,7 +29,7 @@ int64_t march(const March::Args<float>& x, int64_t r, Piece* out) {
   const int64_t rays = x.shape.rays, grid = x.shape.grid;
   const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
   const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
-  March::Line l = March::line(o, d, x.box[0], x.box[1], grid);
+  March::Line l = March::line(o, d, x.box, grid);
   int64_t count = 0;
   for (float from = l.enter; from < l.leave;) {
     const float next[3] = {l.exit(0, l.cell[0]), l.exit(1, l.cell[1]), l.exit(2, l.cell[2])};

@@ -49,7 +49,7 @@ int leave_block(March::Line& l, int32_t edge, float& next) {
       return at < next || (at == next && other < axis);
     };
     // Conversion rounds towards zero, which differs from rounding down only outside the block.
-    const float place = std::clamp(l.u[other] + next * l.v[other], float(low), float(high));
+    const float place = std::clamp(l.place(other, next), float(low), float(high));
     auto cell = int32_t(place);
     while (cell != l.cell[other] && !passed(cell - l.step[other])) cell -= l.step[other];
     while (cell != last[other] && passed(cell)) cell += l.step[other];
@@ -74,7 +74,7 @@ int64_t march(const March::Args<float>& x, const std::vector<uint8_t>& far, int6
   const int64_t rays = x.shape.rays, grid = x.shape.grid;
   const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
   const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
-  March::Line l = March::line(o, d, x.box[0], x.box[1], grid);
+  March::Line l = March::line(o, d, x.box, grid);
   int64_t count = 0;
   for (float from = l.enter; from < l.leave;) {
     const uint32_t index = March::morton(uint32_t(l.cell[0]), uint32_t(l.cell[1]), uint32_t(l.cell[2]));

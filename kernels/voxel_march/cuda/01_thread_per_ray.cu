@@ -32,27 +32,63 @@ __device__ __forceinline__ uint32_t spread(uint32_t v) {
   return (v | v << 2) & 0x09249249U;
 }
 
-/// A ray in cell units.
+/// A grid whose cells grow (reference/graded_grid.h): distance from the middle of plane k.
+__device__ __forceinline__ float graded_plane(int shells, int k, int cells) {
+  const int m = abs(2 * k - cells);
+  float y = float(m) / float(cells);
+  if (2 * m > cells) {
+    const int outside = cells - m;
+    int j = 1;
+    while (j < shells && (outside << (j + 1)) <= cells) ++j;
+    y = ldexpf(0.25F, j) + (ldexpf(0.5F, -j) - 0.5F * float(outside) / float(cells)) *
+                               ldexpf(1.0F, j < shells ? 2 * j : 2 * j - 1);
+  }
+  return 2 * k < cells ? -y : y;
+}
+
+/// And where in it, 0 to 1, what is so far from the middle is.
+__device__ __forceinline__ float graded_place(int shells, float y) {
+  const float away = fabsf(y);
+  float s = 0.5F * away;
+  if (away > 0.5F) {
+    int j = 1;
+    while (j < shells && away > ldexpf(0.5F, j)) ++j;
+    s = 0.5F - ldexpf(0.5F, -j) + (away - ldexpf(0.25F, j)) * ldexpf(1.0F, j < shells ? -2 * j : 1 - 2 * j);
+  }
+  return fminf(fmaxf(0.5F + copysignf(s, y), 0.0F), 1.0F);
+}
+
+/// A ray in cell units, or from the middle of a grid whose cells grow.
 struct Line {
   float u[3], v[3], inverse[3];
   float enter, leave;
   int cell[3];
+  int grid, shells;  // below 2 shells: cells of one size
 
   __device__ __forceinline__ float plane(int axis, int k) const {
-    return (float(k) - u[axis]) * inverse[axis];
+    return ((shells < 2 ? float(k) : graded_plane(shells, k, grid)) - u[axis]) * inverse[axis];
+  }
+  /// Two roundings, as the contract has them; a compiler for GPUs would make one of them.
+  __device__ __forceinline__ float place(int axis, float t) const {
+    const float there = __fadd_rn(u[axis], __fmul_rn(t, v[axis]));
+    return shells < 2 ? there : graded_place(shells, there) * float(grid);
   }
   __device__ __forceinline__ float exit(int axis, int c) const { return plane(axis, c + (v[axis] > 0)); }
 };
 
 __device__ __forceinline__ Line line_of(const Scene& scene, int64_t r) {
-  const float side = scene.box[1], scale = float(scene.grid) / side;
+  const float side = scene.box[1];
   Line l{};
+  l.grid = scene.grid;
+  l.shells = scene.box[2] != 0 ? ilogbf(side) : 0;
+  const bool even = l.shells < 2;
+  const float scale = even ? float(scene.grid) / side : 1, begin = even ? 0.5F - 0.5F * side : 0.5F;
   l.enter = scene.box[0];
   l.leave = INFINITY;
   for (int axis = 0; axis < 3; ++axis) {
     float d = scene.directions[axis * scene.rays + r];
     if (fabsf(d) < 1e-9F) d = copysignf(1e-9F, d);
-    l.u[axis] = (scene.origins[axis * scene.rays + r] - (0.5F - 0.5F * side)) * scale;
+    l.u[axis] = (scene.origins[axis * scene.rays + r] - begin) * scale;
     l.v[axis] = d * scale;
     l.inverse[axis] = 1.0F / l.v[axis];
     const float a = l.plane(axis, 0), b = l.plane(axis, scene.grid);
@@ -60,8 +96,7 @@ __device__ __forceinline__ Line line_of(const Scene& scene, int64_t r) {
     l.leave = fminf(l.leave, fmaxf(a, b));
   }
   for (int axis = 0; axis < 3; ++axis) {
-    // Two roundings, as the contract has them; a compiler for GPUs would make one of them.
-    const float at = floorf(__fadd_rn(l.u[axis], __fmul_rn(l.enter, l.v[axis])));
+    const float at = floorf(l.place(axis, l.enter));
     l.cell[axis] = int(fminf(fmaxf(at, 0.0F), float(scene.grid - 1)));
   }
   return l;

@@ -7,12 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "labs/learning/experiments/experiment.h"
-#include "labs/radiance/claims/small_hash.h"
-#include "labs/radiance/evaluate/evaluate.h"
-#include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/field/table.h"
-#include "labs/radiance/train/trainer.h"
 
 namespace klab::learning {
 namespace {
@@ -27,26 +23,16 @@ struct Trained {
 };
 
 Trained train(const Config& config, uint64_t seed) {
-  static const Scene scene = built_in_scene({.downscale = 16});
-  std::vector<PlannedCall> calls = training_calls(config, scene.cascades);
-  for (const PlannedCall& call : render_calls(config, scene.cascades)) calls.push_back(call);
-  const Plan plan = untimed_plan(calls);
-  Trainer trainer(scene, config, plan, seed);
-  for (int64_t i = 0; i < kSteps; ++i) trainer.step(double(i) / double(kSteps));
-  return {.psnr = evaluate(trainer.averaged(), plan, scene.test).psnr,
+  Trainer trainer(small_built_in_scene(), config, small_hash_plan(config), seed);
+  train_for(trainer, {.most = kSteps});
+  return {.psnr = small_psnr(trainer.averaged()),
           .levels = trainer.level_uses(),
           .entries = trainer.model().entries_in_use()};
 }
 
-std::string db(double psnr) { return fmt::format("{:.2f} dB", psnr); }
-
 void row(Outcome& out, const std::string& name, const Trained& t) {
-  out.rows.push_back({name, fmt::format("{}", t.entries), percent_text(t.levels.back().alone), db(t.psnr)});
-}
-
-/// Held where `other` is better than `base` by more than twice what another seed makes of it.
-Finding better(double other, double base, double noise) {
-  return other > base + noise ? Finding::held : other < base - noise ? Finding::refuted : Finding::depends;
+  out.rows.push_back(
+      {name, fmt::format("{}", t.entries), percent_text(t.levels.back().alone), db_text(t.psnr)});
 }
 
 Decided growth() {
@@ -61,7 +47,7 @@ void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Curve curve{.name = "table size", .points = {}};
   double first = 0, last = 0;
   for (const int64_t log2 : {6, 8, 10, 12, 14}) {
-    Config c = small_hash();
+    Config c = small_hash_config();
     c.log2_table = log2;
     const Trained t = log2 == 12 ? base : train(c, seed);
     row(out, fmt::format("2^{} entries a level", log2), t);
@@ -73,21 +59,21 @@ void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   out.decided.push_back({"a table that is too small loses detail to collisions", better(last, first, noise),
                          fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; twice what "
                                      "another seed makes is {:.2f} dB",
-                                     db(first), db(base.psnr), db(last), noise)});
+                                     db_text(first), db_text(base.psnr), db_text(last), noise)});
 }
 
 void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   double best = base.psnr, worst = base.psnr;
-  std::string text = fmt::format("primes {}, {} of the finest level's points alone", db(base.psnr),
+  std::string text = fmt::format("primes {}, {} of the finest level's points alone", db_text(base.psnr),
                                  percent_text(base.levels.back().alone));
   for (const char* hash : {"morton", "pcg", "tiled"}) {
-    Config c = small_hash();
+    Config c = small_hash_config();
     c.hash = hash;
     const Trained t = train(c, seed);
     row(out, hash, t);
     best = std::max(best, t.psnr);
     worst = std::min(worst, t.psnr);
-    text += fmt::format("; {} {}, {}", hash, db(t.psnr), percent_text(t.levels.back().alone));
+    text += fmt::format("; {} {}, {}", hash, db_text(t.psnr), percent_text(t.levels.back().alone));
   }
   out.decided.push_back({"a better hash function than the exclusive or of primes improves quality",
                          better(best, base.psnr, noise),
@@ -97,14 +83,14 @@ void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
 void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Curve curve{.name = "rate of the table", .points = {{1, base.psnr}}};
   double ten = base.psnr, best = base.psnr;
-  std::string text = fmt::format("times 1 {}", db(base.psnr));
+  std::string text = fmt::format("times 1 {}", db_text(base.psnr));
   for (const double rate : {3.0, 10.0, 30.0}) {
-    Config c = small_hash();
+    Config c = small_hash_config();
     c.table_rate = rate;
     const Trained t = train(c, seed);
     row(out, fmt::format("rate of the table x{:g}", rate), t);
     curve.points.emplace_back(rate, t.psnr);
-    text += fmt::format(", times {:g} {}", rate, db(t.psnr));
+    text += fmt::format(", times {:g} {}", rate, db_text(t.psnr));
     best = std::max(best, t.psnr);
     if (rate == 10) ten = t.psnr;
   }
@@ -112,22 +98,22 @@ void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   out.decided.push_back({"the table learns best at ten times the learning rate of the networks",
                          ten < best - noise ? Finding::refuted : better(ten, base.psnr, noise),
                          text + fmt::format("; networks at {:g}; twice what another seed makes is {:.2f} dB",
-                                            small_hash().learning_rate, noise)});
+                                            small_hash_config().learning_rate, noise)});
 }
 
 void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
-  Config c = small_hash();
+  Config c = small_hash_config();
   c.weight_decay = 0;
   const Trained t = train(c, seed);
   row(out, "no weight decay", t);
   out.decided.push_back({"a weight decay of 1e-6 on the networks improves quality",
                          better(base.psnr, t.psnr, noise),
                          fmt::format("{} with it, {} without; twice what another seed makes is {:.2f} dB",
-                                     db(base.psnr), db(t.psnr), noise)});
+                                     db_text(base.psnr), db_text(t.psnr), noise)});
 }
 
 void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
-  Config c = small_hash();
+  Config c = small_hash_config();
   c.log2_table = 14;
   c.grid_warmup = 32;  // growth begins behind it, and the training is short
   const Trained fixed = train(c, seed);
@@ -140,8 +126,8 @@ void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
        t.psnr > fixed.psnr - std::max(noise, 0.2) ? Finding::held : Finding::refuted,
        fmt::format("{} with {} entries, {} with a fixed table of {}, {} with one of {}; twice what another "
                    "seed makes is {:.2f} dB",
-                   db(t.psnr), t.entries, db(fixed.psnr), fixed.entries, db(base.psnr), base.entries,
-                   noise)});
+                   db_text(t.psnr), t.entries, db_text(fixed.psnr), fixed.entries, db_text(base.psnr),
+                   base.entries, noise)});
 }
 
 Outcome run(uint64_t seed) {
@@ -150,9 +136,9 @@ Outcome run(uint64_t seed) {
   out.x = "entries, or factor of the rate";
   out.y = "PSNR, dB";
   out.log_x = true;
-  const Trained base = train(small_hash(), seed);
+  const Trained base = train(small_hash_config(), seed);
   row(out, "primes, 2^12", base);
-  const double noise = std::max(0.05, 2 * std::abs(train(small_hash(), seed + 1).psnr - base.psnr));
+  const double noise = std::max(0.05, 2 * std::abs(train(small_hash_config(), seed + 1).psnr - base.psnr));
   out.decided.push_back(growth());
   sizes(out, base, noise, seed);
   functions(out, base, noise, seed);

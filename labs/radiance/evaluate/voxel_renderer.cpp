@@ -16,9 +16,7 @@ VoxelConfig config_of(const VoxelModel& model, const BackendChoice& where) {
 
 StepNumbers numbers_of(const VoxelModel& model) {
   StepNumbers n;
-  n.side = model.placement.side();
-  n.box[0] = model.placement.near;
-  n.box[1] = n.side;
+  place(n, model);
   n.empty = float(model.config.empty);
   n.stop = float(-std::log(std::max(model.config.early_stop, 1e-30)));
   return n;

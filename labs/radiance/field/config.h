@@ -23,6 +23,7 @@ struct Config {
   std::string interpolation = "linear";  // between the corners of a cell
   std::string table = "fixed";  // or "adaptive": levels begin small, grow and shrink (train/adaptive_table.h)
   int64_t table_entries = 0;    // adaptive: at most so many in all; 0: half of what a fixed table has
+  int64_t table_begin = 16;     // adaptive: levels begin with 2^log2_table entries over this
   double table_crowded = 0.5;   // adaptive: a level of which more than this share is in use grows, and one
   double table_sparse = 0.15;   // of which less is shrinks
   int64_t table_every = 16;     // adaptive: steps between two looks at the levels
@@ -39,15 +40,18 @@ struct Config {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double epsilon = 1e-15;
-  double weight_decay = 1e-6;       // L2 on the matrices only
-  std::string schedule = "cosine";  // "cosine" to learning_rate·final_rate over the run (ngp_pl), or "steps"
-  double final_rate = 0.01;         //
-  double warmup_steps = 0;          // linear from 0 (nerfacc: 100)
-  double decay = 0.33;              // "steps": factor ...
-  int64_t decay_start = 20000;      // ... at this step ...
-  int64_t decay_every = 10000;      // ... and after every so many
-  double clip_norm = 0;             // length that the gradient of a network is cut to; 0: as it is
-  double ema = 0.95;                // of the weights used for inference; 0: the weights themselves
+  double weight_decay = 1e-6;  // L2 on the matrices only
+  // "cosine" to learning_rate·final_rate over the run (ngp_pl); or cut down from time to time, by "steps", or by "shares" of the run.
+  std::string schedule = "cosine";
+  double final_rate = 0.01;        //
+  double warmup_steps = 0;         // linear from 0 (nerfacc: 100)
+  double decay = 0.33;             // "steps": factor ...
+  int64_t decay_start = 20000;     // ... at this step ...
+  int64_t decay_every = 10000;     // ... and after every so many
+  double decay_start_share = 0.4;  // "shares": the same factor from here on (20,000 steps of 50,000)
+  double decay_every_share = 0.2;  // and after every such part of the run
+  double clip_norm = 0;            // length that the gradient of a network is cut to; 0: as it is
+  double ema = 0.95;               // of the weights used for inference; 0: the weights themselves
   // Batch.
   int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
@@ -86,6 +90,7 @@ struct Config {
     visit("interpolation", c.interpolation, "linear nearest smoothstep");
     visit("table", c.table, "fixed adaptive");
     visit("table_entries", c.table_entries, 0, int64_t(1) << 28);
+    visit("table_begin", c.table_begin, 1, int64_t(1) << 20);
     visit("table_crowded", c.table_crowded, 0.01, 1);
     visit("table_sparse", c.table_sparse, 0, 0.99);
     visit("table_every", c.table_every, 1, int64_t(1) << 30);
@@ -101,12 +106,14 @@ struct Config {
     visit("beta2", c.beta2, 0, 0.9999999);
     visit("epsilon", c.epsilon, 1e-30, 1);
     visit("weight_decay", c.weight_decay, 0, 1);
-    visit("schedule", c.schedule, "cosine steps");
+    visit("schedule", c.schedule, "cosine steps shares");
     visit("final_rate", c.final_rate, 0, 1);
     visit("warmup_steps", c.warmup_steps, 0, 1e6);
     visit("decay", c.decay, 1e-6, 1);
     visit("decay_start", c.decay_start, 0, int64_t(1) << 40);
     visit("decay_every", c.decay_every, 1, int64_t(1) << 40);
+    visit("decay_start_share", c.decay_start_share, 0, 1);
+    visit("decay_every_share", c.decay_every_share, 1e-3, 1);
     visit("clip_norm", c.clip_norm, 0, 1e6);
     visit("ema", c.ema, 0, 0.99999);
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);

@@ -20,11 +20,13 @@ struct FrequencyConfig {
   int64_t octaves = 10;           // of a point's coordinates
   int64_t direction_octaves = 4;  // of a direction's
   int64_t width = 256;
-  int64_t depth = 8;     // layers of the trunk
-  int64_t skip = 5;      // layer that takes the point once more, counted from 0; depth: none
-  int64_t rays = 256;    // a step (the paper: 4096)
-  int64_t coarse = 64;   // samples of a ray, stratified
-  int64_t fine = 128;    // and such as the first look asks for
+  int64_t depth = 8;    // layers of the trunk
+  int64_t skip = 5;     // layer that takes the point once more, counted from 0; depth: none
+  int64_t rays = 256;   // a step (the paper: 4096)
+  int64_t coarse = 64;  // samples of a ray, one in each of as many strata
+  int64_t fine = 128;   // and such as the first look asks for
+  std::string samples =
+      "stratified";      // in training, at random within their strata, or "uniform": in their middle
   int64_t chunk = 8192;  // samples that are in memory at once
   double learning_rate = 5e-4;
   double final_rate = 0.1;  // factor at the end of the run, after a cosine
@@ -45,6 +47,7 @@ struct FrequencyConfig {
     visit("rays", c.rays, 1, 1 << 20);
     visit("coarse", c.coarse, 2, 1024);
     visit("fine", c.fine, 0, 1024);
+    visit("samples", c.samples, "stratified uniform");
     visit("chunk", c.chunk, 1024, 1 << 22);
     visit("learning_rate", c.learning_rate, 1e-9, 1);
     visit("final_rate", c.final_rate, 0, 1);

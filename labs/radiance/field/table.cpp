@@ -14,10 +14,12 @@ constexpr int64_t kLeast = 1 << 9;  // entries that a level of an adaptive table
 
 /// Entries that a level of an adaptive table begins with. One that needs no more than four times as many to have a place for each
 /// point is dense from the beginning, and stays so: it costs little, and its points share nothing.
-int64_t first_entries(const Config& c) { return std::max(kLeast, (int64_t(1) << c.log2_table) / 16); }
+int64_t first_entries(const Config& c) {
+  return std::max(kLeast, (int64_t(1) << c.log2_table) / c.table_begin / 8 * 8);
+}
 
 bool stays_dense(const Config& c, const HashgridLevel& level) {
-  return level.dense && level.entries <= 4 * first_entries(c);
+  return level.dense && level.entries <= 4 * std::max(kLeast, (int64_t(1) << c.log2_table) / 16);
 }
 
 template <size_t count>

@@ -10,6 +10,7 @@
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/field/settings.h"
+#include "reference/graded_grid.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {
@@ -60,7 +61,8 @@ VoxelModel::VoxelModel(const VoxelConfig& c, const Placement& p, int64_t g, int6
 VoxelModel VoxelModel::at_first(const VoxelConfig& c, const Placement& p) {
   const int64_t line = c.first_grid + 1;
   VoxelModel model(c, p, c.first_grid, line * line * line);
-  std::fill(model.density.begin(), model.density.end(), float(c.start));
+  // In a large box, too, a ray gets through.
+  std::fill(model.density.begin(), model.density.end(), float(c.start - std::log(double(p.side()))));
   int32_t next = 0;
   brick_by_brick(line, [&](int64_t vertex) { model.links[vertex] = next++; });
   model.mark_cells();
@@ -95,21 +97,37 @@ void VoxelModel::mark_cells() {
     }
 }
 
-// Of grid³ cells, x fastest: those that are not transparent, and their neighbors.
-std::vector<uint8_t> VoxelModel::kept_cells() const {
+// Of cells along an axis, in the unit cube's units.
+std::vector<double> VoxelModel::edges() const {
+  std::vector<double> list(size_t(grid), double(placement.side()) / double(grid));
+  const GradedGrid graded = GradedGrid::of(double(placement.side()), is_graded());
+  const auto cells = int32_t(grid);
+  for (int32_t k = 0; !graded.even() && k < cells; ++k)
+    list[size_t(k)] = graded.plane<double>(k + 1, cells) - graded.plane<double>(k, cells);
+  return list;
+}
+
+// Of grid³ cells, x fastest: those that are not transparent along their longest edge, and their neighbors: a surface may move by a
+// cell. Not when the finest grid is made, where each cell becomes eight that all have to be paid for in every step.
+std::vector<uint8_t> VoxelModel::kept_cells(int64_t factor, const std::vector<uint8_t>& seen) const {
   const int64_t line = grid + 1;
-  const double edge = double(placement.side()) / double(grid);
-  const auto least = float(std::log(-std::log1p(-std::max(config.prune, 1e-12)) / edge));
+  std::vector<float> least;  // logarithm of the density, by the cell's longest edge
+  for (const double edge : edges())
+    least.push_back(float(std::log(-std::log1p(-std::max(config.prune, 1e-12)) / edge)));
   std::vector<uint8_t> dense(size_t(grid * grid * grid)), kept(dense.size());
   const auto at = [&](int64_t x, int64_t y, int64_t z) { return size_t((z * grid + y) * grid + x); };
 #pragma omp parallel for schedule(static)
   for (int64_t z = 0; z < grid; ++z)
     for (int64_t y = 0; y < grid; ++y)
-      for (int64_t x = 0; x < grid; ++x)
+      for (int64_t x = 0; x < grid; ++x) {
+        const float needed = std::min({least[size_t(x)], least[size_t(y)], least[size_t(z)]});
         for (int64_t c = 0; c < 8; ++c) {
           const int32_t row = links[((z + (c >> 2)) * line + y + (c >> 1 & 1)) * line + x + (c & 1)];
-          if (row >= 0 && density[row] >= least) dense[at(x, y, z)] = 1;
+          if (row >= 0 && density[row] >= needed && (seen.empty() || seen[size_t(row)] != 0))
+            dense[at(x, y, z)] = 1;
         }
+      }
+  if (factor > 1 && factor * grid == config.grid) return dense;
 #pragma omp parallel for schedule(static)
   for (int64_t z = 0; z < grid; ++z)
     for (int64_t y = 0; y < grid; ++y)
@@ -139,13 +157,13 @@ std::vector<uint8_t> VoxelModel::vertices_of(const std::vector<uint8_t>& kept, i
   return marked;
 }
 
-int64_t VoxelModel::rows_refined(int64_t factor) const {
-  const std::vector<uint8_t> marked = vertices_of(kept_cells(), factor);
+int64_t VoxelModel::rows_refined(int64_t factor, const std::vector<uint8_t>& seen) const {
+  const std::vector<uint8_t> marked = vertices_of(kept_cells(factor, seen), factor);
   return std::count(marked.begin(), marked.end(), 1);
 }
 
-VoxelModel VoxelModel::refined(int64_t factor) const {
-  const std::vector<uint8_t> marked = vertices_of(kept_cells(), factor);
+VoxelModel VoxelModel::refined(int64_t factor, const std::vector<uint8_t>& seen) const {
+  const std::vector<uint8_t> marked = vertices_of(kept_cells(factor, seen), factor);
   const int64_t rows_then = std::count(marked.begin(), marked.end(), 1), line = grid * factor + 1,
                 numbers = 3 * config.basis();
   if (rows_then == 0)
@@ -211,7 +229,9 @@ VoxelModel VoxelModel::load(const std::filesystem::path& path) {
 
 VoxelModel VoxelModel::read(const TensorFile& file) {
   const std::string path = file.path().string(), where = path + ", its voxels";
-  const VoxelConfig config = voxel_config_from_json(file.metadata("config"), path + ", its config");
+  VoxelConfig config = voxel_config_from_json(file.metadata("config"), path + ", its config");
+  if (!parse_json(file.metadata("config"), where).contains("spacing"))
+    config.spacing = "even";  // of a version that knew no other
   const Placement placement = placement_from(file);
   const nlohmann::json size = parse_json(file.metadata("voxels"), where);
   const auto grid = number_in<int64_t>(size, "grid", {8, 512}, where);

@@ -17,15 +17,18 @@ namespace klab {
 /// Every number of the recipe for voxels.
 struct VoxelConfig {
   // Grid.
-  int64_t first_grid = 32;     // cells along an edge at first; doubled until there are
-  int64_t grid = 256;          // so many
-  double grow_until = 0.3;     // share of the run after which the grid is as fine as it gets
-  double prune_until = 0.6;    // share after which no cell is left out any more
-  double prune = 0.01;         // a cell stays where some cell beside it lets less than 1 - this through
+  int64_t first_grid = 32;   // cells along an edge at first; doubled until there are
+  int64_t grid = 256;        // so many
+  double grow_until = 0.3;   // share of the run after which the grid is as fine as it gets
+  double prune_until = 0.6;  // share after which no cell is left out any more
+  double prune = 0.02;       // a cell stays where some cell beside it lets less than 1 - this through
+  std::string spacing =
+      "graded";  // of scenes larger than twice the unit cube: cells that grow outwards, or "even"
   int64_t max_rows = 3000000;  // vertices; a grid that would have more is not made finer
   int64_t sh_degree = 2;       // of the colors
-  double start = -2;           // logarithm of the density at first
-  double empty = -8;           // logarithm of the density of vertices that are not there
+  double start =
+      -2;  // logarithm of the density at first, for the whole way through the box: less by log(side)
+  double empty = -8;  // logarithm of the density of vertices that are not there
   // Optimizer: Adam.
   double density_rate = 0.1;  // learning rate of the logarithm of the density
   double color_rate = 0.02;   // and of the coefficients
@@ -53,6 +56,7 @@ struct VoxelConfig {
     visit("grow_until", c.grow_until, 0, 1);
     visit("prune_until", c.prune_until, 0, 1);
     visit("prune", c.prune, 0, 0.5);
+    visit("spacing", c.spacing, "graded even");
     visit("max_rows", c.max_rows, 1000, 50000000);
     visit("sh_degree", c.sh_degree, 0, 2);
     visit("start", c.start, -20, 10);
@@ -85,6 +89,7 @@ struct VoxelModel {
   Array<uint8_t> occupancy;   // [grid³/8] as voxel_march reads it: cells all of whose vertices have rows
 
   int64_t rows() const { return density.size(); }
+  bool is_graded() const { return config.spacing == "graded" && placement.cascades > 2; }
   int64_t bytes() const { return links.bytes() + density.bytes() + coefficients.bytes() + occupancy.bytes(); }
 
   VoxelModel(const VoxelConfig& config, const Placement& placement, int64_t grid, int64_t rows);
@@ -93,10 +98,11 @@ struct VoxelModel {
 
   VoxelModel copy() const;
   /// The same scene on a grid finer by `factor`, 1 or 2, without the cells around which nothing is (config.prune). Vertices
-  /// that were not there get config.empty and no color. Throws std::runtime_error when nothing is left.
-  VoxelModel refined(int64_t factor) const;
+  /// that were not there get config.empty and no color. `seen`, of each row whether a ray has ever met it before it was
+  /// opaque: what no ray meets counts as nothing; empty: all of them. Throws std::runtime_error when nothing is left.
+  VoxelModel refined(int64_t factor, const std::vector<uint8_t>& seen = {}) const;
   /// How many rows that would have.
-  int64_t rows_refined(int64_t factor) const;
+  int64_t rows_refined(int64_t factor, const std::vector<uint8_t>& seen = {}) const;
 
   /// Fills `occupancy` from `links`.
   void mark_cells();
@@ -112,7 +118,8 @@ struct VoxelModel {
   static constexpr const char* kind = "voxels 1";  // of the file
 
  private:
-  std::vector<uint8_t> kept_cells() const;
+  std::vector<double> edges() const;
+  std::vector<uint8_t> kept_cells(int64_t factor, const std::vector<uint8_t>& seen) const;
   std::vector<uint8_t> vertices_of(const std::vector<uint8_t>& kept, int64_t factor) const;
 };
 

@@ -82,7 +82,8 @@ int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
 
 /// Both looks at some rays: their losses and gradients. Adds to the loss, and to the squared errors of the last look.
 void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squares) {
-  const Draws draws(seed_, draws_of(step_, part_), 300);
+  std::optional<Draws> draws;  // without them samples lie in the middle of their strata
+  if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);
   looks_.look(plan_, profile_, model_, rays, draws);
   const int64_t n = rays.count, all = config_.rays;
   std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),

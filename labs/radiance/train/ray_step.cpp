@@ -140,7 +140,7 @@ void RayStep::place(OpList& list, const int32_t* begin, int64_t samples, int64_t
                           .t = t_,
                           .origins = origins_,
                           .directions = directions_,
-                          .side = number(&StepNumbers::side),
+                          .volume = numbers(&StepNumbers::volume),
                           .positions = positions});
 }
 

@@ -37,7 +37,8 @@ struct StepNumbers {
                            kAllFinite};  // out: element, in the order of a field's checks
   float loss = 0;                        // out
   float march[4] = {};                   // near, dt_min, dt_max, cone
-  float side = 1, stop = 0, one = 1;
+  float volume[2] = {1, 0};              // side, and whether cells grow with their distance from the middle
+  float stop = 0, one = 1;
   float entropy = 0, distortion = 0, depth = 0, variation = 0;  // weights of the loss's terms
   float cell = 0;                                               // edge of a cell, in the encoding's [0,1]
   float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
@@ -47,7 +48,7 @@ struct StepNumbers {
   float scale = 1;     // of the loss, where gradients are stored in fewer bits
   int32_t lost[3] = {};       // out: what rounding them did, in the order of round_narrow
   int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
-  float box[2] = {};   // near and side, of a grid of voxels,
+  float box[3] = {};   // near, side and whether cells grow, of a grid of voxels,
   float empty = 0;     // and what its vertices without a row have
 };
 

@@ -25,9 +25,9 @@ const char* name_of(Part part) {
 
 StepNumbers marching_numbers(const Config& c, const Placement& place) {
   StepNumbers n;
-  n.side = place.side();
+  n.volume[0] = place.side();
   n.smallest_step = std::sqrt(3.0F) / float(c.steps_per_diagonal);
-  const float march[4] = {place.near, n.smallest_step, n.smallest_step * n.side,
+  const float march[4] = {place.near, n.smallest_step, n.smallest_step * n.volume[0],
                           place.cascades > 1 ? float(c.cone) : 0.0F};
   std::copy(march, march + 4, n.march);
   n.stop = float(-std::log(std::max(c.early_stop, 1e-30)));

@@ -23,6 +23,11 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
   double rate = c.learning_rate;
   if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
   if (c.schedule == "cosine") return rate * cosine_to(c.final_rate, progress);
+  if (c.schedule == "shares") {
+    // A share that rounding leaves a little short counts: 0.6 is 0.4 and 0.2.
+    const double since = (progress - c.decay_start_share) / c.decay_every_share;
+    return since < 0 ? rate : rate * std::pow(c.decay, 1 + std::floor(since + 1e-9));
+  }
   if (step >= c.decay_start) {
     const int64_t decays = 1 + (step - c.decay_start) / c.decay_every;
     rate *= std::pow(c.decay, double(decays));
@@ -144,7 +149,7 @@ StepNumbers Trainer::numbers() const {
   n.distortion = float(c.distortion);
   n.depth = float(c.depth);
   n.variation = float(c.total_variation / double(TrainStep::kVariationPoints));
-  n.cell = 1.0F / (float(c.grid) * n.side);
+  n.cell = 1.0F / (float(c.grid) * n.volume[0]);
   n.grid_decay = float(c.grid_decay);
   n.grid_share = float(c.grid_fraction);
   n.grid_threshold = float(c.grid_threshold);

@@ -21,6 +21,12 @@ VoxelStep::VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, cons
   composite(color);
 }
 
+void place(StepNumbers& n, const VoxelModel& model) {
+  n.box[0] = model.placement.near;
+  n.box[1] = n.volume[0] = model.placement.side();
+  n.box[2] = n.volume[1] = model.is_graded() ? 1.0F : 0.0F;
+}
+
 void VoxelStep::declare_tables() {
   const char* const names[] = {"density", "coefficients"};
   for (size_t k = 0; k < 2; ++k) {

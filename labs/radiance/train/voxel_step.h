@@ -56,6 +56,9 @@ class VoxelStep : public RayStep {
   float *variation_raw_, *d_variation_;
 };
 
+/// Where a model lies, for a step.
+void place(StepNumbers& numbers, const VoxelModel& model);
+
 /// The calls of a step, or of a stretch of a picture, at the sizes that they come to on the finest grid, for a plan.
 std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training);
 

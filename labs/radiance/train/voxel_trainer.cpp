@@ -82,16 +82,29 @@ void VoxelTrainer::build() {
   colored_ = false;
 }
 
-// A coarse grid has little to learn, and each finer one more: doublings by the square of their number. One more pruning when
-// the finest grid has learned.
+// A coarse grid has little to learn, and each finer one more: doublings by the square of their number. Prunings while the finest
+// grid learns, most of what can go at the first: a row that is left out is one that no later step has to go through.
 std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   const int doublings =
       std::countr_zero(uint64_t(config_.grid)) - std::countr_zero(uint64_t(config_.first_grid));
   std::vector<Change> changes;
   for (int k = 1; k <= doublings; ++k)
     changes.push_back({config_.grow_until * std::pow(double(k) / double(doublings), 2), 2});
-  changes.push_back({0.5 * (config_.grow_until + config_.prune_until), 1});
+  for (const double part : {0.25, 0.5, 1.0})
+    changes.push_back({config_.grow_until + part * (config_.prune_until - config_.grow_until), 1});
   return changes;
+}
+
+// Of each row whether it had a gradient since the grid was made: what lies behind something opaque never has one. Empty while too
+// few rays have looked for that to mean anything: a grid of g³ cells has some six g² that are a surface.
+std::vector<uint8_t> VoxelTrainer::seen_rows() const {
+  constexpr int64_t kLooks = 12;  // rays for each of g² cells, before what none of them met is left out
+  const Array<int32_t>& steps = moments_[VoxelStep::density].steps;
+  if (*std::ranges::max_element(steps) * rays_next_ * share_.parts < kLooks * model_.grid * model_.grid)
+    return {};
+  std::vector<uint8_t> seen(size_t(steps.size()));
+  std::ranges::transform(steps, seen.begin(), [](int32_t count) { return uint8_t(count > 0); });
+  return seen;
 }
 
 // Put off while nothing is dense: the run is too short, or what a step takes too long, for the schedule.
@@ -99,10 +112,11 @@ bool VoxelTrainer::change(int64_t factor) {
   constexpr int64_t kPatience = 16;  // steps between questions
   if (step_ % kPatience != 0) return false;
   runner_->pull();
-  if (model_.rows_refined(1) == 0) return false;
+  const std::vector<uint8_t> seen = seen_rows();
+  if (model_.rows_refined(1, seen) == 0) return false;
   // As fine as there is room for; pruned it is in any case.
-  if (factor > 1 && model_.rows_refined(factor) > config_.max_rows) factor = 1;
-  model_ = model_.refined(factor);
+  if (factor > 1 && model_.rows_refined(factor, seen) > config_.max_rows) factor = 1;
+  model_ = model_.refined(factor, seen);
   build();
   return true;
 }
@@ -128,9 +142,7 @@ StepNumbers VoxelTrainer::numbers() const {
   n.step[0] = uint32_t(draws_of(step_, part_));
   n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(rays_next_);
-  n.side = model_.placement.side();
-  n.box[0] = model_.placement.near;
-  n.box[1] = n.side;
+  place(n, model_);
   n.empty = float(config_.empty);
   n.stop = float(-std::log(std::max(config_.early_stop, 1e-30)));
   n.cell = 1.0F / float(model_.grid);

@@ -46,6 +46,7 @@ class VoxelTrainer : public FieldTrainer {
   };
   std::vector<Change> planned_changes() const;
   void build();
+  std::vector<uint8_t> seen_rows() const;
   bool change(int64_t factor);  // whether it was made
   StepNumbers numbers() const;
   void optimize(double progress);

@@ -16,7 +16,7 @@ std::vector<Piece> march(const VoxelMarch::Args<float>& x, int64_t r) {
   const int64_t rays = x.shape.rays, grid = x.shape.grid;
   const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
   const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
-  VoxelMarch::Line l = VoxelMarch::line(o, d, x.box[0], x.box[1], grid);
+  VoxelMarch::Line l = VoxelMarch::line(o, d, x.box, grid);
   std::vector<Piece> pieces;
   float next[3], step[3];
   for (int axis = 0; axis < 3; ++axis) {

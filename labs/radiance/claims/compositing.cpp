@@ -1,0 +1,153 @@
+// Experiment compositing: what is said about kernels of the sum along rays, each by a rung against the one that it changes.
+// Ratios of processor time on rays of about 32 samples; of kernels for a GPU, counts on the host executor.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+#include "harness/core/call.h"
+#include "harness/core/registry.h"
+#include "harness/simt/profile.h"
+#include "harness/simt/session.h"
+#include "labs/radiance/claims/small_runs.h"
+#include "reference/composite_fwd/composite_fwd.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kRays = 4096, kSamples = 32 * kRays;
+constexpr int kRounds = 9;
+
+/// A batch of rays, and room for what comes out.
+struct Rays {
+  Rays(int64_t rays, int64_t samples, uint64_t seed)
+      : shape{rays, samples},
+        begin(size_t(rays + 1)),
+        raw(size_t(samples)),
+        rgb(size_t(3 * samples)),
+        delta(size_t(samples), 1.0F / 384),
+        t(size_t(samples)),
+        background(size_t(3 * rays), 1.0F),
+        color(size_t(3 * rays)),
+        opacity(size_t(rays)),
+        depth(size_t(rays)) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<float> unit;
+    // Lengths between none and twice the mean.
+    for (int64_t r = 0; r < rays; ++r) {
+      const int64_t left = samples - begin[size_t(r)], mean = samples / rays;
+      begin[size_t(r + 1)] =
+          begin[size_t(r)] + int32_t(std::min<int64_t>(left, int64_t(random() % uint64_t(2 * mean + 1))));
+    }
+    begin.back() = int32_t(samples);
+    for (float& v : raw) v = 4 * unit(random);
+    for (float& v : rgb) v = unit(random);
+    for (size_t i = 0; i < t.size(); ++i) t[i] = float(i % 64) / 64;
+  }
+  CompositeFwd::Args<float> args() {
+    return {shape,    begin.data(),      raw.data(),   rgb.data(),     delta.data(),
+            t.data(), background.data(), color.data(), opacity.data(), depth.data()};
+  }
+  /// In the contract's order.
+  std::vector<void*> pointers() {
+    return {begin.data(),      raw.data(),   rgb.data(),     delta.data(), t.data(),
+            background.data(), color.data(), opacity.data(), depth.data()};
+  }
+
+  CompositeFwd::Shape shape;
+  std::vector<int32_t> begin;
+  std::vector<float> raw, rgb, delta, t, background, color, opacity, depth;
+};
+
+const Variant& rung(const std::string& name) {
+  const Variant* v = find_variant("composite_fwd." + name);
+  if (v == nullptr) throw std::logic_error("no rung composite_fwd." + name);
+  return *v;
+}
+
+/// How many times as fast `rung` is as `than`, and how far apart their colors are.
+struct Race {
+  double ratio = 0, difference = 0;
+};
+Race race(Outcome& out, const std::string& faster, const std::string& than, uint64_t seed) {
+  Rays one(kRays, kSamples, seed), two(kRays, kSamples, seed);
+  const std::vector<double> s = least_seconds({[&] { call<CompositeFwd>(rung(faster), one.args()); },
+                                               [&] { call<CompositeFwd>(rung(than), two.args()); }},
+                                              kRounds);
+  Race r{.ratio = s[1] / s[0]};
+  for (size_t i = 0; i < one.color.size(); ++i)
+    r.difference = std::max(r.difference, double(std::abs(one.color[i] - two.color[i])));
+  out.rows.push_back(
+      {faster + " over " + than, fmt::format("{:.2f}", r.ratio), fmt::format("{:.1e}", r.difference)});
+  return r;
+}
+
+Finding between(double ratio, double low, double high) {
+  return ratio < low ? Finding::refuted : ratio <= high ? Finding::held : Finding::depends;
+}
+
+std::string race_text(const Race& r, const std::string& what) {
+  return fmt::format("{} {:.2f} times as fast as the rung before, colors at most {:.1e} apart", what, r.ratio,
+                     r.difference);
+}
+
+/// What a CUDA rung moves, watched on the host executor.
+struct Moved {
+  int64_t sectors = 0, shared = 0, barriers = 0;
+};
+Moved moved(const std::string& name, uint64_t seed) {
+  Rays rays(256, 32 * 256, seed);
+  simt::Session session({.traced = true});
+  rung(name).host_traced(std::vector<int64_t>{rays.shape.rays, rays.shape.samples}, rays.pointers())();
+  Moved m;
+  for (const simt::Site& site : session.profile().sites())
+    (site.space == simt::Space::shared ? m.shared : m.sectors) +=
+        site.space == simt::Space::shared ? site.counts.wavefronts : site.counts.sectors;
+  for (const simt::LaunchRecord& l : session.profile().launches)
+    m.barriers += l.barriers * l.times * l.grid[0] * l.grid[1] * l.grid[2];
+  return m;
+}
+
+std::string moved_text(const Moved& m) {
+  return fmt::format("{} sectors, {} wavefronts of shared memory, {} barriers", m.sectors, m.shared,
+                     m.barriers);
+}
+
+void on_a_gpu(Outcome& out, uint64_t seed) {
+  const Moved block = moved("cuda.02_alpha_first", seed), shared = moved("cuda.03_shared_scan", seed),
+              warp = moved("cuda.04_warp_scan", seed);
+  out.decided.push_back({"accumulating in shared memory makes the sum 1.3 to 1.8 times as fast",
+                         Finding::depends,
+                         fmt::format("on the GPU; counted for 256 rays: a product by each thread {}; a scan "
+                                     "in shared memory {}; one in "
+                                     "registers {}",
+                                     moved_text(block), moved_text(shared), moved_text(warp))});
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out;
+  out.heads = {"rungs", "ratio", "colors apart"};
+  const Race alpha = race(out, "cpu.02_alpha_first", "cpu.01_serial", seed),
+             scan = race(out, "cpu.03_vector_scan", "cpu.02_alpha_first", seed),
+             logs = race(out, "cpu.04_log_space", "cpu.03_vector_scan", seed),
+             unrolled = race(out, "cpu.05_four_sums", "cpu.04_log_space", seed);
+  out.decided.push_back(
+      {"transparencies computed beforehand, side by side, make the sum 1.5 to 2 times as fast, with the same "
+       "result",
+       between(alpha.ratio, 1.5, 2), race_text(alpha, "exponentials first, in vector lanes:")});
+  out.decided.push_back({"a scan (wavefront) along the ray makes the sum 2 to 3 times as fast",
+                         between(scan.ratio, 2, 3),
+                         race_text(scan, "a scan over vector lanes, all else as it was:")});
+  out.decided.push_back(
+      {"fast exponentials or sums of logarithms make it 1.2 to 1.5 times as fast, a little less accurate",
+       between(logs.ratio, 1.2, 1.5), race_text(logs, "optical depths added up, one exponential for two:")});
+  out.decided.push_back({"taking four together helps", between(unrolled.ratio, 1.03, 100),
+                         race_text(unrolled, "the four sums of a ray reduced together:")});
+  on_a_gpu(out, seed);
+  return out;
+}
+
+const ExperimentRegistrar registrar({"compositing", "what is said about kernels of the sum along rays", run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,225 @@
+// Experiment rendering: where rays may stop, what pictures need beside training, and four ways to hold a scene side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "labs/radiance/claims/small_runs.h"
+#include "labs/radiance/evaluate/voxel_renderer.h"
+#include "labs/radiance/splat/gaussian_field.h"
+#include "labs/radiance/train/voxel_trainer.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kSteps = 200;
+constexpr double kVisible = 0.1;  // dB
+
+/// Processor seconds of the test views, the least of a few rounds, and their PSNR.
+struct Pictures {
+  double seconds = 0, psnr = 0;
+};
+
+Pictures pictures_by(const std::function<Picture(const Camera&)>& render, bool black = false) {
+  const Scene& scene = small_built_in_scene();
+  Pictures p;
+  p.psnr = evaluate(render, black, scene.test).psnr;
+  p.seconds = least_seconds({[&] {
+                              for (const View& view : scene.test) render(view.camera);
+                            }},
+                            3)
+                  .front() /
+              double(scene.test.size());
+  return p;
+}
+
+Pictures pictures_of(const Model& model) {
+  Renderer renderer(model, small_hash_plan(model.config));
+  return pictures_by([&](const Camera& camera) { return renderer.render(camera); });
+}
+
+// A trained model's pictures with rays that stop earlier or later.
+void early_stop(Outcome& out, Model& model) {
+  std::vector<Pictures> p;
+  std::string text;
+  const std::vector<double> stops = {0, 1e-4, 1e-3, 1e-2};
+  Curve curve{.name = "PSNR by the transmittance at which rays stop", .points = {}};
+  for (const double stop : stops) {
+    model.config.early_stop = stop;
+    p.push_back(pictures_of(model));
+    out.rows.push_back({stop > 0 ? fmt::format("hash, rays stop at {:g}", stop) : "hash, rays never stop", "",
+                        fmt::format("{:.2f}", 1e3 * p.back().seconds), db_text(p.back().psnr)});
+    text +=
+        fmt::format("{}{}: {:.3f} dB, {:.2f} ms a view", text.empty() ? "" : "; ",
+                    stop > 0 ? fmt::format("at {:g}", stop) : "never", p.back().psnr, 1e3 * p.back().seconds);
+    if (stop > 0) curve.points.emplace_back(stop, p.back().psnr);
+  }
+  out.curves.push_back(curve);
+  const double lost = p[1].psnr - p[3].psnr;
+  out.decided.push_back({"a ray that stops at a transmittance of 0.01 in place of 1e-4 costs nothing visible",
+                         lost < kVisible ? Finding::held : Finding::refuted,
+                         fmt::format("{}; visible would be {} dB", text, kVisible)});
+  model.config.early_stop = Config().early_stop;
+}
+
+Decided memory(const Config& config, const Pictures& p) {
+  const Scene& scene = small_built_in_scene();
+  const double training = double(Trainer::bytes_of(scene, config)),
+               rendering = double(Model::bytes_of(config, scene.cascades) +
+                                  Renderer::bytes_of(config, Renderer::kRays));
+  const Config usual;
+  const double usual_training = double(Trainer::bytes_of(scene, usual)),
+               usual_rendering = double(Model::bytes_of(usual, scene.cascades) +
+                                        Renderer::bytes_of(usual, Renderer::kRays));
+  const View& view = scene.test.front();
+  const double pixels = double(view.camera.width) * view.camera.height;
+  const double full = 800 * 800 / pixels * p.seconds;
+  return {
+      "rendering needs less memory than training, and is real-time",
+      usual_rendering < usual_training && full < 1.0 / 30   ? Finding::held
+      : usual_rendering < usual_training || full < 1.0 / 30 ? Finding::depends
+                                                            : Finding::refuted,
+      fmt::format(
+          "with the recipe's sizes {:.0f} MB for pictures and {:.0f} MB for training, in this experiment "
+          "{:.1f} "
+          "and {:.1f} MB; {:.1f} ms of processor time for {}x{} pixels, at that rate {:.1f} s for 800x800",
+          1e-6 * usual_rendering, 1e-6 * usual_training, 1e-6 * rendering, 1e-6 * training, 1e3 * p.seconds,
+          view.camera.width, view.camera.height, full)};
+}
+
+// Of the recipe's own sizes: what a faster sum along rays could give the whole.
+Decided integral(uint64_t seed) {
+  Config c;
+  Trainer trainer(small_built_in_scene(), c, small_hash_plan(c), seed);
+  for (int i = 0; i < 20; ++i) trainer.step(0.1);
+  trainer.profile().clear();
+  for (int i = 0; i < 10; ++i) trainer.step(0.1);
+  double sum = 0;
+  for (const auto& [stage, seconds] : trainer.profile().seconds())
+    if (stage.starts_with("composite")) sum += seconds;
+  const double share = sum / trainer.profile().total(), gain = 1 / (1 - share + share / 3);
+  return {"the sum along rays need not be fast, since other parts of a step matter more",
+          share < 0.1   ? Finding::held
+          : share > 0.3 ? Finding::refuted
+                        : Finding::depends,
+          fmt::format("it is {} of a step; three times as fast it would make the step {:.3f} times as fast",
+                      percent_text(share), gain)};
+}
+
+VoxelConfig small_voxel_config() {
+  VoxelConfig c;
+  c.first_grid = 16;
+  c.grid = 64;
+  c.batch_samples = 4096;
+  c.first_rays = 64;
+  return c;
+}
+
+/// Samples of a ray when a training begins and when it ends.
+struct PerRay {
+  double first = 0, last = 0;
+};
+PerRay per_ray(FieldTrainer& trainer) {
+  PerRay p;
+  for (int64_t i = 0; i < kSteps; ++i) {
+    const StepReport r = trainer.step(double(i) / double(kSteps));
+    const double each = double(r.samples) / double(std::max<int64_t>(1, r.rays));
+    if (i == 0) p.first = each;
+    p.last = each;
+  }
+  return p;
+}
+
+struct Held {
+  std::string name;
+  double step_ms = 0, bytes = 0;
+  Pictures pictures;
+};
+
+void row(Outcome& out, const Held& h) {
+  out.rows.push_back({h.name, fmt::format("{:.2f}", 1e-6 * h.bytes),
+                      fmt::format("{:.2f}", 1e3 * h.pictures.seconds), db_text(h.pictures.psnr)});
+}
+
+Held as_voxels(VoxelTrainer& trainer, const Plan& plan, double seconds) {
+  const VoxelModel& model = trainer.model();
+  VoxelRenderer renderer(model, plan, backend_named("cpu"));
+  return {"voxels", 1e3 * seconds / kSteps, double(model.bytes()),
+          pictures_by([&](const Camera& camera) { return renderer.render(camera); })};
+}
+
+Held as_gaussians(uint64_t seed, double seconds) {
+  GaussianConfig c;
+  c.initial = 2000;
+  c.most = 6000;
+  const Plan plan = untimed_plan(gaussian_calls(c));
+  GaussianTrainer trainer(small_built_in_scene(), c, plan, seed);
+  const Stretch used = train_for(trainer, {.seconds = seconds});
+  const GaussianModel model = trainer.model();
+  Painter painter(plan);
+  const float white[3] = {1, 1, 1};
+  return {"gaussians", 1e3 * used.seconds / double(used.most), double(model.set.bytes()),
+          pictures_by([&](const Camera& camera) {
+            painter.draw(model.set, model.set.degree, camera, white);
+            return painter.picture();
+          })};
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out;
+  out.heads = {"held as", "MB", "ms a view", "PSNR"};
+  out.x = "transmittance at which rays stop";
+  out.y = "PSNR, dB";
+  out.log_x = true;
+  const Config config = small_hash_config();
+  Trainer trainer(small_built_in_scene(), config, small_hash_plan(config), seed);
+  double begin = processor_seconds();
+  const PerRay hash_rays = per_ray(trainer);
+  const double hash_seconds = processor_seconds() - begin;
+  Model model = trainer.averaged();
+  Held hash{"hash", 1e3 * hash_seconds / kSteps, double(Model::bytes_of(config, 1)), pictures_of(model)};
+  early_stop(out, model);
+  out.decided.push_back(memory(config, hash.pictures));
+  out.decided.push_back(integral(seed));
+
+  const VoxelConfig voxel_config = small_voxel_config();
+  const Plan voxel_plan = untimed_plan(voxel_calls(voxel_config, true));
+  VoxelTrainer voxel_trainer(small_built_in_scene(), voxel_config, voxel_plan, seed);
+  begin = processor_seconds();
+  const PerRay voxel_rays = per_ray(voxel_trainer);
+  const Held voxels = as_voxels(voxel_trainer, voxel_plan, processor_seconds() - begin),
+             gaussians = as_gaussians(seed, hash_seconds);
+  for (const Held* h : {&hash, &voxels, &gaussians}) row(out, *h);
+  out.decided.push_back(
+      {"instant-ngp's field takes a fixed number of samples of a ray, Plenoxels an adaptive one",
+       hash_rays.last < 0.8 * hash_rays.first ? Finding::refuted : Finding::held,
+       fmt::format("the hash field counted {:.1f} samples of a ray in its first step and {:.1f} in its last, "
+                   "since its grid of "
+                   "occupied cells says where; voxels {:.1f} and {:.1f}",
+                   hash_rays.first, hash_rays.last, voxel_rays.first, voxel_rays.last)});
+  out.decided.push_back(
+      {"voxels take less computation and a wider span of memory than a hash field",
+       voxels.bytes > hash.bytes && voxels.step_ms < 2 * hash.step_ms ? Finding::held : Finding::depends,
+       fmt::format("voxels {:.1f} MB and {:.2f} ms of processor time for a step of {} samples, the hash "
+                   "field {:.1f} MB and {:.2f} ms "
+                   "for {}; {} and {} of it",
+                   1e-6 * voxels.bytes, voxels.step_ms, voxel_config.batch_samples, 1e-6 * hash.bytes,
+                   hash.step_ms, config.batch_samples, db_text(voxels.pictures.psnr),
+                   db_text(hash.pictures.psnr))});
+  const double fastest = std::min(hash.pictures.seconds, voxels.pictures.seconds);
+  out.decided.push_back({"splatting is the fastest to render",
+                         gaussians.pictures.seconds < fastest ? Finding::held : Finding::refuted,
+                         fmt::format("{:.2f} ms of processor time a view at {}, where the hash field takes "
+                                     "{:.2f} ms at {} and voxels {:.2f} ms at {}",
+                                     1e3 * gaussians.pictures.seconds, db_text(gaussians.pictures.psnr),
+                                     1e3 * hash.pictures.seconds, db_text(hash.pictures.psnr),
+                                     1e3 * voxels.pictures.seconds, db_text(voxels.pictures.psnr))});
+  return out;
+}
+
+const ExperimentRegistrar registrar({"rendering",
+                                     "where rays may stop, and what pictures cost whatever holds the scene",
+                                     run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,159 @@
+// Experiment sampling: which pixels, and which points along their rays, a step learns from. As many samples, and as much time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "labs/radiance/claims/small_runs.h"
+#include "labs/radiance/evaluate/frequency_renderer.h"
+#include "labs/radiance/train/frequency_trainer.h"
+
+namespace klab::learning {
+namespace {
+
+constexpr int64_t kSteps = 150;
+
+struct Trained {
+  double psnr = 0, samples_per_ray = 0;
+  Stretch used;
+};
+
+Trained train(const Config& config, uint64_t seed, double seconds = 0) {
+  Trainer trainer(small_built_in_scene(), config, small_hash_plan(config), seed);
+  Trained t;
+  t.used = train_for(trainer, {.most = kSteps, .seconds = seconds});
+  const StepReport last = trainer.loss_and_gradient();
+  t.samples_per_ray = double(last.samples) / double(std::max<int64_t>(1, last.rays));
+  t.psnr = small_psnr(trainer.averaged());
+  return t;
+}
+
+/// No cell is empty, and a ray goes on behind what is opaque: samples all along it.
+Config everywhere() {
+  Config c = small_hash_config();
+  c.grid_threshold = 0;
+  c.early_stop = 0;
+  return c;
+}
+
+Config by_error() {
+  Config c = small_hash_config();
+  c.sampling = "error";
+  return c;
+}
+
+void row(Outcome& out, const std::string& name, const Trained& t) {
+  out.rows.push_back({name, fmt::format("{}", t.used.most), fmt::format("{:.2f}", t.used.seconds),
+                      t.samples_per_ray > 0 ? fmt::format("{:.1f}", t.samples_per_ray) : "",
+                      db_text(t.psnr)});
+}
+
+/// A claim that `config` is better than `base`, by equal samples and by equal time.
+void against(Outcome& out, const Trained& base, const std::string& name, const std::string& said,
+             const Config& config, double noise, uint64_t seed, bool base_is_better) {
+  const Trained steps = train(config, seed), time = train(config, seed, base.used.seconds);
+  row(out, name + ", as many samples", steps);
+  row(out, name + ", as much time", time);
+  const double sign = base_is_better ? -1 : 1;
+  const Finding by_steps = better(sign * steps.psnr, sign * base.psnr, noise),
+                by_time = better(sign * time.psnr, sign * base.psnr, noise);
+  out.decided.push_back(
+      {said, by_steps == by_time ? by_steps : Finding::depends,
+       fmt::format(
+           "{} of the recipe's, {} samples a ray; {}: {} with as many samples, {} a ray, and {} in as much "
+           "processor time; twice what another seed makes is {:.2f} dB",
+           db_text(base.psnr), fmt::format("{:.1f}", base.samples_per_ray), name, db_text(steps.psnr),
+           fmt::format("{:.1f}", steps.samples_per_ray), db_text(time.psnr), noise)});
+}
+
+FrequencyConfig small_classic(const std::string& samples) {
+  FrequencyConfig c;
+  c.octaves = 6;
+  c.direction_octaves = 2;
+  c.width = 32;
+  c.depth = 4;
+  c.skip = 2;
+  c.rays = 128;
+  c.coarse = 16;
+  c.fine = 16;
+  c.chunk = 4096;
+  c.learning_rate = 5e-3;
+  c.samples = samples;
+  return c;
+}
+
+double train_classic(const std::string& samples, uint64_t seed) {
+  constexpr int64_t kClassicSteps = 400;
+  const FrequencyConfig c = small_classic(samples);
+  const Plan plan = untimed_plan(frequency_calls(c, true));
+  FrequencyTrainer trainer(small_built_in_scene(), c, plan, seed);
+  train_for(trainer, {.most = kClassicSteps});
+  FrequencyRenderer renderer(trainer.model(), plan);
+  return evaluate([&](const Camera& camera) { return renderer.render(camera); }, false,
+                  small_built_in_scene().test)
+      .psnr;
+}
+
+// Of the classic field: a sample at random in each stratum of a ray, or in its middle.
+void strata(Outcome& out, uint64_t seed) {
+  double random = 0, middle = 0, spread = 0;
+  const double first = train_classic("stratified", seed);
+  for (uint64_t k = 0; k < 2; ++k) {
+    const double r = k == 0 ? first : train_classic("stratified", seed + k);
+    spread = std::max(spread, 2 * std::abs(r - first));
+    random += 0.5 * r;
+    middle += 0.5 * train_classic("uniform", seed + k);
+  }
+  const double noise = std::max(0.05, spread);
+  out.rows.push_back({"classic field, stratified", "400", "", "32.0", db_text(random)});
+  out.rows.push_back({"classic field, uniform", "400", "", "32.0", db_text(middle)});
+  out.decided.push_back(
+      {"stratified samples along a ray are better than uniform ones", better(random, middle, noise),
+       fmt::format("{} at random within the strata, {} in their middle, 32 samples a ray, two "
+                   "seeds each; twice what another seed makes is {:.2f} dB",
+                   db_text(random), db_text(middle), noise)});
+}
+
+// The paper's network and samples with a 64th of its rays, and what the rest would take.
+Decided rays_and_samples(uint64_t seed) {
+  constexpr int64_t kAll = 4096, kTried = 64;
+  FrequencyConfig paper;
+  paper.rays = kTried;
+  paper.coarse = paper.fine = 64;
+  FrequencyTrainer trainer(small_built_in_scene(), paper, untimed_plan(frequency_calls(paper, true)), seed);
+  train_for(trainer, {.most = 1});  // memory is touched for the first time
+  const double seconds = train_for(trainer, {.most = 1}).seconds * double(kAll) / double(kTried);
+  const Config hash;
+  return {
+      "4096 rays of 128 samples each are the right batch", Finding::depends,
+      fmt::format(
+          "on the field: a step of the classic network on {} samples takes {:.0f} s of processor time here "
+          "({} rays measured, times {}); the hash field's recipe takes {} samples and lets the number of "
+          "rays follow",
+          kAll * 128, seconds, kTried, kAll / kTried, hash.batch_samples)};
+}
+
+Outcome run(uint64_t seed) {
+  Outcome out;
+  out.heads = {"samples", "steps", "processor s", "a ray", "PSNR"};
+  const Trained base = train(small_hash_config(), seed);
+  row(out, "where the grid is occupied, pixels uniform", base);
+  const double noise = std::max(0.05, 2 * std::abs(train(small_hash_config(), seed + 1).psnr - base.psnr));
+  against(
+      out, base, "all along the ray",
+      "samples where an occupancy grid says that something is are worth more than samples all along the ray",
+      everywhere(), noise, seed, true);
+  against(out, base, "pixels by their error",
+          "pixels drawn by their error are better than pixels drawn uniformly", by_error(), noise, seed,
+          false);
+  strata(out, seed);
+  out.decided.push_back(rays_and_samples(seed));
+  return out;
+}
+
+const ExperimentRegistrar registrar({"sampling",
+                                     "which pixels and which points along their rays a step learns from",
+                                     run});
+
+}  // namespace
+}  // namespace klab::learning

@@ -1,0 +1,38 @@
+// Trainings that take seconds, for experiments on fields: the built-in scene at a sixteenth of its size.
+#pragma once
+
+#include <functional>
+
+#include "labs/learning/experiments/experiment.h"
+#include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/train/trainer.h"
+
+namespace klab::learning {
+
+/// Of the hash field.
+Config small_hash_config();
+const Scene& small_built_in_scene();
+/// Of training and of pictures.
+Plan small_hash_plan(const Config& config);
+/// PSNR over the test views, dB.
+double small_psnr(const Model& model);
+
+/// Seconds of processor time, of all threads: what else the machine does is not in it.
+double processor_seconds();
+
+/// Steps until `seconds` of processor time are over, or `most` steps where `seconds` is 0. `progress` goes by what ends them.
+struct Stretch {
+  int64_t most = 0;
+  double seconds = 0;
+};
+/// What was used of both.
+Stretch train_for(FieldTrainer& trainer, const Stretch& stretch);
+
+/// Held where `other` is better than `base` by more than `noise`, refuted where it is worse by as much.
+Finding better(double other, double base, double noise);
+std::string db_text(double psnr);
+
+/// Processor seconds of a call of each: the least of so many rounds, in turn.
+std::vector<double> least_seconds(const std::vector<std::function<void()>>& calls, int rounds);
+
+}  // namespace klab::learning
