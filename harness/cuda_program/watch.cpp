@@ -9,9 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
+#include "harness/simt/compiled_code.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/fault.h"
 #include "harness/simt/gpus.h"
@@ -182,6 +185,21 @@ __attribute__((constructor)) void begin() {
   for (const int s : kSignals) sigaction(s, &action, nullptr);
 }
 
+/// What nvcc made of the program, where klab trace has had it compiled and disassembled; else nullptr.
+const simt::CompiledCode* machine_code() {
+  const char* file = std::getenv("KLAB_PROGRAM_COMPILED");
+  if (file == nullptr) return nullptr;
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return new simt::CompiledCode(simt::read_disassembly(text.str(), file));  // as long as the process
+  } catch (const std::runtime_error& e) {
+    std::fprintf(stderr, "klab: %s; counted as written only\n", e.what());
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 State& state() {
@@ -192,6 +210,7 @@ State& state() {
     options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
     // More than klab's own kernels are given: other people let one thread do the work of a grid.
     options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
+    options.compiled = machine_code();
     s->session = std::make_unique<simt::Session>(options);
     simt::Session::share(*s->session);
     return s;

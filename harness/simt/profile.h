@@ -39,7 +39,12 @@ struct Site {
   bool one_address = true;  // in every request all lanes had the same address
   unsigned width = 0;       // bytes per lane
   int64_t stride = 0;       // bytes between neighboring lanes in the first request of more than one lane
+  bool is_volatile = false;
   Counts counts;
+  // As compiled (compiled_count.h), where the machine code of the kernel that makes it has been read.
+  bool compiled_known = false;
+  uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
+  Counts compiled;
   /// Of the whole run: the compiler gives the work of all lanes to one.
   bool merged() const { return merges && one_address && counts.lanes > counts.requests; }
   /// The counts after that: one lane a request, which meets nobody.
@@ -63,7 +68,7 @@ class Profile {
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
   /// Multiplies what has been counted since the sites' counts were `before`.
-  void scale(const std::vector<Counts>& before, double by);
+  void scale(const std::vector<Site>& before, double by);
   std::vector<LaunchRecord> launches;
   Bus bus;  // for kernels whose operands are on the host
 

@@ -74,6 +74,8 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   barriers_ = 0;
   doubt_.p = nullptr;
   counting_ = session.options().counts;
+  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
+                          profile);
   flow_ = {};
 }
 
@@ -101,6 +103,7 @@ void Trace::block_begins() {
 
 void Trace::block_ended() {
   settle();
+  compiled_.block_ended();
   interval_ = next_interval();
   if (profile_ != nullptr && !profile_->launches.empty()) {
     LaunchRecord& launch = profile_->launches.back();
@@ -112,6 +115,7 @@ void Trace::block_ended() {
 void Trace::barrier_passed(const char*, int) {
   interval_ = next_interval();
   ++barriers_;
+  if (compiled_.counts()) compiled_.barrier();
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
 }
@@ -123,6 +127,7 @@ void Trace::warp_synchronized(unsigned warp, unsigned present) {
   if ((present | executor_->ended(warp)) == ~0u) {
     c.full = c.now;
     segment_ended(warp);
+    if (compiled_.counts()) compiled_.warp_synchronized(warp);
   } else {
     if (c.pairs.empty()) c.pairs.assign(32 * 32, 0);
     for (unsigned a = 0; a < 32; ++a)
@@ -328,6 +333,10 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   }
   const uint16_t site = profile_->site(pc, shared ? Space::shared : Space::global, (how & kWrite) != 0,
                                        (how & kAtomic) != 0, (how & kMerges) != 0, unsigned(bytes));
+  if (how & (kVolatile | kAsync)) {
+    (*profile_)[site].is_volatile |= (how & kVolatile) != 0;
+    (*profile_)[site].async |= (how & kAsync) != 0;
+  }
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));

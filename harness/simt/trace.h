@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/simt/compiled_count.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
@@ -101,7 +102,7 @@ class Trace {
   static uint32_t next_interval();
   void log_place();
   void replay(unsigned warp, uint32_t going_on);
-  void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
+  void account(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
 
   Executor* executor_ = nullptr;
   Session* session_ = nullptr;
@@ -112,6 +113,7 @@ class Trace {
   std::vector<WarpLog> logs_;              // of each warp
   Flow flow_;                              // of the kernel
   bool counting_ = false;
+  CompiledCounter compiled_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
   std::vector<WarpClock> clocks_;
