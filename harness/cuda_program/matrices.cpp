@@ -12,13 +12,13 @@
 namespace klab::program {
 namespace {
 
-struct Slot {
+struct MatrixSlot {
   const MatrixShape* shape;
   void* d;
   const void *a, *b, *c;
 };
 
-size_t bytes_of(Element e) {
+size_t element_bytes(Element e) {
   switch (e) {
     case Element::s8:
     case Element::u8:
@@ -33,10 +33,10 @@ size_t bytes_of(Element e) {
   }
 }
 
-double value(Element type, const void* fragment, size_t index) {
-  const auto* at = static_cast<const char*>(fragment) + index * bytes_of(type);
+double element_value(Element type, const void* fragment, size_t index) {
+  const auto* at = static_cast<const char*>(fragment) + index * element_bytes(type);
   uint64_t bits = 0;
-  std::memcpy(&bits, at, bytes_of(type));
+  std::memcpy(&bits, at, element_bytes(type));
   switch (type) {
     case Element::f16:
       return double(simt::float_from_half(uint16_t(bits)));
@@ -58,8 +58,8 @@ double value(Element type, const void* fragment, size_t index) {
   return 0;
 }
 
-void set(Element type, void* fragment, size_t index, double x, bool saturated) {
-  auto* at = static_cast<char*>(fragment) + index * bytes_of(type);
+void set_element(Element type, void* fragment, size_t index, double x, bool saturated) {
+  auto* at = static_cast<char*>(fragment) + index * element_bytes(type);
   if (type == Element::f16) {
     const uint16_t bits = simt::half_from_float(float(x));
     std::memcpy(at, &bits, 2);
@@ -77,52 +77,52 @@ void set(Element type, void* fragment, size_t index, double x, bool saturated) {
 }
 
 /// Where an element of a lane's fragment lies.
-struct Place {
+struct ElementPlace {
   int row, column;
 };
-Place place_in_a(const MatrixShape& s, int lane, int index) {
+ElementPlace element_in_a(const MatrixShape& s, int lane, int index) {
   const int each = elements_a_register(s.a), r = index / each, e = index % each, halves = s.m / 8;
   return {(lane >> 2) + 8 * (r % halves), (lane & 3) * each + e + 4 * each * (r / halves)};
 }
-Place place_in_b(const MatrixShape& s, int lane, int index) {
+ElementPlace element_in_b(const MatrixShape& s, int lane, int index) {
   const int each = elements_a_register(s.b), r = index / each, e = index % each;
   const int chunks = std::max(1, s.k / (4 * each));
   return {(lane & 3) * each + e + 4 * each * (r % chunks), (lane >> 2) + 8 * (r / chunks)};
 }
-Place place_in_c(const MatrixShape& s, int lane, int index) {
+ElementPlace element_in_c(const MatrixShape& s, int lane, int index) {
   const int pair = index / 2, halves = s.m / 8;
   return {(lane >> 2) + 8 * (pair % halves), (lane & 3) * 2 + (index & 1) + 8 * (pair / halves)};
 }
 
-void multiply(void* const* slots, unsigned present) {
-  const MatrixShape s = *static_cast<Slot*>(slots[unsigned(__builtin_ctz(present))])->shape;
+void multiply_fragments(void* const* slots, unsigned present) {
+  const MatrixShape s = *static_cast<MatrixSlot*>(slots[unsigned(__builtin_ctz(present))])->shape;
   std::vector<double> a(size_t(s.m * s.k)), b(size_t(s.k * s.n)), c(size_t(s.m * s.n));
   const auto each_lane = [&](auto&& work) {
     for (int lane = 0; lane < 32; ++lane)
-      if (present >> lane & 1) work(lane, *static_cast<Slot*>(slots[lane]));
+      if (present >> lane & 1) work(lane, *static_cast<MatrixSlot*>(slots[lane]));
   };
-  each_lane([&](int lane, const Slot& slot) {
+  each_lane([&](int lane, const MatrixSlot& slot) {
     for (int i = 0; i < s.m * s.k / 32; ++i) {
-      const Place p = place_in_a(s, lane, i);
-      a[size_t(p.row * s.k + p.column)] = value(s.a, slot.a, size_t(i));
+      const ElementPlace p = element_in_a(s, lane, i);
+      a[size_t(p.row * s.k + p.column)] = element_value(s.a, slot.a, size_t(i));
     }
     for (int i = 0; i < s.k * s.n / 32; ++i) {
-      const Place p = place_in_b(s, lane, i);
-      b[size_t(p.row * s.n + p.column)] = value(s.b, slot.b, size_t(i));
+      const ElementPlace p = element_in_b(s, lane, i);
+      b[size_t(p.row * s.n + p.column)] = element_value(s.b, slot.b, size_t(i));
     }
     for (int i = 0; i < s.m * s.n / 32; ++i) {
-      const Place p = place_in_c(s, lane, i);
-      c[size_t(p.row * s.n + p.column)] = value(s.c, slot.c, size_t(i));
+      const ElementPlace p = element_in_c(s, lane, i);
+      c[size_t(p.row * s.n + p.column)] = element_value(s.c, slot.c, size_t(i));
     }
   });
   for (int i = 0; i < s.m; ++i)
     for (int k = 0; k < s.k; ++k)
       for (int j = 0; j < s.n; ++j) c[size_t(i * s.n + j)] += a[size_t(i * s.k + k)] * b[size_t(k * s.n + j)];
   // d may be c: written after all have been read.
-  each_lane([&](int lane, const Slot& slot) {
+  each_lane([&](int lane, const MatrixSlot& slot) {
     for (int i = 0; i < s.m * s.n / 32; ++i) {
-      const Place p = place_in_c(s, lane, i);
-      set(s.c, slot.d, size_t(i), c[size_t(p.row * s.n + p.column)], s.saturated);
+      const ElementPlace p = element_in_c(s, lane, i);
+      set_element(s.c, slot.d, size_t(i), c[size_t(p.row * s.n + p.column)], s.saturated);
     }
   });
 }
@@ -131,8 +131,8 @@ void multiply(void* const* slots, unsigned present) {
 
 void multiply_matrices(const MatrixShape& shape, void* d, const void* a, const void* b, const void* c,
                        const char* file, int line) {
-  Slot slot{&shape, d, a, b, c};
-  simt::meet(simt::Meeting::matrix, ~0u, &slot, multiply, "mma.sync", file, line);
+  MatrixSlot slot{&shape, d, a, b, c};
+  simt::meet(simt::Meeting::matrix, ~0u, &slot, multiply_fragments, "mma.sync", file, line);
 }
 
 }  // namespace klab::program

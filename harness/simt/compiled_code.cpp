@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@ namespace klab::simt {
 namespace {
 
 constexpr int kNoLoop = -1;
+constexpr int kCalled = 1000;  // loops around a function that is called: not known
 
 /// A load or store in the machine code.
 struct Instruction {
@@ -30,6 +32,7 @@ struct Open {
   size_t count = 0;
   std::vector<Instruction> accesses;
   std::vector<Branch> branches;
+  size_t called_from = SIZE_MAX;  // where functions begin that are called
   std::map<std::string, size_t> labels;
   int64_t local_loads = 0, local_stores = 0;
 };
@@ -121,6 +124,13 @@ int loop_of(const std::vector<std::pair<size_t, size_t>>& loops, size_t at) {
   return best;
 }
 
+int depth_of(const std::vector<std::pair<size_t, size_t>>& loops, size_t at) {
+  std::set<size_t> begins;
+  for (const auto& [from, to] : loops)
+    if (at >= from && at <= to) begins.insert(from);
+  return int(begins.size());
+}
+
 unsigned log2_of(unsigned width) { return unsigned(__builtin_ctz(width)); }
 
 CompiledKernel closed(const Open& open) {
@@ -135,6 +145,7 @@ CompiledKernel closed(const Open& open) {
   struct Loop {
     std::array<int, 6> widths{};
     unsigned bytes = 0;
+    int depth = 0;
   };
   std::vector<std::map<int, Loop>> by_loop;
   for (const Instruction& i : open.accesses) {
@@ -149,7 +160,6 @@ CompiledKernel closed(const Open& open) {
       found = kernel.accesses.end() - 1;
     }
     const int loop = loop_of(loops, i.at);
-    found->in_loop = found->in_loop || loop != kNoLoop;
     found->constant = found->constant && i.what.constant;
     found->generic = found->generic || i.what.generic;
     found->matrix = found->matrix || i.what.matrix;
@@ -157,12 +167,14 @@ CompiledKernel closed(const Open& open) {
     Loop& l = by_loop[size_t(found - kernel.accesses.begin())][loop];
     ++l.widths[log2_of(i.width)];
     l.bytes += i.width;
+    l.depth = i.at >= open.called_from ? kCalled : depth_of(loops, i.at);
   }
   for (size_t k = 0; k < by_loop.size(); ++k)
     for (const auto& [number, loop] : by_loop[k])
       if (loop.bytes > kernel.accesses[k].bytes) {
         kernel.accesses[k].bytes = loop.bytes;
         kernel.accesses[k].widths = loop.widths;
+        kernel.accesses[k].depth = loop.depth;
       }
   return kernel;
 }
@@ -231,6 +243,8 @@ CompiledCode read_disassembly(const std::string& text, const std::string& file) 
       const size_t end = line.find(';', at);
       if (end != std::string::npos)
         read_instruction(open, line.substr(at + 2, end - at - 2), place, place_line);
+    } else if (line.starts_with("$") && line.ends_with(":")) {
+      open.called_from = std::min(open.called_from, open.count);
     } else if (line.starts_with(".L_")) {
       open.labels[line.substr(0, line.find(':'))] = open.count;
     }

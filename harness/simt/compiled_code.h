@@ -17,8 +17,9 @@ struct CompiledAccess {
   int line = 0;
   Space space = Space::global;
   bool write = false, atomic = false;
-  bool generic = false;   // an address that may be of either space: entered for both
-  bool in_loop = false;   // some of them are executed again and again
+  bool generic = false;  // an address that may be of either space: entered for both
+  int depth =
+      0;  // of the loops that those are in which `widths` counts; more than any for a function that is called
   bool constant = false;  // all of them read what no store changes (LDG.CONSTANT)
   bool matrix = false;    // LDSM: rows of matrices of 8 x 8 halves
   int instructions = 0;   // in the whole kernel

@@ -20,9 +20,12 @@ bool same_addresses(uint32_t mask, const uintptr_t* a, const uintptr_t* b) {
 
 }  // namespace
 
-void CompiledCounter::launch_begins(const CompiledCode* code, const std::string& kernel, Profile* profile) {
+void CompiledCounter::launch_begins(const CompiledCode* code, const std::string& kernel, Profile* profile,
+                                    Flow* flow) {
   kernel_ = code != nullptr && profile != nullptr ? code->find(kernel) : nullptr;
   profile_ = profile;
+  flow_ = flow;
+  block_of_.clear();
   access_of_.clear();
   passes_.clear();
 }
@@ -49,6 +52,11 @@ const CompiledAccess* CompiledCounter::compiled(uint16_t site) {
   return at == kNone ? nullptr : &kernel_->accesses[size_t(at)];
 }
 
+/// Whether the source has a loop around the access that the compiled code has not: then one pass holds several of its rounds.
+bool CompiledCounter::unrolled(const CompiledAccess& a, uint16_t site) {
+  return site < block_of_.size() && flow_->loops_around(block_of_[site]) > a.depth;
+}
+
 CompiledCounter::Pass& CompiledCounter::pass_of(unsigned warp, size_t access) {
   if (passes_.size() <= warp) passes_.resize(size_t(warp) + 1);
   if (passes_[warp].empty()) passes_[warp].resize(kernel_->accesses.size());
@@ -66,6 +74,13 @@ void CompiledCounter::count(const Request& r, uint16_t site, unsigned width) {
 void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
   std::vector<Request>& held = pass.held;
   if (held.empty()) return;
+  // All instructions of a pass are executed: what was the same by chance was loaded all the same.
+  for (const Request& r : pass.again) {
+    if (pass.bytes + r.bytes > a.bytes) break;
+    held.push_back(r);
+    pass.bytes += r.bytes;
+  }
+  pass.again.clear();
   if (a.matrix && held.front().bytes < 16) {
     // Fragments, as lanes hold them: four of 4 bytes are what one LDSM loads, whose rows take a pass each matrix.
     for (size_t k = 0; k < held.size(); k += 4) {
@@ -121,7 +136,7 @@ void CompiledCounter::settle_kind(unsigned warp, Space space, bool write) {
   if (passes_.size() <= warp || passes_[warp].empty()) return;
   for (size_t k = 0; k < kernel_->accesses.size(); ++k) {
     const CompiledAccess& a = kernel_->accesses[k];
-    if (a.space == space && a.write == write && a.in_loop && !a.constant) settle(a, passes_[warp][k]);
+    if (a.space == space && a.write == write && a.depth > 0 && !a.constant) settle(a, passes_[warp][k]);
   }
 }
 
@@ -131,7 +146,7 @@ void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint
   const Site& s = (*profile_)[site];
   if (a == nullptr || !a->constant) settle_kind(warp, s.space, !s.write);
   if (a == nullptr) return;
-  Request r{.mask = mask, .bytes = bytes, .address = {}};
+  Request r{.mask = mask, .bytes = bytes, .site = site, .address = {}};
   std::memcpy(r.address, address, sizeof r.address);
   // An odd width is a copy in pieces, which has been taken apart before; atomics and volatile accesses are made as written.
   if (s.atomic || s.is_volatile || s.async || (bytes & (bytes - 1)) != 0) {
@@ -146,10 +161,17 @@ void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint
   }
   Pass& pass = pass_of(warp, size_t(a - kernel_->accesses.data()));
   const int first = __builtin_ctz(mask);
-  for (const Request& h : pass.held)
-    if (h.address[first] == address[first] && (h.mask & mask) == mask && h.bytes >= bytes &&
-        same_addresses(mask, h.address, address))
+  for (const Request& h : pass.held) {
+    if (h.address[first] != address[first] || (h.mask & mask) != mask || h.bytes < bytes ||
+        !same_addresses(mask, h.address, address))
+      continue;
+    if (h.site != site || unrolled(*a, site)) {
+      if (pass.again.size() * bytes < a->bytes) pass.again.push_back(r);
       return;
+    }
+    settle(*a, pass);
+    break;
+  }
   if (pass.bytes + bytes > a->bytes) settle(*a, pass);
   if (pass.held.empty()) pass.site = site;
   pass.held.push_back(r);
@@ -164,7 +186,8 @@ void CompiledCounter::settle_all(Wanted wanted) {
 }
 
 void CompiledCounter::barrier() {
-  settle_all([](const CompiledAccess& a) { return a.space == Space::shared || (a.in_loop && !a.constant); });
+  settle_all(
+      [](const CompiledAccess& a) { return a.space == Space::shared || (a.depth > 0 && !a.constant); });
 }
 
 void CompiledCounter::warp_synchronized(unsigned warp) {

@@ -63,6 +63,7 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();
+  known_sites_.fill({});
   parameters_ = static_cast<const char*>(launch.parameters);
   parameter_bytes_ = launch.parameter_bytes;
   static_.attach(executor.static_shared, executor.static_shared_bytes);
@@ -74,9 +75,9 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   barriers_ = 0;
   doubt_.p = nullptr;
   counting_ = session.options().counts;
-  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
-                          profile);
   flow_ = {};
+  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
+                          profile, &flow_);
 }
 
 void Trace::launch_ended() {
@@ -290,6 +291,55 @@ bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc
   return true;
 }
 
+uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
+  const auto kind = uint8_t((how & (kWrite | kAtomic)) | (space == Space::shared ? 8 : 4));
+  KnownSite& known = known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
+  if (known.pc == pc && known.kind == kind) return known.site;
+  const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
+                                       (how & kMerges) != 0, unsigned(bytes));
+  if (how & (kVolatile | kAsync)) {
+    (*profile_)[site].is_volatile |= (how & kVolatile) != 0;
+    (*profile_)[site].async |= (how & kAsync) != 0;
+  }
+  known = {pc, kind, site};
+  return site;
+}
+
+inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
+  // What is said here in few words is what watch() and check_cell() come to in these cases.
+  const auto thread = uint16_t(me.thread);
+  const auto over = [&](uint32_t interval, uint16_t who) {
+    return interval < launch_first_ || (interval == interval_ && who == thread) ||
+           (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
+  };
+  if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
+  if (write) {
+    if (!over(c.read_interval, c.reader)) return false;
+    c.defined = 0xF;
+    c.write_interval = interval_;
+    c.writer = thread;
+    c.write_sync = clocks_[me.warp].now;
+    c.write_site = site;
+    c.write_atomic = false;
+    return true;
+  }
+  if (c.defined != 0xF) return false;
+  if (over(c.read_interval, c.reader)) {
+    c.reader = thread;
+    c.read_sync = clocks_[me.warp].now;
+    c.read_atomic = false;
+  } else {
+    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_);
+    if (!grid && (c.read_interval != interval_ || c.reader != Cell::kBlock)) return false;
+    if (grid) c.reader = Cell::kGrid;
+    c.read_sync = std::max(c.read_sync, clocks_[me.warp].now);
+    c.read_atomic = false;
+  }
+  c.read_interval = interval_;
+  c.read_site = site;
+  return true;
+}
+
 void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
@@ -331,22 +381,21 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     place(f, pc);
     executor_->abandon(std::move(f));
   }
-  const uint16_t site = profile_->site(pc, shared ? Space::shared : Space::global, (how & kWrite) != 0,
-                                       (how & kAtomic) != 0, (how & kMerges) != 0, unsigned(bytes));
-  if (how & (kVolatile | kAsync)) {
-    (*profile_)[site].is_volatile |= (how & kVolatile) != 0;
-    (*profile_)[site].async |= (how & kAsync) != 0;
-  }
+  const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
+  const bool plain = (how & ~kWrite) == 0;
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
     Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
                  : dynamic_.holds(at) ? dynamic_.cell(at)
                                       : static_.cell(at);
-    watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
+    if (!plain || n != 4 || !seen_quickly(cell, (how & kWrite) != 0, site, lane))
+      watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site,
+            shared);
     at += n;
   }
   if (counting_) {
+    if (compiled_.counts() && !lane.frames.empty()) compiled_.seen(site, lane.frames.back().block);
     ++accesses_[lane.thread];
     WarpLog& log = logs_[lane.warp];
     log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);

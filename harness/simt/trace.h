@@ -84,6 +84,9 @@ class Trace {
     std::vector<uint16_t> pairs;     // [32,32], when masks were partial
   };
 
+  /// Most accesses: of a whole word whose last ones were long ago, or the thread's own. False where watch() has to look.
+  bool seen_quickly(Cell& cell, bool write, uint16_t site, const Lane& me);
+  uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
   bool acquired(uint32_t interval) const;
   void watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site, bool shared);
@@ -114,6 +117,14 @@ class Trace {
   Flow flow_;                              // of the kernel
   bool counting_ = false;
   CompiledCounter compiled_;
+
+  /// Sites that were asked for last, by where they are.
+  struct KnownSite {
+    const void* pc = nullptr;
+    uint8_t kind = 0;
+    uint16_t site = 0;
+  };
+  std::array<KnownSite, 256> known_sites_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
   std::vector<WarpClock> clocks_;
