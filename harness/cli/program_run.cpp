@@ -183,7 +183,7 @@ simt::LaunchRecord launch_of(const Json& j) {
 LineCounts line_of(const Json& j) {
   LineCounts l{.file = j.at("file"),
                .line = j.at("line"),
-               .space = j.at("shared") ? simt::Space::shared : simt::Space::global,
+               .space = simt::Space(int(j.at("space"))),
                .write = j.at("write"),
                .atomic = j.at("atomic"),
                .async = j.at("async"),

@@ -118,6 +118,11 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
   };
   shared("load", "ld", false);
   shared("store", "st", true);
+  const simt::Counts constant = sum([&](const LineCounts& l) { return l.space == simt::Space::constant; });
+  if (constant.requests > 0) {
+    list.push_back({"constant load requests", "smsp__inst_executed_op_ldc.sum", double(constant.requests)});
+    list.push_back({"constant passes", "idc__requests.sum", double(constant.wavefronts)});
+  }
   return list;
 }
 

@@ -43,7 +43,7 @@ Json json_of(const LineCounts& l) {
   return {
       {"file", l.file},
       {"line", l.line},
-      {"shared", l.space == simt::Space::shared},
+      {"space", int(l.space)},
       {"write", l.write},
       {"atomic", l.atomic},
       {"async", l.async},

@@ -107,6 +107,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
   const simt::Allocation* a = simt::allocation_at(p);
   const auto* c = static_cast<const char*>(p);
   const bool fits = a != nullptr && c >= a->begin && c + bytes <= a->begin + a->bytes;
+  if (fits && a->live && a->home == simt::Home::library) {
+    inside = false;
+    return;
+  }
   if (a == nullptr || !a->live || !fits || a->home == simt::Home::device) {
     const std::string of = a == nullptr ? "where no memory is allocated"
                                         : "in " + a->name + " (" + std::to_string(a->bytes) + " bytes)";

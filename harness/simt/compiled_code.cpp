@@ -131,7 +131,7 @@ int depth_of(const std::vector<std::pair<size_t, size_t>>& loops, size_t at) {
   return int(begins.size());
 }
 
-unsigned log2_of(unsigned width) { return unsigned(__builtin_ctz(width)); }
+unsigned power_of(unsigned width) { return unsigned(__builtin_ctz(width)); }
 
 CompiledKernel closed(const Open& open) {
   CompiledKernel kernel{.name = short_name(open.mangled)};
@@ -165,7 +165,7 @@ CompiledKernel closed(const Open& open) {
     found->matrix = found->matrix || i.what.matrix;
     ++found->instructions;
     Loop& l = by_loop[size_t(found - kernel.accesses.begin())][loop];
-    ++l.widths[log2_of(i.width)];
+    ++l.widths[power_of(i.width)];
     l.bytes += i.width;
     l.depth = i.at >= open.called_from ? kCalled : depth_of(loops, i.at);
   }

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 namespace klab::simt {
 namespace {
 
 /// A statement over several lines has its accesses in one for one compiler, in another for the next.
 constexpr int kLinesApart = 6;
+
+size_t log2_of(uint32_t width) { return std::min<size_t>(size_t(__builtin_ctz(width)), 5); }
 
 bool same_addresses(uint32_t mask, const uintptr_t* a, const uintptr_t* b) {
   for (; mask != 0; mask &= mask - 1) {
@@ -101,6 +104,7 @@ void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
     return x.address[i] < y.address[i];
   });
   std::array<int, 6> left = a.widths;
+  std::vector<Request> made;
   for (size_t k = 0; k < held.size();) {
     size_t together = 1;
     for (int w = 5; w >= 0; --w) {
@@ -122,10 +126,23 @@ void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
     }
     Request r = held[k];
     r.bytes *= uint32_t(together);
-    if (const auto w = size_t(__builtin_ctz(r.bytes)); w < left.size() && left[w] > 0) --left[w];
-    count(r, pass.site, r.bytes);
+    if (left[log2_of(r.bytes)] > 0) --left[log2_of(r.bytes)];
+    made.push_back(r);
     k += together;
   }
+  // Variables lie elsewhere here than on a GPU: what is more than there are instructions goes together there.
+  const auto instructions = size_t(std::accumulate(a.widths.begin(), a.widths.end(), 0));
+  for (size_t k = 1; k < made.size() && made.size() > instructions;) {
+    Request& into = made[k - 1];
+    if (made[k].mask != into.mask || made[k].bytes != into.bytes || left[log2_of(2 * into.bytes)] <= 0) {
+      ++k;
+      continue;
+    }
+    into.bytes *= 2;
+    --left[log2_of(into.bytes)];
+    made.erase(made.begin() + std::ptrdiff_t(k));
+  }
+  for (const Request& r : made) count(r, pass.site, r.bytes);
   held.clear();
   pass.bytes = 0;
 }

@@ -21,7 +21,9 @@ int64_t LineCounts::excess() const {
 }
 
 std::string kind_of(const LineCounts& l) {
-  std::string kind = l.space == simt::Space::shared ? "shared " : "";
+  std::string kind = l.space == simt::Space::shared     ? "shared "
+                     : l.space == simt::Space::constant ? "constant "
+                                                        : "";
   kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
   return kind;
 }

@@ -5,7 +5,7 @@
 namespace klab::simt {
 namespace {
 size_t hash_of(const void* pc, Space space) {
-  uint64_t x = reinterpret_cast<uintptr_t>(pc) * 2 + (space == Space::shared ? 1 : 0);
+  uint64_t x = reinterpret_cast<uintptr_t>(pc) * 4 + uintptr_t(space);
   x *= 0x9E3779B97F4A7C15u;
   return size_t(x >> 40);
 }

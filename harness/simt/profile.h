@@ -13,7 +13,8 @@
 
 namespace klab::simt {
 
-enum class Space : uint8_t { global, shared };
+/// constant: __constant__ memory, whose cache serves one address of a warp in a pass; its passes are counted as wavefronts.
+enum class Space : uint8_t { global, shared, constant };
 
 struct Counts {
   int64_t requests = 0;
@@ -22,7 +23,7 @@ struct Counts {
   int64_t sectors = 0;        // global
   int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes of a request
   int64_t lane_sectors = 0;   // global: as few as hold the bytes of its active lanes, if no two were the same
-  int64_t wavefronts = 0;     // shared
+  int64_t wavefronts = 0;     // shared, constant
   int64_t ideal_wavefronts = 0;
   int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
   int64_t collisions = 0;  // atomics: lanes of a request beyond the first at an address

@@ -22,6 +22,11 @@ class SharedShadow {
   void attach(char* begin, size_t bytes);
   bool holds(const char* p) const { return p >= begin_ && p < begin_ + bytes_; }
   Cell& cell(const char* p);
+  /// The cells of whole words from there on.
+  Cell* cells(const char* p, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 4) cell(p + at);
+    return &cells_[size_t(p - begin_) / 4];
+  }
   size_t offset(const char* p) const { return size_t(p - begin_); }
   size_t bytes() const { return bytes_; }
   const char* begin() const { return begin_; }
@@ -95,6 +100,11 @@ class Trace {
             bool shared);
   void settle();  // judges the write that may have changed nothing
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
+  /// The cells of a plain, aligned access to memory that is the kernel's beyond doubt; nullptr where look_closely() must say.
+  Cell* cells_of(const char* c, size_t bytes, Space* space);
+  void look_closely(const void* p, size_t bytes, uint8_t how, const void* pc);
+  void log(Lane& lane, const void* p, size_t bytes, uint16_t site);
+  [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
   [[noreturn]] void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
   std::string where_in_shared(const char* p) const;
   bool is_the_kernels(const char* p, size_t bytes) const;  // of static shared memory

@@ -101,7 +101,8 @@ Counts cost_of_neighbors(Space space, uint32_t bytes, uintptr_t first) {
 
 Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t mask,
                const uintptr_t* address) {
-  if (neighbors(bytes, mask, address) && (bytes & (bytes - 1)) == 0 && address[0] % bytes == 0)
+  if (space != Space::constant && neighbors(bytes, mask, address) && (bytes & (bytes - 1)) == 0 &&
+      address[0] % bytes == 0)
     return cost_of_neighbors(space, bytes, address[0]);
   const int lanes = __builtin_popcount(mask);
   Counts n{.requests = 1, .lanes = lanes, .bytes = int64_t(lanes) * bytes};
@@ -115,7 +116,7 @@ Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t ma
   }
   const bool global = space == Space::global;
   int64_t distinct = 0;
-  if (global || atomic) {
+  if (space != Space::shared || atomic) {
     if (!ascending) std::sort(sorted, sorted + count);
     for (unsigned i = 0; i < count; ++i) distinct += i == 0 || sorted[i] != sorted[i - 1];
   }
@@ -124,6 +125,9 @@ Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t ma
     n.sectors = sectors_of(sorted, count, bytes);
     n.ideal_sectors = (distinct * bytes + kSector - 1) / kSector;
     n.lane_sectors = (int64_t(lanes) * bytes + kSector - 1) / kSector;
+  } else if (space == Space::constant) {
+    n.wavefronts = distinct;
+    n.ideal_wavefronts = 1;
   } else {
     count_wavefronts(n, write, bytes, mask, address);
   }

@@ -52,8 +52,8 @@ assert at_4096 == 69206016, at_4096
 
 transpose = read("transpose.json")
 requests = w * w // 32
-stores = sorted(l["sectors"] / requests for l in transpose["lines"] if l["access"] == "store")
-assert stores == [4, 4, 32], stores  # the tiled ones share their line
+stores = sorted(l["sectors"] / l["requests"] for l in transpose["lines"] if l["access"] == "store")
+assert stores == [4, 4, 32], stores  # the two tiled ones share their line
 assert all(l["requests"] % requests == 0 for l in transpose["lines"])
 if full: assert requests == 524288 and 32 * requests == 16777216
 P

@@ -1,14 +1,14 @@
 // Two kernels of a merge sort whose counts on GPUs are public (docs/cuda-on-the-host.md): runs of 1,024 keys sorted in shared
-// memory by doubling merges, and one merge of runs of 8,192 in intervals that a sample of every 128th key bounds. Keys and values
+// memory by doubling merges, and the first merge of such runs in intervals that a sample of every 128th key bounds. Keys and values
 // of 32 bits. The ranks in between, which the sample's own kernels find, the host finds here.
 //
-// merge_sort [KEYS [sort | merge]]: a multiple of 16,384, at most 2^22; which of the two kernels, both if none is named.
+// merge_sort [KEYS [sort | merge]]: a multiple of 2,048, at most 2^22; which of the two kernels, both if none is named.
 #include <algorithm>
 #include <vector>
 
 #include "../check.h"
 
-constexpr unsigned kRun = 1024, kSample = 128, kMerged = 8192;
+constexpr unsigned kRun = 1024, kSample = 128, kMerged = 1024;
 
 /// How many of n sorted keys come before `key`; those equal to it do where `after_equal`. `step`: a power of two, at least n.
 static __device__ unsigned rank_among(unsigned key, const unsigned* keys, unsigned n, unsigned step,
@@ -88,22 +88,23 @@ __global__ void merge_intervals(unsigned* to_keys, unsigned* to_values, const un
   }
   __syncthreads();
   unsigned key_a, value_a, rank_a, key_b, value_b, rank_b;
-  if (t < many_a) {
+  const unsigned own_a = many_a, own_b = many_b;
+  if (t < own_a) {
     key_a = keys[t];
     value_a = values[t];
-    rank_a = rank_among(key_a, keys + kSample, many_b, kSample, false) + t;
+    rank_a = rank_among(key_a, keys + kSample, own_b, kSample, false) + t;
   }
-  if (t < many_b) {
+  if (t < own_b) {
     key_b = keys[t + kSample];
     value_b = values[t + kSample];
-    rank_b = rank_among(key_b, keys, many_a, kSample, true) + t;
+    rank_b = rank_among(key_b, keys, own_a, kSample, true) + t;
   }
   __syncthreads();
-  if (t < many_a) {
+  if (t < own_a) {
     keys[rank_a] = key_a;
     values[rank_a] = value_a;
   }
-  if (t < many_b) {
+  if (t < own_b) {
     keys[rank_b] = key_b;
     values[rank_b] = value_b;
   }
@@ -137,7 +138,7 @@ static void limits_of(const std::vector<unsigned>& keys, std::vector<unsigned>& 
 }
 
 int main(int argc, char** argv) {
-  const unsigned n = argc > 1 ? unsigned(std::atoi(argv[1])) : 2 * kMerged;
+  const unsigned n = argc > 1 ? unsigned(std::atoi(argv[1])) : 16 * kRun;
   const bool sort = argc < 3 || argv[2][0] == 's', merge = argc < 3 || argv[2][0] == 'm';
   std::vector<unsigned> keys(n), out(n);
   srand(2009);
