@@ -18,8 +18,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/cli/machine_code.h"
 #include "harness/core/source.h"
 #include "harness/cuda_compiler/driver.h"
+#include "harness/records/atomic_file.h"
 #include "harness/simt/gpus.h"
 #include "harness/step/process.h"
 
@@ -181,15 +183,20 @@ simt::LaunchRecord launch_of(const Json& j) {
 LineCounts line_of(const Json& j) {
   LineCounts l{.file = j.at("file"),
                .line = j.at("line"),
-               .space = j.at("shared") ? simt::Space::shared : simt::Space::global,
+               .space = simt::Space(int(j.at("space"))),
                .write = j.at("write"),
                .atomic = j.at("atomic"),
                .async = j.at("async"),
                .width = j.at("width"),
                .stride = j.at("stride"),
                .merged = j.at("merged")};
-  const Json& n = j.at("counts");
-  l.counts = {n.at(0), n.at(1), n.at(2), n.at(3), n.at(4), n.at(5), n.at(6), n.at(7), n.at(8)};
+  const auto counts = [](const Json& n) {
+    return simt::Counts{n.at(0), n.at(1), n.at(2), n.at(3), n.at(4), n.at(5), n.at(6), n.at(7), n.at(8)};
+  };
+  l.counts = counts(j.at("counts"));
+  l.compiled_known = j.at("compiled_known");
+  l.compiled_widths = j.at("compiled_widths");
+  l.compiled = counts(j.at("compiled"));
   return l;
 }
 
@@ -256,6 +263,17 @@ fs::path compiled(const ProgramOptions& o, const fs::path& folder) {
   return program;
 }
 
+/// What nvcc makes of the program's CUDA files, where there are any and somebody wants to know.
+MachineCode machine_code(const ProgramOptions& o) {
+  MachineCode none;
+  if (!o.compiled) return none.why = "--no-compiled", none;
+  std::vector<std::string> files;
+  for (const std::string& f : o.files)
+    if (extension(f) == ".cu") files.push_back(f);
+  if (files.empty()) return none.why = "only .cu files given here are compiled by nvcc as well", none;
+  return machine_code_of(files, o.compiler);
+}
+
 }  // namespace
 
 bool ProgramRun::illegal() const {
@@ -280,6 +298,11 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   const ScratchFolder folder;
   const fs::path program = compiled(o, folder.path()), report = folder.path() / "report.json";
   ProgramRun run;
+  const MachineCode machine = machine_code(o);
+  const fs::path code = folder.path() / "machine_code.txt";
+  if (machine.why.empty()) write_file(code, machine.text);
+  run.counted.no_compiled = machine.why;
+  run.counted.compiled_by = machine.code.made_by;
   run.name = o.files[0];
   run.counted.variant = fs::path(o.files[0]).filename();
   std::vector<std::string> command = {program.string()};
@@ -288,6 +311,7 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
       "KLAB_PROGRAM_REPORT=" + report.string(), fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
       fmt::format("KLAB_PROGRAM_SEED={}", o.seed), std::string("KLAB_GPU=") + simt::named_gpu().short_name,
       "KLAB_PROGRAM_FINDINGS=ignore"};
+  if (machine.why.empty()) environment.push_back("KLAB_PROGRAM_COMPILED=" + code.string());
   std::vector<char*> argv, envp;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);

@@ -21,6 +21,7 @@ struct ProgramOptions {
   std::vector<std::string> compiler;   // further options for klab-nvcc
   std::vector<std::string> arguments;  // of the program
   double share = 1;                    // of the blocks of a grid that are watched
+  bool compiled = true;                // have nvcc compile it too, where there is one, and count by its code
   uint64_t seed = 1;
   ProgramLimits limits;
 };

@@ -1,6 +1,8 @@
 // The page of `klab trace`: one file, light and dark, readable on a phone.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "harness/check/cases.h"
 #include "harness/cli/trace_text.h"
 #include "harness/core/source.h"
@@ -45,15 +47,26 @@ std::vector<HtmlCell> html_cells_of(const LineCounts& l) {
           number(double(l.excess()), std::to_string(l.excess()))};
 }
 
+/// The cells of an access, and of a run whose machine code was read what nvcc made of it.
+std::vector<HtmlCell> html_cells_of(const TraceView& v, const LineCounts& l) {
+  std::vector<HtmlCell> cells = html_cells_of(l);
+  if (!v.run.compiled_by.empty()) cells.push_back(number(double(l.compiled.requests), compiled_in_words(l)));
+  return cells;
+}
+
 const std::vector<std::string> kHeads = {"access",   "requests",  "lanes",      "sectors/request",
                                          "would do", "conflicts", "beyond need"};
+void add_heads(const TraceView& v, std::vector<std::string>& heads) {
+  heads.insert(heads.end(), kHeads.begin(), kHeads.end());
+  if (!v.run.compiled_by.empty()) heads.emplace_back("compiled");
+}
 
 std::string source_html(const TraceView& v) {
   std::string html;
   int number_of_table = 0;
   for (const SourceView& view : annotated_source(v.run)) {
     std::vector<std::string> heads = {"line", "source"};
-    heads.insert(heads.end(), kHeads.begin(), kHeads.end());
+    add_heads(v, heads);
     HtmlTable table(fmt::format("source{}", number_of_table++), heads);
     for (const SourceRow& row : view.rows) {
       const HtmlCell line = number(row.number, std::to_string(row.number));
@@ -66,7 +79,7 @@ std::string source_html(const TraceView& v) {
       for (size_t k = 0; k < row.counts.size(); ++k) {
         std::vector<HtmlCell> cells = {k == 0 ? line : HtmlCell::text(""),
                                        k == 0 ? source : HtmlCell::text("")};
-        for (HtmlCell& cell : html_cells_of(*row.counts[k])) cells.push_back(std::move(cell));
+        for (HtmlCell& cell : html_cells_of(v, *row.counts[k])) cells.push_back(std::move(cell));
         table.add(std::move(cells), style_of(*row.counts[k]));
       }
     }
@@ -77,11 +90,11 @@ std::string source_html(const TraceView& v) {
 
 std::string worst_html(const TraceView& v) {
   std::vector<std::string> heads = {"line"};
-  heads.insert(heads.end(), kHeads.begin(), kHeads.end());
+  add_heads(v, heads);
   HtmlTable table("worst", heads);
   for (const LineCounts* l : worst_first(v.run)) {
     std::vector<HtmlCell> cells = {number(l->line, std::to_string(l->line))};
-    for (HtmlCell& cell : html_cells_of(*l)) cells.push_back(std::move(cell));
+    for (HtmlCell& cell : html_cells_of(v, *l)) cells.push_back(std::move(cell));
     table.add(std::move(cells), style_of(*l));
   }
   return "<h2>Worst first</h2>\n<p class=\"note\">Beyond need: sectors and passes through shared memory that "
@@ -138,12 +151,28 @@ std::string launches_html(const TraceView& v) {
 }
 
 std::string counters_html(const TraceView& v) {
-  HtmlTable table("counters", {"counter", "value", "in Nsight Compute"});
-  for (const NamedCounter& c : named_counters(v.run))
-    table.add({HtmlCell::text(c.words),
-               number(c.value, c.ratio ? fmt::format("{:.1f}", c.value) : fmt::format("{:.0f}", c.value)),
-               HtmlCell::code(c.nsight)});
-  const std::string html = "<h2>Counters</h2>\n" + table.html(false);
+  const bool both = !v.run.compiled_by.empty();
+  std::vector<std::string> heads = {"counter", both ? "as written" : "value"};
+  if (both) heads.emplace_back("as compiled");
+  heads.emplace_back("in Nsight Compute");
+  HtmlTable table("counters", heads);
+  const auto shown = [](double value, bool ratio) {
+    return number(value, ratio ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value));
+  };
+  const std::vector<NamedCounter> compiled = named_counters(v.run, true);
+  for (const NamedCounter& c : named_counters(v.run)) {
+    std::vector<HtmlCell> cells = {HtmlCell::text(c.words), shown(c.value, c.ratio)};
+    const auto at = std::ranges::find(compiled, c.nsight, &NamedCounter::nsight);
+    if (both) cells.push_back(shown(at == compiled.end() ? 0 : at->value, c.ratio));
+    cells.push_back(HtmlCell::code(c.nsight));
+    table.add(std::move(cells));
+  }
+  std::string html = "<h2>Counters</h2>\n" + table.html(false);
+  if (both)
+    html += "<p class=\"note\">Compiled: requests and widths of the instructions by " +
+            escaped(v.run.compiled_by) + ".</p>\n";
+  else if (!v.run.no_compiled.empty())
+    html += "<p class=\"note\">As compiled: not known, " + escaped(v.run.no_compiled) + ".</p>\n";
   if (v.op == nullptr)
     return html +
            fmt::format("<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}.</p>\n", v.run.moved);

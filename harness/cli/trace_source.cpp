@@ -75,10 +75,22 @@ std::vector<SourceView> annotated_source(const CountedRun& run) {
   return views;
 }
 
-std::vector<NamedCounter> named_counters(const CountedRun& run) {
+bool compiled_as_written(const LineCounts& l) {
+  return !l.compiled_known || (l.compiled.requests == l.counts.requests && l.compiled_widths == l.width);
+}
+
+std::string compiled_in_words(const LineCounts& l) {
+  if (!l.compiled_known) return "?";
+  if (compiled_as_written(l)) return "as written";
+  if (l.compiled.requests == 0) return "none";
+  return std::to_string(l.compiled.requests) + " of " + compiled_widths(l);
+}
+
+std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
+  const auto sum = [&](auto wanted) { return compiled ? compiled_sum_of(run, wanted) : sum_of(run, wanted); };
   std::vector<NamedCounter> list;
   const auto global = [&](const std::string& words, const std::string& op, bool write, bool atomic) {
-    const simt::Counts n = sum_of(run, [&](const LineCounts& l) {
+    const simt::Counts n = sum([&](const LineCounts& l) {
       return l.space == simt::Space::global && l.atomic == atomic && (atomic || l.write == write);
     });
     if (n.requests == 0) return;
@@ -94,9 +106,8 @@ std::vector<NamedCounter> named_counters(const CountedRun& run) {
   global("store", "st", true, false);
   global("atomic", "red", true, true);
   const auto shared = [&](const std::string& words, const std::string& op, bool write) {
-    const simt::Counts n = sum_of(run, [&](const LineCounts& l) {
-      return l.space == simt::Space::shared && l.write == write && !l.atomic;
-    });
+    const simt::Counts n = sum(
+        [&](const LineCounts& l) { return l.space == simt::Space::shared && l.write == write && !l.atomic; });
     if (n.requests == 0) return;
     list.push_back({"shared " + words + " requests", "smsp__sass_inst_executed_op_shared_" + op + ".sum",
                     double(n.requests)});
@@ -107,6 +118,11 @@ std::vector<NamedCounter> named_counters(const CountedRun& run) {
   };
   shared("load", "ld", false);
   shared("store", "st", true);
+  const simt::Counts constant = sum([&](const LineCounts& l) { return l.space == simt::Space::constant; });
+  if (constant.requests > 0) {
+    list.push_back({"constant load requests", "smsp__inst_executed_op_ldc.sum", double(constant.requests)});
+    list.push_back({"constant passes", "idc__requests.sum", double(constant.wavefronts)});
+  }
   return list;
 }
 

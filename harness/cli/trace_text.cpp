@@ -43,11 +43,28 @@ std::vector<Cell> cells_of(const LineCounts& l) {
           {global ? "" : fmt::format("{:.1f}", each(n.conflicts(), n)), ink_of(l)}};
 }
 
-std::vector<Column> columns(std::vector<Column> first) {
+std::vector<Column> columns(const TraceView& v, std::vector<Column> first) {
   const auto right = Column::Kind::right;
   for (const char* title : {"access"}) first.push_back({title});
   for (const char* title : {"requests", "lanes", "sectors", "conflicts"}) first.push_back({title, right});
+  if (!v.run.compiled_by.empty()) first.push_back({"compiled", right});
   return first;
+}
+
+/// The cells of an access, and of a run whose machine code was read what nvcc made of it.
+std::vector<Cell> cells_of(const TraceView& v, const LineCounts& l) {
+  std::vector<Cell> cells = cells_of(l);
+  if (v.run.compiled_by.empty()) return cells;
+  const bool same = compiled_as_written(l);
+  cells.push_back({compiled_in_words(l), same ? Ink::dim : Ink::green});
+  return cells;
+}
+
+/// Why there is no column of what was compiled, or who compiled it.
+std::string compiled_note(const TraceView& v) {
+  if (!v.run.no_compiled.empty()) return "as compiled: not known, " + v.run.no_compiled;
+  if (v.run.compiled_by.empty()) return "";
+  return "compiled: requests and widths of the instructions by " + v.run.compiled_by;
 }
 
 std::string cut(const std::string& text, int width) {
@@ -116,17 +133,21 @@ std::string source_text(const TraceView& v) {
   std::string text;
   for (const SourceView& view : annotated_source(v.run)) {
     text += "\n" + inked(view.file, Ink::bold) + "\n";
-    auto heads = columns({{"line", Column::Kind::right}});
+    auto heads = columns(v, {{"line", Column::Kind::right}});
     heads.push_back({"source"});
     Table annotated(heads);
     for (const SourceRow& row : view.rows) {
       const int room = std::max(40, paper().terminal ? paper().width - 62 : 110);
       const Cell source = {cut(row.text, room), row.counts.empty() ? Ink::dim : Ink::plain};
-      if (row.counts.empty())
-        annotated.add({{std::to_string(row.number), Ink::dim}, "", "", "", "", "", source});
+      if (row.counts.empty()) {
+        std::vector<Cell> cells(heads.size(), Cell(""));
+        cells.front() = {std::to_string(row.number), Ink::dim};
+        cells.back() = source;
+        annotated.add(std::move(cells));
+      }
       for (size_t k = 0; k < row.counts.size(); ++k) {
         std::vector<Cell> cells = {k == 0 ? std::to_string(row.number) : ""};
-        for (Cell& cell : cells_of(*row.counts[k])) cells.push_back(std::move(cell));
+        for (Cell& cell : cells_of(v, *row.counts[k])) cells.push_back(std::move(cell));
         cells.push_back(k == 0 ? source : Cell(""));
         annotated.add(std::move(cells));
       }
@@ -137,14 +158,14 @@ std::string source_text(const TraceView& v) {
 }
 
 std::string worst_text(const TraceView& v) {
-  auto heads = columns({{"worst first", Column::Kind::right}});
+  auto heads = columns(v, {{"worst first", Column::Kind::right}});
   heads.push_back({"beyond need", Column::Kind::right});
   heads.push_back({"", Column::Kind::bar, 16});
   Table table(heads);
   const auto list = worst_first(v.run);
   for (size_t k = 0; k < list.size() && k < 12; ++k) {
     std::vector<Cell> cells = {fmt::format("line {}", list[k]->line)};
-    for (Cell& cell : cells_of(*list[k])) cells.push_back(std::move(cell));
+    for (Cell& cell : cells_of(v, *list[k])) cells.push_back(std::move(cell));
     cells.push_back(std::to_string(list[k]->excess()));
     cells.push_back(Cell::bar(double(list[k]->excess()), ink_of(*list[k])));
     table.add(std::move(cells));
@@ -153,12 +174,24 @@ std::string worst_text(const TraceView& v) {
 }
 
 std::string counters_text(const TraceView& v) {
-  Table table({{"counter"}, {"", Column::Kind::right}, {"in Nsight Compute"}});
-  for (const NamedCounter& c : named_counters(v.run))
-    table.add({c.words,
-               c.ratio ? fmt::format("{:.1f}", c.value) : fmt::format("{:.0f}", c.value),
-               {c.nsight, Ink::dim}});
+  const auto shown = [](const NamedCounter& c) {
+    return c.ratio ? fmt::format("{:.1f}", c.value) : fmt::format("{:.0f}", c.value);
+  };
+  const bool both = !v.run.compiled_by.empty();
+  std::vector<Column> heads = {{"counter"}, {both ? "as written" : "", Column::Kind::right}};
+  if (both) heads.push_back({"as compiled", Column::Kind::right});
+  heads.push_back({"in Nsight Compute"});
+  Table table(heads);
+  const std::vector<NamedCounter> compiled = named_counters(v.run, true);
+  for (const NamedCounter& c : named_counters(v.run)) {
+    std::vector<Cell> cells = {c.words, shown(c)};
+    const auto at = std::ranges::find(compiled, c.nsight, &NamedCounter::nsight);
+    if (both) cells.push_back(at == compiled.end() ? "0" : shown(*at));
+    cells.push_back({c.nsight, Ink::dim});
+    table.add(std::move(cells));
+  }
   std::string text = "\n" + table.text();
+  if (const std::string note = compiled_note(v); !note.empty()) text += inked(note, Ink::dim) + "\n";
   if (v.op == nullptr)
     return text + fmt::format("bytes moved: {:.0f} between L1 and L2 if L1 catches nothing\n", v.run.moved);
   const double least = v.run.compulsory.bytes;
@@ -201,6 +234,18 @@ std::string hints_text(const TraceView& v) {
   return text;
 }
 
+Json compiled_json(const LineCounts& l) {
+  if (!l.compiled_known) return nullptr;  // the machine code has no kernel of that name
+  Json j = {{"requests", l.compiled.requests},
+            {"bytes_a_lane", Json::array()},
+            {"sectors", l.compiled.sectors},
+            {"wavefronts", l.compiled.wavefronts},
+            {"bank_conflicts", l.compiled.conflicts()}};
+  for (int k = 0; k < 8; ++k)
+    if ((l.compiled_widths >> k & 1) != 0) j["bytes_a_lane"].push_back(1 << k);
+  return j;
+}
+
 }  // namespace
 
 std::string trace_tables(const TraceView& v) {
@@ -227,6 +272,18 @@ void add_counts(Json& j, const TraceView& v) {
   j["counts"] = counts_of(v.run);
   j["nsight"] = Json::object();
   for (const NamedCounter& c : named_counters(v.run)) j["nsight"][c.nsight] = c.value;
+  j["as_compiled"] = Json::object();
+  if (v.run.compiled_by.empty()) {
+    j["as_compiled"]["missing"] = v.run.no_compiled;
+  } else {
+    j["as_compiled"]["by"] = v.run.compiled_by;
+    j["as_compiled"]["nsight"] = Json::object();
+    const std::vector<NamedCounter> compiled = named_counters(v.run, true);
+    for (const NamedCounter& c : named_counters(v.run)) {
+      const auto at = std::ranges::find(compiled, c.nsight, &NamedCounter::nsight);
+      j["as_compiled"]["nsight"][c.nsight] = at == compiled.end() ? 0 : at->value;
+    }
+  }
   j["launches"] = Json::array();
   for (const simt::LaunchRecord& l : v.run.launches) {
     const KernelResources* r = resources_of(v.run.variant, l.kernel);
@@ -264,6 +321,7 @@ void add_counts(Json& j, const TraceView& v) {
                           {"bank_conflicts", n.conflicts()},
                           {"collisions", n.collisions},
                           {"merged_by_the_compiler", l->merged}});
+    if (!v.run.compiled_by.empty()) j["lines"].back()["as_compiled"] = compiled_json(*l);
   }
 }
 

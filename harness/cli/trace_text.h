@@ -26,7 +26,8 @@ struct NamedCounter {
   double value = 0;
   bool ratio = false;
 };
-std::vector<NamedCounter> named_counters(const CountedRun& run);
+/// `compiled`: as nvcc compiled the kernels.
+std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled = false);
 
 /// A line of the source, and the accesses in it.
 struct SourceRow {
@@ -43,6 +44,11 @@ std::vector<SourceView> annotated_source(const CountedRun& run);
 
 /// All counted lines, worst first: by what they cost beyond what they must, then by what they cost.
 std::vector<const LineCounts*> worst_first(const CountedRun& run);
+
+/// "128 of 16 B": the requests that nvcc's code makes, and of which widths; "as written"; "none"; "?" where it is not known.
+std::string compiled_in_words(const LineCounts& line);
+/// As many requests of the same width, or nothing known of others.
+bool compiled_as_written(const LineCounts& line);
 
 /// Launches, occupancy, source, worst lines and counters. Of a program `op` and `variant` are null.
 std::string trace_tables(const TraceView& view);

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/options.h"
 #include "harness/cuda_compiler/rewrite.h"
 
@@ -99,73 +100,9 @@ std::string klab_include;  // files in it are left as they are
 
 bool is_foreign(const std::string& file) {
   return file.starts_with("/usr/") || file.starts_with("<") ||
-         file.find("/klab_cuda/") != std::string::npos || file.find("harness/simt/") != std::string::npos ||
+         file.find("/klab_cuda/") != std::string::npos || is_header_library(file) ||
+         file.find("harness/simt/") != std::string::npos ||
          (!klab_include.empty() && file.starts_with(klab_include));
-}
-
-struct Library {
-  const char* header;
-  const char* name;
-};
-constexpr std::array kLibraries = {Library{"cublas", "the device library cuBLAS"},
-                                   Library{"curand", "the device library cuRAND"},
-                                   Library{"cufft", "the device library cuFFT"},
-                                   Library{"cusparse", "the device library cuSPARSE"},
-                                   Library{"cusolver", "the device library cuSOLVER"},
-                                   Library{"cudnn", "the device library cuDNN"},
-                                   Library{"nvrtc", "run-time compilation (NVRTC)"},
-                                   Library{"cub/", "CUB"},
-                                   Library{"thrust/", "Thrust"},
-                                   Library{"cuda/std", "libcu++"},
-                                   Library{"cuda/", "libcu++"},
-                                   Library{"nccl", "NCCL"},
-                                   Library{"cuda_gl_interop", "OpenGL"},
-                                   Library{"nvtx", "NVTX"},
-                                   Library{"npp", "NPP"},
-                                   Library{"cutlass/", "CUTLASS"}};
-
-const Library* library_of(const std::string& header) {
-  const auto found =
-      std::ranges::find_if(kLibraries, [&](const Library& l) { return header.starts_with(l.header); });
-  return found == kLibraries.end() ? nullptr : &*found;
-}
-std::string no_library(const std::string& where, const std::string& header, const Library& l) {
-  return where + header + ": " + l.name + " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
-}
-
-/// A device library's header that the program includes, where a toolkit is installed: a line that says so, or nothing.
-std::string library_in(const std::string& preprocessed) {
-  std::istringstream in(preprocessed);
-  std::string file;
-  int line_number = 0;
-  for (std::string line; std::getline(in, line);) {
-    const size_t open = line.find('"'), close = line.rfind('"');
-    if (!line.starts_with("# ") || open == std::string::npos || close <= open) {
-      ++line_number;
-      continue;
-    }
-    const std::string name = line.substr(open + 1, close - open - 1);
-    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file)) {
-      const std::string include = "/include/";
-      const size_t at = name.rfind(include);
-      const std::string header = at == std::string::npos ? "" : name.substr(at + include.size());
-      if (const Library* l = library_of(header); l != nullptr && is_foreign(name))
-        return no_library(file + ":" + std::to_string(line_number) + ": ", header, *l);
-    }
-    file = name;
-    line_number = std::atoi(line.c_str() + 2);
-  }
-  return "";
-}
-
-/// What the preprocessor says, in one line where it is about a header.
-std::string about_headers(const std::string& words) {
-  static const std::regex missing(R"(([^\n:]+):(\d+):\d+: fatal error: ([^:\n]+): No such file)");
-  std::smatch m;
-  if (!std::regex_search(words, m, missing)) return words;
-  const std::string header = m[3], where = m[1].str() + ":" + m[2].str() + ": ";
-  if (const Library* l = library_of(header); l != nullptr) return no_library(where, header, *l);
-  return where + "no header " + header + "; -I names the folder it lies in\n";
 }
 
 class Build {
@@ -246,7 +183,7 @@ class Build {
             "-D__CUDACC_VER_MINOR__=4", "-D__CUDACC_VER_BUILD__=131", "-D__CUDA_ARCH__=" + architecture,
             "-D__CUDA_ARCH_LIST__=" + architecture, "-DKLAB_SIMT=1"});
     if (!o_.plain) p.emplace_back("-DKLAB_SIMT_TRACED=1");
-    add(p, o_.preprocess);
+    add(p, without_toolkits(o_.preprocess));
     add(p, {"-isystem", (top_ / "include").string(), "-include", "klab_cuda/begin.h"});
     Words depends = o_.depends;
     if (!depends.empty() && !object.empty() &&
@@ -254,15 +191,23 @@ class Build {
       add(depends, {"-MT", object.string()});
     add(p, depends);
     add(p, {input.file, "-o", preprocessed.string()});
-    const int code = say_and_run(p, words);
+    int code = say_and_run(p, words);
     if (!o_.dry) {
+      // Headers of a library of templates that only the toolkit has: once more, with its folder.
+      if (code != 0 && misses_header_library(whole(words)))
+        if (const Words more =
+                header_library_options(o_.preprocess, scratch_.file("libraries"), top_ / "include");
+            !more.empty()) {
+          p.insert(p.begin() + 1, more.begin(), more.end());
+          code = say_and_run(p, words);
+        }
       const std::string said = whole(words);
       if (!said.empty()) std::fprintf(stderr, "%s", about_headers(said).c_str());
     }
     if (code != 0) return 2;
     if (!o_.dry) {
       const std::string text = whole(preprocessed);
-      if (const std::string library = library_in(text); !library.empty()) {
+      if (const std::string library = library_in(text, is_foreign); !library.empty()) {
         std::fprintf(stderr, "%s", library.c_str());
         return 2;
       }

@@ -256,4 +256,19 @@ unsigned klab_is_shared(const void* p) {
   return (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes) ||
          (c >= e.dynamic_shared && c < e.dynamic_shared + e.launch->shared_bytes);
 }
+// Addresses of shared memory as numbers of 32 bits, as PTX has them: static variables from kStaticAt on, the dynamic array
+// from kDynamicAt on.
+constexpr unsigned kStaticAt = 1 << 10, kDynamicAt = 1 << 20;
+unsigned klab_shared_address(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  const simt::Executor& e = *simt::running;
+  if (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes)
+    return kStaticAt + unsigned(c - e.static_shared);
+  return kDynamicAt + unsigned(c - e.dynamic_shared);
+}
+void* klab_shared_pointer(unsigned address) {
+  const simt::Executor& e = *simt::running;
+  return address < kDynamicAt ? e.static_shared + (address - kStaticAt)
+                              : e.dynamic_shared + (address - kDynamicAt);
+}
 }

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <new>
 
 #include "harness/cuda_program/state.h"
 #include "harness/simt/memory.h"
+#include "klab_cuda/library_memory.h"
 
 namespace klab::program {
 namespace {
@@ -50,6 +52,16 @@ using namespace klab::program;
 namespace simt = klab::simt;
 
 extern "C" {
+void* klab_library_malloc(size_t bytes) {
+  void* p = nullptr;
+  const cudaError_t error = api(
+      [&] { p = allocate(std::max<size_t>(bytes, 1), simt::Home::library, "device memory of a library"); });
+  if (error != cudaSuccess) throw std::bad_alloc();
+  return p;
+}
+void klab_library_free(void* p) {
+  api([&] { release(p, false); });
+}
 cudaError_t cudaMalloc(void** p, size_t bytes) {
   return api([&] {
     require(p != nullptr);

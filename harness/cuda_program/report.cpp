@@ -40,18 +40,24 @@ Json json_of(const simt::LaunchRecord& l) {
 
 Json json_of(const LineCounts& l) {
   const simt::Counts& n = l.counts;
-  return {{"file", l.file},
-          {"line", l.line},
-          {"shared", l.space == simt::Space::shared},
-          {"write", l.write},
-          {"atomic", l.atomic},
-          {"async", l.async},
-          {"width", l.width},
-          {"stride", l.stride},
-          {"merged", l.merged},
-          {"counts",
-           {n.requests, n.lanes, n.bytes, n.sectors, n.ideal_sectors, n.lane_sectors, n.wavefronts,
-            n.ideal_wavefronts, n.collisions}}};
+  return {
+      {"file", l.file},
+      {"line", l.line},
+      {"space", int(l.space)},
+      {"write", l.write},
+      {"atomic", l.atomic},
+      {"async", l.async},
+      {"width", l.width},
+      {"stride", l.stride},
+      {"merged", l.merged},
+      {"counts",
+       {n.requests, n.lanes, n.bytes, n.sectors, n.ideal_sectors, n.lane_sectors, n.wavefronts,
+        n.ideal_wavefronts, n.collisions}},
+      {"compiled_known", l.compiled_known},
+      {"compiled_widths", l.compiled_widths},
+      {"compiled",
+       {l.compiled.requests, l.compiled.lanes, l.compiled.bytes, l.compiled.sectors, l.compiled.ideal_sectors,
+        l.compiled.lane_sectors, l.compiled.wavefronts, l.compiled.ideal_wavefronts, l.compiled.collisions}}};
 }
 
 }  // namespace

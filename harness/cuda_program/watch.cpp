@@ -9,9 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
+#include "harness/simt/compiled_code.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/fault.h"
 #include "harness/simt/gpus.h"
@@ -104,6 +107,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
   const simt::Allocation* a = simt::allocation_at(p);
   const auto* c = static_cast<const char*>(p);
   const bool fits = a != nullptr && c >= a->begin && c + bytes <= a->begin + a->bytes;
+  if (fits && a->live && a->home == simt::Home::library) {
+    inside = false;
+    return;
+  }
   if (a == nullptr || !a->live || !fits || a->home == simt::Home::device) {
     const std::string of = a == nullptr ? "where no memory is allocated"
                                         : "in " + a->name + " (" + std::to_string(a->bytes) + " bytes)";
@@ -182,6 +189,21 @@ __attribute__((constructor)) void begin() {
   for (const int s : kSignals) sigaction(s, &action, nullptr);
 }
 
+/// What nvcc made of the program, where klab trace has had it compiled and disassembled; else nullptr.
+const simt::CompiledCode* machine_code() {
+  const char* file = std::getenv("KLAB_PROGRAM_COMPILED");
+  if (file == nullptr) return nullptr;
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  try {
+    return new simt::CompiledCode(simt::read_disassembly(text.str(), file));  // as long as the process
+  } catch (const std::runtime_error& e) {
+    std::fprintf(stderr, "klab: %s; counted as written only\n", e.what());
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 State& state() {
@@ -192,6 +214,7 @@ State& state() {
     options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
     // More than klab's own kernels are given: other people let one thread do the work of a grid.
     options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
+    options.compiled = machine_code();
     s->session = std::make_unique<simt::Session>(options);
     simt::Session::share(*s->session);
     return s;

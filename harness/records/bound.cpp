@@ -35,6 +35,7 @@ CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
 }
 
 void add(CountedWork& w, simt::Space space, unsigned width, const simt::Counts& n) {
+  if (space == simt::Space::constant) return;  // a cache of its own
   if (space == simt::Space::global) {
     w.requests += double(n.requests);
     w.passes += std::max(double(n.requests), double(n.sectors) / kSectorsAPass);

@@ -11,6 +11,7 @@
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/records/rows.h"
+#include "harness/simt/compiled_code.h"
 #include "harness/simt/finding.h"
 #include "harness/simt/line_counts.h"
 #include "harness/simt/profile.h"
@@ -32,12 +33,16 @@ struct CountedRun {
   int64_t copied = 0;    // bytes between host and device
   int64_t staged = 0;    // of those, from or to pageable memory: copied once more by a core of the host
   int64_t bus_path = 0;  // bytes of one direction of the bus that pass until the last copy ends (simt::Bus)
-  double moved = 0;      // bytes of all global sectors: between L1 and L2, if L1 catches nothing
+  std::string compiled_by;  // who made the code that `compiled` of the lines counts; empty: not counted
+  std::string no_compiled;  // why it is not; empty: nobody asked
+  double moved = 0;         // bytes of all global sectors: between L1 and L2, if L1 catches nothing
 };
 
 /// Runs a CUDA variant once on the host, on random inputs, watching every access. Throws std::invalid_argument where it
 /// cannot be run there, with the reason.
-CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed);
+/// `compiled`: count by what nvcc made of it as well.
+CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed,
+                     const simt::CompiledCode* compiled = nullptr);
 
 /// The sum of the lines for which `wanted` says yes.
 template <class F>
@@ -45,6 +50,15 @@ simt::Counts sum_of(const CountedRun& run, F wanted) {
   simt::Counts sum;
   for (const LineCounts& l : run.lines)
     if (wanted(l)) sum.add(l.counts);
+  return sum;
+}
+
+/// The same of what was counted as compiled. Lines whose kernel was not found in the machine code count as written.
+template <class F>
+simt::Counts compiled_sum_of(const CountedRun& run, F wanted) {
+  simt::Counts sum;
+  for (const LineCounts& l : run.lines)
+    if (wanted(l)) sum.add(l.compiled_known ? l.compiled : l.counts);
   return sum;
 }
 

@@ -9,7 +9,7 @@ void Flow::add(uintptr_t from, uintptr_t to) {
   if (std::find(list.begin(), list.end(), to) != list.end()) return;
   list.push_back(to);
   for (const uintptr_t block : {from, to}) seen_.try_emplace(block, seen_.size());
-  known_ = false;
+  known_ = loops_known_ = false;
 }
 
 uintptr_t Flow::meets_behind(uintptr_t block) {
@@ -113,6 +113,63 @@ void Flow::find_post_dominators() {
   }
   for (size_t k = 0; k < end; ++k)
     if (meets[k] != unknown) meets_[order[k]] = order[meets[k]];
+}
+
+int Flow::loops_around(uintptr_t block) {
+  if (!loops_known_) find_loops();
+  const auto at = loops_.find(block);
+  return at == loops_.end() ? 0 : at->second;
+}
+
+/// Natural loops: an edge back to a block that is still open in a search from the function's beginning closes one, of all that
+/// come to it without passing that block (Aho, Lam, Sethi and Ullman, "Compilers", section 9.6). Loops that begin at one block
+/// are one.
+void Flow::find_loops() {
+  loops_known_ = true;
+  loops_.clear();
+  Graph before;
+  for (const auto& [from, ways] : next_)
+    for (const uintptr_t to : ways) before[to].push_back(from);
+  std::map<uintptr_t, std::set<uintptr_t>> bodies;  // by where the loop begins
+  std::map<uintptr_t, int> state;                   // 1: open, 2: done
+  const auto close = [&](uintptr_t from, uintptr_t begin) {
+    std::set<uintptr_t>& body = bodies[begin];
+    body.insert(begin);
+    std::vector<uintptr_t> left = {from};
+    while (!left.empty()) {
+      const uintptr_t b = left.back();
+      left.pop_back();
+      if (!body.insert(b).second) continue;
+      for (const uintptr_t p : before[b]) left.push_back(p);
+    }
+  };
+  const auto search = [&](uintptr_t begin) {
+    std::vector<std::pair<uintptr_t, size_t>> open = {{begin, 0}};
+    state[begin] = 1;
+    while (!open.empty()) {
+      const uintptr_t at = open.back().first;
+      const auto ways = next_.find(at);
+      if (ways == next_.end() || open.back().second == ways->second.size()) {
+        state[at] = 2;
+        open.pop_back();
+        continue;
+      }
+      const uintptr_t to = ways->second[open.back().second++];
+      if (to == kEnd) continue;
+      if (state[to] == 1) close(at, to);
+      if (state[to] == 0) {
+        state[to] = 1;
+        open.emplace_back(to, 0);
+      }
+    }
+  };
+  // From what nothing leads to; then from what was seen first of the rest.
+  for (const auto& [block, ways] : next_)
+    if (before.find(block) == before.end() && state[block] == 0) search(block);
+  for (const auto& [block, ways] : next_)
+    if (state[block] == 0) search(block);
+  for (const auto& [begin, body] : bodies)
+    for (const uintptr_t b : body) ++loops_[b];
 }
 
 }  // namespace klab::simt

@@ -25,6 +25,8 @@ class Flow {
   /// Where lanes that part behind `block` meet: its immediate post-dominator. A function's end that is one of several ways
   /// does not count, since lanes that leave there need not be waited for. kNowhere when no way leads to an end.
   uintptr_t meets_behind(uintptr_t block);
+  /// How many loops of its function the block is in, as far as they have been seen.
+  int loops_around(uintptr_t block);
 
  private:
   struct Edge {
@@ -34,6 +36,7 @@ class Flow {
 
   void add(uintptr_t from, uintptr_t to);
   void find_post_dominators();
+  void find_loops();
   std::set<uintptr_t> behind(uintptr_t block, const Graph& after) const;
   uintptr_t stands_for_an_end(uintptr_t block, const Graph& after) const;
 
@@ -41,7 +44,8 @@ class Flow {
   Graph next_;
   std::map<uintptr_t, size_t> seen_;  // as the how many-th
   std::map<uintptr_t, uintptr_t> meets_;
-  bool known_ = false;
+  std::map<uintptr_t, int> loops_;
+  bool known_ = false, loops_known_ = false;
 };
 
 }  // namespace klab::simt

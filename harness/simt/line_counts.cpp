@@ -21,9 +21,18 @@ int64_t LineCounts::excess() const {
 }
 
 std::string kind_of(const LineCounts& l) {
-  std::string kind = l.space == simt::Space::shared ? "shared " : "";
+  std::string kind = l.space == simt::Space::shared     ? "shared "
+                     : l.space == simt::Space::constant ? "constant "
+                                                        : "";
   kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
   return kind;
+}
+
+std::string compiled_widths(const LineCounts& l) {
+  std::string text;
+  for (int k = 0; k < 8; ++k)
+    if ((l.compiled_widths >> k & 1) != 0) text += (text.empty() ? "" : ", ") + std::to_string(1 << k);
+  return text.empty() ? "none" : text + " B";
 }
 
 std::vector<simt::LaunchRecord> launches_together(const std::vector<simt::LaunchRecord>& all) {
@@ -49,9 +58,12 @@ std::vector<LineCounts> counts_by_line(const simt::Profile& profile) {
     const simt::SourceLine at = simt::source_of(s.pc);
     LineCounts& l = lines[{at.file, at.line, s.space, s.write, s.atomic, s.async, s.width}];
     if (l.counts.requests == 0)
-      l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}, false};
+      l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}};
     l.counts.add(s.merged() ? s.as_merged() : s.counts);
     l.merged = l.merged || s.merged();
+    l.compiled_known = l.compiled_known || s.compiled_known;
+    l.compiled_widths |= s.compiled_widths;
+    l.compiled.add(s.compiled);
   }
   std::vector<LineCounts> list;
   for (auto& [key, line] : lines) list.push_back(std::move(line));

@@ -18,6 +18,9 @@ struct LineCounts {
   unsigned width = 0;  // bytes per lane
   int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
   simt::Counts counts;
+  bool compiled_known = false;  // the machine code of its kernels has been read: then what it does, by width
+  uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
+  simt::Counts compiled;
   bool merged = false;  // atomics that a compiler for GPUs gives to one lane of a warp: counted as that
   /// Sectors and wavefronts that a better order of the same accesses would save.
   int64_t excess() const;
@@ -25,6 +28,9 @@ struct LineCounts {
 
 /// "load", "shared store", "atomic", "copy in": what an access is.
 std::string kind_of(const LineCounts& line);
+
+/// "16 B", "4, 16 B": the widths of the instructions that a compiler made of a line; "none".
+std::string compiled_widths(const LineCounts& line);
 
 /// Sites of one line and one kind are one: unrolled loops and templates have several. By file and line.
 std::vector<LineCounts> counts_by_line(const simt::Profile& profile);

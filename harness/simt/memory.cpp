@@ -15,13 +15,14 @@ namespace klab::simt {
 
 char* device_begin = nullptr;
 char* device_end = nullptr;
+Allocation* const* device_owner = nullptr;
 thread_local bool watching = false;
 HostTouch host_touch = nullptr;
 const char *watched_begin = nullptr, *watched_end = nullptr;
 
 namespace {
 
-constexpr size_t kSlot = 2 << 20;
+constexpr size_t kSlot = kDeviceSlot;
 constexpr size_t kGuard = 64 << 10;  // addresses before and behind the data that are its own
 constexpr size_t kFilled = 512;      // bytes of them that exist and hold a known pattern
 constexpr size_t kPage = 4096;
@@ -50,6 +51,7 @@ struct Device {
       device_begin = reinterpret_cast<char*>(address);
       device_end = device_begin + bytes;
       owner.assign(bytes / kSlot, nullptr);
+      device_owner = owner.data();
       return;
     }
     throw Error("cudaErrorMemoryAllocation", "no range of addresses for device memory");

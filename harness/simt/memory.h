@@ -18,7 +18,8 @@
 namespace klab::simt {
 
 /// Who may touch an allocation: kernels only, or host code as well.
-enum class Home : uint8_t { device, pinned, managed };
+/// library: of a library whose algorithms run on the host here and in the order of its stream on a GPU.
+enum class Home : uint8_t { device, pinned, managed, library };
 
 struct Allocation {
   char* begin = nullptr;
@@ -41,6 +42,13 @@ inline bool is_device(const void* p) {
 
 /// True while this thread runs traced kernels: only then is it kept what is defined.
 extern thread_local bool watching;
+
+/// Who owns each piece of 2 MiB of device memory, live or freed.
+inline constexpr size_t kDeviceSlot = 2 << 20;
+extern Allocation* const* device_owner;
+inline Allocation* owner_of(const char* device_address) {
+  return device_owner[size_t(device_address - device_begin) / kDeviceSlot];
+}
 
 /// The allocation whose data or guards hold p, live or freed; nullptr where nothing ever was.
 Allocation* allocation_at(const void* p);

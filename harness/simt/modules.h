@@ -59,6 +59,9 @@ struct SourceLine {
 /// headers. line 0 where there is no debug information.
 SourceLine source_of(const void* return_address);
 
+/// "void klab::(anonymous namespace)::f<32>(float const*)" of a mangled name, as "f<32>".
+std::string short_name(const std::string& mangled);
+
 /// Unqualified name of the function at that address, "kernel" where it is not known.
 std::string function_name(const void* address);
 

@@ -5,7 +5,7 @@
 namespace klab::simt {
 namespace {
 size_t hash_of(const void* pc, Space space) {
-  uint64_t x = reinterpret_cast<uintptr_t>(pc) * 2 + (space == Space::shared ? 1 : 0);
+  uint64_t x = reinterpret_cast<uintptr_t>(pc) * 4 + uintptr_t(space);
   x *= 0x9E3779B97F4A7C15u;
   return size_t(x >> 40);
 }
@@ -34,14 +34,16 @@ Counts Site::as_merged() const {
 
 Profile::Profile() : table_(256) {}
 
-void Profile::scale(const std::vector<Counts>& before, double by) {
-  for (size_t k = 0; k < sites_.size(); ++k) {
-    const Counts was = k < before.size() ? before[k] : Counts{};
-    Counts& now = sites_[k].counts;
+void Profile::scale(const std::vector<Site>& before, double by) {
+  const auto scaled = [by](const Counts& was, Counts& now) {
     for (int64_t Counts::*field :
          {&Counts::requests, &Counts::lanes, &Counts::bytes, &Counts::sectors, &Counts::ideal_sectors,
           &Counts::lane_sectors, &Counts::wavefronts, &Counts::ideal_wavefronts, &Counts::collisions})
       now.*field = was.*field + std::llround(double(now.*field - was.*field) * by);
+  };
+  for (size_t k = 0; k < sites_.size(); ++k) {
+    scaled(k < before.size() ? before[k].counts : Counts{}, sites_[k].counts);
+    scaled(k < before.size() ? before[k].compiled : Counts{}, sites_[k].compiled);
   }
 }
 

@@ -13,7 +13,8 @@
 
 namespace klab::simt {
 
-enum class Space : uint8_t { global, shared };
+/// constant: __constant__ memory, whose cache serves one address of a warp in a pass; its passes are counted as wavefronts.
+enum class Space : uint8_t { global, shared, constant };
 
 struct Counts {
   int64_t requests = 0;
@@ -22,7 +23,7 @@ struct Counts {
   int64_t sectors = 0;        // global
   int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes of a request
   int64_t lane_sectors = 0;   // global: as few as hold the bytes of its active lanes, if no two were the same
-  int64_t wavefronts = 0;     // shared
+  int64_t wavefronts = 0;     // shared, constant
   int64_t ideal_wavefronts = 0;
   int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
   int64_t collisions = 0;  // atomics: lanes of a request beyond the first at an address
@@ -39,7 +40,12 @@ struct Site {
   bool one_address = true;  // in every request all lanes had the same address
   unsigned width = 0;       // bytes per lane
   int64_t stride = 0;       // bytes between neighboring lanes in the first request of more than one lane
+  bool is_volatile = false;
   Counts counts;
+  // As compiled (compiled_count.h), where the machine code of the kernel that makes it has been read.
+  bool compiled_known = false;
+  uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
+  Counts compiled;
   /// Of the whole run: the compiler gives the work of all lanes to one.
   bool merged() const { return merges && one_address && counts.lanes > counts.requests; }
   /// The counts after that: one lane a request, which meets nobody.
@@ -63,7 +69,7 @@ class Profile {
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
   /// Multiplies what has been counted since the sites' counts were `before`.
-  void scale(const std::vector<Counts>& before, double by);
+  void scale(const std::vector<Site>& before, double by);
   std::vector<LaunchRecord> launches;
   Bus bus;  // for kernels whose operands are on the host
 

@@ -100,9 +100,8 @@ void launch(const Launch& l) {
     session.profile().launches.push_back(record);
     trace->launch_begins(ex, session, &session.profile(), l);
   }
-  std::vector<Counts> before;
-  if (trace != nullptr && session.options().share < 1)
-    for (const Site& s : session.profile().sites()) before.push_back(s.counts);
+  std::vector<Site> before;
+  if (trace != nullptr && session.options().share < 1) before = session.profile().sites();
   try {
     ex.run(l, kernel, session.options(), trace);
     if (trace != nullptr && session.options().share < 1) {

@@ -15,6 +15,7 @@
 namespace klab::simt {
 
 class Profile;
+struct CompiledCode;
 
 /// A block none of whose threads ends, and which passes no barrier, for so many steps never ends. What is right takes
 /// a fraction of these. Barriers do not help for ever: kStepsInAll times as many in all.
@@ -31,7 +32,8 @@ struct Options {
   int most_findings = 20;  // different ones that are kept
   double share =
       1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
-  int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
+  const CompiledCode* compiled = nullptr;  // traced: what nvcc made of the kernels, to count by as well
+  int multiprocessors = 0;                 // what kernels are told the device has; 0: as the named GPU
 };
 
 /// Of this host thread, until it ends; sessions nest, the innermost counts.

@@ -192,6 +192,10 @@ SourceLine source_of(const void* return_address) {
   return at->second;
 }
 
+std::string short_name(const std::string& mangled) {
+  return as_written(unqualified(demangled(mangled.c_str())));
+}
+
 std::string function_name(const void* address) {
   static auto& known = *new std::map<const void*, std::string>;
   const std::lock_guard lock(dwarf_mutex);

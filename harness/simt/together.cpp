@@ -17,6 +17,7 @@ void SharedShadow::all_defined() {
 
 Trace::ParkedBlock Trace::park() {
   settle();
+  compiled_.block_ended();
   ParkedBlock block{std::move(logs_), std::move(accesses_), barriers_};
   logs_.clear();
   return block;

@@ -15,13 +15,6 @@ constexpr uint64_t kTurn = 16384;
 
 std::atomic<uint32_t> last_interval{1};
 
-std::string in_words(uint8_t how, size_t bytes) {
-  return std::string(how & kAtomic  ? "atomic access to "
-                     : how & kWrite ? "write of "
-                                    : "read of ") +
-         std::to_string(bytes) + " byte" + (bytes == 1 ? "" : "s");
-}
-
 }  // namespace
 
 uint32_t Trace::next_interval() { return ++last_interval; }
@@ -63,6 +56,7 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();
+  known_sites_.fill({});
   parameters_ = static_cast<const char*>(launch.parameters);
   parameter_bytes_ = launch.parameter_bytes;
   static_.attach(executor.static_shared, executor.static_shared_bytes);
@@ -75,6 +69,8 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   doubt_.p = nullptr;
   counting_ = session.options().counts;
   flow_ = {};
+  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
+                          profile, &flow_);
 }
 
 void Trace::launch_ended() {
@@ -101,6 +97,7 @@ void Trace::block_begins() {
 
 void Trace::block_ended() {
   settle();
+  compiled_.block_ended();
   interval_ = next_interval();
   if (profile_ != nullptr && !profile_->launches.empty()) {
     LaunchRecord& launch = profile_->launches.back();
@@ -112,6 +109,7 @@ void Trace::block_ended() {
 void Trace::barrier_passed(const char*, int) {
   interval_ = next_interval();
   ++barriers_;
+  if (compiled_.counts()) compiled_.barrier();
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
 }
@@ -123,6 +121,7 @@ void Trace::warp_synchronized(unsigned warp, unsigned present) {
   if ((present | executor_->ended(warp)) == ~0u) {
     c.full = c.now;
     segment_ended(warp);
+    if (compiled_.counts()) compiled_.warp_synchronized(warp);
   } else {
     if (c.pairs.empty()) c.pairs.assign(32 * 32, 0);
     for (unsigned a = 0; a < 32; ++a)
@@ -170,31 +169,6 @@ void Trace::function_left() {
   log_place();
 }
 
-void Trace::place(Finding& f, const void* pc) const {
-  const SourceLine at = source_of(pc);
-  f.file = at.file;
-  f.line = at.line;
-}
-
-std::string Trace::who(uint32_t interval, uint16_t thread) const {
-  std::string text;
-  if (interval < block_first_) {
-    const auto at = std::upper_bound(block_firsts_.begin(), block_firsts_.end(), interval);
-    const uint64_t b = block_numbers_[size_t(at - block_firsts_.begin()) - 1];
-    const unsigned* grid = executor_->grid_dim;
-    text = "block (" + std::to_string(b % grid[0]) + "," + std::to_string(b / grid[0] % grid[1]) + "," +
-           std::to_string(b / grid[0] / grid[1]) + ")";
-    if (thread == Cell::kGrid) return "other blocks";
-    text += ", ";
-  }
-  if (thread == Cell::kGrid) return "other blocks";
-  if (thread == Cell::kBlock) return text + "other threads";
-  if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
-  const unsigned* d = executor_->block_dim;
-  return text + "thread (" + std::to_string(thread % d[0]) + "," + std::to_string(thread / d[0] % d[1]) +
-         "," + std::to_string(thread / d[0] / d[1]) + ")";
-}
-
 bool Trace::is_the_kernels(const char* p, size_t bytes) const {
   const size_t offset = static_.offset(p);
   if (offset + bytes > static_.bytes()) return false;
@@ -203,93 +177,103 @@ bool Trace::is_the_kernels(const char* p, size_t bytes) const {
   return k != 0 && offset + bytes <= variables_[k - 1].offset + variables_[k - 1].bytes;
 }
 
-/// The variable next to an address that is in none, and how far off.
-std::string Trace::where_in_shared(const char* p) const {
-  const size_t offset = static_.offset(p);
-  const SharedVariable *before = nullptr, *behind = nullptr;
-  for (const SharedVariable& v : variables_) {
-    if (v.offset <= offset) before = &v;
-    if (v.offset > offset && behind == nullptr) behind = &v;
+uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
+  const auto kind = uint8_t((how & (kWrite | kAtomic)) | (4 << int(space)));
+  KnownSite& known = known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
+  if (known.pc == pc && known.kind == kind) return known.site;
+  const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
+                                       (how & kMerges) != 0, unsigned(bytes));
+  if (how & (kVolatile | kAsync)) {
+    (*profile_)[site].is_volatile |= (how & kVolatile) != 0;
+    (*profile_)[site].async |= (how & kAsync) != 0;
   }
-  const auto named = [](const SharedVariable& v) {
-    return v.name + " (" + std::to_string(v.bytes) + " bytes)";
+  known = {pc, kind, site};
+  return site;
+}
+
+inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
+  // What is said here in few words is what watch() and check_cell() come to in these cases.
+  const auto thread = uint16_t(me.thread);
+  const auto over = [&](uint32_t interval, uint16_t who) {
+    return interval < launch_first_ || (interval == interval_ && who == thread) ||
+           (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
   };
-  const size_t past = before != nullptr ? offset - before->offset - before->bytes : SIZE_MAX;
-  if (before != nullptr && offset < before->offset + before->bytes)
-    return "over the end of " + named(*before);
-  if (behind != nullptr && behind->offset - offset < past)
-    return std::to_string(behind->offset - offset) + " bytes before the beginning of " + named(*behind);
-  return std::to_string(past) + " bytes past the end of " + named(*before);
-}
-
-void Trace::bad_index(int64_t index, const std::string& array, const char* file, int line) {
-  executor_->abandon({.kind = Kind::out_of_bounds,
-                      .file = file,
-                      .line = line,
-                      .text = "index " + std::to_string(index) + " of an array of type " + array});
-}
-
-/// An access to what is no memory of the kernel.
-void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
-  Finding f{.kind = Kind::out_of_bounds};
-  const auto* c = static_cast<const char*>(p);
-  char hex[32];
-  std::snprintf(hex, sizeof hex, "%p", p);
-  if (const Allocation* a = global_at(p); a != nullptr) {
-    const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
-    if (!a->live || a->given_back) {
-      f.kind = Kind::use_after_free;
-      f.text = in_words(how, bytes) + " in " + of + ", which has been " + (a->live ? "given back" : "freed");
-    } else if (c < a->begin) {
-      f.text =
-          in_words(how, bytes) + ", " + std::to_string(a->begin - c) + " bytes before the beginning of " + of;
-    } else {
-      f.text = in_words(how, bytes) + ", " + std::to_string(c - (a->begin + a->bytes)) +
-               " bytes past the end of " + of;
-      if (c < a->begin + a->bytes) f.text = in_words(how, bytes) + " over the end of " + of;
-    }
-  } else if (is_device(p)) {
-    f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
-  } else if (c >= dynamic_.begin() - 256 &&
-             c < dynamic_.begin() + (executor_->arena != nullptr ? kProgramArena : dynamic_.bytes() + 256)) {
-    f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
-             std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
-  } else if (static_.holds(c)) {
-    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
+  if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
+  if (write) {
+    if (!over(c.read_interval, c.reader)) return false;
+    c.defined = 0xF;
+    c.write_interval = interval_;
+    c.writer = thread;
+    c.write_sync = clocks_[me.warp].now;
+    c.write_site = site;
+    c.write_atomic = false;
+    return true;
+  }
+  if (c.defined != 0xF) return false;
+  if (over(c.read_interval, c.reader)) {
+    c.reader = thread;
+    c.read_sync = clocks_[me.warp].now;
+    c.read_atomic = false;
   } else {
-    f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
-             (reinterpret_cast<uintptr_t>(p) < 4096 ? " (a null pointer)" : "");
+    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_);
+    if (!grid && (c.read_interval != interval_ || c.reader != Cell::kBlock)) return false;
+    if (grid) c.reader = Cell::kGrid;
+    c.read_sync = std::max(c.read_sync, clocks_[me.warp].now);
+    c.read_atomic = false;
   }
-  place(f, pc);
-  executor_->abandon(std::move(f));
+  c.read_interval = interval_;
+  c.read_site = site;
+  return true;
 }
 
-/// Of an address outside of all memory that has a shadow: true for parameters, __constant__ memory and tables, which are
-/// not counted; else the __device__ variable that it is in. What is neither ends the launch.
-bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
-  const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
-  const Module* m = parameter ? nullptr : module_at(c);
-  if (!parameter && m == nullptr) illegal(c, bytes, how, pc);
-  if (!parameter && c >= m->writable_begin && c < m->writable_end &&
-      (c < m->constant_begin || c >= m->constant_end)) {
-    *variable = device_variable_at(c);
-    if (*variable != nullptr) return false;
-    illegal(c, bytes, how, pc);
+Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
+  if (is_device(c)) {
+    *space = Space::global;
+    const Allocation* a = owner_of(c);
+    if (a == nullptr || !a->live || a->given_back || a->shadow == nullptr || c < a->begin ||
+        c + bytes > a->begin + a->bytes || (c - a->begin) % 4 != 0)
+      return nullptr;
+    return a->shadow + (c - a->begin) / 4;
   }
-  if (how & kWrite) {
-    Finding f{.kind = Kind::write_to_constant,
-              .text = in_words(how, bytes) + (parameter ? " in the parameters" : "")};
-    place(f, pc);
-    executor_->abandon(std::move(f));
+  *space = Space::shared;
+  if (dynamic_.holds(c))
+    return c + bytes <= dynamic_.begin() + dynamic_.bytes() ? dynamic_.cells(c, bytes) : nullptr;
+  return static_.holds(c) && is_the_kernels(c, bytes) ? static_.cells(c, bytes) : nullptr;
+}
+
+void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
+  if (!counting_) {
+    if (lane.steps % kTurn == 0) executor_->let_others_run();
+    return;
   }
-  return true;
+  if (compiled_.counts() && !lane.frames.empty()) compiled_.seen(site, lane.frames.back().block);
+  ++accesses_[lane.thread];
+  WarpLog& log = logs_[lane.warp];
+  log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
+  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
 }
 
 void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   // Local memory: the thread's own stack.
-  if (c >= lane.fiber->stack && c < lane.fiber->stack + (256 << 10)) return;
+  if (size_t(c - lane.fiber->stack) < (256 << 10)) return;
+  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr;
+  Space space{};
+  Cell* cells = nullptr;
+  if (plain && reinterpret_cast<uintptr_t>(p) % bytes == 0) cells = cells_of(c, bytes, &space);
+  if (cells == nullptr) return look_closely(p, bytes, how, pc);
+  step(pc);
+  const uint16_t site = site_of(pc, space, how, bytes);
+  for (size_t at = 0; at < bytes; at += 4, ++cells)
+    if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
+      watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
+  log(lane, p, bytes, site);
+}
+
+void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
   if (doubt_.p != nullptr) settle();
   step(pc);
   Cell* cells;
@@ -318,16 +302,9 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     begin = variable->begin;
     shared = false;
   }
-  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0) {
-    Finding f{.kind = Kind::misaligned};
-    char hex[32];
-    std::snprintf(hex, sizeof hex, "%p", p);
-    f.text = in_words(how, bytes) + " at " + hex + ", which is no multiple of " + std::to_string(bytes);
-    place(f, pc);
-    executor_->abandon(std::move(f));
-  }
-  const uint16_t site = profile_->site(pc, shared ? Space::shared : Space::global, (how & kWrite) != 0,
-                                       (how & kAtomic) != 0, (how & kMerges) != 0, unsigned(bytes));
+  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
+    misaligned(p, bytes, how, pc);
+  const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
@@ -337,14 +314,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
     at += n;
   }
-  if (counting_) {
-    ++accesses_[lane.thread];
-    WarpLog& log = logs_[lane.warp];
-    log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
-    if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
-  } else if (lane.steps % kTurn == 0) {
-    executor_->let_others_run();
-  }
+  log(lane, p, bytes, site);
 }
 
 void Trace::fence() { fenced_ = interval_; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/simt/compiled_count.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
@@ -21,6 +22,11 @@ class SharedShadow {
   void attach(char* begin, size_t bytes);
   bool holds(const char* p) const { return p >= begin_ && p < begin_ + bytes_; }
   Cell& cell(const char* p);
+  /// The cells of whole words from there on.
+  Cell* cells(const char* p, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 4) cell(p + at);
+    return &cells_[size_t(p - begin_) / 4];
+  }
   size_t offset(const char* p) const { return size_t(p - begin_); }
   size_t bytes() const { return bytes_; }
   const char* begin() const { return begin_; }
@@ -83,6 +89,9 @@ class Trace {
     std::vector<uint16_t> pairs;     // [32,32], when masks were partial
   };
 
+  /// Most accesses: of a whole word whose last ones were long ago, or the thread's own. False where watch() has to look.
+  bool seen_quickly(Cell& cell, bool write, uint16_t site, const Lane& me);
+  uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
   bool acquired(uint32_t interval) const;
   void watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site, bool shared);
@@ -91,6 +100,11 @@ class Trace {
             bool shared);
   void settle();  // judges the write that may have changed nothing
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
+  /// The cells of a plain, aligned access to memory that is the kernel's beyond doubt; nullptr where look_closely() must say.
+  Cell* cells_of(const char* c, size_t bytes, Space* space);
+  void look_closely(const void* p, size_t bytes, uint8_t how, const void* pc);
+  void log(Lane& lane, const void* p, size_t bytes, uint16_t site);
+  [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
   [[noreturn]] void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
   std::string where_in_shared(const char* p) const;
   bool is_the_kernels(const char* p, size_t bytes) const;  // of static shared memory
@@ -101,7 +115,7 @@ class Trace {
   static uint32_t next_interval();
   void log_place();
   void replay(unsigned warp, uint32_t going_on);
-  void account(uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
+  void account(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
 
   Executor* executor_ = nullptr;
   Session* session_ = nullptr;
@@ -112,6 +126,15 @@ class Trace {
   std::vector<WarpLog> logs_;              // of each warp
   Flow flow_;                              // of the kernel
   bool counting_ = false;
+  CompiledCounter compiled_;
+
+  /// Sites that were asked for last, by where they are.
+  struct KnownSite {
+    const void* pc = nullptr;
+    uint8_t kind = 0;
+    uint16_t site = 0;
+  };
+  std::array<KnownSite, 256> known_sites_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
   std::vector<WarpClock> clocks_;

@@ -46,55 +46,15 @@ bool in_pairs(const uintptr_t* address, uint32_t mask) {
   return false;
 }
 
-}  // namespace
-
-void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
-  Site& site = (*profile_)[index];
-  Counts& n = site.counts;
-  const int lanes = __builtin_popcount(mask);
-  if (site.stride == 0 && lanes > 1) {
-    const int a = __builtin_ctz(mask), b = __builtin_ctz(mask & (mask - 1));
-    site.stride = (int64_t(address[b]) - int64_t(address[a])) / (b - a);
-  }
-  ++n.requests;
-  n.lanes += lanes;
-  n.bytes += int64_t(lanes) * bytes;
-  uintptr_t sorted[32];
-  unsigned count = 0;
-  bool ascending = true;
-  for (unsigned i = 0; i < 32; ++i) {
-    if ((mask >> i & 1) == 0) continue;
-    ascending = ascending && (count == 0 || sorted[count - 1] <= address[i]);
-    sorted[count++] = address[i];
-  }
-  if (!ascending) std::sort(sorted, sorted + count);
-  int64_t distinct = 0;
-  for (unsigned i = 0; i < count; ++i) distinct += i == 0 || sorted[i] != sorted[i - 1];
-  if (site.atomic) n.collisions += lanes - distinct;
-  site.one_address = site.one_address && distinct == 1;
-  if (site.space == Space::global) {
-    uintptr_t last = 0;
-    int64_t sectors = 0;
-    for (unsigned i = 0; i < count; ++i) {
-      const uintptr_t from = std::max(last, sorted[i] / kSector), to = (sorted[i] + bytes - 1) / kSector;
-      if (to < from) continue;
-      const uintptr_t first = sorted[i] / kSector == last ? last + 1 : from;
-      sectors += int64_t(to + 1 - first);
-      last = to;
-    }
-    n.sectors += sectors;
-    n.ideal_sectors += (distinct * bytes + kSector - 1) / kSector;
-    n.lane_sectors += (int64_t(lanes) * bytes + kSector - 1) / kSector;
-    return;
-  }
+/// Wavefronts of a request that is no run of neighbors.
+void count_wavefronts(Counts& n, bool write, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
   // 32 lanes of 4 bytes fill the banks; wider accesses are served by groups of lanes.
   const unsigned words = std::max(1u, (bytes + 3) / 4);
   const unsigned group = words >= 4 ? 8 : words >= 2 ? 16 : 32;
   for (unsigned from = 0; from < 32;) {
     unsigned lanes_served = group;
     // Two neighboring groups of a load are served as one where lanes read the same in pairs.
-    if (group < 32 && from % (2 * group) == 0 && !site.write &&
-        in_pairs(address, part_of(mask, from, 2 * group)))
+    if (group < 32 && from % (2 * group) == 0 && !write && in_pairs(address, part_of(mask, from, 2 * group)))
       lanes_served = 2 * group;
     const uint32_t part = part_of(mask, from, lanes_served);
     from += lanes_served;
@@ -104,12 +64,94 @@ void Trace::account(uint16_t index, uint32_t bytes, uint32_t mask, const uintptr
   }
 }
 
+int64_t sectors_of(const uintptr_t* sorted, unsigned count, uint32_t bytes) {
+  uintptr_t last = 0;
+  int64_t sectors = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const uintptr_t from = std::max(last, sorted[i] / kSector), to = (sorted[i] + bytes - 1) / kSector;
+    if (to < from) continue;
+    const uintptr_t first = sorted[i] / kSector == last ? last + 1 : from;
+    sectors += int64_t(to + 1 - first);
+    last = to;
+  }
+  return sectors;
+}
+
+/// All lanes, each behind the one before: most requests of most kernels.
+bool neighbors(uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+  if (mask != ~0u || bytes > 16) return false;
+  uintptr_t off = 0;
+  for (unsigned i = 0; i < 32; ++i) off |= address[i] - address[0] - uintptr_t(i) * bytes;
+  return off == 0;
+}
+
+Counts cost_of_neighbors(Space space, uint32_t bytes, uintptr_t first) {
+  const uintptr_t all = uintptr_t(32) * bytes;
+  Counts n{.requests = 1, .lanes = 32, .bytes = int64_t(all)};
+  if (space == Space::global) {
+    n.sectors = int64_t((first + all - 1) / kSector - first / kSector + 1);
+    n.ideal_sectors = n.lane_sectors = int64_t((all + kSector - 1) / kSector);
+  } else {
+    n.wavefronts = n.ideal_wavefronts = bytes >= 16 ? 4 : bytes >= 8 ? 2 : 1;
+  }
+  return n;
+}
+
+}  // namespace
+
+Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t mask,
+               const uintptr_t* address) {
+  if (space != Space::constant && neighbors(bytes, mask, address) && (bytes & (bytes - 1)) == 0 &&
+      address[0] % bytes == 0)
+    return cost_of_neighbors(space, bytes, address[0]);
+  const int lanes = __builtin_popcount(mask);
+  Counts n{.requests = 1, .lanes = lanes, .bytes = int64_t(lanes) * bytes};
+  uintptr_t sorted[32];
+  unsigned count = 0;
+  bool ascending = true;
+  for (unsigned i = 0; i < 32; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    ascending = ascending && (count == 0 || sorted[count - 1] <= address[i]);
+    sorted[count++] = address[i];
+  }
+  const bool global = space == Space::global;
+  int64_t distinct = 0;
+  if (space != Space::shared || atomic) {
+    if (!ascending) std::sort(sorted, sorted + count);
+    for (unsigned i = 0; i < count; ++i) distinct += i == 0 || sorted[i] != sorted[i - 1];
+  }
+  if (atomic) n.collisions = lanes - distinct;
+  if (global) {
+    n.sectors = sectors_of(sorted, count, bytes);
+    n.ideal_sectors = (distinct * bytes + kSector - 1) / kSector;
+    n.lane_sectors = (int64_t(lanes) * bytes + kSector - 1) / kSector;
+  } else if (space == Space::constant) {
+    n.wavefronts = distinct;
+    n.ideal_wavefronts = 1;
+  } else {
+    count_wavefronts(n, write, bytes, mask, address);
+  }
+  return n;
+}
+
+void Trace::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+  Site& site = (*profile_)[index];
+  if (site.stride == 0 && (mask & (mask - 1)) != 0) {
+    const int a = __builtin_ctz(mask), b = __builtin_ctz(mask & (mask - 1));
+    site.stride = (int64_t(address[b]) - int64_t(address[a])) / (b - a);
+  }
+  const Counts n = cost_of(site.space, site.write, site.atomic, bytes, mask, address);
+  if (site.atomic) site.one_address = site.one_address && n.lanes - n.collisions == 1;
+  site.counts.add(n);
+  if (compiled_.counts()) compiled_.request(warp, index, bytes, mask, address);
+}
+
 void Trace::replay(unsigned warp, uint32_t going_on) {
   settle();
   if (!counting_) return;
   logs_[warp].replay(going_on, executor_->ended(warp), flow_,
-                     [this](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
-                       account(site, bytes, mask, address);
+                     [this, warp](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+                       account(warp, site, bytes, mask, address);
                      });
 }
 

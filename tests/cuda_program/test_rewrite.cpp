@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/cuda_compiler/options.h"
+#include "harness/cuda_compiler/ptx.h"
 #include "harness/cuda_compiler/rewrite.h"
 
 namespace klab::cuda_compiler {
@@ -111,6 +112,48 @@ TEST(Rewrite, RefusesWithFileAndLine) {
       refusal(
           "__device__ unsigned f() { unsigned l; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(l)); return l; }"),
       "");
+}
+
+TEST(Ptx, IsTranslatedStatementByStatement) {
+  const std::string set = "::klab::program::ptx::put($0$, ";
+  EXPECT_EQ(translate_ptx("mov.u32 %0, %laneid;"),
+            set + "::klab::program::ptx::get<unsigned>(::klab::simt::lane_index())); ");
+  EXPECT_EQ(translate_ptx(""), "");
+  EXPECT_EQ(translate_ptx("// nothing\n"), "");
+  // A scope with a register of its own, and a predicate.
+  const std::string scope =
+      translate_ptx("{\n .reg .pred p;\n setp.ne.b32 p, %0, 0;\n @p st.global.u32 [%1+4], %2;\n}");
+  EXPECT_NE(scope.find("bool klab_ptx_p{};"), std::string::npos) << scope;
+  EXPECT_NE(scope.find("if (klab_ptx_p) {"), std::string::npos) << scope;
+  EXPECT_NE(scope.find("(4)"), std::string::npos) << scope;
+  EXPECT_NE(translate_ptx("cp.async.cg.shared.global [%0], [%1], 16;").find("copy_async("),
+            std::string::npos);
+  EXPECT_NE(translate_ptx("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];")
+                .find("load_matrix(klab_r, 2, true"),
+            std::string::npos);
+  EXPECT_NE(translate_ptx(
+                "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                "{%10,%11,%12,%13};")
+                .find("{16, 8, 16, ::klab::program::Element::bf16"),
+            std::string::npos);
+}
+
+TEST(Ptx, WhatIsNotKnownIsNamed) {
+  const auto refused = [](const std::string& text) -> std::string {
+    try {
+      translate_ptx(text);
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused("add.u32 %0, %1, %2; wgmma.fence.sync.aligned;"), "wgmma.fence.sync.aligned");
+  EXPECT_EQ(refused("add.rz.f32 %0, %1, %2;"), "add.rz.f32 %0, %1, %2");
+  EXPECT_NE(refused("mov.u32 %0, %envreg3;"), "");
+  EXPECT_NE(refused("bra done; done:"), "");
+  EXPECT_NE(refused("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0}, {%1}, {%2}, {%3};"), "");
+  EXPECT_NE(refused("bar.sync 1, 64;"), "");
+  EXPECT_NE(refused("ld.global.u32 %0;"), "");
 }
 
 TEST(Options, AreNvccs) {

@@ -10,6 +10,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/cli/gpu_counters.h"
+#include "harness/cli/machine_code.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/program_run.h"
 #include "harness/cli/shape_option.h"
@@ -46,6 +47,7 @@ struct Options {
   bool metrics = false;
   bool on_gpu = false;
   bool json = false;
+  bool no_compiled = false;
 };
 
 /// By id, or by what comes after the op where that is enough: "transpose.cuda.02".
@@ -151,6 +153,7 @@ int trace_program(const Options& o) {
         "--shape, --metrics, --counters, --on and --on-gpu are for klab's variants; " + o.names[0] +
         " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
+  p.compiled = !o.no_compiled;
   p.limits.seconds = o.seconds;
   p.limits.bytes = o.memory * 1'000'000;
   p.files = o.names;
@@ -165,6 +168,16 @@ int trace_program(const Options& o) {
     fmt::print("{}", program_text(run));
   if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
   return run.illegal() ? exit_failed : run.exit_code == 0 ? exit_ok : exit_failed;
+}
+
+/// What nvcc makes of the variant's file, or why that is not known.
+MachineCode machine_code(const Options& o, const Step* step, const Variant& variant, Progress& progress) {
+  MachineCode none;
+  if (o.no_compiled || o.metrics || !o.counters.empty()) return none.why = "--no-compiled", none;
+  const std::filesystem::path file = step != nullptr ? work_path(*step) : source_root() / variant.file;
+  if (!std::filesystem::exists(file)) return none.why = file.string() + " is not here", none;
+  progress.show("nvcc " + file.filename().string());
+  return machine_code_of({file.string()}, nvcc_options(source_root()));
 }
 
 int run(Options o) {
@@ -188,8 +201,13 @@ int run(Options o) {
     return exit_ok;
   }
   Progress progress;
+  const MachineCode machine = machine_code(o, step, variant, progress);
   progress.show("counting " + variant.id);
-  TraceView view{.op = &op, .variant = &variant, .run = count_run(op, variant, shape, settings().seed)};
+  TraceView view{
+      .op = &op,
+      .variant = &variant,
+      .run = count_run(op, variant, shape, settings().seed, machine.why.empty() ? &machine.code : nullptr)};
+  view.run.no_compiled = machine.why;
   view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);
@@ -259,6 +277,8 @@ KLAB_COMMAND(
            ->excludes(on_gpu);
        on_gpu->excludes(metrics);
        app.add_flag("--json", o->json, "for programs");
+       app.add_flag("--no-compiled", o->no_compiled,
+                    "count as written only, where nvcc and nvdisasm are there to say what they make of it");
        return [o] { return run(*o); };
      },
      .takes_rest = true});

@@ -2,6 +2,14 @@
 // it is asked for, and errors are those that a GPU would give.
 #pragma once
 
+// Other people's headers look at these to know what they have been included behind.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+
 #include <klab_cuda/api_parameters.h>
 
 extern "C" {

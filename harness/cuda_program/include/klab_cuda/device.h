@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <klab_cuda/program.h>
+#include <klab_cuda/rounding.h>
 #include "harness/simt/intrinsics.h"
 #include "harness/simt/warp.h"
 
@@ -102,8 +103,7 @@ KLAB_SIMT_INLINE unsigned __vsadu4(unsigned a, unsigned b) {
   return sum;
 }
 
-// Conversions and rounding. Directed rounding of sums and products goes through wider numbers, which is exact enough for
-// float, and rounds to nearest for double: see docs/cuda-programs.md.
+// Conversions and rounding. Directed rounding of float goes through double, that of double has a header of its own.
 KLAB_SIMT_INLINE float __float_toward(double x, int direction) {
   const float f = float(x);
   if (direction > 0 && double(f) < x) return nextafterf(f, INFINITY);
@@ -148,6 +148,27 @@ KLAB_SIMT_INLINE double __int2double_rn(int x) { return x; }
 KLAB_SIMT_INLINE double __uint2double_rn(unsigned x) { return x; }
 KLAB_SIMT_INLINE float __int2float_rz(int x) { return __float_toward(x, 0); }
 KLAB_SIMT_INLINE float __uint2float_rz(unsigned x) { return __float_toward(x, 0); }
+KLAB_SIMT_INLINE float __int2float_ru(int x) { return __float_toward(x, 1); }
+KLAB_SIMT_INLINE float __int2float_rd(int x) { return __float_toward(x, -1); }
+KLAB_SIMT_INLINE float __uint2float_ru(unsigned x) { return __float_toward(x, 1); }
+KLAB_SIMT_INLINE float __uint2float_rd(unsigned x) { return __float_toward(x, -1); }
+KLAB_SIMT_INLINE unsigned __double2uint_rd(double x) { return klab::simt::saturated<unsigned>(floor(x)); }
+KLAB_SIMT_INLINE unsigned __double2uint_ru(double x) { return klab::simt::saturated<unsigned>(ceil(x)); }
+KLAB_SIMT_INLINE long long __double2ll_rd(double x) { return klab::simt::saturated<long long>(floor(x)); }
+KLAB_SIMT_INLINE long long __double2ll_ru(double x) { return klab::simt::saturated<long long>(ceil(x)); }
+KLAB_SIMT_INLINE long long __float2ll_ru(float x) { return klab::simt::saturated<long long>(ceilf(x)); }
+KLAB_SIMT_INLINE unsigned long long __float2ull_rn(float x) {
+  return klab::simt::saturated<unsigned long long>(rintf(x));
+}
+KLAB_SIMT_INLINE unsigned long long __float2ull_rz(float x) {
+  return klab::simt::saturated<unsigned long long>(truncf(x));
+}
+KLAB_SIMT_INLINE unsigned long long __double2ull_rn(double x) {
+  return klab::simt::saturated<unsigned long long>(rint(x));
+}
+KLAB_SIMT_INLINE unsigned long long __double2ull_rz(double x) {
+  return klab::simt::saturated<unsigned long long>(trunc(x));
+}
 KLAB_SIMT_INLINE float __ull2float_rn(unsigned long long x) { return float(x); }
 KLAB_SIMT_INLINE double __ull2double_rn(unsigned long long x) { return double(x); }
 KLAB_SIMT_INLINE int __double2hiint(double x) { return int(__builtin_bit_cast(long long, x) >> 32); }

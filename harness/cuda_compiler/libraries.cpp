@@ -1,0 +1,180 @@
+#include "harness/cuda_compiler/libraries.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace klab::cuda_compiler {
+namespace {
+namespace fs = std::filesystem;
+
+struct Library {
+  const char* header;
+  const char* name;
+};
+constexpr std::array kLibraries = {
+    Library{"cublas", "the device library cuBLAS"},
+    Library{"curand", "the device library cuRAND"},
+    Library{"cufft", "the device library cuFFT"},
+    Library{"cusparse", "the device library cuSPARSE"},
+    Library{"cusolver", "the device library cuSOLVER"},
+    Library{"cudnn", "the device library cuDNN"},
+    Library{"nvrtc", "run-time compilation (NVRTC)"},
+    Library{"cub/", "CUB"},
+    Library{"thrust/", "Thrust, where no toolkit with its headers is installed,"},
+    Library{"cuda/std", "libcu++, where no toolkit with its headers is installed,"},
+    Library{"cuda/", "libcu++"},
+    Library{"nccl", "NCCL"},
+    Library{"cuda_gl_interop", "OpenGL"},
+    Library{"nvtx", "NVTX"},
+    Library{"npp", "NPP"},
+    Library{"cutlass/", "CUTLASS"}};
+
+const Library* library_of(const std::string& header) {
+  const auto found =
+      std::ranges::find_if(kLibraries, [&](const Library& l) { return header.starts_with(l.header); });
+  return found == kLibraries.end() ? nullptr : &*found;
+}
+std::string no_library(const std::string& where, const std::string& header, const Library& l) {
+  return where + header + ": " + l.name + " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
+}
+
+/// Folders that options name, "-Idir", "-I dir", "-isystem dir".
+std::vector<fs::path> folders_in(const std::vector<std::string>& options) {
+  std::vector<fs::path> list;
+  for (size_t k = 0; k < options.size(); ++k) {
+    const std::string& o = options[k];
+    if ((o == "-I" || o == "-isystem") && k + 1 < options.size())
+      list.emplace_back(options[k + 1]);
+    else if (o.starts_with("-I"))
+      list.emplace_back(o.substr(2));
+  }
+  return list;
+}
+
+/// Where Thrust's headers lie: in a toolkit since CUDA 13 in a folder of their own.
+fs::path header_libraries(const std::vector<std::string>& given) {
+  std::vector<fs::path> folders = folders_in(given);
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* value = std::getenv(variable); value != nullptr)
+      folders.push_back(fs::path(value) / "include");
+  folders.emplace_back("/usr/local/cuda/include");
+  std::error_code error;
+  for (const fs::path& folder : folders)
+    for (const fs::path& at : {folder, folder / "cccl"})
+      if (fs::exists(at / "thrust/version.h", error) && fs::exists(at / "cuda/std/version", error)) return at;
+  return {};
+}
+
+/// Headers that programs name; what lies in folders called detail, or begins with __, they do not.
+std::vector<fs::path> public_headers(const fs::path& top) {
+  std::vector<fs::path> list;
+  for (const char* part : {"thrust", "cuda/std"})
+    for (auto at = fs::recursive_directory_iterator(top / part); at != fs::recursive_directory_iterator();
+         ++at) {
+      const std::string name = at->path().filename();
+      if (at->is_directory() &&
+          (name == "detail" || name == "cuda" || name == "tbb" || name.starts_with("__")))
+        at.disable_recursion_pending();
+      else if (at->is_regular_file())
+        list.push_back(fs::relative(at->path(), top));
+    }
+  for (const char* one : {"cuda/atomic", "cuda/functional", "cuda/cmath", "cuda/utility", "cuda/iterator"})
+    if (fs::exists(top / one)) list.emplace_back(one);
+  return list;
+}
+
+}  // namespace
+
+std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file)) {
+  std::istringstream in(preprocessed);
+  std::string file;
+  int line_number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const size_t open = line.find('"'), close = line.rfind('"');
+    if (!line.starts_with("# ") || open == std::string::npos || close <= open) {
+      ++line_number;
+      continue;
+    }
+    const std::string name = line.substr(open + 1, close - open - 1);
+    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file)) {
+      const std::string include = "/include/";
+      const size_t at = name.rfind(include);
+      const std::string header = at == std::string::npos ? "" : name.substr(at + include.size());
+      if (const Library* l = library_of(header); l != nullptr && is_foreign(name))
+        return no_library(file + ":" + std::to_string(line_number) + ": ", header, *l);
+    }
+    file = name;
+    line_number = std::atoi(line.c_str() + 2);
+  }
+  return "";
+}
+
+std::string about_headers(const std::string& words) {
+  static const std::regex missing(R"(([^\n:]+):(\d+):\d+: fatal error: ([^:\n]+): No such file)");
+  std::smatch m;
+  if (!std::regex_search(words, m, missing)) return words;
+  const std::string header = m[3], where = m[1].str() + ":" + m[2].str() + ": ";
+  if (const Library* l = library_of(header); l != nullptr) return no_library(where, header, *l);
+  return where + "no header " + header + "; -I names the folder it lies in\n";
+}
+
+bool is_header_library(const std::string& file) {
+  return file.find("/klab_libraries/") != std::string::npos || file.find("/thrust/") != std::string::npos ||
+         file.find("/cuda/std/") != std::string::npos || file.find("/cccl/") != std::string::npos;
+}
+
+bool misses_header_library(const std::string& words) {
+  static const std::regex missing(
+      R"(fatal error: (thrust/|cuda/(std/|atomic|functional|cmath|utility|iterator)|nv/)[^\n]*: No such file)");
+  return std::regex_search(words, missing);
+}
+
+std::vector<std::string> header_library_options(const std::vector<std::string>& given, const fs::path& folder,
+                                                const fs::path& klab) {
+  const fs::path top = header_libraries(given);
+  if (top.empty()) return {};
+  // Before each of their headers one that hides what makes them take a file for a GPU's.
+  const fs::path before = folder / "klab_libraries";
+  for (const fs::path& header : public_headers(top)) {
+    fs::create_directories((before / header).parent_path());
+    std::ofstream(before / header) << "#include <klab_libraries/begin.h>\n#include_next <" << header.string()
+                                   << ">\n#include <klab_libraries/end.h>\n";
+  }
+  return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+          "-DCCCL_DISABLE_FP16_SUPPORT",
+          "-DCCCL_DISABLE_BF16_SUPPORT",
+          "-DCCCL_DISABLE_NVFP8_SUPPORT",
+          "-isystem",
+          before.string(),
+          "-isystem",
+          (klab / "klab_libraries").string(),
+          "-isystem",
+          klab.string(),
+          "-isystem",
+          top.string()};
+}
+
+std::vector<std::string> without_toolkits(const std::vector<std::string>& options) {
+  std::vector<std::string> kept;
+  std::error_code error;
+  const auto is_toolkit = [&](const std::string& folder) {
+    return fs::exists(fs::path(folder) / "cuda_runtime_api.h", error) &&
+           fs::exists(fs::path(folder) / "crt/host_config.h", error);
+  };
+  for (size_t k = 0; k < options.size(); ++k) {
+    const std::string& o = options[k];
+    if ((o == "-I" || o == "-isystem") && k + 1 < options.size() && is_toolkit(options[k + 1])) {
+      ++k;
+      continue;
+    }
+    if (o.starts_with("-I") && o.size() > 2 && is_toolkit(o.substr(2))) continue;
+    kept.push_back(o);
+  }
+  return kept;
+}
+
+}  // namespace klab::cuda_compiler

@@ -1,0 +1,101 @@
+// Loads, stores, atomics, copies, addresses, fences.
+#include <map>
+
+#include "harness/cuda_compiler/ptx_parts.h"
+
+namespace klab::cuda_compiler {
+namespace {
+
+/// ".shared", ".shared::cta"
+bool ptx_shared(const PtxInstruction& i) { return i.has("shared") || i.has("shared::cta"); }
+
+std::string moved_memory(const PtxInstruction& i, const PtxNames& n) {
+  const std::string type = ptx_type_of(i);
+  const bool load = i.op() == "ld" || i.op() == "ldu";
+  if (type.empty() || i.operands.size() < 2 || i.has("param") || i.has("local") || i.has("b128")) return "";
+  const std::string address = n.address(i.operands[load ? 1 : 0], ptx_shared(i));
+  const std::vector<std::string> values = PtxNames::list(i.operands[load ? 0 : 1]);
+  const std::string many = std::to_string(values.size()), of = "<" + type + ", " + many + ">";
+  if (values.size() == 1) {
+    const std::string at =
+        "*static_cast<" + std::string(i.has("volatile") ? "volatile " : "") + type + "*>(" + address + ")";
+    return load ? n.set(values[0], at) : at + " = " + n.as(type, values[0]) + ";";
+  }
+  if (load) {
+    std::string text = "{ const auto klab_all = " + kPtxHelpers + "load" + of + "(" + address + ");";
+    for (size_t k = 0; k < values.size(); ++k)
+      text += n.set(values[k], "klab_all.x[" + std::to_string(k) + "]");
+    return text + " }";
+  }
+  std::string text = kPtxHelpers + "store(" + address + ", " + kPtxHelpers + "Neighbors" + of + "{{";
+  for (const std::string& v : values) text += n.as(type, v) + ", ";
+  return text + "}});";
+}
+
+std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
+  static const std::map<std::string, std::string> names = {
+      {"add", "atomicAdd"}, {"min", "atomicMin"}, {"max", "atomicMax"}, {"exch", "atomicExch"},
+      {"cas", "atomicCAS"}, {"and", "atomicAnd"}, {"or", "atomicOr"},   {"xor", "atomicXor"},
+      {"inc", "atomicInc"}, {"dec", "atomicDec"}};
+  const std::string type = ptx_type_of(i);
+  const size_t first = i.op() == "red" ? 0 : 1;
+  if (type.empty() || type.find("short") != std::string::npos ||
+      i.parts.back().find("f16") != std::string::npos)
+    return "";
+  for (const std::string& part : i.parts) {
+    const auto at = names.find(part);
+    if (at == names.end()) continue;
+    if (i.operands.size() != first + (part == "cas" ? 3 : 2)) return "";
+    std::string call =
+        at->second + "(static_cast<" + type + "*>(" + n.address(i.operands[first], ptx_shared(i)) + ")";
+    for (size_t k = first + 1; k < i.operands.size(); ++k) call += ", " + n.as(type, i.operands[k]);
+    call += ")";
+    return first == 0 ? call + ";" : n.set(i.operands[0], call);
+  }
+  return "";
+}
+
+std::string copied_memory(const PtxInstruction& i, const PtxNames& n) {
+  if (i.has("commit_group")) return "::klab::simt::copy_async_commit();";
+  if (i.has("wait_all")) return "::klab::simt::copy_async_commit(); ::klab::simt::copy_async_wait(0);";
+  if (i.has("wait_group") && i.operands.size() == 1)
+    return "::klab::simt::copy_async_wait(" + n.as("int", i.operands[0]) + ");";
+  if (i.has("bulk") || i.has("mbarrier") || !ptx_shared(i) || i.operands.size() < 3) return "";
+  std::string filled = n.as("unsigned", i.operands[2]);
+  // Behind the number of bytes may come how many of them are copied; or a policy of the caches, which says nothing here.
+  if (i.operands.size() > 3 && !(i.operands.size() == 4 && i.has("L2::cache_hint")))
+    filled = n.as("unsigned", i.operands[3]);
+  return "::klab::simt::copy_async(" + n.address(i.operands[0], true) + ", " +
+         n.address(i.operands[1], false) + ", " + n.as("unsigned", i.operands[2]) + ", " + filled + ");";
+}
+
+std::string address_of(const PtxInstruction& i, const PtxNames& n) {
+  if (i.operands.size() != 2) return "";
+  if (!ptx_shared(i)) return n.set(i.operands[0], n.as("unsigned long long", i.operands[1]));
+  if (i.has("to"))
+    return n.set(i.operands[0], "::klab_shared_address(reinterpret_cast<void*>(" +
+                                    n.as("unsigned long long", i.operands[1]) + "))");
+  return n.set(i.operands[0], "reinterpret_cast<unsigned long long>(::klab_shared_pointer(" +
+                                  n.as("unsigned", i.operands[1]) + "))");
+}
+
+}  // namespace
+
+std::string ptx_memory(const PtxInstruction& i, const PtxNames& n) {
+  const std::string& op = i.op();
+  if (op == "ld" || op == "ldu" || op == "st") return moved_memory(i, n);
+  if (op == "atom" || op == "red") return atomic_of(i, n);
+  if (op == "cp" && i.has("async")) return copied_memory(i, n);
+  if (op == "cvta") return address_of(i, n);
+  if (op == "prefetch" || op == "prefetchu" || op == "discard" || op == "applypriority") return ";";
+  if (op == "createpolicy" && !i.operands.empty()) return n.set(i.operands[0], "0ull");
+  if (op == "membar" || op == "fence") {
+    if (i.has("proxy")) return ";";
+    return i.has("cta")   ? "__threadfence_block();"
+           : i.has("sys") ? "__threadfence_system();"
+                          : "__threadfence();";
+  }
+  return "";
+}
+
+}  // namespace klab::cuda_compiler

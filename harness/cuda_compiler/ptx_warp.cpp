@@ -1,0 +1,117 @@
+// Barriers, votes, shuffles; matrices.
+#include <cstdio>
+#include <map>
+
+#include "harness/cuda_compiler/ptx_parts.h"
+
+namespace klab::cuda_compiler {
+namespace {
+
+/// "d|p": the value, and a predicate beside it that says whether it came from a lane.
+std::string without_predicate(const std::string& operand) { return operand.substr(0, operand.find('|')); }
+
+std::string shuffled(const PtxInstruction& i, const PtxNames& n) {
+  static const std::map<std::string, std::string> names = {{"idx", "__shfl_sync"},
+                                                           {"up", "__shfl_up_sync"},
+                                                           {"down", "__shfl_down_sync"},
+                                                           {"bfly", "__shfl_xor_sync"}};
+  if (!i.has("sync") || i.operands.size() != 5 || i.operands[0].find('|') != std::string::npos) return "";
+  for (const std::string& part : i.parts)
+    if (const auto at = names.find(part); at != names.end())
+      return n.set(without_predicate(i.operands[0]),
+                   at->second + "(" + n.as("unsigned", i.operands[4]) + ", " +
+                       n.as("unsigned", i.operands[1]) + ", " + n.as("int", i.operands[2]) +
+                       ", ::klab::program::ptx::width_of(" + n.as("unsigned", i.operands[3]) + "))");
+  return "";
+}
+
+std::string voted(const PtxInstruction& i, const PtxNames& n) {
+  if (!i.has("sync") || i.operands.size() != 3) return "";
+  const std::string name = i.has("ballot") ? "__ballot_sync"
+                           : i.has("any")  ? "__any_sync"
+                           : i.has("all")  ? "__all_sync"
+                                           : "";
+  if (name.empty()) return "";
+  return n.set(i.operands[0],
+               name + "(" + n.as("unsigned", i.operands[2]) + ", " + n.as("bool", i.operands[1]) + ")");
+}
+
+std::string ptx_element(const std::string& part) {
+  static const std::map<std::string, std::string> list = {{"f16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"},
+                                                          {"f32", "f32"}, {"f64", "f64"},   {"s8", "s8"},
+                                                          {"u8", "u8"},   {"s32", "s32"}};
+  const auto at = list.find(part);
+  return at == list.end() ? "" : "::klab::program::Element::" + at->second;
+}
+
+/// mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c
+std::string multiplied_matrices(const PtxInstruction& i, const PtxNames& n) {
+  if (!i.has("sync") || i.operands.size() != 4 || !i.has("row") || !i.has("col") || i.has("sp") ||
+      i.parts.size() < 8)
+    return "";
+  int m = 0, columns = 0, k = 0;
+  for (const std::string& part : i.parts)
+    if (std::sscanf(part.c_str(), "m%dn%dk%d", &m, &columns, &k) == 3) break;
+  const size_t last = i.parts.size() - 1;
+  const std::string d = ptx_element(i.parts[last - 3]), a = ptx_element(i.parts[last - 2]),
+                    b = ptx_element(i.parts[last - 1]), c = ptx_element(i.parts[last]);
+  // Volta's m8n8k4 of halves has quarter warps, which nothing newer has.
+  const bool volta = m == 8 && i.parts[last] != "f64" && i.parts[last] != "s32";
+  if (m == 0 || volta || d.empty() || a.empty() || b.empty() || d != c) return "";
+  const bool wide = i.parts[last] == "f64";
+  const std::string word = wide ? "double" : "unsigned";
+  const auto registers = [&](const char* name, const std::string& operand) {
+    std::string text = word + " " + name + "[] = {";
+    for (const std::string& o : PtxNames::list(operand)) text += n.as(word, o) + ", ";
+    return text + "}; ";
+  };
+  const std::vector<std::string> results = PtxNames::list(i.operands[0]);
+  std::string text = "{ " + registers("klab_a", i.operands[1]) + registers("klab_b", i.operands[2]) +
+                     registers("klab_c", i.operands[3]) + word + " klab_d[" + std::to_string(results.size()) +
+                     "]; " + "::klab::program::multiply_matrices({" + std::to_string(m) + ", " +
+                     std::to_string(columns) + ", " + std::to_string(k) + ", " + a + ", " + b + ", " + c +
+                     ", " + (i.has("satfinite") ? "true" : "false") +
+                     "}, klab_d, klab_a, klab_b, klab_c, __builtin_FILE(), __builtin_LINE()); ";
+  for (size_t r = 0; r < results.size(); ++r) text += n.set(results[r], "klab_d[" + std::to_string(r) + "]");
+  return text + " }";
+}
+
+std::string loaded_matrices(const PtxInstruction& i, const PtxNames& n) {
+  if (!i.has("sync") || !i.has("m8n8") || i.operands.size() != 2) return "";
+  const std::vector<std::string> results = PtxNames::list(i.operands[0]);
+  const std::string many = std::to_string(results.size());
+  std::string text = "{ unsigned klab_r[" + many + "]; ::klab::simt::load_matrix(klab_r, " + many + ", " +
+                     (i.has("trans") ? "true" : "false") + ", " + n.address(i.operands[1], true) +
+                     ", __builtin_FILE(), __builtin_LINE()); ";
+  for (size_t r = 0; r < results.size(); ++r) text += n.set(results[r], "klab_r[" + std::to_string(r) + "]");
+  return text + " }";
+}
+
+}  // namespace
+
+std::string ptx_matrices(const PtxInstruction& i, const PtxNames& n) {
+  if (i.op() == "mma") return multiplied_matrices(i, n);
+  if (i.op() == "ldmatrix") return loaded_matrices(i, n);
+  return "";
+}
+
+std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
+  const std::string& op = i.op();
+  if (op == "shfl") return shuffled(i, n);
+  if (op == "vote") return voted(i, n);
+  if (op == "activemask" && i.operands.size() == 1) return n.set(i.operands[0], "__activemask()");
+  if (op == "match" && i.has("any") && i.has("sync") && i.operands.size() == 3)
+    return n.set(i.operands[0], "__match_any_sync(" + n.as("unsigned", i.operands[2]) + ", " +
+                                    n.as(ptx_type_of(i), i.operands[1]) + ")");
+  if ((op == "bar" && i.has("warp")) && i.operands.size() == 1)
+    return "__syncwarp(" + n.as("unsigned", i.operands[0]) + ");";
+  // Barrier 0 of the whole block; others, and parts of a block, have no name in CUDA C++.
+  if ((op == "bar" || op == "barrier") && i.has("sync") && i.operands.size() == 1 && i.operands[0] == "0")
+    return "__syncthreads();";
+  if (op == "nanosleep") return "__nanosleep(0);";
+  if (op == "griddepcontrol" || op == "pragma" || op == "setmaxnreg") return ";";
+  if (op == "trap") return "__trap();";
+  return "";
+}
+
+}  // namespace klab::cuda_compiler

@@ -1,0 +1,142 @@
+// What inline PTX becomes (harness/cuda_compiler/ptx.cpp): operands take the type that the instruction names, addresses of
+// shared memory are numbers of 32 bits.
+#pragma once
+
+#include <math.h>
+
+#include <type_traits>
+
+#include <klab_cuda/device.h>
+#include <klab_cuda/halves.h>
+#include <klab_cuda/matrix_shape.h>
+
+extern "C" {
+unsigned klab_shared_address(const void* p);
+void* klab_shared_pointer(unsigned address);
+}
+KLAB_SIMT_INLINE size_t __cvta_generic_to_shared(const void* p) { return klab_shared_address(p); }
+KLAB_SIMT_INLINE void* __cvta_shared_to_generic(size_t address) {
+  return klab_shared_pointer(unsigned(address));
+}
+KLAB_SIMT_INLINE size_t __cvta_generic_to_global(const void* p) { return size_t(p); }
+KLAB_SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
+
+namespace klab::program {
+
+namespace ptx {
+
+template <class To, class From>
+KLAB_SIMT_INLINE To get(From x) {
+  if constexpr (std::is_pointer_v<From>) {
+    return static_cast<To>(reinterpret_cast<size_t>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From{};
+  } else if constexpr (std::is_class_v<From> ||
+                       std::is_floating_point_v<To> != std::is_floating_point_v<From>) {
+    static_assert(sizeof(To) == sizeof(From),
+                  "an operand of inline PTX is not as wide as its instruction says");
+    return __builtin_bit_cast(To, x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+template <class To, class From>
+KLAB_SIMT_INLINE void put(To& to, From x) {
+  if constexpr (std::is_pointer_v<To>)
+    to = reinterpret_cast<To>(size_t(x));
+  else if constexpr (std::is_class_v<To>)
+    to = __builtin_bit_cast(To, x);
+  else
+    to = get<To>(x);
+}
+/// Where nobody wants the result.
+struct Sink {
+  template <class T>
+  KLAB_SIMT_INLINE void operator=(T) {}
+};
+
+template <class T>
+KLAB_SIMT_INLINE T shifted_left(T x, unsigned by) {
+  return by >= 8 * sizeof(T) ? T(0) : T(x << by);
+}
+template <class T>
+KLAB_SIMT_INLINE T shifted_right(T x, unsigned by) {
+  if (by >= 8 * sizeof(T)) return std::is_signed_v<T> && x < 0 ? T(-1) : T(0);
+  return T(x >> by);
+}
+template <class T>
+KLAB_SIMT_INLINE T high_of_product(T a, T b) {
+  if constexpr (sizeof(T) == 8) {
+    __extension__ typedef std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128> Wide;
+    return T(Wide(a) * b >> 64);
+  } else {
+    return T((std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>)(a)*b >>
+             (8 * sizeof(T)));
+  }
+}
+template <class T>
+KLAB_SIMT_INLINE T lesser(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return b < a || a != a ? b : a;
+  else
+    return b < a ? b : a;
+}
+template <class T>
+KLAB_SIMT_INLINE T greater(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a < b || a != a ? b : a;
+  else
+    return a < b ? b : a;
+}
+template <class T>
+KLAB_SIMT_INLINE T added(T a, T b) {
+  return T(a + b);
+}
+/// lop3: the table's bit for each triple of bits.
+KLAB_SIMT_INLINE unsigned by_table(unsigned a, unsigned b, unsigned c, unsigned table) {
+  unsigned r = 0;
+  for (unsigned k = 0; k < 8; ++k)
+    if (table >> k & 1) r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+  return r;
+}
+/// Sums with a carry from one instruction to the next of the same asm statement.
+template <class T>
+KLAB_SIMT_INLINE T sum_with_carry(T a, T b, bool in, bool& out) {
+  T sum, all;
+  const bool first = __builtin_add_overflow(a, b, &sum), second = __builtin_add_overflow(sum, T(in), &all);
+  out = first || second;
+  return all;
+}
+template <class T>
+KLAB_SIMT_INLINE T difference_with_borrow(T a, T b, bool in, bool& out) {
+  T rest, all;
+  const bool first = __builtin_sub_overflow(a, b, &rest), second = __builtin_sub_overflow(rest, T(in), &all);
+  out = first || second;
+  return all;
+}
+
+/// Neighbors that one instruction moves.
+template <class T, int n>
+struct Neighbors {
+  T x[n];
+};
+template <class T, int n>
+KLAB_SIMT_INLINE Neighbors<T, n> load(const void* p) {
+  Neighbors<T, n> r;
+  typename klab::simt::Piece<sizeof(r)>::type piece;
+  piece = *static_cast<const decltype(piece)*>(p);
+  __builtin_memcpy(static_cast<void*>(&r), &piece, sizeof r);
+  return r;
+}
+template <class T, int n>
+KLAB_SIMT_INLINE void store(void* p, Neighbors<T, n> x) {
+  typename klab::simt::Piece<sizeof(x)>::type piece;
+  __builtin_memcpy(&piece, &x, sizeof piece);
+  *static_cast<decltype(piece)*>(p) = piece;
+}
+
+/// The width of a shuffle, of the operand that PTX has it in.
+KLAB_SIMT_INLINE int width_of(unsigned c) { return int(32 - (c >> 8 & 31)); }
+
+}  // namespace ptx
+}  // namespace klab::program

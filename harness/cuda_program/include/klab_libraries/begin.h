@@ -1,0 +1,21 @@
+// Before a header of Thrust or libcu++: it shall take this compiler for what it is, one for processors. klab_libraries/end.h takes it
+// back. No guard: such headers include each other.
+#pragma push_macro("__CUDACC__")
+#pragma push_macro("__NVCC__")
+#pragma push_macro("__CUDA__")
+#pragma push_macro("__CUDA_ARCH__")
+#pragma push_macro("__host__")
+#pragma push_macro("__device__")
+#pragma push_macro("__forceinline__")
+#pragma push_macro("__noinline__")
+#undef __CUDACC__
+#undef __NVCC__
+#undef __CUDA__
+#undef __CUDA_ARCH__
+#undef __host__
+#undef __device__
+#undef __forceinline__
+#undef __noinline__
+#define __host__
+#define __device__
+#define __forceinline__ inline
