@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "labs/radiance/claims/small_hash.h"
+#include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/budget.h"
 
@@ -19,7 +19,7 @@ constexpr double kSeconds = 2.5;  // of each training
 constexpr int64_t kFirst = 1024, kLeast = 256, kMost = 1 << 16;
 
 Config with_batch(int64_t samples) {
-  Config c = small_hash();
+  Config c = small_hash_config();
   c.batch_samples = samples;
   c.first_rays = std::max<int64_t>(1, samples / 32);
   return c;

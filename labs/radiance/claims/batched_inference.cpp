@@ -6,7 +6,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "labs/radiance/claims/small_hash.h"
+#include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/evaluate/renderer.h"
 
@@ -57,7 +57,7 @@ Outcome run(uint64_t seed) {
               .y = "pictures/s",
               .log_x = true};
   const Scene scene = built_in_scene({.downscale = 8});
-  const Config config = small_hash();
+  const Config config = small_hash_config();
   const Plan plan = small_plan(config, scene.cascades);
   Trainer trainer(scene, config, plan, seed);
   for (int64_t i = 0; i < kSteps; ++i) trainer.step(double(i) / kSteps);

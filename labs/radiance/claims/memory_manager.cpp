@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "harness/records/input.h"
-#include "labs/radiance/claims/small_hash.h"
+#include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/budget.h"
 

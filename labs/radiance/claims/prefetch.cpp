@@ -8,7 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "labs/radiance/claims/small_hash.h"
+#include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/scene/image.h"
 
 namespace klab::learning {
@@ -80,7 +80,7 @@ Round steps_with(const Scene& scene, const Plan& plan, int workers, uint64_t see
   PicturePool pool(
       scene.train,
       {.resident = 6, .ahead = std::max(1, workers), .workers = workers, .seed = seed, .cache = {}});
-  Trainer trainer(scene, small_hash(), plan, seed, cpu_backend(), {}, &pool);
+  Trainer trainer(scene, small_hash_config(), plan, seed, cpu_backend(), {}, &pool);
   for (int64_t i = 0; i < 2 * Trainer::kTurnEvery; ++i) trainer.step(0);
   const double waited_before = trainer.profile().seconds().at("waiting for data");
   const std::clock_t cpu = std::clock();
@@ -97,7 +97,7 @@ Outcome run(uint64_t seed) {
               .x = "workers",
               .y = "ms a step"};
   const OnDisk disk;
-  const Plan plan = small_plan(small_hash(), disk.scene.cascades);
+  const Plan plan = small_plan(small_hash_config(), disk.scene.cascades);
   constexpr size_t kWays = std::size(kWorkers);
   std::vector<std::vector<Round>> rounds(kWays);
   for (int round = 0; round < kRounds; ++round)

@@ -154,7 +154,7 @@ Held as_gaussians(uint64_t seed, double seconds) {
   c.most = 6000;
   const Plan plan = untimed_plan(gaussian_calls(c));
   GaussianTrainer trainer(small_built_in_scene(), c, plan, seed);
-  const Stretch used = train_for(trainer, {.seconds = seconds});
+  const RunLength used = train_for(trainer, {.seconds = seconds});
   const GaussianModel model = trainer.model();
   Painter painter(plan);
   const float white[3] = {1, 1, 1};

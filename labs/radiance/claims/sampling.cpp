@@ -15,7 +15,7 @@ constexpr int64_t kSteps = 150;
 
 struct Trained {
   double psnr = 0, samples_per_ray = 0;
-  Stretch used;
+  RunLength used;
 };
 
 Trained train(const Config& config, uint64_t seed, double seconds = 0) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "harness/timing/statistics.h"
 #include "labs/radiance/evaluate/renderer.h"
 
 namespace klab::learning {
@@ -27,12 +28,13 @@ const Scene& small_built_in_scene() {
   return scene;
 }
 
-Plan small_hash_plan(const Config& config) {
-  const int cascades = small_built_in_scene().cascades;
+Plan small_plan(const Config& config, int cascades) {
   std::vector<PlannedCall> calls = training_calls(config, cascades);
   for (const PlannedCall& call : render_calls(config, cascades)) calls.push_back(call);
   return untimed_plan(calls);
 }
+
+Plan small_hash_plan(const Config& config) { return small_plan(config, small_built_in_scene().cascades); }
 
 double small_psnr(const Model& model) {
   return evaluate(model, small_hash_plan(model.config), small_built_in_scene().test).psnr;
@@ -44,7 +46,7 @@ double processor_seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-Stretch train_for(FieldTrainer& trainer, const Stretch& stretch) {
+RunLength train_for(FieldTrainer& trainer, const RunLength& stretch) {
   const double begin = processor_seconds();
   int64_t steps = 0;
   const auto done = [&] {
@@ -56,6 +58,16 @@ Stretch train_for(FieldTrainer& trainer, const Stretch& stretch) {
     ++steps;
   }
   return {.most = steps, .seconds = processor_seconds() - begin};
+}
+
+Finding reached(double factor, double least) {
+  if (factor >= least) return Finding::held;
+  return factor < 1 + (least - 1) / 2 ? Finding::refuted : Finding::depends;
+}
+
+Measured measured(const std::string& metric, std::vector<double> rounds) {
+  const auto [low, high] = std::ranges::minmax(rounds);
+  return {.metric = metric, .low = low, .value = median(rounds), .high = high};
 }
 
 Finding better(double other, double base, double noise) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "labs/learning/experiments/experiment.h"
 #include "labs/radiance/evaluate/evaluate.h"
@@ -12,7 +14,8 @@ namespace klab::learning {
 /// Of the hash field.
 Config small_hash_config();
 const Scene& small_built_in_scene();
-/// Of training and of pictures.
+/// Of training and of pictures, the same on every machine; with so many cascades, or those of the small scene.
+Plan small_plan(const Config& config, int cascades);
 Plan small_hash_plan(const Config& config);
 /// PSNR over the test views, dB.
 double small_psnr(const Model& model);
@@ -21,12 +24,18 @@ double small_psnr(const Model& model);
 double processor_seconds();
 
 /// Steps until `seconds` of processor time are over, or `most` steps where `seconds` is 0. `progress` goes by what ends them.
-struct Stretch {
+struct RunLength {
   int64_t most = 0;
   double seconds = 0;
 };
 /// What was used of both.
-Stretch train_for(FieldTrainer& trainer, const Stretch& stretch);
+RunLength train_for(FieldTrainer& trainer, const RunLength& stretch);
+
+/// What is said is a factor of `least` or more: held where it is reached, refuted where not half of the gain is.
+Finding reached(double factor, double least);
+
+/// The median of the rounds between the least and the largest of them.
+Measured measured(const std::string& metric, std::vector<double> rounds);
 
 /// Held where `other` is better than `base` by more than `noise`, refuted where it is worse by as much.
 Finding better(double other, double base, double noise);
