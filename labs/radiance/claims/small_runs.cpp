@@ -46,12 +46,12 @@ double processor_seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-RunLength train_for(FieldTrainer& trainer, const RunLength& stretch) {
+RunLength train_for(FieldTrainer& trainer, const RunLength& length) {
   const double begin = processor_seconds();
   int64_t steps = 0;
   const auto done = [&] {
-    return stretch.seconds > 0 ? (processor_seconds() - begin) / stretch.seconds
-                               : double(steps) / double(std::max<int64_t>(1, stretch.most));
+    return length.seconds > 0 ? (processor_seconds() - begin) / length.seconds
+                               : double(steps) / double(std::max<int64_t>(1, length.most));
   };
   for (double progress = 0; progress < 1; progress = done()) {
     trainer.step(progress);

@@ -29,7 +29,7 @@ struct RunLength {
   double seconds = 0;
 };
 /// What was used of both.
-RunLength train_for(FieldTrainer& trainer, const RunLength& stretch);
+RunLength train_for(FieldTrainer& trainer, const RunLength& length);
 
 /// What is said is a factor of `least` or more: held where it is reached, refuted where not half of the gain is.
 Finding reached(double factor, double least);
