@@ -42,12 +42,12 @@ struct StepNumbers {
   float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
   float clip = 0, keep = 0;
   Adam table = {}, networks = {};
-  float norm[2] = {};  // out: lengths of the networks' gradients, where they are clipped
-  float scale = 1;     // of the loss, where gradients are stored in fewer bits
-  int32_t lost[3] = {};       // out: what rounding them did, in the order of round_narrow
+  float norm[2] = {};           // out: lengths of the networks' gradients, where they are clipped
+  float scale = 1;              // of the loss, where gradients are stored in fewer bits
+  int32_t lost[3] = {};         // out: what rounding them did, in the order of round_narrow
   int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
-  float box[2] = {};   // near and side, of a grid of voxels,
-  float empty = 0;     // and what its vertices without a row have
+  float box[2] = {};            // near and side, of a grid of voxels,
+  float empty = 0;              // and what its vertices without a row have
 };
 
 /// The address of a number that goes in or comes out, in the tensor that holds them, and the first of several.
