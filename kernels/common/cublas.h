@@ -105,7 +105,7 @@ inline void multiply(How how, int64_t m, int64_t n, int64_t k, const void* a, co
   const bool whole = how == How::int8;
   const cudaDataType from = whole ? CUDA_R_8I : how == How::bf16_stored ? CUDA_R_16BF : CUDA_R_32F;
   const cudaDataType to = whole ? CUDA_R_32I : CUDA_R_32F;
-  const cublasComputeType_t compute = whole               ? CUBLAS_COMPUTE_32I
+  const cublasComputeType_t compute = whole              ? CUBLAS_COMPUTE_32I
                                       : how == How::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF
                                                          : CUBLAS_COMPUTE_32F;
   detail::check(library.gemm(library.handle, CUBLAS_OP_N, CUBLAS_OP_N, int(n), int(m), int(k),

@@ -107,7 +107,8 @@ __device__ __forceinline__ void bring_halves(__half* shared, const MlpLayers& s,
   const float* w = weights + s.weight_begin(l);
   for (int e = int(threadIdx.x); e < mlp_whole(to) * columns; e += int(blockDim.x)) {
     const int r = e / columns, c = e % columns;
-    shared[r * mlp_stride(from) + c] = __float2half(r < to && c < from ? times_power(w[r * from + c], of_w) : 0);
+    shared[r * mlp_stride(from) + c] =
+        __float2half(r < to && c < from ? times_power(w[r * from + c], of_w) : 0);
   }
 }
 
@@ -118,7 +119,8 @@ __global__ void __launch_bounds__(kLookers)
     find_exponents(MlpLayers s, const float* __restrict__ weights, int* __restrict__ exponents) {
   __shared__ float of_warps[kLookers / 32];
   float most = 0;
-  for (int64_t i = s.weight_begin(blockIdx.x) + threadIdx.x; i < s.weight_begin(blockIdx.x + 1); i += kLookers)
+  for (int64_t i = s.weight_begin(blockIdx.x) + threadIdx.x; i < s.weight_begin(blockIdx.x + 1);
+       i += kLookers)
     most = fmaxf(most, fabsf(weights[i]));
   most = most_in_warp(most);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = most;

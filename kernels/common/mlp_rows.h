@@ -45,7 +45,8 @@ __device__ __forceinline__ void load_rows(Rows<kBlocks>& h, const float* __restr
 
 /// The product of an element's type.
 template <class T>
-__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const uint32_t (&a)[4],
+                                             const uint32_t (&b)[2]) {
   if constexpr (std::is_same_v<T, __half>)
     cuda::mma_m16n8k16_f16(sum, a, b, sum);
   else

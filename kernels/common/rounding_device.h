@@ -8,8 +8,8 @@
 namespace klab::rounding_device {
 
 struct Rounding {
-  int drop = 0;             // digits that a float has more
-  bool upper_bits = false;  // the format has float's exponent
+  int drop = 0;                  // digits that a float has more
+  bool upper_bits = false;       // the format has float's exponent
   unsigned least = 0, most = 0;  // exponents: of the smallest normal number, of the largest number
   float largest = 0, beyond = 0;
 };

@@ -14,7 +14,8 @@ void MatmulFp8::arrange(const Args<float>& x, Generator& random) {
   const auto draw = [&](const uint8_t* values, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       const bool any = random.widely || random() % 8 == 0;
-      const auto size = uint32_t(any ? random() % (kE4m3.largest + 1) : 0x50 + random() % (kE4m3.largest - 0x4F));
+      const auto size =
+          uint32_t(any ? random() % (kE4m3.largest + 1) : 0x50 + random() % (kE4m3.largest - 0x4F));
       const_cast<uint8_t*>(values)[i] = uint8_t(size | (random() % 2) << 7);  // arrange() owns the inputs
     }
   };

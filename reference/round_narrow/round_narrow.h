@@ -27,8 +27,9 @@ struct RoundNarrow {
     const T* x;       // [n] f32
     const T* factor;  // [1] f32, finite, above 0
     T* y;             // [n] f32, written (=)
-    int32_t* lost;    // [3] i32, accumulated (+=): products that are not 0; of these, those whose y is 0; those that were
-                      // finite and whose y is infinite
+    int32_t*
+        lost;  // [3] i32, accumulated (+=): products that are not 0; of these, those whose y is 0; those that were
+               // finite and whose y is infinite
   };
 
   static void tensors(auto& args, auto&& visit) {
@@ -45,9 +46,7 @@ struct RoundNarrow {
   }
 
   /// Every float in and out. A product, and a rounding that counts as an addition.
-  static Cost cost(const Shape& s) {
-    return {.bytes = 8 * double(s.n) + 28, .flops = 2 * double(s.n)};
-  }
+  static Cost cost(const Shape& s) { return {.bytes = 8 * double(s.n) + 28, .flops = 2 * double(s.n)}; }
 
   /// The same bits, and counts.
   static double terms(const Shape&) { return 0; }

@@ -99,7 +99,9 @@ TEST(Accumulate, RefusesPartsThatDoNotDivideABatch) {
     Trainer trainer(data, settings_of(5, 1));
     FAIL() << "48 examples in 5 parts";
   } catch (const std::invalid_argument& e) {
-    EXPECT_NE(std::string(e.what()).find("--accumulate 5: does not divide the batch of 48"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("--accumulate 5: does not divide the batch of 48"),
+              std::string::npos)
+        << e.what();
   }
 }
 

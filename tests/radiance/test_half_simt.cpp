@@ -85,7 +85,8 @@ double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
 TEST(HalfOnAGpu, LossesAreThoseOfFloatsAsOnTheProcessor) {
   const Config c = tiny_config();
   constexpr int steps = 40;
-  Trainer floats = on_the_processor(c, 9), here = on_the_processor(c, 9, {.formats = half_formats(), .scale = LossScaleSettings{}}),
+  Trainer floats = on_the_processor(c, 9),
+          here = on_the_processor(c, 9, {.formats = half_formats(), .scale = LossScaleSettings{}}),
           there = half_trainer(c, 9);
   double bound = 20 * 0x1p-11, worst = 0;
   for (int i = 0; i < steps; ++i) {
@@ -111,7 +112,8 @@ TEST(HalfOnAGpu, TheGradientIsThatOfFloats) {
        {LossScaleSettings{}, LossScaleSettings{.dynamic = false, .start = 128}}) {
     Trainer half = half_trainer(c, 5, scale);
     half.loss_and_gradient();
-    for (const Part part : kParts) std::fill(floats.gradient(part).begin(), floats.gradient(part).end(), 0.0F);
+    for (const Part part : kParts)
+      std::fill(floats.gradient(part).begin(), floats.gradient(part).end(), 0.0F);
     floats.loss_and_gradient();
     for (const Part part : kParts) {
       const Array<float>&a = floats.gradient(part), &b = half.gradient(part);
@@ -162,7 +164,8 @@ TEST(HalfOnAGpu, ACheckpointGoesOnAnywhere) {
   for (int i = 0; i < 6; ++i) simt.step(0);
   simt.save(file.path, {});
   const TensorFile saved(file.path);
-  Trainer again = half_trainer(c, 99), halves_here = on_the_processor(c, 99, {.formats = half_formats(), .scale = LossScaleSettings{}}),
+  Trainer again = half_trainer(c, 99),
+          halves_here = on_the_processor(c, 99, {.formats = half_formats(), .scale = LossScaleSettings{}}),
           floats = on_the_processor(c, 99);
   const StepReport next = simt.step(0);
   for (Trainer* t : {&again, &halves_here, &floats}) {

@@ -30,8 +30,9 @@ TEST(RecomputedFeatures, TakeLessMemory) {
   const Config c = small_config();
   const int64_t features = c.levels * c.features * int64_t(sizeof(float));
   // Of three looks and of the samples that count one look's is left.
-  EXPECT_LE(Trainer::bytes_of(small_scene(), c, again),
-            Trainer::bytes_of(small_scene(), c) - 2 * features * 4 * c.batch_samples - features * c.batch_samples);
+  EXPECT_LE(
+      Trainer::bytes_of(small_scene(), c, again),
+      Trainer::bytes_of(small_scene(), c) - 2 * features * 4 * c.batch_samples - features * c.batch_samples);
 }
 
 TEST(RecomputedFeatures, OnTheHostExecutorToo) {

@@ -46,4 +46,30 @@ rm -rf none
 "$klab" train built-in --field voxels --precision f16 --out none >none.txt 2>&1 && fail "voxels in f16 were accepted"
 grep -q 'only --field hash' none.txt || { cat none.txt; fail "voxels in f16 are not named"; }
 [[ ! -e none ]] || fail "a refused run left a folder"
+
+# With CUDA rungs on the host executor: halves in the table and in the networks, the same columns, steps left out and counted, and a run
+# that goes on here in float. Counts of a step in place of times.
+cat >tiny.json <<'J'
+{"levels": 4, "log2_table": 9, "finest_resolution": 64, "batch_samples": 256, "first_rays": 16, "grid": 16, "max_samples_per_ray": 64,
+ "steps_per_diagonal": 32, "width": 16}
+J
+"$klab" train built-in --downscale 16 --config tiny.json --threads 2 --backend simt --precision f16 --scale-start 1e12 --steps 40 --no-eval \
+  --out gpu >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot train in f16 on the host executor"; }
+grep -q '^precision f16: factors of mlp_bwd, mlp_fwd are halves; the table is read in half precision (hashgrid_fwd.cuda' gpu.txt ||
+  { cat gpu.txt; fail "does not say what halves are there"; }
+grep -Eq '^loss scale [0-9]+ at the end; [1-9][0-9]* of 40 steps left out' gpu.txt || { cat gpu.txt; fail "does not count what it left out there"; }
+[[ $(head -1 gpu/metrics.csv) == "$(head -1 half/metrics.csv)" ]] || fail "other columns there"
+grep -Eq ',[0-9.e+]+,[1-9][0-9]*$' gpu/metrics.csv || { tail -1 gpu/metrics.csv; fail "metrics do not count skipped steps there"; }
+grep -q '^counted in one step ' gpu.txt || { cat gpu.txt; fail "no counts of a step"; }
+grep -q '"counted_step"' gpu/result.json || fail "no counts of a step in the result"
+if grep -q '^FINDING' gpu.txt; then cat gpu.txt; fail "a step with a finding"; fi
+"$klab" train --resume gpu --steps 60 --threads 2 --precision f32 --no-eval >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot go on in float"; }
+grep -q '^note .*trained in f16 so far and goes on in f32' gpu.txt || { cat gpu.txt; fail "converted without a word"; }
+"$klab" train --resume gpu --steps 70 --backend simt --precision f16 --loss-scale 128 --no-eval >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot come back"; }
+grep -q 'loss scale 128, static' gpu.txt || { cat gpu.txt; fail "a static scale is not said"; }
+
+# Less memory for the same step; refused where there is nothing to compute again.
+"${train[@]}" --steps 5 --recompute --out again >again.txt 2>&1 || { cat again.txt; fail "cannot look features up again"; }
+"$klab" train built-in --field voxels --recompute --out none >none.txt 2>&1 && fail "voxels have no features to look up again"
+grep -q 'only --field hash' none.txt || { cat none.txt; fail "does not say why"; }
 echo ok

@@ -19,11 +19,10 @@ void run(const MatmulBf16::Args<float>& x) {
   cublas::multiply(cublas::How::bf16_stored, m, n, k, x.a, x.b, x.c);
 }
 
-KLAB_VARIANT(MatmulBf16, {.run = run,
-                          .peer = true,
-                          .supported = [](const MatmulBf16::Shape&, const Host& host) {
-                            return cublas::supported(host, 80);
-                          }});
+KLAB_VARIANT(MatmulBf16,
+             {.run = run, .peer = true, .supported = [](const MatmulBf16::Shape&, const Host& host) {
+                return cublas::supported(host, 80);
+              }});
 
 }  // namespace
 }  // namespace klab

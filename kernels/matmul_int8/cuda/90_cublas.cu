@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) rescale(const int* __restrict__ sums,
-                                                    const float* __restrict__ scale, float* __restrict__ c,
-                                                    int64_t n, int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    rescale(const int* __restrict__ sums, const float* __restrict__ scale, float* __restrict__ c, int64_t n,
+            int64_t count) {
   const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (i < count) c[i] = float(sums[i]) * scale[i % n];
 }

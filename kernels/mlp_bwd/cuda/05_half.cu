@@ -199,8 +199,8 @@ void run(const MlpBwd::Args<float>& x) {
                exponents.as<int>());
   const auto kernel = s.widest() <= 64 ? gradients<4> : gradients<8>;
   cuda::allow_shared(kernel, shared_bytes(s));
-  cuda::launch(kernel, dim3(blocks), dim3(kThreads), shared_bytes(s), s, x.x, x.weights,
-               exponents.as<int>(), x.d_y, x.d_x, copies.as<float>());
+  cuda::launch(kernel, dim3(blocks), dim3(kThreads), shared_bytes(s), s, x.x, x.weights, exponents.as<int>(),
+               x.d_y, x.d_x, copies.as<float>());
   for (int64_t l = 0; l < s.count(); ++l)
     cuda::launch(add_copies, dim3(unsigned((s.from(l) * s.to(l) + kThreads - 1) / kThreads)), dim3(kThreads),
                  0, s, l, copies.as<float>(), copy, int(blocks), x.d_weights);

@@ -52,7 +52,7 @@ void run(const RoundNarrow::Args<float>& x) {
                x.y, x.lost);
 }
 
-KLAB_VARIANT(RoundNarrow, {.run = run, .parent = "01_one_each", .tiles = {kEach, kThreads * kEach}});
+KLAB_VARIANT(RoundNarrow, {.run = run, .parent = "01_one_each", .tiles = {kEach, kThreads* kEach}});
 
 }  // namespace
 }  // namespace klab

@@ -130,7 +130,8 @@ std::function<int()> setup_train(CLI::App& app) {
   add_number(app, "--workers", v->run.workers, range::threads,
              "threads that read pictures that take turns (default 1)");
   app.add_flag("--recompute", v->recompute,
-               "do not keep features of the encoding for the gradients, look them up again: less memory, the same steps");
+               "do not keep features of the encoding for the gradients, look them up again: less memory, the "
+               "same steps");
   add_number(app, "--parts", v->parts, range::threads,
              "parts of a step's batch, computed one after the other or by several processes (default: one "
              "each): their gradients are added up");

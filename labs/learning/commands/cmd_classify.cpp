@@ -61,7 +61,8 @@ KLAB_COMMAND(
        add_number(app, "--accumulate", t.accumulate, range::examples_a_step,
                   "parts of a batch whose gradients are added up: less memory for the same step (default 1)");
        add_number(app, "--recompute", t.recompute, range::examples_a_step,
-                  "keep every so many layers' outputs, and compute the others again for the gradients (default 1: keep all)");
+                  "keep every so many layers' outputs, and compute the others again for the gradients "
+                  "(default 1: keep all)");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not beside the one before");

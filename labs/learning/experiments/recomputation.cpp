@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include "labs/learning/data/dataset.h"
 #include "labs/learning/experiments/experiment.h"
@@ -92,7 +93,8 @@ Outcome run(uint64_t seed) {
   for (const int64_t n : {1, 4}) field_again.push_back(field(n, true, seed));
   for (const auto* needs : {&parts, &kept, &field_parts, &field_again})
     for (const Need& n : *needs)
-      out.rows.push_back({n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds)});
+      out.rows.push_back(
+          {n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds)});
   const auto best = std::ranges::min_element(kept, {}, &Need::megabytes);
   const double less = parts[0].megabytes / best->megabytes, longer = best->seconds / parts[0].seconds;
   const double by_parts = parts[0].megabytes / parts.back().megabytes,
@@ -102,23 +104,28 @@ Outcome run(uint64_t seed) {
   out.decided = {
       {"accumulating over eight parts takes an eighth of the memory of activations",
        by_parts > 7 ? Finding::held : Finding::refuted,
-       fmt::format("{:.1f} times less for the classifier, in {:.2f} times the time; {:.1f} times less for the field, in "
+       fmt::format("{:.1f} times less for the classifier, in {:.2f} times the time; {:.1f} times less for "
+                   "the field, in "
                    "{:.2f}",
                    by_parts, longer_by_parts, field_parts[0].megabytes / field_parts.back().megabytes,
                    field_parts.back().seconds / field_parts[0].seconds)},
       {"recomputation halves the memory of activations for a third more time",
        less >= 2 && longer <= 1.4 ? Finding::held : Finding::depends,
-       fmt::format("the classifier's at best {:.2f} times less, in {:.2f} times the time: its outputs shrink from layer "
-                   "to layer, so that what is kept and what a segment needs are as large as the first ones; the field's "
+       fmt::format("the classifier's at best {:.2f} times less, in {:.2f} times the time: its outputs shrink "
+                   "from layer "
+                   "to layer, so that what is kept and what a segment needs are as large as the first ones; "
+                   "the field's "
                    "{:.2f} times less, in {:.2f} times the time, as only features are looked up again",
                    less, longer, field_less, field_longer)}};
   out.curves = {curve_of("classifier, in parts", parts), curve_of("classifier, outputs computed again", kept),
-                curve_of("field, in parts", field_parts), curve_of("field, features looked up again", field_again)};
+                curve_of("field, in parts", field_parts),
+                curve_of("field, features looked up again", field_again)};
   return out;
 }
 
 const ExperimentRegistrar registrar(
-    {"recomputation", "Memory of a batch against the time of a step: parts of it, and what is computed again", run});
+    {"recomputation", "Memory of a batch against the time of a step: parts of it, and what is computed again",
+     run});
 
 }  // namespace
 }  // namespace klab::learning

@@ -10,7 +10,7 @@ namespace klab::learning {
 namespace {
 
 constexpr int64_t kSmall = 4096, kLarge = 1 << 16;  // samples of a batch
-constexpr double kSeen = 1;                          // dB that nobody overlooks
+constexpr double kSeen = 1;                         // dB that nobody overlooks
 
 struct Trained {
   double psnr = 0;
@@ -64,7 +64,8 @@ Outcome run(uint64_t seed) {
   Curve curve{fmt::format("{} samples, static scale", kLarge), {}};
   const SmallField field = field_of(seed, kLarge);
   for (const int power : {-4, 0, 4, 8}) {
-    const Trained t = power == 0 ? large.one : train(field, 60, with_static_scale(half_formats(), std::exp2(power)));
+    const Trained t =
+        power == 0 ? large.one : train(field, 60, with_static_scale(half_formats(), std::exp2(power)));
     if (!t.ended) curve.points.emplace_back(power, t.psnr);
   }
   out.curves = {curve, {"the same in f32", {{-4, large.floats.psnr}, {8, large.floats.psnr}}}};
@@ -72,22 +73,24 @@ Outcome run(uint64_t seed) {
   out.decided = {
       {"half precision without a loss scale fails visibly, and a dynamic scale does not",
        lost > kSeen && large.dynamic.psnr > large.floats.psnr - kSeen ? Finding::held : Finding::depends,
-       fmt::format("a mean squared error over the rays of {} samples: {:.2f} dB with scale 1, where {} of the "
-                   "gradients become 0; {:.2f} with a dynamic one, {:.2f} in float",
-                   kLarge, large.one.psnr, percent_text(large.one.gone), large.dynamic.psnr,
-                   large.floats.psnr)},
+       fmt::format(
+           "a mean squared error over the rays of {} samples: {:.2f} dB with scale 1, where {} of the "
+           "gradients become 0; {:.2f} with a dynamic one, {:.2f} in float",
+           kLarge, large.one.psnr, percent_text(large.one.gone), large.dynamic.psnr, large.floats.psnr)},
       {"gradients that vanish are missed by a training",
        std::abs(hidden) < kSeen ? Finding::depends : Finding::held,
-       fmt::format("over the rays of {} samples {} of the gradients become 0 with scale 1, and {:.2f} dB become "
-                   "{:.2f}: what vanishes are the small ones, and Adam divides what is left by its own size, so "
-                   "that steps stay as long as they were; it takes all gradients of a parameter to be gone, most "
-                   "of the time, before it stands still",
-                   kSmall, percent_text(small.one.gone), small.dynamic.psnr, small.one.psnr)}};
+       fmt::format(
+           "over the rays of {} samples {} of the gradients become 0 with scale 1, and {:.2f} dB become "
+           "{:.2f}: what vanishes are the small ones, and Adam divides what is left by its own size, so "
+           "that steps stay as long as they were; it takes all gradients of a parameter to be gone, most "
+           "of the time, before it stands still",
+           kSmall, percent_text(small.one.gone), small.dynamic.psnr, small.one.psnr)}};
   return out;
 }
 
-const ExperimentRegistrar registrar(
-    {"scale_one", "Half precision without a loss scale, over small batches and large ones", run});
+const ExperimentRegistrar registrar({"scale_one",
+                                     "Half precision without a loss scale, over small batches and large ones",
+                                     run});
 
 }  // namespace
 }  // namespace klab::learning

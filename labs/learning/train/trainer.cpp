@@ -19,8 +19,9 @@ namespace {
 std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s) {
   auto network = make_model(s.model, data.train.dims, data.train.classes);
   if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
-    throw std::invalid_argument(fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
-                                            s.accumulate, s.loader.batch));
+    throw std::invalid_argument(
+        fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
+                    s.accumulate, s.loader.batch));
   network->build(s.loader.batch / s.accumulate, s.seed, s.recompute);
   return network;
 }
@@ -87,7 +88,12 @@ bool Trainer::finite_and_unscaled(const Pass& pass) {
 
 /// Dropout draws another mask for each part.
 Pass Trainer::pass_of(int64_t part) {
-  return {plan_, profile_, true, settings_.seed, uint64_t(step_ * settings_.accumulate + part), settings_.precision,
+  return {plan_,
+          profile_,
+          true,
+          settings_.seed,
+          uint64_t(step_ * settings_.accumulate + part),
+          settings_.precision,
           &lost_};
 }
 

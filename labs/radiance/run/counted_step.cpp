@@ -43,14 +43,16 @@ void print_counts(FILE* to, const StepCounts& counts) {
                {"by"}});
   const auto add = [&](const std::string& name, const OpWork& n, const std::string& binds) {
     table.add({name, std::to_string(n.calls), std::to_string(n.launches), std::to_string(n.sectors),
-               std::to_string(n.wavefronts), std::to_string(n.atomics), seconds_text(n.least_seconds), binds});
+               std::to_string(n.wavefronts), std::to_string(n.atomics), seconds_text(n.least_seconds),
+               binds});
   };
   for (const auto& [op, n] : by_least_time(counts)) add(op, n, n.binds);
   add("all", counts.total(), "");
   fmt::print(to, "{}", table.text());
   for (const std::string& finding : counts.findings) fmt::print(to, "FINDING {}\n", finding);
   fmt::print(to,
-             "the host executor's times say nothing of a GPU; least time: a bound by the GPU's limits (klab trace --on "
+             "the host executor's times say nothing of a GPU; least time: a bound by the GPU's limits (klab "
+             "trace --on "
              "{}), no prediction\n",
              gpu.short_name);
 }
@@ -58,9 +60,14 @@ void print_counts(FILE* to, const StepCounts& counts) {
 nlohmann::json counts_json(const StepCounts& counts) {
   nlohmann::json all = nlohmann::json::object();
   for (const auto& [op, n] : counts.ops)
-    all[op] = {{"variant", n.variant},       {"calls", n.calls},           {"launches", n.launches},
-               {"sectors", n.sectors},       {"wavefronts", n.wavefronts}, {"atomics", n.atomics},
-               {"least_seconds", n.least_seconds}, {"binds", n.binds}};
+    all[op] = {{"variant", n.variant},
+               {"calls", n.calls},
+               {"launches", n.launches},
+               {"sectors", n.sectors},
+               {"wavefronts", n.wavefronts},
+               {"atomics", n.atomics},
+               {"least_seconds", n.least_seconds},
+               {"binds", n.binds}};
   return all;
 }
 

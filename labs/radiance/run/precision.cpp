@@ -35,7 +35,8 @@ std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
   const Variant* table = plan.contains("hashgrid_fwd") ? plan.variant("hashgrid_fwd") : nullptr;
   const bool halves = table != nullptr && !table->needs.empty();
   return fmt::format(
-      "precision f16: {}; the table is read {}; gradients are rounded to half precision where they are stored; "
+      "precision f16: {}; the table is read {}; gradients are rounded to half precision where they are "
+      "stored; "
       "masters, the table's gradient, sums, losses and moments are float; {}",
       taken.empty() ? "no rung of the plan multiplies halves, so products are in float"
                     : fmt::format("factors of {} are halves", fmt::join(taken, ", ")),

@@ -23,6 +23,12 @@ using nlohmann::json;
 
 constexpr double kLargeGrid = 1 << 24;  // cells, from which on looking at all of them takes seconds
 
+BackendChoice place_of(const RunOptions& o) {
+  BackendChoice place = backend_named(o.backend);
+  place.sizes.recompute = o.recompute;
+  return place;
+}
+
 FILE* nowhere() {
   static FILE* const file = std::fopen("/dev/null", "w");
   return file;
@@ -36,10 +42,9 @@ RunJob::RunJob(RunOptions options, CallTimes& times)
       words_(!ranks_.first() ? nowhere()
              : o_.json       ? stderr
                              : stdout),
-      place_(backend_named(o_.backend)),
+      place_(place_of(o_)),
       on_a_gpu_(o_.backend == "cuda") {
   o_.json = o_.json && ranks_.first();
-  place_.sizes.recompute = o_.recompute;
 }
 
 int RunJob::go_or_say() {
@@ -60,9 +65,9 @@ int RunJob::go() {
   if (!o_.resume.empty()) take_over();
   require_backend(o_.settings, o_.backend);
   if (o_.recompute && o_.settings.field != "hash")
-    throw std::runtime_error(
-        fmt::format("--recompute: only --field hash keeps features of an encoding, and this is {}; leave it out",
-                    o_.settings.field));
+    throw std::runtime_error(fmt::format(
+        "--recompute: only --field hash keeps features of an encoding, and this is {}; leave it out",
+        o_.settings.field));
   require_what_several_can();
   if (!o_.seconds && !o_.steps) o_.seconds = 60;
   choose_plan();

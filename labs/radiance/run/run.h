@@ -44,7 +44,7 @@ struct RunOptions {
   /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
   /// their number.
   std::optional<int64_t> parts;
-  bool recompute = false;  // StepSizes::recompute, of the hash field
+  bool recompute = false;          // StepSizes::recompute, of the hash field
   std::string exchange = "dense";  // how several processes share the table's gradient (ranks/exchange.h)
   int workers = 1;                 // threads that read pictures, where they do not all fit
   int64_t ahead = 2;               // pictures that they read before their turn

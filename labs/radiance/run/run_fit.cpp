@@ -9,9 +9,9 @@
 
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
+#include "labs/radiance/run/counted_step.h"
 #include "labs/radiance/run/cpu_share.h"
 #include "labs/radiance/run/evaluation.h"
-#include "labs/radiance/run/counted_step.h"
 #include "labs/radiance/run/run_job.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"

@@ -86,8 +86,8 @@ void TrainStep::declare_batch() {
     const std::string name = fmt::format("look {}", seen_.size());
     const bool shares = sizes_.recompute && !seen_.empty();  // nobody reads a look's features behind it
     seen_.push_back(
-        {.features = shares ? seen_.front().features
-                            : arena.tensor<float>(name + " features", encoded, look.samples),
+        {.features =
+             shares ? seen_.front().features : arena.tensor<float>(name + " features", encoded, look.samples),
          .geometry = arena.tensor<float>(name + " geometry", c_.geometry_features, look.samples)});
   }
   const auto of_samples = [&](const char* name, int64_t rows) {

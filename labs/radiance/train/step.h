@@ -121,7 +121,7 @@ class TrainStep : public RayStep {
   StepPart part_;
   std::array<float*, 3>
       used_;  // parameters as the field has them: the masters, or their copies in fewer bits
-  uint16_t* table_half_ = nullptr;  // the table's copy, where formats_.half_table
+  uint16_t* table_half_ = nullptr;                           // the table's copy, where formats_.half_table
   std::map<std::pair<int64_t, int64_t>, int64_t> products_;  // symbols of rows times columns
   std::vector<Seen> seen_;
   int64_t all_features_;

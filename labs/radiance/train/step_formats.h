@@ -11,7 +11,7 @@ namespace klab {
 
 /// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
 struct StepFormats {
-  const NarrowFormat* table = nullptr;    // what the encoding reads
+  const NarrowFormat* table = nullptr;  // what the encoding reads
   /// A copy of a plain table in half precision beside the masters, for rungs that read 2 bytes a number.
   bool half_table = false;
   const NarrowFormat* density = nullptr;  // matrices of the networks
@@ -23,8 +23,8 @@ struct StepFormats {
   const NarrowFormat* moments = nullptr;  // Adam's, all of them
 
   bool any() const {
-    return half_table || table != nullptr || density != nullptr || color != nullptr || activations != nullptr ||
-           gradients != nullptr || moments != nullptr;
+    return half_table || table != nullptr || density != nullptr || color != nullptr ||
+           activations != nullptr || gradients != nullptr || moments != nullptr;
   }
 };
 

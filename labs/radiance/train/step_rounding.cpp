@@ -20,7 +20,8 @@ void TrainStep::declare_copies() {
   // Lists are made when all symbols are there.
   const int64_t encoded = c_.levels * c_.features, color_in = color_shape(c_, 0).in;
   const auto product = [&](int64_t rows, int64_t of) { products_[{rows, of}] = arena.product(rows, of); };
-  for (const int64_t rows : {int64_t{1}, int64_t{3}, c_.geometry_features, encoded, color_in - c_.geometry_features})
+  for (const int64_t rows :
+       {int64_t{1}, int64_t{3}, c_.geometry_features, encoded, color_in - c_.geometry_features})
     product(rows, t.samples);
   for (const Look& look : looks_)
     for (const int64_t rows : {c_.geometry_features, encoded}) product(rows, look.samples);
@@ -32,9 +33,11 @@ void TrainStep::round(OpList& list, const std::string& stage, const NarrowFormat
                       float* to, int64_t rows, int64_t columns, const float* factor, int32_t* lost) const {
   if (format == nullptr) return;
   const int64_t number = RoundNarrow::number_of(*format);
-  if (number < 0) throw std::invalid_argument("no tensor of a step is stored as " + std::string(format->name));
+  if (number < 0)
+    throw std::invalid_argument("no tensor of a step is stored as " + std::string(format->name));
   const int64_t n = Arena::is_symbol(columns) ? products_.at({rows, columns}) : rows * columns;
-  list.add<RoundNarrow>(stage, {.n = n, .format = number}, {.x = from, .factor = factor, .y = to, .lost = lost});
+  list.add<RoundNarrow>(stage, {.n = n, .format = number},
+                        {.x = from, .factor = factor, .y = to, .lost = lost});
 }
 
 // Before they are used, and after every change: a checkpoint has the masters only.
