@@ -177,6 +177,24 @@ TEST(Density, ClonesTheSmallSplitsTheLargeRemovesTheTransparent) {
   EXPECT_NEAR(std::exp(change.set.log_scale[2]), 0.001, 1e-7);
 }
 
+TEST(Gaussians, BeginAllOverALargeBox) {
+  constexpr int64_t n = 2000;
+  const GaussianSet small = random_gaussians(n, 0, 1), large = random_gaussians(n, 0, 1, 4);
+  int64_t within = 0, beyond = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    float away = 0;
+    for (int64_t axis = 0; axis < 3; ++axis)
+      away = std::max(away, std::abs(large.position[size_t(axis * n + i)] - 0.5F));
+    EXPECT_LE(away, 2.0F);
+    within += away <= 0.5F;
+    beyond += away > 1;
+    EXPECT_GT(large.log_scale[size_t(i)], small.log_scale[size_t(i)] - 1e-6F)
+        << "no closer than in the unit cube";
+  }
+  EXPECT_NEAR(double(within), n * (1 + 1.0 / 8) / 2, 60) << "every second one, and an eighth of the others";
+  EXPECT_GT(beyond, n / 4);
+}
+
 TEST(Density, KeepsToItsLimitAndToItsBudget) {
   GaussianSet set = random_gaussians(100, 0, 1);
   DensityStatistics seen;

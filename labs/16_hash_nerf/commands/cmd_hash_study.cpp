@@ -74,6 +74,7 @@ struct Outcome {
   int64_t log2 = 0, levels = 0;
   double entries = 0, alone = 0, step_ms = 0, psnr = 0,
          ssim = 0;  // entries in use; alone: of the finest level's points
+  double rate = 1;  // of the table over that of the networks
 };
 
 Outcome outcome_of(const Way& way, const fs::path& folder) {
@@ -83,6 +84,7 @@ Outcome outcome_of(const Way& way, const fs::path& folder) {
     Outcome o{.way = way};
     o.log2 = r.at("config").at("log2_table").get<int64_t>();
     o.levels = r.at("config").at("levels").get<int64_t>();
+    o.rate = r.at("config").at("table_rate").get<double>();
     for (const json& level : r.at("levels")) o.entries += level.at("entries").get<double>();
     o.alone = r.at("levels").back().at("alone").get<double>();
     o.step_ms = 1e3 * r.at("seconds_training").get<double>() /
@@ -267,12 +269,15 @@ void write_page(const Values& v, const std::vector<Outcome>& outcomes, const Cac
   std::vector<std::vector<std::string>> rows;
   for (const Outcome& o : outcomes) rows.push_back(cells_of(o, outcomes.front().psnr));
   page.table(kHeads, rows);
-  page.curves({curve_of(outcomes, "table", [](const Outcome& o) { return o.entries; })},
-              "entries of all levels", "PSNR, dB", true, false,
-              "Table size against quality: entries of all levels together.");
-  page.curves({curve_of(outcomes, "levels", [](const Outcome& o) { return double(o.levels); })}, "levels",
-              "PSNR, dB", false, false,
-              "Number of levels against quality, from the same coarsest to the same finest.");
+  const auto draw = [&](const Curve& curve, const std::string& x, bool log_x, const std::string& caption) {
+    if (curve.points.size() > 1) page.curves({curve}, x, "PSNR, dB", log_x, false, caption);
+  };
+  draw(curve_of(outcomes, "table", [](const Outcome& o) { return o.entries; }), "entries of all levels", true,
+       "Table size against quality: entries of all levels together.");
+  draw(curve_of(outcomes, "levels", [](const Outcome& o) { return double(o.levels); }), "levels", false,
+       "Number of levels against quality, from the same coarsest to the same finest.");
+  draw(curve_of(outcomes, "rate", [](const Outcome& o) { return o.rate; }),
+       "rate of the table over that of the networks", true, "Learning rate of the table against quality.");
   if (cache != nullptr) {
     page.heading("Caches");
     page.text(cache_words(*cache));

@@ -189,7 +189,7 @@ Outcome run(uint64_t seed) {
   const PerRay voxel_rays = per_ray(voxel_trainer);
   const Held voxels = as_voxels(voxel_trainer, voxel_plan, processor_seconds() - begin),
              gaussians = as_gaussians(seed, hash_seconds);
-  for (const Held* h : {&hash, &voxels, &gaussians}) row(out, *h);
+  for (const Held* h : std::initializer_list<const Held*>{&hash, &voxels, &gaussians}) row(out, *h);
   out.decided.push_back(
       {"instant-ngp's field takes a fixed number of samples of a ray, Plenoxels an adaptive one",
        hash_rays.last < 0.8 * hash_rays.first ? Finding::refuted : Finding::held,

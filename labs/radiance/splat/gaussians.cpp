@@ -1,8 +1,10 @@
 #include "labs/radiance/splat/gaussians.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/program/random.h"
+#include "reference/graded_grid.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
 
 namespace klab {
@@ -10,6 +12,24 @@ namespace {
 
 constexpr uint64_t kPlaces = 300, kTurns = 301, kColors = 302;  // purposes of random numbers
 constexpr float kNear = 0.02F;                                  // grid units, of the unit cube
+
+/// Moves Gaussian i from the unit cube, as if that were the grid (graded_grid.h), to where this is in space, and makes it as much larger
+/// as cells are there.
+void move_outwards(GaussianSet& set, int64_t i, float side) {
+  constexpr int32_t kCells = 1 << 20;
+  const GradedGrid graded = GradedGrid::of(double(side), true);
+  float stretch = 0;  // logarithm
+  for (int64_t axis = 0; axis < 3; ++axis) {
+    float& p = set.position[size_t(axis * set.n + i)];
+    const auto k = std::clamp(int32_t(p * float(kCells)), 0, kCells - 1);
+    const auto plane = [&](int32_t at) {
+      return graded.even() ? side * (float(at) / float(kCells) - 0.5F) : graded.plane<float>(at, kCells);
+    };
+    p = 0.5F + plane(k);
+    stretch += std::log((plane(k + 1) - plane(k)) * float(kCells)) / 3;
+  }
+  for (int64_t axis = 0; axis < 3; ++axis) set.log_scale[size_t(axis * set.n + i)] += stretch;
+}
 
 }  // namespace
 
@@ -29,7 +49,7 @@ int64_t GaussianSet::bytes() const {
   return each * n * int64_t(sizeof(float));
 }
 
-GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed) {
+GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side) {
   GaussianSet set = GaussianSet::zeros(n, degree);
   const Draws places(seed, 0, kPlaces), turns(seed, 0, kTurns), colors(seed, 0, kColors);
   // Of points spread evenly the nearest three are 0.7 n^(-1/3) away on average.
@@ -42,6 +62,7 @@ GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed) {
   for (int64_t i = 0; i < 4 * n; ++i)
     set.quaternion[size_t(i)] = turns.unit(uint64_t(i)) - 0.5F + (i < n ? 1.0F : 0.0F);
   for (float& raw : set.opacity_raw) raw = std::log(0.1F / 0.9F);
+  for (int64_t i = 0; side > 1 && i < n; i += 2) move_outwards(set, i, side);
   return set;
 }
 

@@ -35,8 +35,9 @@ struct GaussianSet {
   int64_t bytes() const;
 };
 
-/// Gray, nearly transparent ones at random places in the unit cube, as large as they are far from each other.
-GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed);
+/// Gray, nearly transparent ones at random places in the unit cube, as large as they are far from each other. In a box of a larger
+/// side, a power of two, every second one is somewhere in the box, the further from each other the further out.
+GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side = 1);
 
 /// A set of those Gaussians that `from` names, in that order: Gaussian i is a copy of from[i]. The same for what goes
 /// along with a set, such as moments of an optimizer.

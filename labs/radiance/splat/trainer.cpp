@@ -33,7 +33,7 @@ SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan
       seed_(seed),
       black_(!scene.has_alpha()),
       extent_(extent_of(scene.train)),
-      set_(start ? std::move(*start) : random_gaussians(options.initial, options.degree, seed)),
+      set_(start ? std::move(*start) : random_gaussians(options.initial, options.degree, seed, scene.side())),
       random_(seed) {
   if (scene.train.empty()) throw std::invalid_argument("a scene without a view to train on");
   gradient_ = GaussianSet::zeros(set_.n, set_.degree);
