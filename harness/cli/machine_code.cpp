@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -75,6 +76,18 @@ std::vector<std::string> without_architecture(const std::vector<std::string>& op
 }
 
 }  // namespace
+
+std::vector<LocalMemory> local_memory_of(const simt::CompiledCode& code,
+                                         const std::vector<simt::LaunchRecord>& launches) {
+  std::vector<LocalMemory> list;
+  for (const simt::LaunchRecord& l : launches) {
+    const simt::CompiledKernel* k = code.find(l.kernel);
+    if (k == nullptr || k->local_loads + k->local_stores == 0) continue;
+    if (std::ranges::find(list, l.kernel, &LocalMemory::kernel) == list.end())
+      list.push_back({l.kernel, k->local_loads, k->local_stores});
+  }
+  return list;
+}
 
 std::vector<std::string> nvcc_options(const fs::path& root) {
   return {"-std=c++20", "-O3", "--expt-relaxed-constexpr", "-I" + root.string()};

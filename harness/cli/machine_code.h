@@ -19,6 +19,15 @@ struct MachineCode {
 /// nvcc) print it. `options`: further ones for nvcc; those that choose an architecture are left out. KLAB_NVCC=none: asks for none.
 MachineCode machine_code_of(const std::vector<std::string>& files, const std::vector<std::string>& options);
 
+/// Loads and stores of local memory in a kernel's machine code: arrays of a thread, and registers that did not suffice.
+struct LocalMemory {
+  std::string kernel;
+  int64_t loads = 0, stores = 0;  // instructions
+};
+/// Of the kernels that were launched, those that have any.
+std::vector<LocalMemory> local_memory_of(const simt::CompiledCode& code,
+                                         const std::vector<simt::LaunchRecord>& launches);
+
 /// The options that klab's own kernels below that folder are compiled with.
 std::vector<std::string> nvcc_options(const std::filesystem::path& root);
 

@@ -338,6 +338,7 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   for (const int s : {SIGINT, SIGTERM, SIGHUP}) ::signal(s, SIG_DFL);
   running_child = 0;
   read_report(run, report);
+  run.local = local_memory_of(machine.code, run.counted.launches);
   return run;
 }
 

@@ -36,7 +36,8 @@ struct ProgramRun {
   double kernel_seconds = 0;  // of launches
   int64_t launched = 0;
   double share = 1;
-  bool reported = false;  // it came to its end, so that there is a report
+  std::vector<LocalMemory> local;  // of the kernels, as nvcc compiled them
+  bool reported = false;           // it came to its end, so that there is a report
   /// Whether anything was found that is wrong, leaks aside.
   bool illegal() const;
   int64_t accesses() const;  // loads and stores of threads that were counted

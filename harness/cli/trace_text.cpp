@@ -64,7 +64,11 @@ std::vector<Cell> cells_of(const TraceView& v, const LineCounts& l) {
 std::string compiled_note(const TraceView& v) {
   if (!v.run.no_compiled.empty()) return "as compiled: not known, " + v.run.no_compiled;
   if (v.run.compiled_by.empty()) return "";
-  return "compiled: requests and widths of the instructions by " + v.run.compiled_by;
+  std::string text = "compiled: requests and widths of the instructions by " + v.run.compiled_by;
+  for (const LocalMemory& l : v.local)
+    text += fmt::format("\n{}: {} loads and {} stores of local memory in its machine code", l.kernel, l.loads,
+                        l.stores);
+  return text;
 }
 
 std::string cut(const std::string& text, int width) {
@@ -277,6 +281,10 @@ void add_counts(Json& j, const TraceView& v) {
     j["as_compiled"]["missing"] = v.run.no_compiled;
   } else {
     j["as_compiled"]["by"] = v.run.compiled_by;
+    j["as_compiled"]["local_memory"] = Json::array();
+    for (const LocalMemory& l : v.local)
+      j["as_compiled"]["local_memory"].push_back(
+          {{"kernel", l.kernel}, {"loads", l.loads}, {"stores", l.stores}});
     j["as_compiled"]["nsight"] = Json::object();
     const std::vector<NamedCounter> compiled = named_counters(v.run, true);
     for (const NamedCounter& c : named_counters(v.run)) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/machine_code.h"
 #include "harness/records/count_hints.h"
 #include "harness/records/counts.h"
 #include "harness/simt/occupancy.h"
@@ -16,8 +17,9 @@ struct TraceView {
   const Variant* variant = nullptr;
   CountedRun run;
   std::vector<Hint> hints;
-  std::string no_resources;  // why registers are not known; empty: they are
-  bool bound = false;        // with the least time on the named GPU
+  std::string no_resources;        // why registers are not known; empty: they are
+  std::vector<LocalMemory> local;  // in the machine code, where it has been read
+  bool bound = false;              // with the least time on the named GPU
 };
 
 /// A counter under the name that Nsight Compute gives it, with the one that klab uses in words.

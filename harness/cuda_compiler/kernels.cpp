@@ -61,9 +61,11 @@ Named parameter(const Source& s, size_t from, size_t to, const std::string& own)
     }
   size_t last = end;
   while (last > from && s.is(last - 1, "]")) last = s.open_of(last - 1);
-  const bool named = last > from && s[last - 1].word() && !is_type_word(s[last - 1].text) &&
-                     last - 1 > from && !s.is(last - 2, "::") && !s.is(last - 2, "const") &&
-                     !s.is(last - 2, "volatile");
+  // "T const x" has a name, "const T" has none: what stands before const and volatile is a type or nothing.
+  size_t type = last > from ? last - 1 : from;
+  while (type > from && (s.is(type - 1, "const") || s.is(type - 1, "volatile"))) --type;
+  const bool named =
+      type > from && s[last - 1].word() && !is_type_word(s[last - 1].text) && !s.is(last - 2, "::");
   if (named) {
     p.name = s[last - 1].text;
     p.text = s.plain(from, end);

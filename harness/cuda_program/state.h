@@ -64,6 +64,8 @@ void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, 
 void forget_busy(const void* p);
 /// Empty, or what host code should have waited for.
 std::string busy_reason(const void* p);
+/// True when that is so of no memory at all.
+bool nothing_busy();
 
 /// The kernel behind a name: what launches it.
 const Call& call_of(const void* function);

@@ -1,6 +1,7 @@
 // Streams and events. Work is done when it is asked for; what is kept is what a program must wait for, and what is
 // captured into graphs.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <set>
@@ -45,6 +46,10 @@ std::vector<Busy>& busy_list() {
   return list;
 }
 
+std::atomic<bool> any_busy{false};
+/// After each change of the list.
+void count_busy() { any_busy = !busy_list().empty(); }
+
 /// The stream's work up to that number is over, and so is what it waited for.
 void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_st*, uint64_t>>& waits) {
   std::erase_if(busy_list(), [&](const Busy& b) {
@@ -52,6 +57,7 @@ void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_
     return std::ranges::any_of(waits,
                                [&](const auto& w) { return b.stream == w.first && b.number <= w.second; });
   });
+  count_busy();
 }
 
 }  // namespace
@@ -85,6 +91,7 @@ void enqueue(cudaStream_t stream, Work work) {
 void synchronized(cudaStream_t stream, bool all) {
   if (all) {
     busy_list().clear();
+    count_busy();
     return;
   }
   CUstream_st& s = stream_of(stream);
@@ -98,8 +105,11 @@ void synchronized(cudaStream_t stream, bool all) {
 void busy(const void* p, cudaStream_t stream, const std::string& why) {
   const simt::Allocation* a = simt::allocation_at(p);
   CUstream_st& s = stream_of(stream);
-  if (a == nullptr || a->home == simt::Home::device || s.captured != nullptr) return;
+  if (a == nullptr || a->home == simt::Home::device || a->home == simt::Home::library ||
+      s.captured != nullptr)
+    return;
   busy_list().push_back({a, &s, s.done, why});
+  count_busy();
 }
 
 void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, const std::string& kernel) {
@@ -112,7 +122,10 @@ void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, 
 void forget_busy(const void* p) {
   const simt::Allocation* a = simt::allocation_at(p);
   std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });
+  count_busy();
 }
+
+bool nothing_busy() { return !any_busy; }
 
 std::string busy_reason(const void* p) {
   const simt::Allocation* a = simt::allocation_at(p);
@@ -120,6 +133,7 @@ std::string busy_reason(const void* p) {
   if (found == busy_list().end()) return "";
   std::string why = found->why;
   std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });  // told once
+  count_busy();
   return why;
 }
 

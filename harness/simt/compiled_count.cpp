@@ -159,8 +159,14 @@ void CompiledCounter::settle_kind(unsigned warp, Space space, bool write) {
 
 void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask,
                               const uintptr_t* address) {
+  Site& s = (*profile_)[site];
+  if (s.space == Space::constant) {  // the cache that they go to takes them one by one in any case
+    s.compiled_known = true;
+    s.compiled.add(cost_of(s.space, false, false, bytes, mask, address));
+    s.compiled_widths |= uint8_t(1u << log2_of(bytes));
+    return;
+  }
   const CompiledAccess* a = compiled(site);
-  const Site& s = (*profile_)[site];
   if (a == nullptr || !a->constant) settle_kind(warp, s.space, !s.write);
   if (a == nullptr) return;
   Request r{.mask = mask, .bytes = bytes, .site = site, .address = {}};

@@ -41,6 +41,8 @@ if full: assert wavefronts == 20866532, wavefronts
 sectors, written = total(merge, "sectors", of_global), total(merge, "wavefronts", shared)
 compiled = total(merge, "wavefronts", shared, True)
 if full: assert sectors == 2593596, sectors
+if full and "by" in merge["as_compiled"]: assert compiled == 4277086, compiled
+assert compiled <= written, (compiled, written)
 print("sort:", requests, "requests,", wavefronts, "wavefronts; merge:", sectors, "sectors,", written, "wavefronts as written,", compiled, "as compiled")
 
 product = read("product.json")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: slow
-# CUDA programs with a main of their own: ten run to their own check without a finding; what is wrong in others is found, named
+# CUDA programs with a main of their own: eleven run to their own check without a finding; what is wrong in others is found, named
 # with file and line, and ends; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3
@@ -20,12 +20,22 @@ code() {  # wanted, what, command...
 }
 cd "$tmp"
 
-for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync; do
+for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync instructions; do
   code 0 $program "$klab" trace "$source_dir/tests/programs/$program.cu"
   has out "$program passed" $program
   grep -q "FINDING" out && { grep FINDING out; fail "$program has findings"; }
   grep -q "  note" out && { grep "  note" out; fail "$program leaves memory behind"; }
 done
+
+# Thrust needs the headers of a toolkit: with them it runs, without it is named.
+if compgen -G "/usr/local/cuda/include/cccl/thrust/version.h" >/dev/null || [[ -e /usr/local/cuda/include/thrust/version.h ]]; then
+  code 0 thrust "$klab" trace "$source_dir/tests/programs/thrust.cu"
+  has out "thrust passed" thrust
+  grep -q "FINDING" out && { grep FINDING out; fail "thrust has findings"; }
+else
+  code 2 thrust "$klab" trace "$source_dir/tests/programs/thrust.cu"
+  has out "libcu++, where no toolkit with its headers is installed" thrust
+fi
 
 # Counts are those of the access patterns: of the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
 code 0 counts "$klab" trace "$source_dir/tests/programs/transpose.cu" --json -- 128 64

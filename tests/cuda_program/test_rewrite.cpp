@@ -58,6 +58,8 @@ TEST(Rewrite, KernelsBecomeABodyAndALauncher) {
       holds(r,
             "void k(const T* a, int (*f)(int), int klab_p2) { ::klab::program::launch(0, &k__klab1<T, n>, "
             "a, f, klab_p2); }"));
+  EXPECT_TRUE(holds(of("__global__ void k(half2 const *const a, size_t const n, const Foo, Bar const) {}"),
+                    "&k__klab1, a, n, klab_p2, klab_p3);"));
   const Rewritten bounds = of("extern \"C\" __global__ void __launch_bounds__(64, 2) k(int a) {}");
   EXPECT_TRUE(holds(bounds, "extern \"C\" void k(int a) { ::klab::program::launch(64, &k__klab1, a); }"));
   const Rewritten special = of("template <> __global__ void k<float>(float* a) {}");

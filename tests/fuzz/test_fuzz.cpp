@@ -10,6 +10,7 @@
 #include "harness/records/recorded_counts.h"
 #include "harness/records/rows.h"
 #include "harness/records/session.h"
+#include "harness/simt/compiled_code.h"
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/field/stored.h"
@@ -118,6 +119,23 @@ TEST_F(Fuzz, GaussianModels) {
   broken_inputs([&](Mutator& m) {
     const GaussianModel read = GaussianModel::load(write("x.safetensors", m.safetensors(file)));
     for (const float v : read.set.position) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, Disassembly) {
+  const std::string file =
+      "//--------------------- .text._Z1kPf "
+      "--------------------------\n\t.section\t.text._Z1kPf\n_Z1kPf:\n.L_x_0:\n"
+      "\t//## File \"/home/k.cu\", line 3 inlined at \"/home/a.cu\", line 5\n\t//## File \"/home/a.cu\", "
+      "line 5\n"
+      "        /*0010*/              @!P0 LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;\n"
+      "        /*0020*/                   LDS.64 R4, [R2] ;\n        /*0030*/              @P0 BRA `(.L_x_0) "
+      ";\n"
+      "//--------------------- .nv.info --------------------------\n";
+  broken_inputs([&](Mutator& m) {
+    const simt::CompiledCode code = simt::read_disassembly(m.bytes(file), "x");
+    for (const simt::CompiledKernel& k : code.kernels)
+      for (const simt::CompiledAccess& a : k.accesses) ASSERT_TRUE(a.instructions > 0 && a.bytes > 0);
   });
 }
 

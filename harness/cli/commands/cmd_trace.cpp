@@ -208,6 +208,7 @@ int run(Options o) {
       .variant = &variant,
       .run = count_run(op, variant, shape, settings().seed, machine.why.empty() ? &machine.code : nullptr)};
   view.run.no_compiled = machine.why;
+  view.local = local_memory_of(machine.code, view.run.launches);
   view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);

@@ -136,9 +136,13 @@ __global__ void variables(float* y) {
 
 __constant__ float coefficients[32] = {1, 2, 3};
 
-// Constant memory is no global memory: read from it is not counted.
+// Constant memory has a cache of its own, which serves one address of a warp in a pass.
 __global__ void constants(float* y) {
-  y[threadIdx.x] = coefficients[threadIdx.x];  // COUNTS requests=1 lanes=32 sectors=4
+  const float own =
+      coefficients[threadIdx.x];  // COUNTS requests=1 lanes=32 sectors=0 wavefronts=32 conflicts=31
+  const float same =
+      coefficients[blockIdx.x];  // COUNTS requests=1 lanes=32 sectors=0 wavefronts=1 conflicts=0
+  y[threadIdx.x] = own + same;   // COUNTS requests=1 lanes=32 sectors=4
 }
 
 // One address and an operand that the compiler knows: nvcc has one lane add 32.
