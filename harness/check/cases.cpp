@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/check/check.h"
+#include "harness/check/fitting.h"
 #include "reference/generator.h"
 
 namespace klab {
@@ -17,8 +17,9 @@ using Shape = std::vector<int64_t>;
 // Sizes used where a lab names none.
 const std::vector<int64_t> kSizes = {0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 64, 127};
 
-// The sizes to try in each dimension, ascending.
-std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
+}  // namespace
+
+std::vector<Shape> check_sizes(const LabOp& op, std::span<const int64_t> tiles) {
   std::vector<Shape> list(op.op.dims.size());
   for (size_t d = 0; d < list.size(); ++d) {
     const Shape& given = op.check.empty() ? kSizes : op.check.size() == 1 ? op.check[0] : op.check.at(d);
@@ -30,6 +31,8 @@ std::vector<Shape> sizes(const LabOp& op, std::span<const int64_t> tiles) {
   }
   return list;
 }
+
+namespace {
 
 class Chooser {
  public:
@@ -170,9 +173,6 @@ class Chooser {
 
 }  // namespace
 
-/// What the check spends on a size that is there for one rung; `klab bench` checks it at the sizes it times itself.
-constexpr double kOneRungsWork = 2e6;
-
 namespace {
 
 // The sizes of shapes_beyond(), one above (below, for powers of two that are a limit themselves) what is taken for granted.
@@ -206,7 +206,7 @@ bool affordable(const LabOp& op, const Shape& shape) {
 
 std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
   if (!op.beyond.empty()) return op.beyond;
-  const std::vector<Shape> usual = sizes(op, {});
+  const std::vector<Shape> usual = check_sizes(op, {});
   Generator random(seed);
   std::vector<Shape> shapes;
   // The other dimensions take one of the smallest sizes that the lab has.
@@ -289,83 +289,7 @@ Shape shrunk(const Op& op, Shape shape, double most, const std::function<double(
 
 std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
                                 double budget) {
-  return Chooser(op, sizes(op, tiles), seed, budget).choose();
-}
-
-namespace {
-
-// Shapes of a check at which one rung is supported: with fewer of them, some are made for it.
-constexpr size_t kFewestFitting = 8;
-
-bool fits(const Variant& variant, ShapeView shape) {
-  return variant.supported(shape, host_of(variant)).empty();
-}
-
-// Shapes for a rung that is for few: from a size it is known to be for, shrunk to what a check can afford, walking to others by
-// putting sizes of the lab in the place of some of its dimensions.
-class Fitting {
- public:
-  Fitting(const LabOp& op, const Variant& variant, uint64_t seed)
-      : op_(op), variant_(variant), sizes_(sizes(op, variant.tiles)), random_(seed) {}
-
-  /// The size at which a branch pays first, shrunk; {} where no size is known that the rung does.
-  Shape start() {
-    std::vector<Shape> known;
-    if (variant_.branch()) known.push_back(variant_.when.shape);
-    if (!variant_.expect.shape.empty()) known.push_back(variant_.expect.shape);
-    for (const BenchShape& b : op_.bench) known.push_back(b.shape);
-    for (const Shape& shape : known) {
-      if (!op_.op.valid(shape) || !fits(variant_, shape)) continue;
-      Shape small =
-          shrunk(op_.op, shape, most_, [&](ShapeView s) { return fits(variant_, s) ? cost(s) : 0; });
-      if (cost(small) <= op_.check_flops) return small;
-    }
-    return {};
-  }
-
-  /// Others than those in `seen`, into which they go too.
-  std::vector<Shape> walk(const Shape& from, size_t count, std::set<Shape>& seen) {
-    std::vector<Shape> found;
-    for (int attempt = 0; attempt < 24 && found.size() < count; ++attempt) {
-      Shape shape = from;
-      std::vector<size_t> order(shape.size());
-      std::iota(order.begin(), order.end(), size_t(0));
-      for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_() % k]);
-      for (const size_t d : order) replace(shape, d);
-      if (!is_empty(op_, shape) && seen.insert(shape).second) found.push_back(std::move(shape));
-    }
-    return found;
-  }
-
- private:
-  double cost(ShapeView shape) const { return busiest_work(op_, shape); }
-
-  void replace(Shape& shape, size_t d) {
-    if (sizes_[d].empty()) return;
-    for (int attempt = 0; attempt < 4; ++attempt) {
-      const int64_t before = shape[d];
-      shape[d] = sizes_[d][random_() % sizes_[d].size()];
-      if (random_() % 2 == 0 && !is_parameter(op_, d)) shape[d] += int64_t(random_() % 4);
-      if (op_.op.valid(shape) && !is_empty(op_, shape) && cost(shape) <= most_ && fits(variant_, shape))
-        return;
-      shape[d] = before;
-    }
-  }
-
-  const LabOp& op_;
-  const Variant& variant_;
-  std::vector<Shape> sizes_;
-  Generator random_;
-  double most_ = std::min(op_.check_flops, kOneRungsWork);
-};
-
-}  // namespace
-
-std::vector<Shape> fitting(const Variant& variant, const std::vector<Shape>& list) {
-  std::vector<Shape> some;
-  for (const Shape& shape : list)
-    if (fits(variant, shape)) some.push_back(shape);
-  return some;
+  return Chooser(op, check_sizes(op, tiles), seed, budget).choose();
 }
 
 std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
@@ -374,22 +298,7 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
     std::set<int64_t> tiles;
     for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
     auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed);
-    std::set<Shape> seen(shapes.begin(), shapes.end());
-    for (const Variant* v : variants) {
-      size_t fit = 0;
-      for (const Shape& shape : shapes)
-        if (fit < kFewestFitting && !is_empty(op, shape)) fit += fits(*v, shape) ? 1 : 0;
-      if (fit == kFewestFitting && !v->branch()) continue;
-      Fitting more(op, *v, seed);
-      const Shape start = more.start();
-      if (start.empty()) continue;
-      if (seen.insert(start).second) {
-        shapes.push_back(start);
-        ++fit;
-      }
-      if (fit >= kFewestFitting) continue;
-      for (Shape& shape : more.walk(start, kFewestFitting - fit, seen)) shapes.push_back(std::move(shape));
-    }
+    add_fitting(op, variants, seed, shapes);
     return shapes;
   }
   if (asked.size() != op.op.dims.size()) {

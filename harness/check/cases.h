@@ -24,6 +24,9 @@ bool is_parameter(const LabOp& op, size_t dimension);
 /// Whether a size, not a parameter, is zero.
 bool is_empty(const LabOp& op, ShapeView shape);
 
+/// The sizes to try in each dimension, ascending: the lab's, and the tiles with their neighbors where it is no parameter.
+std::vector<std::vector<int64_t>> check_sizes(const LabOp& op, std::span<const int64_t> tiles);
+
 /// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
 /// neighbors appears in every dimension at least once, combined with varied others; then all dimensions
 /// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,
@@ -48,10 +51,6 @@ std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double mos
 /// std::invalid_argument when that has the wrong number of dimensions or is not legal for the op.
 std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
                                                   std::span<const int64_t> asked, uint64_t seed);
-
-/// Those of the list at which the variant is supported by this machine, in their order.
-std::vector<std::vector<int64_t>> fitting(const Variant& variant,
-                                          const std::vector<std::vector<int64_t>>& list);
 
 /// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
 std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);

@@ -7,12 +7,14 @@
 
 #include "harness/check/alignment.h"
 #include "harness/check/cases.h"
+#include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/suspect.h"
 #include "harness/check/thread_watch.h"
+#include "harness/check/turns.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -22,9 +24,6 @@
 namespace klab {
 namespace {
 
-// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and
-// either.
-constexpr double kTryEverythingBelow = 1e4;
 // CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
 // watched, and run at all.
 constexpr double kWatchedBelow = 2e5;
@@ -60,18 +59,6 @@ std::string why_no_gpu() {
   return why;
 }
 
-// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
-// usual, two patterns.
-std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
-                                  bool beyond) {
-  if (options.quick) return {Pattern::random, Pattern::random};
-  if (beyond) return {Pattern::random, Pattern::wide};
-  std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
-  if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
-  if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
-  return {Pattern::random, all[1 + turn % (all.size() - 1)]};
-}
-
 // What is kept of one variant from shape to shape.
 struct Progress {
   const Variant* variant;
@@ -89,17 +76,6 @@ struct Progress {
     return int(result.failures.size()) >= options.max_failures;
   }
 };
-
-// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
-// than there are cores.
-int other_threads(size_t turn) {
-  const int cores = omp_get_num_procs();
-  const int some = std::max(cores + 3, 5);
-  // Arrays with a place for each thread have 8, 16 or 64 of them.
-  constexpr int kMany = 65;
-  const int list[] = {1, 3, some, kMany, 3, 1, some, 3};
-  return list[turn % std::size(list)];
-}
 
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
@@ -340,22 +316,6 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
 
 }  // namespace
 
-Host this_host() {
-  const Gpu* device = gpu();
-  return {.threads = omp_get_max_threads(),
-          .gpu = device != nullptr,
-          .compute_capability = device != nullptr ? device->compute_capability : 0};
-}
-
-Host host_of(const Variant& variant) {
-  Host host = this_host();
-  if (variant.backend == "cuda" && !on_gpu()) {
-    host.gpu = false;
-    host.compute_capability = simt::device_limits().compute_capability;
-  }
-  return host;
-}
-
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
   const int threads = omp_get_max_threads();
@@ -366,17 +326,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 
-  const auto shapes_at_most = [&] {
-    auto all = shapes_of_check(op, variants, options.shape, options.seed);
-    if (options.most_shapes <= 0) return all;
-    auto some = spread_over(all, size_t(options.most_shapes));
-    // A variant that is for none of them: at two that it is for.
-    for (const Variant* v : variants)
-      if (fitting(*v, some).empty())
-        for (auto& shape : spread_over(fitting(*v, all), 2)) some.push_back(std::move(shape));
-    return some;
-  };
-  auto shapes = shapes_at_most();
+  auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
+  if (options.most_shapes > 0) shapes = spread_fitting(variants, shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
     std::stable_partition(shapes.begin(), shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });

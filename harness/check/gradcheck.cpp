@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/check/cases.h"
+#include "harness/check/fitting.h"
 #include "harness/check/gradcheck_parts.h"
 #include "harness/check/judge_output.h"
 

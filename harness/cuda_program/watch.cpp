@@ -85,7 +85,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
-  // Most accesses: of memory that is the host's as well, when nothing is under way.
+  // Most accesses: of memory that is the host's as well, when no kernel or copy runs.
   if (simt::is_device(p) && nothing_busy()) {
     const simt::Allocation* a = simt::owner_of(static_cast<const char*>(p));
     if (a != nullptr && a->live && a->home != simt::Home::device && p >= a->begin &&

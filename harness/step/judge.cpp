@@ -14,6 +14,7 @@
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
+#include "harness/check/fitting.h"
 #include "harness/records/rows.h"
 #include "harness/simt/modules.h"
 #include "harness/step/counts.h"

@@ -126,7 +126,7 @@ TEST_F(Fuzz, Disassembly) {
   const std::string file =
       "//--------------------- .text._Z1kPf "
       "--------------------------\n\t.section\t.text._Z1kPf\n_Z1kPf:\n.L_x_0:\n"
-      "\t//## File \"/home/k.cu\", line 3 inlined at \"/home/a.cu\", line 5\n\t//## File \"/home/a.cu\", "
+      "\t//## File \"k.cu\", line 3 inlined at \"a.cu\", line 5\n\t//## File \"a.cu\", "
       "line 5\n"
       "        /*0010*/              @!P0 LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;\n"
       "        /*0020*/                   LDS.64 R4, [R2] ;\n        /*0030*/              @P0 BRA `(.L_x_0) "

@@ -12,6 +12,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
+#include "harness/check/fitting.h"
 #include "harness/cli/counts_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/core/lab.h"

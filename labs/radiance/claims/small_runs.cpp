@@ -51,7 +51,7 @@ RunLength train_for(FieldTrainer& trainer, const RunLength& length) {
   int64_t steps = 0;
   const auto done = [&] {
     return length.seconds > 0 ? (processor_seconds() - begin) / length.seconds
-                               : double(steps) / double(std::max<int64_t>(1, length.most));
+                              : double(steps) / double(std::max<int64_t>(1, length.most));
   };
   for (double progress = 0; progress < 1; progress = done()) {
     trainer.step(progress);

@@ -1,0 +1,122 @@
+#include "harness/check/fitting.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "harness/check/cases.h"
+#include "harness/check/check.h"
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+// What the check spends on a size that is there for one rung; `klab bench` checks it at the sizes it times itself.
+constexpr double kOneRungsWork = 2e6;
+
+// Shapes of a check at which one rung is supported: with fewer of them, some are made for it.
+constexpr size_t kFewestFitting = 8;
+
+bool fits(const Variant& variant, ShapeView shape) {
+  return variant.supported(shape, host_of(variant)).empty();
+}
+
+// Shapes for a rung that is for few: from a size it is known to be for, shrunk to what a check can afford, walking to others by
+// putting sizes of the lab in the place of some of its dimensions.
+class Fitting {
+ public:
+  Fitting(const LabOp& op, const Variant& variant, uint64_t seed)
+      : op_(op), variant_(variant), sizes_(check_sizes(op, variant.tiles)), random_(seed) {}
+
+  /// The size at which a branch pays first, shrunk; {} where no size is known that the rung does.
+  Shape start() {
+    std::vector<Shape> known;
+    if (variant_.branch()) known.push_back(variant_.when.shape);
+    if (!variant_.expect.shape.empty()) known.push_back(variant_.expect.shape);
+    for (const BenchShape& b : op_.bench) known.push_back(b.shape);
+    for (const Shape& shape : known) {
+      if (!op_.op.valid(shape) || !fits(variant_, shape)) continue;
+      Shape small =
+          shrunk(op_.op, shape, most_, [&](ShapeView s) { return fits(variant_, s) ? cost(s) : 0; });
+      if (cost(small) <= op_.check_flops) return small;
+    }
+    return {};
+  }
+
+  /// Others than those in `seen`, into which they go too.
+  std::vector<Shape> walk(const Shape& from, size_t count, std::set<Shape>& seen) {
+    std::vector<Shape> found;
+    for (int attempt = 0; attempt < 24 && found.size() < count; ++attempt) {
+      Shape shape = from;
+      std::vector<size_t> order(shape.size());
+      std::iota(order.begin(), order.end(), size_t(0));
+      for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_() % k]);
+      for (const size_t d : order) replace(shape, d);
+      if (!is_empty(op_, shape) && seen.insert(shape).second) found.push_back(std::move(shape));
+    }
+    return found;
+  }
+
+ private:
+  double cost(ShapeView shape) const { return busiest_work(op_, shape); }
+
+  void replace(Shape& shape, size_t d) {
+    if (sizes_[d].empty()) return;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      const int64_t before = shape[d];
+      shape[d] = sizes_[d][random_() % sizes_[d].size()];
+      if (random_() % 2 == 0 && !is_parameter(op_, d)) shape[d] += int64_t(random_() % 4);
+      if (op_.op.valid(shape) && !is_empty(op_, shape) && cost(shape) <= most_ && fits(variant_, shape))
+        return;
+      shape[d] = before;
+    }
+  }
+
+  const LabOp& op_;
+  const Variant& variant_;
+  std::vector<Shape> sizes_;
+  Generator random_;
+  double most_ = std::min(op_.check_flops, kOneRungsWork);
+};
+
+}  // namespace
+
+std::vector<Shape> fitting(const Variant& variant, const std::vector<Shape>& list) {
+  std::vector<Shape> some;
+  for (const Shape& shape : list)
+    if (fits(variant, shape)) some.push_back(shape);
+  return some;
+}
+
+void add_fitting(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
+                 std::vector<Shape>& shapes) {
+  std::set<Shape> seen(shapes.begin(), shapes.end());
+  for (const Variant* v : variants) {
+    size_t fit = 0;
+    for (const Shape& shape : shapes)
+      if (fit < kFewestFitting && !is_empty(op, shape)) fit += fits(*v, shape) ? 1 : 0;
+    if (fit == kFewestFitting && !v->branch()) continue;
+    Fitting more(op, *v, seed);
+    const Shape start = more.start();
+    if (start.empty()) continue;
+    if (seen.insert(start).second) {
+      shapes.push_back(start);
+      ++fit;
+    }
+    if (fit >= kFewestFitting) continue;
+    for (Shape& shape : more.walk(start, kFewestFitting - fit, seen)) shapes.push_back(std::move(shape));
+  }
+}
+
+std::vector<Shape> spread_fitting(std::span<const Variant* const> variants, const std::vector<Shape>& shapes,
+                                  size_t most) {
+  std::vector<Shape> some = spread_over(shapes, most);
+  for (const Variant* v : variants)
+    if (fitting(*v, some).empty())
+      for (Shape& shape : spread_over(fitting(*v, shapes), 2)) some.push_back(std::move(shape));
+  return some;
+}
+
+}  // namespace klab

@@ -1,0 +1,29 @@
+#include "harness/check/turns.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace klab {
+
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
+                                  bool beyond) {
+  if (options.quick) return {Pattern::random, Pattern::random};
+  if (beyond) return {Pattern::random, Pattern::wide};
+  std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
+  if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
+  if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
+  return {Pattern::random, all[1 + turn % (all.size() - 1)]};
+}
+
+int other_threads(size_t turn) {
+  const int cores = omp_get_num_procs();
+  const int some = std::max(cores + 3, 5);
+  // Arrays with a place for each thread have 8, 16 or 64 of them.
+  constexpr int kMany = 65;
+  const int list[] = {1, 3, some, kMany, 3, 1, some, 3};
+  return list[turn % std::size(list)];
+}
+
+}  // namespace klab

@@ -1,0 +1,24 @@
+// What a check varies from shape to shape: patterns of inputs, numbers of threads.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/check/check.h"
+#include "harness/core/fill.h"
+
+namespace klab {
+
+/// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and either.
+constexpr double kTryEverythingBelow = 1e4;
+
+/// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
+/// usual, two patterns.
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
+                                  bool beyond);
+
+/// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
+/// than there are cores.
+int other_threads(size_t turn);
+
+}  // namespace klab
