@@ -3,8 +3,8 @@
 
 #include "harness/check/check.h"
 #include "harness/gpu/gpu.h"
-#include "harness/simt/runtime_api.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
 
 namespace klab {
 
