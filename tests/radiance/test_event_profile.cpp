@@ -67,13 +67,14 @@ TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
   CallTimes times;
   const Plan plan = Plan::named("naive", training_calls(c, 1), times);
   Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
-  const int steps = int(2 * Runner::kTimedEvery + 1);
+  const int steps = int(Runner::kTimedEvery + 1);
   for (int i = 0; i < steps; ++i) trainer.step(0);
   // Every call of every list takes a second by that clock, whether it was repeated or not.
   const auto& seconds = trainer.profile().seconds();
   ASSERT_TRUE(seconds.contains("mlp_bwd color"));
-  EXPECT_EQ(seconds.at("mlp_bwd color"), steps);
-  EXPECT_EQ(seconds.at("adam"), 3 * steps);
+  constexpr double host = 1e-2;  // what the host's clock adds to calls that it does not make
+  EXPECT_NEAR(seconds.at("mlp_bwd color"), steps, host);
+  EXPECT_NEAR(seconds.at("adam"), 3 * steps, host);
   EXPECT_EQ(seconds.at("clear gradients"), 3 * steps);
   EXPECT_FALSE(seconds.contains("recorded lists"));
   const auto& calls = trainer.profile().calls();
