@@ -2,11 +2,25 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+
 #include "harness/report/assets.h"
 #include "harness/report/html_parts.h"
 #include "harness/report/training.h"
 
 namespace klab {
+
+namespace {
+
+/// Numbers stand under each other, and what is none among them beside them.
+HtmlCell cell_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (!text.empty() && *end == 0) return HtmlCell::number(value, text);
+  return HtmlCell::text(text, text == "-" ? "n" : "");
+}
+
+}  // namespace
 
 void Page::heading(const std::string& text) {
   parts_.emplace_back([text] { return "<h2>" + escaped(text) + "</h2>\n"; });
@@ -20,7 +34,7 @@ void Page::table(const std::vector<std::string>& heads, const std::vector<std::v
   HtmlTable table(fmt::format("table{}", parts_.size()), heads);
   for (const auto& row : rows) {
     std::vector<HtmlCell> cells;
-    for (const std::string& cell : row) cells.push_back(HtmlCell::text(cell));
+    for (const std::string& cell : row) cells.push_back(cell_of(cell));
     table.add(std::move(cells));
   }
   parts_.emplace_back([html = table.html(false)] { return html; });

@@ -67,8 +67,19 @@ refused 'stay in memory' tune "${small[@]}" --resident 4
 refused 'only --field hash' tune built-in --downscale 16 --field voxels --resident 4
 refused 'nowhere' tune nowhere
 refused '--seconds' tune "${small[@]}" --seconds nan
+refused 'no time on the host executor' tune "${small[@]}" --backend simt --batch
 refused '--field' tune built-in --field clouds
 [[ ! -e x ]] || fail "a refused training left a folder"
+
+# Blocks of CUDA rungs by counts: found, kept, taken by a training there, and one that no block has is named.
+"$klab" tune "${small[@]}" --backend simt >simt.txt 2>&1 || { cat simt.txt; fail "klab tune --backend simt"; }
+grep -q "no time was measured" simt.txt || { cat simt.txt; fail "does not say what blocks were chosen by"; }
+grep -q '"blocks_by": "counts"' "$(tuned)" || fail "blocks are not kept"
+"$klab" train "${small[@]}" --backend simt --steps 1 --no-eval --out blocks >simt.txt 2>&1 || { cat simt.txt; fail "a training with tuned blocks"; }
+grep -q "^tuned .*threads" simt.txt || { cat simt.txt; fail "a training does not say what it takes"; }
+rc=0; KLAB_BLOCKS=axpy.cuda.01_naive=100 "$klab" train "${small[@]}" --backend simt --plan naive --steps 1 --no-eval --out bad >simt.txt 2>&1 || rc=$?
+((rc == 2)) && grep -q "KLAB_BLOCKS: axpy.cuda.01_naive=100: must be a multiple of 32" simt.txt || { cat simt.txt; fail "100 threads, not named"; }
+cp "$(tuned)" good.json
 
 # An interruption is one: exit code 130, nothing kept, no file left in the temporary folder.
 mkdir temporary

@@ -40,7 +40,8 @@ int tune_here(Values& v) {
   std::string why;
   if (v.dry) why = "--dry-run";
   if (file.empty()) why = "neither HOME nor XDG_CACHE_HOME is set";
-  if (!result.quiet() && !v.anyway)
+  const bool counted = result.tuned.blocks_by == "counts";  // which other programs do not change
+  if (!result.quiet() && !counted && !v.anyway)
     why = fmt::format("other programs kept {:.1f} hardware threads busy; --anyway remembers it all the same",
                       result.others);
   if (!why.empty()) {

@@ -168,6 +168,24 @@ std::string words(const Measured& m) {
       100 * m.gradient.touched_by_any(2));
 }
 
+/// Over the logarithm of the number of ranks: what is modeled, then what two were measured to reach.
+std::vector<Curve> efficiency_curves(const Measured& m, bool strong) {
+  std::vector<Curve> curves, measured;
+  const double one = modeled(m, Way::dense, 1, true, m.link);
+  for (const auto& [name, way] : kWays) {
+    Curve curve{name, {}};
+    for (int64_t ranks = 1; ranks <= kMostRanks; ranks *= 2)
+      curve.points.emplace_back(std::log2(double(ranks)),
+                                efficiency(one, modeled(m, way, ranks, strong, m.link), ranks, strong));
+    curves.push_back(std::move(curve));
+    const Run& r = m.run((strong ? "strong_" : "weak_") + std::string(name));
+    measured.push_back({std::string(name) + ", measured",
+                        {{0, 1}, {1, efficiency(m.run("one").seconds, r.seconds, 2, strong)}}});
+  }
+  curves.insert(curves.end(), measured.begin(), measured.end());
+  return curves;
+}
+
 void write_page(const Values& v, const Measured& m) {
   Page page("Several processes: " + v.what.scene);
   page.text(words(m));
@@ -175,23 +193,11 @@ void write_page(const Values& v, const Measured& m) {
   page.table(kRunHeads, run_rows(m));
   page.heading("Modeled");
   page.table(kModelHeads, model_rows(m));
-  for (const bool strong : {true, false}) {
-    std::vector<Curve> curves;
-    const double one = modeled(m, Way::dense, 1, true, m.link);
-    for (const auto& [name, way] : kWays) {
-      Curve curve{name, {}};
-      for (int64_t ranks = 1; ranks <= kMostRanks; ranks *= 2)
-        curve.points.emplace_back(double(ranks),
-                                  efficiency(one, modeled(m, way, ranks, strong, m.link), ranks, strong));
-      curves.push_back(std::move(curve));
-      const Run& r = m.run((strong ? "strong_" : "weak_") + std::string(name));
-      curves.push_back({std::string(name) + ", measured",
-                        {{1, 1}, {2, efficiency(m.run("one").seconds, r.seconds, 2, strong)}}});
-    }
-    page.curves(curves, "ranks", "efficiency", true, false,
-                strong ? "Strong scaling: the same batch on more ranks, modeled beyond two."
-                       : "Weak scaling: the same batch a rank, modeled beyond two.");
-  }
+  for (const bool strong : {true, false})
+    page.curves(efficiency_curves(m, strong), "logarithm of the number of ranks to base 2", "efficiency",
+                false, false,
+                strong ? "Strong scaling: the same batch on more ranks, modeled, and measured with two."
+                       : "Weak scaling: the same batch a rank, modeled, and measured with two.");
   Curve messages{"measured", {}}, line{"latency + bytes/bandwidth", {}};
   for (const scaling::Message& message : m.messages) {
     messages.points.emplace_back(message.bytes, message.seconds);

@@ -47,8 +47,8 @@ struct Trained {
 /// `memory`: bytes of the budget; 0: what is free.
 Trained train(const Folder& folder, const std::string& name, int64_t memory, uint64_t seed) {
   const fs::path log = folder.path() / (name + ".log"), out = folder.path() / name;
-  std::vector<std::string> command = {"klab",      "train", "built-in", "--downscale",        "2",
-                                      "--steps",   "120",   "--seed",   std::to_string(seed), "--out",
+  std::vector<std::string> command = {"klab",      "train", "built-in", "--downscale",        "4",
+                                      "--steps",   "60",    "--seed",   std::to_string(seed), "--out",
                                       out.string()};
   if (memory > 0) command.insert(command.end(), {"--memory", std::to_string(memory / 1'000'000) + "MB"});
   if (const int code = run_apart(command, log, true); code != 0)
@@ -82,7 +82,7 @@ Outcome run(uint64_t seed) {
   std::vector<double> ratios;
   double saved = 0, lost_then = 0;  // the most that was saved, and what it cost
   double saved_free = 0;            // for nothing
-  for (const double share : {0.85, 0.7, 0.5}) {
+  for (const double share : {0.7, 0.5}) {
     const Trained t =
         train(folder, fmt::format("budget_{:.0f}", 100 * share), int64_t(share * free.peak), seed);
     show(fmt::format("{:.0f} % of that", 100 * share), t, free);

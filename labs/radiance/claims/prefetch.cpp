@@ -132,10 +132,10 @@ Outcome run(uint64_t seed) {
            1000 * best(0).seconds, percent_text(best(0).waited), omp_get_max_threads()),
        "course", background},
       {"four or eight workers are better than one", reached(std::max(four.value, eight.value), 1.1),
-       fmt::format(
-           "{:.2f} times as fast with four, {:.2f} times with eight, on {} threads: workers beyond what "
-           "keeps up with the steps take the steps' processor",
-           four.value, eight.value, omp_get_max_threads()),
+       fmt::format("{:.2f} times as fast with four, {:.2f} times with eight as with one, on {} threads that "
+                   "steps and "
+                   "workers share",
+                   four.value, eight.value, omp_get_max_threads()),
        "course", eight},
       {"background loading raises the utilization of the processor by 20 to 30 %", reached(use, 1.2),
        fmt::format("busy to {} without workers, to {} with {}", percent_text(best(0).busy),

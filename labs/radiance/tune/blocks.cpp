@@ -40,11 +40,12 @@ std::vector<Rung> rungs_of(const Plan& plan, const std::vector<PlannedCall>& cal
   return list;
 }
 
-/// One run of it on the host, at the size that its lab counts at; none where that fails.
+/// One run of it on the host, at the small size that its lab counts at; none where that fails.
 std::optional<CountedRun> counted(const Rung& rung, int threads) {
   const Blocks blocks({{rung.variant->id, threads}});
   try {
-    return count_run(*rung.op, *rung.variant, shape_for_counting(*rung.op), kSeed);
+    const std::vector<int64_t>& small = rung.op->counted;
+    return count_run(*rung.op, *rung.variant, small.empty() ? shape_for_counting(*rung.op) : small, kSeed);
   } catch (const std::exception&) {  // it does not run on the host
     return std::nullopt;
   }
@@ -58,11 +59,9 @@ unsigned threads_of(const CountedRun& run) {
 int open_block(const Rung& rung) {
   const auto usual = counted(rung, 0);
   if (!usual || usual->launches.empty()) return 0;
-  for (const int threads : {64, 128}) {
-    const auto other = counted(rung, threads);
-    if (!other || int(threads_of(*other)) != threads) return 0;
-  }
-  return int(threads_of(*usual));
+  const int other = threads_of(*usual) == 64 ? 128 : 64;
+  const auto asked = counted(rung, other);
+  return asked && int(threads_of(*asked)) == other ? int(threads_of(*usual)) : 0;
 }
 
 /// How good a size is: better where an earlier number is, beyond what is alike in it.

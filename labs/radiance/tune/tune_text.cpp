@@ -82,7 +82,10 @@ std::string tune_text(const TuneResult& result) {
   text += blocks_text(result.blocks, t.blocks_by);
   text += halving_text(result.batch, index_of(result.batch, fmt::format("{} samples", t.batch_samples)));
   const double gain = t.gain();
-  if (gain <= 1.005)
+  if (t.blocks_by == "counts")
+    text +=
+        fmt::format("took      {}; how much of it is won back only a GPU can say\n", duration_text(t.took));
+  else if (gain <= 1.005)
     text += fmt::format(
         "took      {}; what there was before is as good as anything that was tried: the time is not won "
         "back\n",
