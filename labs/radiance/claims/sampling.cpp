@@ -83,7 +83,7 @@ FrequencyConfig small_classic(const std::string& samples) {
 }
 
 double train_classic(const std::string& samples, uint64_t seed) {
-  constexpr int64_t kClassicSteps = 400;
+  constexpr int64_t kClassicSteps = 250;
   const FrequencyConfig c = small_classic(samples);
   const Plan plan = untimed_plan(frequency_calls(c, true));
   FrequencyTrainer trainer(small_built_in_scene(), c, plan, seed);
@@ -105,8 +105,8 @@ void strata(Outcome& out, uint64_t seed) {
     middle += 0.5 * train_classic("uniform", seed + k);
   }
   const double noise = std::max(0.05, spread);
-  out.rows.push_back({"classic field, stratified", "400", "", "32.0", db_text(random)});
-  out.rows.push_back({"classic field, uniform", "400", "", "32.0", db_text(middle)});
+  out.rows.push_back({"classic field, stratified", "250", "", "32.0", db_text(random)});
+  out.rows.push_back({"classic field, uniform", "250", "", "32.0", db_text(middle)});
   out.decided.push_back(
       {"stratified samples along a ray are better than uniform ones", better(random, middle, noise),
        fmt::format("{} at random within the strata, {} in their middle, 32 samples a ray, two "
@@ -134,6 +134,7 @@ Decided rays_and_samples(uint64_t seed) {
 }
 
 Outcome run(uint64_t seed) {
+  const OneThread one;
   Outcome out;
   out.heads = {"samples", "steps", "processor s", "a ray", "PSNR"};
   const Trained base = train(small_hash_config(), seed);
