@@ -12,7 +12,7 @@
 namespace klab::learning {
 namespace {
 
-constexpr int64_t kSteps = 200;
+constexpr int64_t kSteps = 1500;
 constexpr double kVisible = 0.1;  // dB
 
 /// Processor seconds of the test views, the least of a few rounds, and their PSNR.
