@@ -7,6 +7,7 @@
 
 #include "harness/core/call.h"
 #include "harness/core/registry.h"
+#include "harness/simt/host_bind.h"
 #include "harness/simt/profile.h"
 #include "harness/simt/session.h"
 #include "labs/radiance/claims/small_runs.h"
@@ -98,7 +99,8 @@ struct Moved {
 Moved moved(const std::string& name, uint64_t seed) {
   Rays rays(256, 32 * 256, seed);
   simt::Session session({.traced = true});
-  rung(name).host_traced(std::vector<int64_t>{rays.shape.rays, rays.shape.samples}, rays.pointers())();
+  simt::host_bind(rung(name).id, std::vector<int64_t>{rays.shape.rays, rays.shape.samples},
+                  rays.pointers())();
   Moved m;
   for (const simt::Site& site : session.profile().sites())
     (site.space == simt::Space::shared ? m.shared : m.sectors) +=
@@ -125,6 +127,7 @@ void on_a_gpu(Outcome& out, uint64_t seed) {
 }
 
 Outcome run(uint64_t seed) {
+  const OneThread one;
   Outcome out;
   out.heads = {"rungs", "ratio", "colors apart"};
   const Race alpha = race(out, "cpu.02_alpha_first", "cpu.01_serial", seed),

@@ -87,6 +87,7 @@ Reads trained_reads(uint64_t seed) {
 }
 
 Outcome run(uint64_t seed) {
+  const OneThread one;
   Outcome out;
   out.heads = {"cache", "bytes", "has of the reads"};
   const Reads r = trained_reads(seed);

@@ -1,6 +1,7 @@
 #include "labs/radiance/claims/small_runs.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <ctime>
@@ -39,6 +40,9 @@ Plan small_hash_plan(const Config& config) { return small_plan(config, small_bui
 double small_psnr(const Model& model) {
   return evaluate(model, small_hash_plan(model.config), small_built_in_scene().test).psnr;
 }
+
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
 
 double processor_seconds() {
   timespec now{};

@@ -20,6 +20,18 @@ Plan small_hash_plan(const Config& config);
 /// PSNR over the test views, dB.
 double small_psnr(const Model& model);
 
+/// One thread as long as this lives: threads that wait for each other use processor time, the more of it the busier the machine is.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Seconds of processor time, of all threads: what else the machine does is not in it.
 double processor_seconds();
 
