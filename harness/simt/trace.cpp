@@ -183,10 +183,8 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   if (known.pc == pc && known.kind == kind) return known.site;
   const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
                                        (how & kMerges) != 0, unsigned(bytes));
-  if (how & (kVolatile | kAsync)) {
-    (*profile_)[site].is_volatile |= (how & kVolatile) != 0;
-    (*profile_)[site].async |= (how & kAsync) != 0;
-  }
+  // An asynchronous copy, too, is made as it is written.
+  if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
   known = {pc, kind, site};
   return site;
 }

@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include <klab_cuda/device.h>
-#include <klab_cuda/halves.h>
 #include <klab_cuda/matrix_shape.h>
 
 extern "C" {
