@@ -105,7 +105,7 @@ std::vector<std::vector<std::string>> run_rows(const Measured& m) {
     const bool two = r.setup.ranks > 1, strong = r.setup.batch == 1;
     rows.push_back(
         {r.setup.name, std::to_string(r.setup.ranks), std::to_string(r.setup.threads),
-         fmt::format("{:.0f}", m.samples(r)), two ? r.setup.exchange : "-",
+         fmt::format("{:.0f}", m.samples(r)), two ? r.setup.exchange : "none",
          fmt::format("{:.2f}", 1e3 * r.seconds), fmt::format("{:.3f}", 1e-6 * r.samples_per_second),
          two ? fmt::format("{:.2f}", efficiency(m.run("one").seconds, r.seconds, 2, strong)) : "-",
          two ? fmt::format("{:.3f}", 1e-6 * r.bytes_sent) : "-",
@@ -130,7 +130,7 @@ std::vector<std::vector<std::string>> model_rows(const Measured& m) {
       const double strong = modeled(m, way, ranks, true, m.link),
                    weak = modeled(m, way, ranks, false, m.link);
       rows.push_back(
-          {std::to_string(ranks), ranks == 1 ? "-" : name,
+          {std::to_string(ranks), ranks == 1 ? "none" : name,
            fmt::format("{:.3f}", 1e-6 * scaling::bytes_sent(way, ranks, m.gradient)),
            fmt::format("{:.3f}", 1e3 * scaling::seconds_to_share(way, ranks, m.gradient, m.link)),
            fmt::format("{:.3f}", 1e3 * strong), fmt::format("{:.3f}", efficiency(one, strong, ranks, true)),
