@@ -30,8 +30,8 @@ struct VoxelConfig {
       -2;  // logarithm of the density at first, for the whole way through the box: less by log(side)
   double empty = -8;  // logarithm of the density of vertices that are not there
   // Optimizer: Adam.
-  double density_rate = 0.1;  // learning rate of the logarithm of the density
-  double color_rate = 0.02;   // and of the coefficients
+  double density_rate = 0.2;  // learning rate of the logarithm of the density
+  double color_rate = 0.05;   // and of the coefficients
   double final_rate = 0.1;    // factor at the end of the run, after a cosine
   double beta1 = 0.9;
   double beta2 = 0.99;
