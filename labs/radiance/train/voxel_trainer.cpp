@@ -112,6 +112,10 @@ bool VoxelTrainer::change(int64_t factor) {
   constexpr int64_t kPatience = 16;  // steps between questions
   if (step_ % kPatience != 0) return false;
   runner_->pull();
+  // Every trainer counts the steps of the rows that it moves; all must leave out the same.
+  Array<int32_t>& steps = moments_[VoxelStep::density].steps;
+  if (share_.collect)
+    shared_.collect(VoxelStep::density, std::span(steps.data(), size_t(steps.size())), 1, true);
   const std::vector<uint8_t> seen = seen_rows();
   if (model_.rows_refined(1, seen) == 0) return false;
   // As fine as there is room for; pruned it is in any case.
