@@ -25,8 +25,28 @@ double element(MatrixType type, uint32_t r, int half) {
 /// Tensor cores look at 10 bits of the mantissa.
 double tf32(uint32_t r) { return double(std::bit_cast<float>(r & 0xFFFFE000u)); }
 
+/// d = a·b + c of so many depths, summed up exactly enough and rounded once.
+void add_up(void* const* slots, unsigned present, const double (&a)[16][32], const double (&b)[32][8],
+            int depth) {
+  float result[32][4];
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
+    for (int e = 0; e < 4; ++e) {
+      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
+      double sum = double(s.c[e]);
+      for (int k = 0; k < depth; ++k) sum += a[row][k] * b[k][col];
+      result[lane][e] = float(sum);
+    }
+  }
+  // d may be c: written after all have been read.
+  for (int lane = 0; lane < 32; ++lane)
+    if (present >> lane & 1)
+      std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+}
+
 void multiply(void* const* slots, unsigned present) {
-  double a[16][16] = {}, b[16][8] = {};
+  double a[16][32] = {}, b[32][8] = {};
   const auto type = static_cast<MmaSlot*>(slots[unsigned(__builtin_ctz(present))])->type;
   const int depth = type == MatrixType::tf32 ? 8 : 16;
   for (int lane = 0; lane < 32; ++lane) {
@@ -49,21 +69,7 @@ void multiply(void* const* slots, unsigned present) {
       }
     }
   }
-  float result[32][4];
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((present >> lane & 1) == 0) continue;
-    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
-    for (int e = 0; e < 4; ++e) {
-      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
-      double sum = double(s.c[e]);
-      for (int k = 0; k < depth; ++k) sum += a[row][k] * b[k][col];
-      result[lane][e] = float(sum);
-    }
-  }
-  // d may be c: written after all have been read.
-  for (int lane = 0; lane < 32; ++lane)
-    if (present >> lane & 1)
-      std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+  add_up(slots, present, a, b, depth);
 }
 
 struct ByteSlot {
@@ -72,19 +78,25 @@ struct ByteSlot {
   const int* c;
 };
 
-int byte_of(uint32_t r, int which) { return int8_t(r >> (8 * which)); }
+/// Both factors of an m16n8k32 from the lanes' registers, four bytes in each.
+template <class Slot, class Element, class Value>
+void take_bytes(void* const* slots, unsigned present, Element (&a)[16][32], Element (&b)[32][8],
+                Value value) {
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((present >> lane & 1) == 0) continue;
+    const auto& s = *static_cast<Slot*>(slots[lane]);
+    const int group = lane >> 2, in = lane & 3;
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = value(s.a[r], e);
+    for (int r = 0; r < 2; ++r)
+      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = value(s.b[r], e);
+  }
+}
 
 void multiply_bytes(void* const* slots, unsigned present) {
   int a[16][32] = {}, b[32][8] = {};
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((present >> lane & 1) == 0) continue;
-    const auto& s = *static_cast<ByteSlot*>(slots[lane]);
-    const int group = lane >> 2, in = lane & 3;
-    for (int r = 0; r < 4; ++r)
-      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = byte_of(s.a[r], e);
-    for (int r = 0; r < 2; ++r)
-      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = byte_of(s.b[r], e);
-  }
+  take_bytes<ByteSlot>(slots, present, a, b,
+                       [](uint32_t r, int which) { return int(int8_t(r >> (8 * which))); });
   int result[32][4];
   for (int lane = 0; lane < 32; ++lane) {
     if ((present >> lane & 1) == 0) continue;
@@ -104,30 +116,9 @@ void multiply_bytes(void* const* slots, unsigned present) {
 /// A product of two e4m3s is a multiple of 2^-18 below 2^18, so 33 of them and a float of that size are a double without error.
 void multiply_fp8(void* const* slots, unsigned present) {
   double a[16][32] = {}, b[32][8] = {};
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((present >> lane & 1) == 0) continue;
-    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
-    const int group = lane >> 2, in = lane & 3;
-    const auto value = [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); };
-    for (int r = 0; r < 4; ++r)
-      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = value(s.a[r], e);
-    for (int r = 0; r < 2; ++r)
-      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = value(s.b[r], e);
-  }
-  float result[32][4];
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((present >> lane & 1) == 0) continue;
-    const auto& s = *static_cast<MmaSlot*>(slots[lane]);
-    for (int e = 0; e < 4; ++e) {
-      const int row = (lane >> 2) + 8 * (e >> 1), col = (lane & 3) * 2 + (e & 1);
-      double sum = double(s.c[e]);
-      for (int k = 0; k < 32; ++k) sum += a[row][k] * b[k][col];
-      result[lane][e] = float(sum);
-    }
-  }
-  for (int lane = 0; lane < 32; ++lane)
-    if (present >> lane & 1)
-      std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
+  take_bytes<MmaSlot>(slots, present, a, b,
+                      [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); });
+  add_up(slots, present, a, b, 32);
 }
 
 struct LoadSlot {

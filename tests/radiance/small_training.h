@@ -18,6 +18,22 @@ inline Config small_config() {
   return c;
 }
 
+/// Smaller still: for the host executor of CUDA rungs.
+inline Config tiny_config() {
+  Config c = small_config();
+  c.levels = 4;
+  c.log2_table = 9;
+  c.finest_resolution = 64;
+  c.batch_samples = 256;
+  c.first_rays = 16;
+  c.max_samples_per_ray = 64;
+  c.grid = 16;
+  c.grid_every = 8;
+  c.grid_warmup = 16;
+  c.steps_per_diagonal = 32;
+  return c;
+}
+
 /// The calls of a step with every term of the loss.
 inline std::vector<PlannedCall> small_calls() {
   Config c = small_config();

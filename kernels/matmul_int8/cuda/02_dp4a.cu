@@ -8,61 +8,28 @@
 // NEEDS     compute capability 6.1; 9 KB of shared memory.
 // TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/byte_tiles.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {
 namespace {
 
-constexpr int kTile = 64, kDepth = 64, kWords = kDepth / 4, kThreads = 256, kEach = 4;
-
-struct Tiles {
-  unsigned a[kTile][kWords + 1];  // [row][four depths]; a word more a row, so that rows begin in other banks
-  unsigned b[kTile][kWords + 1];  // [column][four depths]
-};
-
-/// A byte of a matrix as the low byte of a word, 0 beyond it.
-__device__ __forceinline__ unsigned byte_at(const int8_t* __restrict__ matrix, int64_t row, int64_t height,
-                                            int64_t column, int64_t width) {
-  return row < height && column < width ? unsigned(matrix[row * width + column]) & 255U : 0;
-}
-
-/// Four depths of a row of A in a word, and of a column of B: B is turned on its way.
-__device__ __forceinline__ void bring(Tiles& tiles, const int8_t* __restrict__ a,
-                                      const int8_t* __restrict__ b, int64_t m, int64_t n, int64_t k,
-                                      int64_t i0, int64_t j0, int64_t p0, bool whole) {
-  for (int e = int(threadIdx.x); e < kTile * kWords; e += kThreads) {
-    const int r = e / kWords, w = e % kWords;
-    const int64_t row = i0 + r, p = p0 + 4 * w;
-    if (whole && row < m && p < k) {
-      tiles.a[r][w] = *reinterpret_cast<const unsigned*>(a + row * k + p);
-      continue;
-    }
-    unsigned word = 0;
-    for (int q = 0; q < 4; ++q) word |= byte_at(a, row, m, p + q, k) << (8 * q);
-    tiles.a[r][w] = word;
-  }
-  for (int e = int(threadIdx.x); e < kTile * kWords; e += kThreads) {
-    const int s = e % kTile, w = e / kTile;  // neighbors read neighbors of a row of B
-    unsigned word = 0;
-    for (int q = 0; q < 4; ++q) word |= byte_at(b, p0 + 4 * w + q, k, j0 + s, n) << (8 * q);
-    tiles.b[s][w] = word;
-  }
-}
+constexpr int kTile = ByteTiles::kTile, kDepth = ByteTiles::kDepth, kThreads = 256, kEach = 4;
 
 __global__ void __launch_bounds__(kThreads)
     multiply(const int8_t* __restrict__ a, const int8_t* __restrict__ b, const float* __restrict__ scale,
              float* __restrict__ c, int64_t m, int64_t n, int64_t k, bool whole) {
-  __shared__ Tiles tiles;
+  __shared__ ByteTiles tiles;
   const int64_t across = (n + kTile - 1) / kTile;
   const int64_t i0 = blockIdx.x / across * kTile, j0 = blockIdx.x % across * kTile;
   // Sixteen threads along a row, each with columns 16 apart: neighbors store neighbors.
   const int column = int(threadIdx.x) % 16, row = int(threadIdx.x) / 16 * kEach;
   int sums[kEach][kEach] = {};
   for (int64_t p0 = 0; p0 < k; p0 += kDepth) {
-    bring(tiles, a, b, m, n, k, i0, j0, p0, whole);
+    bring<kThreads>(tiles, a, b, m, n, k, i0, j0, p0, whole);
     __syncthreads();
-    for (int w = 0; w < kWords; ++w) {
+    for (int w = 0; w < ByteTiles::kWords; ++w) {
       int of_a[kEach], of_b[kEach];
 #pragma unroll
       for (int e = 0; e < kEach; ++e) {

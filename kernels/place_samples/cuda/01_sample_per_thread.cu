@@ -9,6 +9,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/graded_device.h"
 #include "reference/place_samples/place_samples.h"
 
 namespace klab {
@@ -27,18 +28,6 @@ __device__ __forceinline__ int64_t ray_of(const int32_t* __restrict__ begin, int
       high = middle;
   }
   return low;
-}
-
-/// Where what is so far from the middle lies in a grid whose cells grow, 0 to 1 (reference/graded_grid.h).
-__device__ __forceinline__ float graded_place(int shells, float y) {
-  const float away = fabsf(y);
-  float s = 0.5F * away;
-  if (away > 0.5F) {
-    int j = 1;
-    while (j < shells && away > ldexpf(0.5F, j)) ++j;
-    s = 0.5F - ldexpf(0.5F, -j) + (away - ldexpf(0.25F, j)) * ldexpf(1.0F, j < shells ? -2 * j : 1 - 2 * j);
-  }
-  return fminf(fmaxf(0.5F + copysignf(s, y), 0.0F), 1.0F);
 }
 
 __global__ void __launch_bounds__(cuda::kMostThreads) place(PlaceSamples::Args<float> x) {

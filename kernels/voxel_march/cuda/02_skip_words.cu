@@ -9,6 +9,7 @@
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/graded_device.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {
@@ -30,32 +31,6 @@ __device__ __forceinline__ uint32_t spread(uint32_t v) {
   v = (v | v << 8) & 0x0300F00FU;
   v = (v | v << 4) & 0x030C30C3U;
   return (v | v << 2) & 0x09249249U;
-}
-
-/// A grid whose cells grow (reference/graded_grid.h): distance from the middle of plane k.
-__device__ __forceinline__ float graded_plane(int shells, int k, int cells) {
-  const int m = abs(2 * k - cells);
-  float y = float(m) / float(cells);
-  if (2 * m > cells) {
-    const int outside = cells - m;
-    int j = 1;
-    while (j < shells && (outside << (j + 1)) <= cells) ++j;
-    y = ldexpf(0.25F, j) + (ldexpf(0.5F, -j) - 0.5F * float(outside) / float(cells)) *
-                               ldexpf(1.0F, j < shells ? 2 * j : 2 * j - 1);
-  }
-  return 2 * k < cells ? -y : y;
-}
-
-/// And where in it, 0 to 1, what is so far from the middle is.
-__device__ __forceinline__ float graded_place(int shells, float y) {
-  const float away = fabsf(y);
-  float s = 0.5F * away;
-  if (away > 0.5F) {
-    int j = 1;
-    while (j < shells && away > ldexpf(0.5F, j)) ++j;
-    s = 0.5F - ldexpf(0.5F, -j) + (away - ldexpf(0.25F, j)) * ldexpf(1.0F, j < shells ? -2 * j : 1 - 2 * j);
-  }
-  return fminf(fmaxf(0.5F + copysignf(s, y), 0.0F), 1.0F);
 }
 
 /// A ray in cell units, or from the middle of a grid whose cells grow.

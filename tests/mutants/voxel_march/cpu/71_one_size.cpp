@@ -4,13 +4,10 @@
 
 #include "reference/voxel_march/voxel_march.h"
 #include "tests/mutants/mutant.h"
+#include "tests/mutants/voxel_march/pieces.h"
 
 namespace klab {
 namespace {
-
-struct Piece {
-  float from, to;
-};
 
 std::vector<Piece> march(const VoxelMarch::Args<float>& x, int64_t r) {
   const int64_t rays = x.shape.rays;
@@ -27,23 +24,8 @@ std::vector<Piece> march(const VoxelMarch::Args<float>& x, int64_t r) {
   return pieces;
 }
 
-void run(const VoxelMarch::Args<float>& x) {
-  int64_t total = 0;
-  bool full = false;
-  for (int64_t r = 0; r < x.shape.rays; ++r) {
-    x.ray_begin[r] = int32_t(total);
-    const std::vector<Piece> pieces = march(x, r);
-    full = full || total + int64_t(pieces.size()) > x.shape.capacity;
-    if (full) continue;
-    for (const Piece& p : pieces) {
-      x.t[total] = p.from + 0.5F * (p.to - p.from);
-      x.delta[total++] = p.to - p.from;
-    }
-  }
-  x.ray_begin[x.shape.rays] = int32_t(total);
-}
-
-KLAB_MUTANT(VoxelMarch, Fault::wrong_value, {.run = run});
+KLAB_MUTANT(VoxelMarch, Fault::wrong_value,
+            {.run = [](const VoxelMarch::Args<float>& x) { march_by(march, x); }});
 
 }  // namespace
 }  // namespace klab
