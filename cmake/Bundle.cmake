@@ -1,6 +1,6 @@
 # cmake -DSOURCE=... -DBUILD=... -DOUT=... -P Bundle.cmake: gathers program, modules, libraries, kernels and lessons in OUT,
 # and packs them as OUT.tar.gz. The folder appears when it is whole.
-set(most_bytes 60000000)
+set(most_bytes 72000000)
 set(made ${OUT}.partial)
 file(REMOVE_RECURSE ${made})
 file(MAKE_DIRECTORY ${made}/bin ${made}/lib)

@@ -38,9 +38,15 @@ fill() {
 }
 
 # of_machine FOLDER FIELD: a field of its machine.json, without quotes.
+long_of_machine() { sed -n "s/.*\"$2\": \"\([^\"]*\)\".*/\1/p" "$1/machine.json" | head -n 1; }  # commas and all
 of_machine() { sed -n "s/.*\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p" "$1/machine.json" | head -n 1; }
 
-name_of() { printf '%s, %s, %s threads' "$(of_machine "$1" processor)" "$(of_machine "$1" instruction_set)" "$(of_machine "$1" threads)"; }
+name_of() {
+  local gpu
+  gpu=$(of_machine "$1" gpu)
+  [[ $gpu == none ]] || printf '%s; ' "$gpu"
+  printf '%s, %s, %s threads' "$(of_machine "$1" processor)" "$(of_machine "$1" instruction_set)" "$(of_machine "$1" threads)"
+}
 
 # Says of a machine's records which commit, which compiler, and that a GPU was or was not there.
 circumstances() {
@@ -53,7 +59,7 @@ circumstances() {
     echo "The machine has no GPU: CUDA rungs were compiled for the host, run by klab's executor, checked and counted. None of the"
     echo "times here is a GPU's."
   else
-    printf 'GPU: %s, driver %s.\n' "$gpu" "$(of_machine "$1" gpu_driver)"
+    printf 'GPU: %s; driver %s; clocks %s.\n' "$gpu" "$(long_of_machine "$1" gpu_driver)" "$(long_of_machine "$1" gpu_clocks)"
   fi
 }
 
@@ -79,9 +85,28 @@ page() {
       mapfile -t trained < <(printf '%s\n' "$folder"/train/*.json | sort -V)
       "$klab" results "${trained[@]}"
     fi
+    if [[ -f $folder/gpu_rows.csv ]]; then
+      printf '\n## CUDA ladders on the GPU, one line per operation\n\nTimes by the events of the GPU, of each ladder at its largest size; ceilings are those of the data\n'
+      printf 'sheet. What `klab bench --backend cuda` printed: [gpu_rows.txt](gpu_rows.txt). Its rows: [gpu_rows.csv](gpu_rows.csv).\n\n'
+      "$klab" report "$folder/gpu_rows.csv" --summary
+    fi
+    if [[ -f $folder/gpu_check.json ]]; then
+      printf '\nBefore, every rung was checked there against the reference ([gpu_check.json](gpu_check.json)): %s right, %s wrong, %s not run\n(for want of a library or by their size).\n' \
+        "$(sed -n 's/^  "ok": \([0-9]*\).*/\1/p' "$folder/gpu_check.json")" "$(sed -n 's/^  "failed": \([0-9]*\).*/\1/p' "$folder/gpu_check.json")" \
+        "$(sed -n 's/^  "skipped": \([0-9]*\).*/\1/p' "$folder/gpu_check.json")"
+    fi
+    if [[ -f $folder/gpu_agreement.csv ]]; then
+      printf '\n## What the GPU counted, and what the host counts\n\nNsight Compute on one call of each CUDA rung ([gpu_counters.csv](gpu_counters.csv)) beside the counts of the host\n'
+      printf 'executor, which takes the source as it is written ([gpu_agreement.csv](gpu_agreement.csv)). Why counts differ:\n[CUDA on the host](../../../docs/cuda-on-the-host.md).\n\n'
+      "$klab" counts --gpu "$folder/gpu_counters.csv" --markdown
+    fi
     if [[ -f $folder/precisions.csv ]]; then
       printf '\n## Training in fewer bits\n\nBy `reports/precisions.sh`, precisions by turns within each seed; rows: [precisions.csv](precisions.csv).\n\n'
       "$root/reports/precisions.sh" --markdown "$folder/precisions.csv"
+    fi
+    if [[ -f $folder/gpu_rows.csv ]]; then
+      printf '\n## The ladders on the GPU\n\n'
+      "$klab" report "$folder/gpu_rows.csv" --markdown | sed '1,/^## /{/^## /!d}' | sed 's/^## /### /'
     fi
     if [[ -f $folder/run.csv ]]; then
       printf '\n## The ladders\n\nRungs of the processor; CUDA rungs, which are counted, are in [run.txt](run.txt).\n\n'
@@ -109,8 +134,12 @@ make_pages() {
     [[ -f $folder/machine.json ]] || continue
     page "$folder"
     printf -- '- [%s](%s/README.md)' "$(name_of "$folder")" "$folder"
-    [[ ! -f $folder/run.csv ]] || printf ': the tour'
-    [[ ! -d $folder/train ]] || printf '%s training' "$([[ -f $folder/run.csv ]] && echo , || echo :)"
+    local what=
+    [[ ! -f $folder/run.csv ]] || what+=', the tour'
+    [[ ! -f $folder/gpu_rows.csv ]] || what+=', CUDA ladders on the GPU'
+    [[ ! -f $folder/gpu_agreement.csv ]] || what+=", the GPU's own counters"
+    [[ ! -d $folder/train ]] || what+=', training'
+    [[ -z $what ]] || printf ':%s' "${what#,}"
     [[ $(of_machine "$folder" gpu) != none ]] || printf '; no GPU'
     echo
   done >"$tmp/machines"

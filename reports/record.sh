@@ -3,15 +3,16 @@
 # writes what was found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ beside this file). Its steps:
 #
 #   gpu_check        gpu_check.json: CUDA variants on the GPU, each in a process of its own
-#   sanitizer        sanitizer/*.txt: compute-sanitizer's memcheck, racecheck, synccheck, initcheck
-#   gpu_bench        gpu_rows.csv: times of the CUDA ladders, by the GPU's events
+#   ncu              ncu.csv: Nsight Compute's counters of every CUDA variant, one call each in one process, clocks left as
+#                    they are; klab trace VARIANT --counters ncu.csv compares them with the host's
+#   gpu_bench        gpu_rows.csv: times of the CUDA ladders, by the GPU's events; --quick: of each ladder the largest size
+#   gpu_train        train/*_cuda_*.json: the trainer on the GPU
+#   sanitizer        sanitizer/*.txt: compute-sanitizer's memcheck, racecheck, synccheck, initcheck, an operation at a time
 #   simt_train       train/*_simt_*.json: a small training by CUDA rungs on the host executor
-#   counts           counts/*.json: what each CUDA variant moves, counted on the host
-#   ncu              ncu/*.csv, *.json: Nsight Compute's counters of the same calls, clocks left as they are, and how they
-#                    compare
+#   counts           counts/*.json: what each CUDA variant moves, counted on the host, and where ncu.csv is there ncu/*.json: how
+#                    they compare
 #   check            check.json: every variant against the reference; CUDA variants on the host, every access watched
 #   bench            rows.csv: times of all ladders, with ceilings; --quick: of the tour's
-#   gpu_train        train/*_cuda_*.json: the trainer on the GPU, likewise
 #   train            train/*.json: the trainer on the built-in scene, its PSNR after a minute, the share of each stage
 #
 # Without a GPU the steps that need one say what they would run, and why they do not. Exit code 0: what could be done was
@@ -22,7 +23,7 @@ here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd -P)
 say() { printf 'record: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 2; }
 
-steps=(gpu_check sanitizer gpu_bench gpu_train simt_train counts ncu check bench train)
+steps=(gpu_check ncu gpu_bench gpu_train sanitizer simt_train counts check bench train)
 quick=()
 seconds=60  # of training
 only=
@@ -48,17 +49,17 @@ if [[ -z $klab ]]; then
 fi
 [[ -x $klab ]] || fail "no program at $klab: build it (./klab doctor), or name it: record.sh path/to/klab"
 klab=$(readlink -f -- "$klab")
-"$klab" doctor --json >/dev/null || fail "$klab does not run here"
 field() { sed -n 's/.*"'"$1"'": "\([^"]*\)".*/\1/p' | head -n 1; }  # of the JSON on standard input
-doctor=$("$klab" doctor --json)
+doctor=$("$klab" doctor --json) || fail "$klab does not run here"
 machine=$(field fingerprint <<<"$doctor")
 [[ -n $machine ]] || fail "$klab doctor names no machine"
 why=$(field gpu_missing <<<"$doctor")
 out=${2:-$here/recorded}/$machine
 mkdir -p "$out" 2>/dev/null || fail "cannot write to $out: name another folder, record.sh KLAB FOLDER"
-printf '%s\n' "$doctor" >"$out/.doctor.json.new" && mv "$out/.doctor.json.new" "$out/doctor.json"
+printf '%s\n' "$doctor" >"$out/.machine.json.new" && mv "$out/.machine.json.new" "$out/machine.json"
 
 tmp=$(mktemp -d)
+export klab tmp
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 keep() {  # FILE COMMAND...: the command's output becomes the file when it is complete; exit code 1 is a finding
@@ -92,15 +93,42 @@ with_tool() {  # TOOL FILE COMMAND...
 
 [[ -n $why ]] && say "no GPU: $why"
 mapfile -t rungs < <("$klab" list --json | grep -o '"[a-z0-9_]*\.cuda\.[a-z0-9_]*"' | tr -d '"' | sort -u)
+mapfile -t ops < <(printf '%s\n' "${rungs[@]%%.*}" | sort -u)
 ((${#rungs[@]} > 0)) || fail "$klab knows no CUDA variant"
 
 # The GPU first: where it is lent by the minute, what only it can say comes before what any machine says.
-step gpu_check && on_gpu gpu_check.json "$klab" check --backend cuda --apart --json
-step sanitizer && for tool in memcheck racecheck synccheck initcheck; do
-  with_tool compute-sanitizer "sanitizer/$tool.txt" compute-sanitizer --tool "$tool" --error-exitcode 1 \
-    "$klab" check --backend cuda --quick --json
-done
-step gpu_bench && on_gpu gpu_rows.txt "$klab" bench --backend cuda "${quick[@]}" --out "$out/gpu_rows.csv"
+step gpu_check && on_gpu gpu_check.json "$klab" check --backend cuda --apart "${quick[@]}" --json
+known_metrics() {  # of those that klab asks for: one that the profiler does not know would end its run
+  local known metric list=
+  known=$(ncu --query-metrics 2>/dev/null || true)
+  for metric in $("$klab" trace "${rungs[@]}" --metrics | tr , ' '); do
+    if [[ -n $known && $metric =~ ^(l1tex|smsp|idc|dram|gpu)__ ]] && ! grep -q "^${metric%%.*} " <<<"$known"; then
+      say "Nsight Compute does not know $metric here"
+    else list+=${list:+,}$metric; fi
+  done
+  printf '%s' "$list"
+}
+if step ncu; then
+  metrics=
+  [[ -n $why ]] || ! command -v ncu >/dev/null || metrics=$(known_metrics)
+  with_tool ncu ncu.csv ncu --clock-control none --csv --print-units base --metrics "$metrics" \
+    "$klab" trace "${rungs[@]}" --on-gpu
+fi
+if step gpu_bench; then
+  on_gpu gpu_rows.txt "$klab" bench --backend cuda ${quick[0]:+"${quick[@]}" --largest} --out "$out/gpu_rows.csv"
+fi
+sanitize() {  # TOOL OP: a line that says how it ended, and if it did not end well what was said last
+  local code=0
+  timeout 300 compute-sanitizer --tool "$1" --error-exitcode 9 --print-limit 20 \
+    "$klab" check "$2" --backend cuda --quick --json >"$tmp/$1.$2" 2>&1 || code=$?
+  case $code in
+    0) echo "$2: clean" ;;
+    124) echo "$2: not done after 300 s" ;;
+    *) echo "$2: exit code $code"; tail -n 60 "$tmp/$1.$2" ;;
+  esac
+  return $((code == 0 ? 0 : 1))
+}
+export -f sanitize
 train_run() {  # FILE OPTION...: a run's result.json becomes the file
   local file=$1
   shift
@@ -118,17 +146,27 @@ if step gpu_train; then
   if [[ -n $why ]]; then say "without a GPU not run: $klab train built-in --backend cuda --seconds $seconds"
   else train_run "1_built_in_cuda_$seconds.json" --backend cuda --seconds "$seconds"; fi
 fi
+if step sanitizer; then
+  for tool in memcheck racecheck synccheck initcheck; do
+    if [[ -n $why ]]; then say "without a GPU not run: compute-sanitizer --tool $tool $klab check OP --backend cuda --quick"
+    elif ! command -v compute-sanitizer >/dev/null; then say "compute-sanitizer is not installed (CUDA toolkit): not run"
+    else
+      say "compute-sanitizer --tool $tool, ${#ops[@]} operations"
+      mkdir -p "$out/sanitizer"
+      printf '%s\n' "${ops[@]}" | xargs -P "$(nproc)" -I {} bash -c 'sanitize "$@"' _ "$tool" {} >"$out/sanitizer/$tool.new" || failed=1
+      mv "$out/sanitizer/$tool.new" "$out/sanitizer/$tool.txt"
+    fi
+  done
+fi
 if step simt_train; then
   # What a sample costs does not depend on how many there are; the executor's patience does.
   printf '%s\n' '{"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 256, "first_rays": 32,' \
     '"max_samples_per_ray": 64, "steps_per_diagonal": 48, "grid": 16}' >"$tmp/small.json"
   train_run "1_built_in_simt_50.json" --backend simt --config "$tmp/small.json" --downscale 8 --steps 50
 fi
-step counts && for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
-step ncu && for rung in "${rungs[@]}"; do
-  metrics=$("$klab" trace "$rung" --metrics 2>/dev/null) || continue  # what the host cannot count has no counterpart
-  with_tool ncu "ncu/$rung.csv" ncu --clock-control none --csv --metrics "$metrics" "$klab" trace "$rung" --on-gpu
-  [[ ! -s $out/ncu/$rung.csv ]] || keep "ncu/$rung.json" "$klab" trace "$rung" --counters "$out/ncu/$rung.csv" --json
+step counts && for rung in "${rungs[@]}"; do
+  keep "counts/$rung.json" "$klab" trace "$rung" --json
+  [[ ! -s $out/ncu.csv ]] || keep "ncu/$rung.json" "$klab" trace "$rung" --counters "$out/ncu.csv" --json
 done
 step check && keep check.json "$klab" check "${quick[@]}" --json
 if step bench; then

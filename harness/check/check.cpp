@@ -182,7 +182,7 @@ class ShapeCheck {
 
   // Small shapes with all alignments, others with one; of the latter one that the variant has not met yet, if there is one.
   std::vector<Alignment> alignments_for(const Progress& progress) const {
-    if (options_.quick) return {Alignment::whole};
+    if (options_.quick || on_gpu()) return {Alignment::whole};  // a GPU's own tensors are always aligned
     const bool small = work(op_.op, shape_) <= kTryEverythingBelow || asked_;
     const std::span<const Alignment> all = kAlignments;
     if (small && !beyond_ && (!is_cuda(*progress.variant) || ahead(progress) <= 1)) {

@@ -77,10 +77,13 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   t.root = walk ? sqrt_growth(terms, t.unit, 1) : t.factor;
   // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
   // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
-  // Processors' instructions for bfloat16 take denormal factors and sums for zero (Intel SDM, VDPBF16PS).
-  const double least = numerics.unit == Unit::f16    ? smallest_denormal(Element::f16)
-                       : numerics.unit == Unit::bf16 ? 0x1p-126
-                                                     : smallest_denormal(Element::f32);
+  // Processors' instructions for bfloat16 take denormal factors and sums for zero (Intel SDM, VDPBF16PS), and so does a GPU's
+  // atomic addition of floats in global memory (PTX ISA, atom), which is why a variant's sums come in any order.
+  const double least =
+      numerics.unit == Unit::f16 ? smallest_denormal(Element::f16)
+      : numerics.unit == Unit::bf16 || (numerics.unit == Unit::f32 && !numerics.deterministic)
+          ? 0x1p-126
+          : smallest_denormal(Element::f32);
   t.underflow = least * (terms + 2);
   if (element != Element::f32) {
     // The reference holds such tensors in their own type: both sides were rounded to it.

@@ -118,15 +118,14 @@ CheckProcess check_in_process(const std::vector<const Variant*>& variants, const
 
 }  // namespace
 
-OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options) {
-  OpCheck results;
-  const ScratchFolder folder;
-  for (const Variant* v : variants) {
-    const CheckProcess ended = check_in_process({v}, options_text(options), folder.path() / "errors");
-    fmt::print(stderr, "{}", ended.said);
-    results.variants.push_back(read_check(v->id, ended.printed, ended.status, ended.said));
-  }
-  return results;
+std::vector<Selected> one_by_one(std::span<const Selected> selection) {
+  std::vector<Selected> list;
+  for (const Selected& s : selection)
+    for (const Variant* v : s.variants) {
+      list.push_back(s);
+      list.back().variants = {v};
+    }
+  return list;
 }
 
 void check_ops(std::span<const Selected> selection, const CheckOptions& options,

@@ -12,9 +12,8 @@
 
 namespace klab {
 
-/// Runs `klab check ID --json ...` for each variant and reads what it says. A process that ends otherwise is a failure of
-/// its variant, with how it ended. Backward ops' own references are checked with each variant and left out here.
-OpCheck check_apart(std::span<const Variant* const> variants, const CheckOptions& options);
+/// Each variant of these as a selection of its own.
+std::vector<Selected> one_by_one(std::span<const Selected> selection);
 
 /// Checks ops in processes of their own, as many at a time as there are cores, since most of a check keeps one core busy. Calls
 /// `done(k, results, seconds)` for each selection[k], in this order; a process that ends without an answer is a failure of

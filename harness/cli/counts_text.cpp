@@ -82,6 +82,7 @@ std::vector<PrintedCount> printed_counts(const Row& row) {
       one("stores", "stores", "global_store_requests"),
       one("sectors/request", "store sectors/request", "global_store_sectors", "global_store_requests"),
       one("atomics", "atomics", "global_atomic_requests"),
+      one("sectors/request", "atomic sectors/request", "global_atomic_sectors", "global_atomic_requests"),
       one("shared", "shared requests", "shared_requests"),
       one("conflicts/request", "bank conflicts/request", "bank_conflicts", "shared_requests"),
       one("shared B/block", "shared bytes/block", "shared_bytes_per_block"),

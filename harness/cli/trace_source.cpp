@@ -98,6 +98,11 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
                     "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", double(n.requests)});
     list.push_back({"global " + words + " sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum",
                     double(n.sectors)});
+    if (atomic)  // those whose result is asked for are counted apart
+      for (size_t k = list.size() - 2; k < list.size(); ++k) {
+        list[k].also = list[k].nsight;
+        list[k].also.replace(list[k].also.rfind("red"), 3, "atom");
+      }
     list.push_back({"sectors/request",
                     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio",
                     double(n.sectors) / double(n.requests), true});
@@ -106,11 +111,13 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
   global("store", "st", true, false);
   global("atomic", "red", true, true);
   const auto shared = [&](const std::string& words, const std::string& op, bool write) {
-    const simt::Counts n = sum(
-        [&](const LineCounts& l) { return l.space == simt::Space::shared && l.write == write && !l.atomic; });
+    const simt::Counts n = sum([&](const LineCounts& l) {
+      return l.space == simt::Space::shared && l.write == write && !l.atomic && !l.async;
+    });
     if (n.requests == 0) return;
-    list.push_back({"shared " + words + " requests", "smsp__sass_inst_executed_op_shared_" + op + ".sum",
-                    double(n.requests)});
+    list.push_back({"shared " + words + " requests",
+                    "smsp__inst_executed_op_shared_" + op + "_pred_on_any.sum", double(n.requests)});
+    if (!write) list.back().also = "smsp__inst_executed_op_ldsm_pred_on_any.sum";  // ldmatrix
     list.push_back({"shared " + words + " wavefronts",
                     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" + op + ".sum", double(n.wavefronts)});
     list.push_back({"bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" + op + ".sum",
@@ -118,10 +125,23 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
   };
   shared("load", "ld", false);
   shared("store", "st", true);
+  const simt::Counts async =
+      sum([&](const LineCounts& l) { return l.space == simt::Space::shared && l.async; });
+  if (async.requests > 0)
+    list.push_back({.words = "copies to shared memory",
+                    .nsight = "smsp__inst_executed_op_ldgsts_pred_on_any.sum",
+                    .value = double(async.requests),
+                    .rare = true});
   const simt::Counts constant = sum([&](const LineCounts& l) { return l.space == simt::Space::constant; });
   if (constant.requests > 0) {
-    list.push_back({"constant load requests", "smsp__inst_executed_op_ldc.sum", double(constant.requests)});
-    list.push_back({"constant passes", "idc__requests.sum", double(constant.wavefronts)});
+    list.push_back({.words = "constant load requests",
+                    .nsight = "smsp__inst_executed_op_ldc.sum",
+                    .value = double(constant.requests),
+                    .rare = true});
+    list.push_back({.words = "constant passes",
+                    .nsight = "idc__requests.sum",
+                    .value = double(constant.wavefronts),
+                    .rare = true});
   }
   return list;
 }

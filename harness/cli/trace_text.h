@@ -27,6 +27,8 @@ struct NamedCounter {
   std::string words, nsight;
   double value = 0;
   bool ratio = false;
+  std::string also = {};  // a counter of which the GPU's is the rest
+  bool rare = false;      // may be left out of a GPU's counters
 };
 /// `compiled`: as nvcc compiled the kernels.
 std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled = false);

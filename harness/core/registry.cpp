@@ -68,6 +68,14 @@ void require_own_names(const Variant& fresh) {
 /// Another form of the same CUDA file? Then `known` learns it.
 bool join(Variant& known, Variant& other) {
   if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
+  // What a variant needs of a GPU's machine, a library say, only the module that was compiled for it knows.
+  const bool on_host = known.host || known.host_traced, on_device = bool(known.device);
+  if (on_device != bool(other.device) && on_host != on_device)
+    known.supported = [host = on_host ? known.supported : other.supported,
+                       device = on_host ? other.supported : known.supported](ShapeView shape,
+                                                                             const Host& here) {
+      return here.gpu ? device(shape, here) : host(shape, here);
+    };
   for (Variant::Bind Variant::*form : {&Variant::host, &Variant::host_traced, &Variant::device}) {
     if (!(other.*form)) continue;
     if (known.*form) return false;

@@ -64,6 +64,7 @@ Gpu open_gpu() {
   const auto begin = function<const char*()>(module, "klab_gpu_begin");
   const auto end = function<const char*(double*)>(module, "klab_gpu_end");
   const auto mark = function<const char*()>(module, "klab_gpu_mark");
+  const auto announce = function<const char*(int)>(module, "klab_gpu_announce");
   const auto between = function<const char*(double*, size_t*)>(module, "klab_gpu_between_marks");
   return {
       .name = text(0),
@@ -72,6 +73,8 @@ Gpu open_gpu() {
       .multiprocessors = int(number(1)),
       .memory = number(2),
       .l2 = number(3),
+      .clock = int(number(4)),
+      .memory_clock = int(number(5)),
       .alloc =
           [alloc](size_t bytes) {
             void* p = nullptr;
@@ -121,7 +124,8 @@ Gpu open_gpu() {
             require(between(seconds.data(), &count));
             seconds.resize(count);
             return seconds;
-          }};
+          },
+      .announce = [announce](int which) { require(announce(which)); }};
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct Gpu {
   std::string name, driver;
   int compute_capability = 0;
   int multiprocessors = 0;
-  size_t memory = 0, l2 = 0;  // bytes
+  size_t memory = 0, l2 = 0;        // bytes
+  int clock = 0, memory_clock = 0;  // MHz, at most
   std::function<void*(size_t)> alloc;
   std::function<void(void*)> free;
   std::function<void*(size_t)> alloc_pinned;  // page-locked memory of the host
@@ -33,6 +34,9 @@ struct Gpu {
   std::function<void()> mark;         // one of many events in the stream, without waiting
   /// Waits for the last mark, and forgets all: the seconds between each mark and the next, by the device's clock.
   std::function<std::vector<double>()> between_marks;
+  /// Launches klab_variant_begins with that many blocks, at least 1: between two of them a profiler's list of launches belongs to
+  /// one variant.
+  std::function<void(int)> announce;
 };
 
 /// The first GPU of this machine; nullptr with the reason why there is none that klab can use.

@@ -107,17 +107,26 @@ std::function<void()> gpu_bind(const std::string& id, ShapeView shape, std::span
   const Variant* variant = find_variant(id);
   if (!variant->device) throw std::logic_error(id + " was not compiled for a GPU");
   const LabOp& op = *find_op(variant->op);
-  auto tensors = std::make_shared<GpuTensors>(*device, op, shape, place_of(op, *variant));
-  std::vector<void*> given(tensors->pointers().begin(), tensors->pointers().end());
-  for (size_t k = 0; k < given.size(); ++k)
-    if (pointers[k] == nullptr) given[k] = nullptr;  // an optional tensor that the variant does not need
-  return [device, tensors, call = variant->device(shape, given),
+  struct Bound {
+    std::unique_ptr<GpuTensors> tensors;
+    std::function<void()> call;
+  };
+  // At the first call: after a kernel that faulted the device refuses even memory, and it is a call that fails.
+  const auto bound = std::make_shared<Bound>();
+  return [device, variant, &op, bound, shape = std::vector<int64_t>(shape.begin(), shape.end()),
           host = std::vector<void*>(pointers.begin(), pointers.end())] {
-    tensors->upload(host);
-    call();
+    if (!bound->call) {
+      bound->tensors = std::make_unique<GpuTensors>(*device, op, shape, place_of(op, *variant));
+      std::vector<void*> given(bound->tensors->pointers().begin(), bound->tensors->pointers().end());
+      for (size_t k = 0; k < given.size(); ++k)
+        if (host[k] == nullptr) given[k] = nullptr;  // an optional tensor that the variant does not need
+      bound->call = variant->device(shape, given);
+    }
+    bound->tensors->upload(host);
+    bound->call();
     device->synchronize();
-    tensors->download(host);
-    tensors->require_fences();
+    bound->tensors->download(host);
+    bound->tensors->require_fences();
   };
 }
 

@@ -85,6 +85,11 @@ const Variant& naive(const std::string& op, const std::string& backend) {
                            " is built in");
 }
 
+/// Rungs are timed where their times say something: the host executor's do not.
+bool timed_on(const std::string& backend) {
+  return backend == "cpu" || (backend == "cuda" && this_host().gpu);
+}
+
 /// What the best one is chosen from.
 std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const std::string& backend,
                                        Unit precision = Unit::f32) {
@@ -93,9 +98,11 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const
   std::string reasons;
   for (const Variant* v : variants_of(op, backend)) {
     if (v->peer || (v->numerics.unit != Unit::f32 && v->numerics.unit != precision)) continue;
-    // On a GPU atomics are the rule, and nothing is timed: the trunk says what is best, but for the precision that was asked for.
+    // On a GPU atomics are the rule. On the executor nothing is timed: the trunk says what is best, but for the precision that was
+    // asked for.
     const bool asked_for = precision != Unit::f32 && v->numerics.unit == precision;
-    if (backend == "cpu" ? !v->numerics.deterministic : !v->trunk() && !asked_for) continue;
+    if (backend == "cpu" ? !v->numerics.deterministic : !timed_on(backend) && !v->trunk() && !asked_for)
+      continue;
     if (const std::string why = refusal(*v, calls, backend); why.empty())
       list.push_back(v);
     else
@@ -239,7 +246,7 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
       plan.choices_[op] = {at->second, "by the plan " + where, 0};
-    } else if (const auto list = candidates(group, backend, precision); backend != "cpu") {
+    } else if (const auto list = candidates(group, backend, precision); !timed_on(backend)) {
       plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
     } else {
       const auto fastest = times.fastest(group, list);

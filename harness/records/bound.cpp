@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/core/registry.h"
+
 namespace klab {
 namespace {
 
@@ -24,15 +26,21 @@ CountedWork CountedWork::times(double factor) const {
   return more;
 }
 
-namespace {
-
 CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
   CountedWork w;
   w.dram_bytes = compulsory.bytes;
   w.flops = compulsory.flops;
-  w.narrow = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16;
+  w.tensor = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16 ? 1 : 0;
+  if (const LabOp* op = find_op(variant.op); op != nullptr && !op->bench.empty())
+    for (const TensorSpec& t : op->op.tensors(op->bench.front().shape)) {
+      if (t.role != Role::input) continue;
+      if (t.element == Element::i8 || t.element == Element::u8) w.tensor = 2;
+      if (t.element == Element::f16 || t.element == Element::bf16) w.tensor = std::max(w.tensor, 1);
+    }
   return w;
 }
+
+namespace {
 
 void add(CountedWork& w, simt::Space space, unsigned width, const simt::Counts& n) {
   if (space == simt::Space::constant) return;  // a cache of its own
@@ -72,11 +80,11 @@ CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const 
 LeastTime least_time(const CountedWork& w, const simt::GpuModel& gpu) {
   const simt::GpuRates& r = gpu.rates;
   const double clocks = busy(w, gpu) * r.clock;
-  const double instructions = w.requests + (w.narrow ? 0 : w.flops / kFlopsAnInstruction);
+  const double instructions = w.requests + (w.tensor > 0 ? 0 : w.flops / kFlopsAnInstruction);
   LeastTime t;
   t.limits = {{"DRAM", w.dram_bytes / r.dram},
               {"L1 and shared memory", w.passes / clocks},
-              {"multiply-adds", w.flops / 2 / ((w.narrow ? r.tensor : r.lanes) * clocks)},
+              {"multiply-adds", w.flops / 2 / ((w.tensor > 0 ? w.tensor * r.tensor : r.lanes) * clocks)},
               {"instructions", instructions / (r.schedulers * clocks)}};
   std::ranges::stable_sort(t.limits, std::ranges::greater(), &LeastTime::Limit::seconds);
   return t;

@@ -9,7 +9,8 @@
 //                          the compiler joined neighboring accesses of a thread into such of 16 bytes, which it may where it
 //                          knows how an array is aligned: no wide access takes less than its narrow ones divided by their number
 //   instructions           a warp's loads and stores, and one multiply-add for every 64 FLOPs, at four a clock
-//   multiply-adds          the contract's FLOPs, by tensor cores where a variant's arithmetic is narrower than single precision
+//   multiply-adds          the contract's FLOPs, by tensor cores where a variant's arithmetic or what it is given is narrower than
+//                          single precision, at twice their rate where that has 8 bits
 //
 // Blocks do not share a multiprocessor's time better than evenly: of b equal blocks on S multiprocessors one has ceil(b/S).
 // Launches are counted and cost nothing here.
@@ -29,14 +30,16 @@ struct CountedWork {
   double passes = 0;    // of L1 and shared memory
   double requests = 0;  // loads, stores and atomics of a warp
   double flops = 0;
-  bool narrow = false;  // tensor cores may do them
-  double blocks = 0;    // of the launch with the most
+  int tensor = 0;  // how many times their rate for half precision tensor cores may do them; 0: they may not
+  double blocks = 0;  // of the launch with the most
   double launches = 0;
 
   /// The same work so many times over, in as many times the blocks.
   CountedWork times(double factor) const;
 };
 
+/// What the contract says a call costs, and nothing that was counted.
+CountedWork work_of_contract(const Cost& compulsory, const Variant& variant);
 CountedWork work_of(const CountedRun& run, const Variant& variant);
 /// The same of what a watched session has seen, of calls that the contract says cost so much.
 CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant);

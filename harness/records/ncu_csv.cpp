@@ -9,6 +9,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -33,9 +35,54 @@ double metric_value(std::string text, const std::string& file, int line) {
   return value;
 }
 
+constexpr const char* kAnnounced = "klab_variant_begins";
+
 }  // namespace
 
+std::string AnnouncedVariant::line() const {
+  return fmt::format("{} {}: {} at {}", kAnnounced, number, variant, shape);
+}
+
+std::vector<AnnouncedVariant> announced_in(const std::string& text) {
+  std::vector<AnnouncedVariant> list;
+  std::istringstream in(text);
+  for (std::string said; std::getline(in, said);) {
+    if (!said.starts_with(std::string(kAnnounced) + " ")) continue;
+    const size_t colon = said.find(": "), at = said.find(" at ");
+    if (colon == std::string::npos || at == std::string::npos || at < colon) continue;
+    list.push_back({.number = std::atoi(said.c_str() + std::strlen(kAnnounced)),
+                    .variant = said.substr(colon + 2, at - colon - 2),
+                    .shape = said.substr(at + 4)});
+  }
+  return list;
+}
+
+std::vector<NcuLaunch> launches_between(const std::vector<NcuLaunch>& all, int number) {
+  std::vector<NcuLaunch> own;
+  bool inside = false;
+  for (const NcuLaunch& l : all) {
+    if (l.kernel.starts_with(kAnnounced)) {
+      const size_t digit = l.grid.find_first_of("0123456789");  // "(3, 1, 1)"
+      inside = digit != std::string::npos && std::atoi(l.grid.c_str() + digit) == number;
+    } else if (inside) {
+      own.push_back(l);
+    }
+  }
+  return own;
+}
+
+std::map<std::string, double> sums_of(const std::vector<NcuLaunch>& launches) {
+  std::map<std::string, double> sums;
+  for (const NcuLaunch& l : launches)
+    for (const auto& [metric, value] : l.metrics) sums[metric] += value;
+  return sums;
+}
+
 std::map<std::string, double> read_ncu(const std::string& text, const std::string& file) {
+  return sums_of(read_ncu_launches(text, file));
+}
+
+std::vector<NcuLaunch> read_ncu_launches(const std::string& text, const std::string& file) {
   // Of the lines, its table: every cell stands in quotation marks, and what the program printed has none. The numbers
   // are those of the lines in the file.
   std::string table;
@@ -54,14 +101,21 @@ std::map<std::string, double> read_ncu(const std::string& text, const std::strin
         file +
         ": no line names the columns Metric Name and Metric Value; record it with ncu "
         "--csv --metrics, as klab trace VARIANT --metrics says");
-  io::CSVReader<2, io::trim_chars<' ', '\r'>, io::double_quote_escape<',', '"'>> reader(
+  io::CSVReader<5, io::trim_chars<' ', '\r'>, io::double_quote_escape<',', '"'>> reader(
       file, table.data(), table.data() + table.size());
   const auto line = [&] { return numbers.at(std::min<size_t>(reader.get_file_line(), numbers.size() - 1)); };
-  std::map<std::string, double> sums;
+  std::vector<NcuLaunch> launches;
   try {
-    reader.read_header(io::ignore_extra_column, "Metric Name", "Metric Value");
-    std::string metric, value;
-    while (reader.read_row(metric, value)) sums[metric] += metric_value(value, file, line());
+    reader.read_header(io::ignore_extra_column | io::ignore_missing_column, "Metric Name", "Metric Value",
+                       "ID", "Kernel Name", "Grid Size");
+    if (!reader.has_column("Metric Value")) refuse_line(file, line(), "there is no column Metric Value");
+    std::string metric, value, id, kernel, grid, last;
+    while (reader.read_row(metric, value, id, kernel, grid)) {
+      // Columns that are not there leave these as they were.
+      if (launches.empty() || id != last) launches.push_back({kernel, grid, {}});
+      last = id;
+      if (value != "n/a") launches.back().metrics[metric] += metric_value(value, file, line());
+    }
   } catch (const io::error::missing_column_in_header& error) {
     refuse_line(file, line(), std::string("there is no column ") + error.column_name);
   } catch (const io::error::too_few_columns&) {
@@ -73,7 +127,7 @@ std::map<std::string, double> read_ncu(const std::string& text, const std::strin
   } catch (const io::error::base& error) {
     refuse_line(file, line(), error.what());
   }
-  return sums;
+  return launches;
 }
 
 }  // namespace klab

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/records/bound.h"
+#include "harness/simt/gpus.h"
 #include "harness/simt/occupancy.h"
 #include "harness/timing/ladder_ceiling.h"
 
@@ -74,6 +76,23 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
         kRefusedText, row.of_ceiling->value, row.ceiling);
   else if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
     row.error = "above its ceiling: measurement error";
+}
+
+/// By the data sheet of the GPU's model: what the contract costs, of DRAM where L2 cannot hold the tensors.
+void add_gpu_ceiling(Row& row, const Ladder& ladder, const Variant& variant, const Machine& machine) {
+  const simt::GpuModel* model = simt::model_of(machine.gpu);
+  if (model == nullptr) return;
+  CountedWork work = work_of_contract(ladder.cost, variant);
+  constexpr double kSurelyBeyondL2 = 256e6;  // bytes; larger than any of these GPUs' twice over
+  if (ladder.shape.cache == Cache::hot && work.dram_bytes < kSurelyBeyondL2) work.dram_bytes = 0;
+  const LeastTime least = least_time(work, *model);
+  if (least.seconds() <= 0) return;
+  row.ceiling = fmt::format("{} of {}", least.limits.front().name, model->name);
+  const bool dram = least.limits.front().name == std::string("DRAM");
+  row.ceiling_per_second = (dram ? work.dram_bytes : work.flops) / least.seconds();
+  for (const double s : row.seconds) row.shares.push_back(least.seconds() / s);
+  row.of_ceiling = median_interval(row.shares);
+  if (row.of_ceiling->low > 1) row.error = "above its ceiling: measurement error";
 }
 
 /// No speedup is counted for a time that is refused, nor from it.
@@ -176,7 +195,10 @@ std::vector<Row> rows_of(const Lab& lab, const Ladder& ladder, const Machine& ma
       }
       row.over_peer = speedup(peer, s);
       if (row.over_peer) row.peer = peer->variant;
-      if (row.backend != "cuda") add_ceiling(row, ladder, v);
+      if (row.backend != "cuda")
+        add_ceiling(row, ladder, v);
+      else if (v != nullptr)
+        add_gpu_ceiling(row, ladder, *v, machine);
     } else if (row.skipped.empty() && row.wrong.empty()) {
       row.skipped = "interrupted before its first round";
     }

@@ -12,7 +12,15 @@ void Flow::add(uintptr_t from, uintptr_t to) {
   known_ = loops_known_ = false;
 }
 
-uintptr_t Flow::meets_behind(uintptr_t block) {
+uintptr_t Flow::meets_behind(uintptr_t block, uintptr_t loop) {
+  if (loop != kNowhere) {
+    if (!loops_known_) find_loops();
+    const auto found = meets_in_.find(loop);
+    if (found == meets_in_.end()) find_post_dominators(loop);
+    const auto& meets = meets_in_[loop];
+    const auto in = meets.find(block);
+    return in == meets.end() || in->second == kEnd ? loop : in->second;
+  }
   if (!known_) find_post_dominators();
   const auto at = meets_.find(block);
   return at != meets_.end() ? at->second : kNowhere;
@@ -54,10 +62,8 @@ uintptr_t Flow::stands_for_an_end(uintptr_t block, const Graph& after) const {
   }
 }
 
-/// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
 void Flow::find_post_dominators() {
   known_ = true;
-  meets_.clear();
   Graph before, after;
   const auto edge = [&](uintptr_t from, uintptr_t to) {
     before[to].push_back(from);
@@ -72,6 +78,29 @@ void Flow::find_post_dominators() {
       edge(stands_for_an_end(block, after), kEnd);
       ending = behind(kEnd, before);
     }
+  meets_ = post_dominators(before, after);
+}
+
+/// In the loop's blocks, of which each leads to its beginning, which is the end of a turn.
+void Flow::find_post_dominators(uintptr_t loop) {
+  Graph before, after;
+  const std::set<uintptr_t>& body = bodies_[loop];
+  for (const uintptr_t from : body) {
+    const auto ways = next_.find(from);
+    if (ways == next_.end()) continue;
+    for (const uintptr_t way : ways->second) {
+      if (way == kEnd || !body.contains(way)) continue;
+      const uintptr_t to = way == loop ? kEnd : way;
+      before[to].push_back(from);
+      after[from].push_back(to);
+    }
+  }
+  meets_in_[loop] = post_dominators(before, after);
+}
+
+/// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
+std::map<uintptr_t, uintptr_t> Flow::post_dominators(Graph& before, Graph& after) {
+  std::map<uintptr_t, uintptr_t> found;
   // In postorder from the end, backwards.
   std::vector<uintptr_t> order;
   std::map<uintptr_t, size_t> number;
@@ -112,13 +141,23 @@ void Flow::find_post_dominators() {
     }
   }
   for (size_t k = 0; k < end; ++k)
-    if (meets[k] != unknown) meets_[order[k]] = order[meets[k]];
+    if (meets[k] != unknown) found[order[k]] = order[meets[k]];
+  return found;
 }
 
-int Flow::loops_around(uintptr_t block) {
+int Flow::loops_around(uintptr_t block) { return int(loops_of(block).size()); }
+
+const std::vector<uintptr_t>& Flow::loops_of(uintptr_t block) {
   if (!loops_known_) find_loops();
+  static const std::vector<uintptr_t> none;
   const auto at = loops_.find(block);
-  return at == loops_.end() ? 0 : at->second;
+  return at == loops_.end() ? none : at->second;
+}
+
+bool Flow::in_loop(uintptr_t block, uintptr_t loop) {
+  if (!loops_known_) find_loops();
+  const auto body = bodies_.find(loop);
+  return body != bodies_.end() && body->second.contains(block);
 }
 
 /// Natural loops: an edge back to a block that is still open in a search from the function's beginning closes one, of all that
@@ -127,13 +166,14 @@ int Flow::loops_around(uintptr_t block) {
 void Flow::find_loops() {
   loops_known_ = true;
   loops_.clear();
+  meets_in_.clear();
+  bodies_.clear();
   Graph before;
   for (const auto& [from, ways] : next_)
     for (const uintptr_t to : ways) before[to].push_back(from);
-  std::map<uintptr_t, std::set<uintptr_t>> bodies;  // by where the loop begins
-  std::map<uintptr_t, int> state;                   // 1: open, 2: done
+  std::map<uintptr_t, int> state;  // 1: open, 2: done
   const auto close = [&](uintptr_t from, uintptr_t begin) {
-    std::set<uintptr_t>& body = bodies[begin];
+    std::set<uintptr_t>& body = bodies_[begin];
     body.insert(begin);
     std::vector<uintptr_t> left = {from};
     while (!left.empty()) {
@@ -168,8 +208,10 @@ void Flow::find_loops() {
     if (before.find(block) == before.end() && state[block] == 0) search(block);
   for (const auto& [block, ways] : next_)
     if (state[block] == 0) search(block);
-  for (const auto& [begin, body] : bodies)
-    for (const uintptr_t b : body) ++loops_[b];
+  for (const auto& [begin, body] : bodies_)
+    for (const uintptr_t b : body) loops_[b].push_back(begin);
+  for (auto& [block, list] : loops_)
+    std::ranges::stable_sort(list, {}, [&](uintptr_t loop) { return bodies_.at(loop).size(); });
 }
 
 }  // namespace klab::simt

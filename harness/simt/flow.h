@@ -25,7 +25,14 @@ class Flow {
   }
   /// Where lanes that part behind `block` meet: its immediate post-dominator. A function's end that is one of several ways
   /// does not count, since lanes that leave there need not be waited for. kNowhere when no way leads to an end.
-  uintptr_t meets_behind(uintptr_t block);
+  ///
+  /// With `loop`, which the block must be in: where those meet that stay in that loop for this turn, at the latest where its next
+  /// turn begins. Who leaves it is not waited for: compilers for GPUs take such lanes out of the meetings in the loop (BREAK in
+  /// machine code since Volta) and let them wait behind it.
+  uintptr_t meets_behind(uintptr_t block, uintptr_t loop = kNowhere);
+  /// The loops that the block is in, by where they begin, the innermost first.
+  const std::vector<uintptr_t>& loops_of(uintptr_t block);
+  bool in_loop(uintptr_t block, uintptr_t loop);
   /// How many loops of its function the block is in, as far as they have been seen.
   int loops_around(uintptr_t block);
 
@@ -37,6 +44,8 @@ class Flow {
 
   void add(uintptr_t from, uintptr_t to);
   void find_post_dominators();
+  void find_post_dominators(uintptr_t loop);
+  static std::map<uintptr_t, uintptr_t> post_dominators(Graph& before, Graph& after);
   void find_loops();
   std::set<uintptr_t> behind(uintptr_t block, const Graph& after) const;
   uintptr_t stands_for_an_end(uintptr_t block, const Graph& after) const;
@@ -45,7 +54,9 @@ class Flow {
   Graph next_;
   std::map<uintptr_t, size_t> seen_;  // as the how many-th
   std::map<uintptr_t, uintptr_t> meets_;
-  std::map<uintptr_t, int> loops_;
+  std::map<uintptr_t, std::map<uintptr_t, uintptr_t>> meets_in_;  // by loop
+  std::map<uintptr_t, std::set<uintptr_t>> bodies_;               // of loops, by where they begin
+  std::map<uintptr_t, std::vector<uintptr_t>> loops_;
   bool known_ = false, loops_known_ = false;
 };
 

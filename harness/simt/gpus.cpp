@@ -61,6 +61,18 @@ const GpuModel* find_gpu(const std::string& name) {
   return nullptr;
 }
 
+const GpuModel* model_of(const std::string& device) {
+  const GpuModel* best = nullptr;
+  size_t longest = 0;
+  for (const GpuModel& g : gpus()) {
+    const std::string name = g.short_name;
+    if (plain(device).find(name) == std::string::npos || name.size() <= longest) continue;
+    best = &g;
+    longest = name.size();
+  }
+  return best;
+}
+
 const GpuModel& named_gpu() { return *chosen(); }
 void name_gpu(const GpuModel& gpu) { chosen() = &gpu; }
 

@@ -43,6 +43,9 @@ const std::vector<GpuModel>& gpus();
 /// By short name, or a part of the name, in any case; nullptr when there is none.
 const GpuModel* find_gpu(const std::string& name);
 
+/// The model that a driver's name is of, "NVIDIA H100 80GB HBM3"; nullptr when it is none of these.
+const GpuModel* model_of(const std::string& device);
+
 /// The one whose limits the host executor holds launches to: an H100, or what $KLAB_GPU or name_gpu() says.
 const GpuModel& named_gpu();
 void name_gpu(const GpuModel& gpu);

@@ -27,6 +27,7 @@ Counts Site::as_merged() const {
   Counts n = counts;
   n.lanes = n.requests;
   n.bytes = n.requests * int64_t(width);
+  n.sectors = std::min(n.sectors, n.requests);
   n.lane_sectors = n.ideal_sectors;
   n.collisions = 0;
   return n;

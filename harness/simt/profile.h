@@ -35,11 +35,13 @@ struct Site {
   const void* pc = nullptr;  // return address of the hook
   Space space = Space::global;
   bool write = false, atomic = false, async = false;
-  bool merges =
-      false;  // an atomic whose operand the compiler knows, so that one lane can do it for all at its address
-  bool one_address = true;  // in every request all lanes had the same address
-  unsigned width = 0;       // bytes per lane
-  int64_t stride = 0;       // bytes between neighboring lanes in the first request of more than one lane
+  bool merges = false;  // an atomic that one lane can do for all at its address
+  bool one_address =
+      true;  // all requests of a block had the same address in all lanes, as far as has been seen
+  uintptr_t block_address = 0;
+  uint64_t block = ~uint64_t(0);  // that had it
+  unsigned width = 0;             // bytes per lane
+  int64_t stride = 0;  // bytes between neighboring lanes in the first request of more than one lane
   bool is_volatile = false;
   Counts counts;
   // As compiled (compiled_count.h), where the machine code of the kernel that makes it has been read.

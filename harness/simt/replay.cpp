@@ -50,7 +50,40 @@ void WarpLog::enter(Group& group, const Place& place) {
   group.calls.back() = place;
 }
 
-void WarpLog::arrive(Group& group) {
+Place WarpLog::meeting(const Group& group, uintptr_t loop, const Run& run) {
+  if (group.calls.empty()) return {};
+  const auto depth = uint16_t(group.calls.size());
+  const uintptr_t block = run.flow.meets_behind(group.calls.back().block, loop);
+  if (block == Flow::kEnd && depth > 1)
+    return {group.calls[depth - 2].block, group.calls[depth - 2].turn + 1, uint16_t(depth - 1)};
+  return block != Flow::kEnd && block != Flow::kNowhere ? Place{block, 0, depth} : Place{};
+}
+
+/// To the meeting behind the loop, of the lanes of the first group around it that is not in it.
+void WarpLog::leave_loop(Group& group, unsigned lane, const Place& to, const Run& run) {
+  const uint32_t bit = 1u << lane;
+  group.lanes &= ~bit;
+  Group* out = group.parent;
+  while (out->loop != 0 && out->until.depth == to.depth && !run.flow.in_loop(to.block, out->loop))
+    out = out->parent;
+  const Place until = meeting(group, out->loop, run);
+  // Those that were together until now and go to the same meeting.
+  Group* const of = out->until == until && until.block != 0 ? out->parent : out;
+  if (to == until) {
+    of->lanes |= bit;
+    return;
+  }
+  for (auto& p : of->parts)
+    if (p->parts.empty() && p->calls == group.calls && p->until == until && p.get() != &group &&
+        p->lanes != 0 && with_more(p->lanes) == p->lanes &&
+        next(unsigned(__builtin_ctz(p->lanes))).place() == to) {
+      p->lanes |= bit;
+      return;
+    }
+  of->parts.push_back(std::make_unique<Group>(Group{bit, group.calls, until, out->loop, of, {}}));
+}
+
+void WarpLog::arrive(Group& group, const Run& run) {
   if (group.until.block == 0) return;
   each_lane(with_more(group.lanes), [&](unsigned i) {
     const Place to = next(i).place();
@@ -62,7 +95,7 @@ void WarpLog::arrive(Group& group) {
       Group* out = group.parent;
       while (out->parent != nullptr && to.depth < out->until.depth) out = out->parent;
       const Place until = out->parts.front()->until.depth <= to.depth ? out->parts.front()->until : Place{};
-      auto alone = std::make_unique<Group>(Group{1u << i, group.calls, until, out, {}});
+      auto alone = std::make_unique<Group>(Group{1u << i, group.calls, until, 0, out, {}});
       group.lanes &= ~(1u << i);
       for (auto& p : out->parts)
         if (p->parts.empty() && p->calls == alone->calls && p->until == alone->until && p.get() != &group &&
@@ -72,26 +105,46 @@ void WarpLog::arrive(Group& group) {
           return;
         }
       out->parts.push_back(std::move(alone));
+    } else if (group.loop != 0 && to.depth == group.until.depth && !run.flow.in_loop(to.block, group.loop)) {
+      leave_loop(group, i, to, run);
     }
   });
 }
 
-void WarpLog::part(Group& group, const std::vector<uint32_t>& ways, const Run& run) {
-  Place until;
-  if (!group.calls.empty()) {
-    const auto depth = uint16_t(group.calls.size());
-    const uintptr_t meeting = run.flow.meets_behind(group.calls.back().block);
-    if (meeting == Flow::kEnd && depth > 1)
-      until = {group.calls[depth - 2].block, group.calls[depth - 2].turn + 1, uint16_t(depth - 1)};
-    else if (meeting != Flow::kEnd && meeting != Flow::kNowhere)
-      until = {meeting, 0, depth};
-  }
+void WarpLog::part(Group& group, std::vector<uint32_t> ways, const Run& run) {
+  // The innermost loop that somebody stays in; those that leave it part from all of them, and meet them behind it.
+  const auto depth = uint16_t(group.calls.size());
+  const auto leaves = [&](uint32_t way, uintptr_t loop) {
+    const auto lane = unsigned(__builtin_ctz(way));
+    if (!has_more(lane)) return false;
+    const Place to = next(lane).place();
+    return to.depth < depth || (to.depth == depth && !run.flow.in_loop(to.block, loop));
+  };
+  uintptr_t loop = 0;
+  if (!group.calls.empty())
+    for (const uintptr_t around : run.flow.loops_of(group.calls.back().block)) {
+      std::vector<uint32_t> leaving;
+      uint32_t staying = 0;
+      for (const uint32_t way : ways)
+        if (leaves(way, around))
+          leaving.push_back(way);
+        else
+          staying |= way;
+      if (staying == 0) continue;
+      if (leaving.empty()) {
+        loop = around;
+        break;
+      }
+      ways = leaving;
+      ways.insert(ways.begin(), staying);
+    }
+  const Place until = meeting(group, loop, run);
   // Who parts again on the way to the same meeting becomes one more part of the parent's.
   const bool beside = group.parent != nullptr && until == group.until;
   Group& of = beside ? *group.parent : group;
   group.lanes = beside ? ways[0] : 0;
   for (size_t k = beside ? 1 : 0; k < ways.size(); ++k)
-    of.parts.push_back(std::make_unique<Group>(Group{ways[k], group.calls, until, &of, {}}));
+    of.parts.push_back(std::make_unique<Group>(Group{ways[k], group.calls, until, loop, &of, {}}));
 }
 
 bool WarpLog::move_on(Group& group, const Run& run) {
@@ -132,13 +185,13 @@ void WarpLog::go(Group& group, const Run& run) {
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
     if (group.lanes == 0 || !run_block(group, run)) return;
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
-    arrive(group);
+    arrive(group, run);
     if (group.lanes == 0 || !move_on(group, run)) return;
   }
 }
 
 void WarpLog::replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account) {
-  if (all_ == nullptr) all_ = std::make_unique<Group>(Group{~0u, {}, {}, nullptr, {}});
+  if (all_ == nullptr) all_ = std::make_unique<Group>(Group{~0u, {}, {}, 0, nullptr, {}});
   go(*all_, {going_on, ended, flow, account});
   drop_read();
 }

@@ -4,7 +4,8 @@
 // and no branch inside). The logs of a warp are then replayed as a GPU runs it: lanes go together until they part at a
 // branch, each part goes on by itself to where their ways meet (the immediate post-dominator of the branch, see flow.h),
 // and there they are together again. That is what compilers for GPUs arrange: Fung et al., "Dynamic warp formation and
-// scheduling for efficient GPU control flow", MICRO 2007, describe the stack that does it in hardware.
+// scheduling for efficient GPU control flow", MICRO 2007, describe the stack that does it in hardware. Lanes that leave a loop
+// by themselves wait behind it, and the others go on meeting in it turn by turn.
 #pragma once
 
 #include <array>
@@ -58,6 +59,7 @@ class WarpLog {
     uint32_t lanes = 0;        // that go; of a group that waits those that have arrived
     std::vector<Place> calls;  // where they are, from the outermost call to the innermost
     Place until;               // where they leave the group for its parent
+    uintptr_t loop = 0;        // that the meeting is in, for those that stay in it; 0: none
     Group* parent = nullptr;
     std::vector<std::unique_ptr<Group>> parts;
   };
@@ -73,11 +75,15 @@ class WarpLog {
   void go(Group& group, const Run& run);
   bool wait_for_parts(Group& group, const Run& run);
   bool run_block(Group& group, const Run& run);
-  /// Lanes whose next place is where their group ends leave it for its parent.
-  void arrive(Group& group);
+  /// Lanes whose next place is where their group ends leave it for its parent, and those that leave function or loop of that meeting
+  /// for an outer one.
+  void arrive(Group& group, const Run& run);
+  void leave_loop(Group& group, unsigned lane, const Place& to, const Run& run);
+  /// Where lanes that part behind the group's block meet; with `loop` if they stay in it.
+  static Place meeting(const Group& group, uintptr_t loop, const Run& run);
   /// All lanes to the next place, or into parts. False when they have to wait.
   bool move_on(Group& group, const Run& run);
-  void part(Group& group, const std::vector<uint32_t>& ways, const Run& run);
+  void part(Group& group, std::vector<uint32_t> ways, const Run& run);
   void enter(Group& group, const Place& place);
   void drop_read();
 

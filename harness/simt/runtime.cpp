@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfloat>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -237,18 +239,25 @@ T combine(Atomic how, T old, T value, T expected) {
 /// A thread that does nothing but atomics may be waiting for another one.
 constexpr uint64_t kSpin = 256;
 
+float without_denormals(float v) { return std::abs(v) < FLT_MIN ? std::copysign(0.0f, v) : v; }
+
 template <class T>
-T update(Atomic asked, T* p, T value, T expected, const void* pc) {
+T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denormals = false) {
   Executor& ex = *running;
   const auto how = Atomic(int(asked) & ~kConstantOperand);
   if (ex.trace != nullptr) {
     // Sums of floating-point numbers depend on their order, which compilers keep.
-    const bool merges = asked != how && std::is_integral_v<T>;
+    // A number that is known is added by one lane for all; for 32 bits there are instructions of warps (REDUX).
+    const bool redux = sizeof(T) == 4 && how != Atomic::exchange && how != Atomic::compare &&
+                       how != Atomic::increment && how != Atomic::decrement;
+    const bool merges = (asked != how || redux) && std::is_integral_v<T>;
     ex.trace->access(p, sizeof(T), uint8_t(kWrite | kAtomic | (merges ? kMerges : 0)), pc);
     ex.trace->atomic_at(p);
   }
   const T old = *p;
   *p = combine(how, old, value, expected);
+  if constexpr (std::is_same_v<T, float>)
+    if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;
 }
@@ -272,7 +281,15 @@ uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, 
   return update(how, p, value, expected, __builtin_return_address(0));
 }
 float atomic_f32(Atomic how, float* p, float value) {
-  return update(how, p, value, 0.0f, __builtin_return_address(0));
+  // Sums in global memory have no denormals: RED.ADD.F32.FTZ in machine code. Those in shared memory have.
+  const Executor& ex = *running;
+  const auto* at = reinterpret_cast<const char*>(p);
+  const auto within = [at](const char* from, size_t bytes) { return at >= from && at < from + bytes; };
+  const bool shared =
+      within(ex.static_shared, ex.static_shared_bytes) || within(ex.dynamic_shared, ex.launch->shared_bytes);
+  if (shared || (int(how) & ~kConstantOperand) != int(Atomic::add))
+    return update(how, p, value, 0.0f, __builtin_return_address(0));
+  return update(how, p, without_denormals(value), 0.0f, __builtin_return_address(0), true);
 }
 double atomic_f64(Atomic how, double* p, double value) {
   return update(how, p, value, 0.0, __builtin_return_address(0));

@@ -385,6 +385,8 @@ Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* 
   if (options.rounds < 1 || !(options.sample_seconds > 0))
     throw std::invalid_argument("bench: at least one round and a sample longer than nothing");
   const ThreadScope scope(options.threads);
+  if (this_host().gpu && std::ranges::all_of(variants, [](const Variant* v) { return v->backend == "cuda"; }))
+    return bench_on_gpu(op, shape, variants, options);
   LadderTimer timer(op, shape, options);
   return timer.run(variants);
 }

@@ -54,6 +54,7 @@ const char* unit_of(CeilingKind kind) {
 const char* unit_of(const std::string& ceiling) {
   for (const CeilingKind kind : kArithmeticCeilings)
     if (ceiling == name_of(kind)) return unit_of(kind);
+  if (ceiling.starts_with("multiply-adds")) return unit_of(CeilingKind::fma_f32);  // of a GPU
   return unit_of(CeilingKind::read);
 }
 

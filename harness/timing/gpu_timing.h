@@ -18,4 +18,8 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
 void check_and_time_on_gpu(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
                            const BenchOptions& options, Ladder& ladder);
 
+/// A ladder of CUDA variants only: none of the processor's memory is filled with copies, and no ceiling of it is sampled.
+Ladder bench_on_gpu(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
+                    const BenchOptions& options);
+
 }  // namespace klab

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "harness/core/build_info.h"
+#include "harness/gpu/gpu.h"
 
 namespace klab {
 namespace {
@@ -152,6 +154,16 @@ int64_t usable_targets() {
   return all;
 }
 
+/// "580.159.04, CUDA 13.0"; only the latter where the system does not tell more.
+std::string gpu_driver(const Gpu& device) {
+  // NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ...
+  std::istringstream line(first_line("/proc/driver/nvidia/version"));
+  for (std::string word; line >> word;)
+    if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 && word.find('.') != std::string::npos)
+      return word + ", CUDA " + device.driver;
+  return "CUDA " + device.driver;
+}
+
 Machine look() {
   Machine m;
   const auto processors = usable_processors();
@@ -176,6 +188,13 @@ Machine look() {
                  {"Google Benchmark", build.benchmark},
                  {"Highway", std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR) + "." +
                                  std::to_string(HWY_PATCH)}};
+  if (const Gpu* device = gpu(); device != nullptr) {
+    m.gpu = device->name;
+    m.gpu_driver = gpu_driver(*device);
+    if (device->clock > 0)
+      m.gpu_clocks = std::to_string(device->clock) + " MHz, memory " + std::to_string(device->memory_clock) +
+                     " MHz, at most";
+  }
   return m;
 }
 

@@ -7,6 +7,7 @@
 #include "harness/check/check.h"
 #include "harness/cli/check_apart.h"
 #include "harness/gpu/gpu_run.h"
+#include "harness/records/gpu_record.h"
 #include "harness/simt/runtime_api.h"
 #include "harness/timing/gpu_timing.h"
 
@@ -111,6 +112,64 @@ TEST_F(WithGpu, WhatTheDeviceSaysIsTheFailure) {
   EXPECT_TRUE(result.failures.front().note.starts_with("cudaErrorIllegalAddress"));
 }
 
+// After a kernel that faulted a GPU refuses all that follows, memory first.
+TEST_F(WithGpu, WhatTheDeviceRefusesAfterAFaultIsAFailureToo) {
+  const Variant* v = compile("vector_add.cuda.01_one_each", 1);
+  bool faulted = false;
+  const auto alloc = gpu_.alloc;
+  gpu_.alloc = [&, alloc](size_t bytes) {
+    if (faulted) throw std::runtime_error("cudaErrorIllegalAddress in cudaMalloc");
+    return alloc(bytes);
+  };
+  gpu_.synchronize = [&] {
+    faulted = true;
+    throw std::runtime_error("cudaErrorIllegalAddress in the kernel");
+  };
+  const LabOp& op = *find_op("vector_add");
+  const CheckResult result =
+      check(op, {&v, 1}, {.max_failures = 3, .backend = "cuda", .done = {}}).variants.front();
+  ASSERT_FALSE(result.failures.empty());
+  EXPECT_EQ(result.failures.front().note, "cudaErrorIllegalAddress in the kernel");
+  for (const Failure& f : result.failures) EXPECT_EQ(f.fault, Fault::threw);
+}
+
+TEST_F(WithGpu, AVariantThatFaultsWhileItIsTimedIsNotTimed) {
+  int calls = 0;
+  const std::vector<const Variant*> list = {
+      compile("transpose.cuda.01_naive", 0.001),
+      compile_as("transpose.cuda.03_padded", [&](ShapeView, std::span<void* const>) {
+        return [&] {
+          now_ += 0.001;
+          if (++calls > 100) throw std::runtime_error("a launch failed");
+        };
+      })};
+  const auto series = time_on_gpu(*find_op("transpose"), {.name = "small", .shape = {64, 32}}, list,
+                                  {.rounds = 9, .sample_seconds = 0.02});
+  EXPECT_EQ(series[0].seconds.size(), 9U);
+  EXPECT_TRUE(series[1].seconds.empty());
+  EXPECT_TRUE(series[1].wrong.starts_with("threw in round ")) << series[1].wrong;
+}
+
+TEST_F(WithGpu, ALadderOfCudaVariantsIsCheckedThereAndTimedByTheDeviceAlone) {
+  const std::vector<const Variant*> list = {
+      compile("vector_add.cuda.01_one_each", 0.004),
+      compile_as("vector_add.cuda.02_grid_stride", [](ShapeView, std::span<void* const>) { return [] {}; })};
+  const Ladder ladder = bench(*find_op("vector_add"), {.name = "small", .shape = {1000}}, list,
+                              {.rounds = 5, .sample_seconds = 0.02});
+  EXPECT_TRUE(ladder.complete);
+  ASSERT_EQ(ladder.series.size(), 2U);
+  EXPECT_EQ(ladder.series[0].seconds.size(), 5U);
+  EXPECT_TRUE(ladder.ceiling.empty()) << "none of the processor's is sampled";
+  EXPECT_NE(ladder.series[1].wrong, "") << "it wrote nothing";
+}
+
+TEST_F(WithGpu, SlowVariantsGetFewerRounds) {
+  const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 0.5)};
+  const auto series = time_on_gpu(*find_op("transpose"), {.name = "small", .shape = {8, 8}}, list,
+                                  {.rounds = 15, .fewest_rounds = 5, .ladder_seconds = 7});
+  EXPECT_EQ(series[0].seconds.size(), 7U);
+}
+
 TEST_F(WithGpu, VariantsAreTimedByTheDevicesClock) {
   const LabOp& op = *find_op("transpose");
   const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 0.004),
@@ -156,6 +215,51 @@ TEST_F(WithGpu, WhatIsTooSlowIsSkipped) {
   const auto series = time_on_gpu(*find_op("transpose"), {.name = "small", .shape = {8, 8}}, list, {});
   EXPECT_NE(series[0].skipped.find("the cap is"), std::string::npos);
   EXPECT_TRUE(series[0].seconds.empty());
+}
+
+const char* const kProfiled =
+    "==PROF== Connected to process 7 (klab)\n"
+    "klab_variant_begins 1: a.cuda.01_x at n=4\n"
+    "a.cuda.01_x ran once on a GPU at n=4\n"
+    "klab_variant_begins 2: a.cuda.02_y at n=4 k=1\n"
+    "\"ID\",\"Kernel Name\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+    "\"0\",\"klab_variant_begins\",\"(1, 1, 1)\",\"loads\",\"\",\"9\"\n"
+    "\"1\",\"x(int)\",\"(8, 1, 1)\",\"loads\",\"\",\"1,024\"\n"
+    "\"2\",\"klab_variant_begins\",\"(2, 1, 1)\",\"loads\",\"\",\"9\"\n"
+    "\"3\",\"y(int)\",\"(8, 1, 1)\",\"loads\",\"\",\"5\"\n"
+    "\"3\",\"y(int)\",\"(8, 1, 1)\",\"stores\",\"\",\"n/a\"\n"
+    "\"4\",\"y(int)\",\"(8, 1, 1)\",\"loads\",\"\",\"6\"\n"
+    "\"4\",\"y(int)\",\"(8, 1, 1)\",\"stores\",\"\",\"2\"\n";
+
+TEST(GpuRecord, TakesApartWhatOneProfilersRunCountedOfSeveralVariants) {
+  const GpuRecord record = read_gpu_record(kProfiled, "ncu.csv");
+  ASSERT_EQ(record.size(), 2U);
+  EXPECT_EQ(record.at("a.cuda.01_x"), (GpuCall{"n=4", {{"loads", 1024}}}));
+  EXPECT_EQ(record.at("a.cuda.02_y"), (GpuCall{"n=4 k=1", {{"loads", 11}, {"stores", 2}}}));
+  EXPECT_EQ(gpu_record_text(record),
+            "variant,shape,loads,stores\na.cuda.01_x,n=4,1024,\na.cuda.02_y,n=4 k=1,11,2\n");
+  EXPECT_EQ(read_gpu_record(gpu_record_text(record), "kept.csv"), record);
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    read_gpu_record(text, "file.csv");
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(GpuRecord, SaysWhereAFileIsCut) {
+  const std::string all = kProfiled;
+  EXPECT_EQ(refusal_of(all.substr(0, all.find("\"3\""))), "file.csv has no launch of a.cuda.02_y: cut?");
+  EXPECT_EQ(refusal_of("variant,shape,loads\na.cuda.01_x,n=4\n"),
+            "file.csv:2: 2 cells under 3 columns: cut?");
+  EXPECT_EQ(refusal_of("variant,shape,loads\na.cuda.01_x,n=4,-1\n"), "file.csv:2: '-1' is no count");
+  EXPECT_EQ(refusal_of("variant,shape,loads\na,n=4,1\na,n=4,1\n"), "file.csv:3: a stands there twice");
+  EXPECT_NE(
+      refusal_of("\"ID\",\"Metric Name\",\"Metric Value\"\n\"0\",\"loads\",\"1\"\n").find("names no variant"),
+      std::string::npos);
 }
 
 TEST(CheckApart, ReadsWhatAProcessSays) {

@@ -22,12 +22,12 @@ code=0
 bash "$root/reports/record.sh" --quick "$work/klab" "$work/out" >"$work/log" 2>"$work/err" || code=$?
 [[ $code -eq 1 ]] || fail "exit code $code: a step that failed must show"
 record=$work/out/0123456789abcdef
-for file in doctor.json check.json counts/t.cuda.01_a.json rows.csv train/1_built_in_5.json; do [[ -s $record/$file ]] || fail "no $file"; done
+for file in machine.json check.json counts/t.cuda.01_a.json rows.csv train/1_built_in_5.json; do [[ -s $record/$file ]] || fail "no $file"; done
 [[ ! -e $record/counts/t.cuda.02_b.json ]] || fail "half a file was kept"
 [[ -z $(find "$record" -name '*.new') ]] || fail "unfinished files are left"
 grep -q "no GPU: there is no NVIDIA driver here" "$work/err" || fail "does not say why there is no GPU"
 grep -q "without a GPU not run: .* check --backend cuda --apart" "$work/err" || fail "does not say what it would run"
-grep -q "without a GPU not run: compute-sanitizer --tool racecheck" "$work/err" || fail "no racecheck"
+grep -q "without a GPU not run: compute-sanitizer --tool racecheck .* check OP --backend cuda" "$work/err" || fail "no racecheck"
 grep -q "without a GPU not run: ncu --clock-control none" "$work/err" || fail "no profile"
 grep -q -- "--backend cuda" "$work/calls" && fail "called the GPU without one"
 rm "$work/calls"

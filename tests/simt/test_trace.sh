@@ -47,7 +47,8 @@ counters() {  # SECTORS of the stores: a file of Nsight Compute's, each launch's
       *sectors*_st*) value=$1 ;;
       *wavefronts*_ld*) value='4,096' ;;
       *conflicts*_ld*) value='3,968' ;;
-      *conflicts*_st*) value=0 ;;
+      *conflicts*_st* | *ldsm*) value=0 ;;
+      *time*) value='9,999' ;;
     esac
     echo "\"0\",\"transpose(const float *, float *)\",\"(32, 32, 1)\",\"$m\",\"\",\"$value\""
   done
@@ -68,6 +69,21 @@ has "$work/err" "cut.csv:"
 head -n 5 "$work/counters.csv" >"$work/few.csv"
 code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/few.csv"
 has "$work/err" "few.csv holds no "
+# Of several variants in one profiler's run; the counters of the other and of another size are not this one's.
+code 0 "$klab" trace transpose.cuda.01_naive transpose.cuda.02_shared_tile --metrics
+has "$work/out" "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"
+code 2 "$klab" trace transpose.cuda.01_naive transpose.cuda.02_shared_tile
+has "$work/err" "one variant at a time"
+printf 'variant,shape,%s\n' "${metrics// /,}" >"$work/kept.csv"
+row=
+for m in $metrics; do row+=,$(sed -n "s/.*\"$m\",\"\",\"\(.*\)\"/\1/p" "$work/counters.csv" | tr -d ,); done
+printf 'transpose.cuda.02_shared_tile,m=64 n=64%s\n' "$row" >>"$work/kept.csv"
+code 1 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/kept.csv"
+has "$work/out" "differs"
+code 2 "$klab" trace transpose.cuda.02 --shape 64,32 --counters "$work/kept.csv"
+has "$work/err" "is about transpose.cuda.02_shared_tile at m=64 n=64, not at m=64 n=32"
+code 2 "$klab" trace transpose.cuda.01_naive --shape 64,64 --counters "$work/kept.csv"
+has "$work/err" "is about other variants than transpose.cuda.01_naive"
 if [[ $("$klab" doctor --json) == *'"gpu": null'* ]]; then
   code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --on-gpu
   has "$work/err" "cannot run on a GPU here: "

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/check/check.h"
 #include "harness/cli/bench_sessions.h"
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
@@ -27,6 +28,7 @@ struct Options {
   std::string out;
   int rounds = 0;
   bool quick = false;
+  bool largest = false;
   bool json = false;
   std::vector<int64_t> shape;
   std::string size;
@@ -49,13 +51,13 @@ std::string lower(std::string text) {
 }
 
 /// What is asked for, and beside it what its speedups are counted from: first rung, parent, peers.
-std::vector<const Variant*> with_company(const Selected& s) {
+std::vector<const Variant*> with_company(const Selected& s, const std::string& backend) {
   const auto asked = [&](const Variant* v) {
     return std::find(s.variants.begin(), s.variants.end(), v) != s.variants.end();
   };
   std::vector<const Variant*> list;
   for (const Variant* v : variants_of(s.op->op.name)) {
-    bool needed = asked(v) || v->peer;
+    bool needed = asked(v) || (v->peer && (backend.empty() || v->backend == backend));
     for (const Variant* a : s.variants) needed = needed || naive_of(*a) == v || a->parent == v->id;
     if (needed) list.push_back(v);
   }
@@ -73,8 +75,14 @@ std::vector<Task> tasks_of(const std::vector<Selected>& selection, const Options
     }
     for (const BenchShape& b : s.op->bench) {
       sizes.push_back(b.name);
-      if (lower(b.name).find(lower(o.size)) != std::string::npos) tasks.push_back({s, b});
+      if (!o.largest && lower(b.name).find(lower(o.size)) != std::string::npos) tasks.push_back({s, b});
     }
+    if (!o.largest || s.op->bench.empty()) continue;
+    const auto work = [&](const BenchShape& b) {
+      const Cost cost = s.op->op.cost(b.shape);
+      return cost.flops + cost.bytes;
+    };
+    tasks.push_back({s, *std::ranges::max_element(s.op->bench, {}, work)});
   }
   if (tasks.empty()) {
     if (!o.size.empty()) {
@@ -90,6 +98,8 @@ std::vector<Task> tasks_of(const std::vector<Selected>& selection, const Options
 BenchOptions bench_options(const Options& o, Progress& progress) {
   BenchOptions b;
   b.rounds = o.rounds > 0 ? o.rounds : o.quick ? 5 : 15;
+  if (o.quick && o.backend == "cuda")
+    b.check_work = 1e7;  // a GPU's time is short, and the reference's is long
   if (o.quick) {
     b.sample_seconds = 0.008;
     b.ladder_seconds = 10;
@@ -133,7 +143,7 @@ SessionPlan plan_of(const std::vector<Task>& tasks, const Options& o) {
   plan.seed = settings().seed;
   for (const Task& task : tasks) {
     std::vector<std::string> ids;
-    for (const Variant* v : with_company(task.what)) ids.push_back(v->id);
+    for (const Variant* v : with_company(task.what, o.backend)) ids.push_back(v->id);
     plan.tasks.push_back({.op = task.what.op->op.name,
                           .shape = task.shape,
                           .threads = task.threads > 0 ? task.threads : settings().threads,
@@ -169,17 +179,19 @@ int run(const Options& o) {
   Progress progress;
   progress.show("measuring what this machine can do at most");
   const Machine& machine = this_machine();
-  const Ceilings& limits = ceilings({.quick = o.quick});
+  // A GPU's ladder needs none of the processor's.
+  const bool of_processor = o.backend != "cuda" || !this_host().gpu;
+  const Ceilings& limits = of_processor ? ceilings({.quick = o.quick}) : Ceilings();
   progress.clear();
   const int threads = settings().threads > 0 ? settings().threads : machine.threads;
-  if (!o.json) fmt::print("{}", ceilings_text(limits, threads));
+  if (!o.json && of_processor) fmt::print("{}", ceilings_text(limits, threads));
   Recording recording;
   bool wrong = false;
   size_t done = 0;
   for (const Task& task : tasks) {
     if (interrupted()) break;
     progress.show(fmt::format("checking {}, {}", task.what.op->op.name, task.shape.name));
-    const auto list = with_company(task.what);
+    const auto list = with_company(task.what, o.backend);
     BenchOptions options = bench_options(o, progress);
     if (task.threads > 0) options.threads = task.threads;
     const Ladder ladder = bench(*task.what.op, task.shape, list, options);
@@ -231,7 +243,8 @@ KLAB_COMMAND(
        add_number(app, "--rounds", o->rounds, range::rounds, "rounds (default: 15, quick: 5)");
        app.add_flag("--quick", o->quick, "fewer and shorter samples");
        add_shape(app, o->shape, "this shape, e.g. 1024,1024,1024");
-       app.add_option("--size", o->size, "only sizes whose name contains this");
+       auto* size = app.add_option("--size", o->size, "only sizes whose name contains this");
+       app.add_flag("--largest", o->largest, "of each op only the size with the most work")->excludes(size);
        app.add_flag("--json", o->json, "for programs");
        app.add_option("--sweep", o->sweep,
                       "many sizes or threads: n=2^10..2^24, size=64..1024, threads=1..8");

@@ -77,7 +77,8 @@ int run(const Options& o) {
     return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
   }
   if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
-  const auto selection = select(o.what, o.backend);
+  auto selection = select(o.what, o.backend);
+  if (o.apart) selection = one_by_one(selection);
   if (!o.shape.empty())
     for (const Selected& s : selection) require_shape(*s.op, o.shape);
   int width = 0;
@@ -99,13 +100,13 @@ int run(const Options& o) {
     const Selected& s = selection[k];
     progress.clear();
     const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
-    if (!o.json)
+    if (!o.json && (!o.apart || k == 0 || selection[k - 1].op != s.op))
       fmt::print("{}  {}\n", inked(s.op->op.name, Ink::bold),
                  inked(fmt::format("{}, {}{}", s.lab->id, seconds_text(seconds),
                                    undefined ? "; NaN and infinities are undefined inputs, not tried" : ""),
                        Ink::dim));
     std::vector<CheckResult> lines = results.variants;
-    if (results.reference) lines.push_back(*results.reference);
+    if (results.reference && !o.apart) lines.push_back(*results.reference);
     for (const CheckResult& r : lines) {
       ++(!r.failures.empty() ? failed : r.passed() ? ok : skipped);
       if (!r.failures.empty()) failures += fmt::format("  {}: {}\n", r.variant, failure_text(r.failures[0]));
@@ -117,13 +118,13 @@ int run(const Options& o) {
     show(k + 1);
   };
   show(0);
-  if (selection.size() > 1 && !o.apart && o.backend != "cuda") {
+  if (o.apart || (selection.size() > 1 && o.backend != "cuda")) {
     check_ops(selection, options, say);
   } else {
     for (size_t k = 0; k < selection.size(); ++k) {
       const auto start = Clock::now();
       const Selected& s = selection[k];
-      const auto results = o.apart ? check_apart(s.variants, options) : check(*s.op, s.variants, options);
+      const auto results = check(*s.op, s.variants, options);
       say(k, results, std::chrono::duration<double>(Clock::now() - start).count());
     }
   }

@@ -7,6 +7,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
+#include "harness/cli/gpu_agreement.h"
 #include "harness/cli/recorded.h"
 #include "harness/core/build_info.h"
 #include "harness/core/select.h"
@@ -20,7 +21,8 @@ namespace {
 
 struct Options {
   std::vector<std::string> what;
-  bool check = false, accept = false;
+  bool check = false, accept = false, markdown = false;
+  std::vector<std::string> gpu;
 };
 
 /// The rungs of one op that are asked for, counted now.
@@ -149,7 +151,49 @@ int accept(const std::vector<Counted>& all) {
   return exit_ok;
 }
 
+/// The record is the first file's place: what is accepted is written beside it.
+int against_gpu(const Options& o) {
+  if (!o.what.empty() && o.accept)
+    throw std::invalid_argument("--gpu --accept takes all rungs of a record: name none");
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(o.gpu.front()).parent_path(), kept = folder / "gpu_counters.csv",
+                 beside = folder / "gpu_agreement.csv";
+  if (o.markdown) {
+    fmt::print("{}", agreement_text(read_agreement(read_text(beside), beside.string()), true));
+    return exit_ok;
+  }
+  GpuRecord record;
+  for (const std::string& file : o.gpu)
+    for (auto& [variant, call] : read_gpu_record(read_text(file), file))
+      record[variant] = call;  // the last says it
+  if (!o.what.empty()) {
+    std::set<std::string> asked;
+    for (const Selected& s : select(o.what, "cuda"))
+      for (const Variant* v : s.variants) asked.insert(v->id);
+    std::erase_if(record, [&](const auto& call) { return !asked.contains(call.first); });
+    if (record.empty()) throw std::invalid_argument("the record has none of these rungs");
+  }
+  Progress progress;
+  const auto list = agreements(record, [&](const std::string& id) { progress.show("counting " + id); });
+  progress.clear();
+  if (o.accept) {
+    write_file(kept, gpu_record_text(record));
+    write_file(beside, agreement_csv(list));
+  }
+  fmt::print("{}", agreement_text(list, false));
+  if (!o.check) return exit_ok;
+  auto recorded = read_agreement(read_text(beside), beside.string());
+  std::erase_if(recorded, [&](const Agreement& a) { return !record.contains(a.variant); });
+  const bool as_recorded = agreement_csv(list) == agreement_csv(recorded);
+  if (!as_recorded)
+    fmt::print("That is not what {} says. Where that is wanted: ./klab counts --gpu {} --accept\n",
+               beside.string(), kept.string());
+  return as_recorded ? exit_ok : exit_failed;
+}
+
 int run(const Options& o) {
+  if (!o.gpu.empty()) return against_gpu(o);
+  if (o.markdown) throw std::invalid_argument("--markdown goes with --gpu");
   const std::vector<Counted> all = count_all(o.what);
   if (o.accept) return accept(all);
   return o.check ? check(o, all) : print(all);
@@ -163,12 +207,18 @@ KLAB_COMMAND(
          "klab counts transpose.cuda.02_shared_tile    line by line\n"
          "klab counts --check                      exit code 1 where a count is not the recorded one\n"
          "klab counts --accept                     records what differs, reports/recorded/counts/OP.csv\n"
+         "klab counts --gpu FILE...                beside what a GPU counted of the same calls: FILE is what "
+         "ncu wrote\n"
+         "                                         (klab trace --help), or gpu_counters.csv, which --accept "
+         "makes of it\n"
          "The shape is the lab's; the counts do not depend on the machine, but on the compiler.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "labs, ops, variants (default: all)")->option_text("[WHAT...]");
        auto* compare = app.add_flag("--check", o->check, "compare with the recorded counts");
        app.add_flag("--accept", o->accept, "record these counts, and say what changed")->excludes(compare);
+       app.add_option("--gpu", o->gpu, "compare with what a GPU counted")->option_text("FILE ...");
+       app.add_flag("--markdown", o->markdown, "with --gpu: what is recorded beside that file, as a table");
        return [o] { return run(*o); };
      }});
 

@@ -248,10 +248,11 @@ KLAB_COMMAND(
        auto all = std::make_shared<bool>(false);
        app.add_flag("--all", *all, "with the branches, each at the size where it pays");
        auto backend = std::make_shared<std::string>("cpu");
-       app.add_option("--backend", *backend,
-                      "of a lab that is a program: cpu (default), or simt, its CUDA rungs counted on the "
-                      "host executor")
-           ->check(CLI::IsMember({"cpu", "simt"}));
+       app.add_option(
+              "--backend", *backend,
+              "of a lab that is a program: cpu (default), cuda, or simt, its CUDA rungs counted on the "
+              "host executor")
+           ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
        return [=] { return run(*what, *out, *all, *backend); };
      }});
 

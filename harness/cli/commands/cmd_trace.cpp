@@ -1,5 +1,6 @@
 // klab trace: what a CUDA variant does to memory, line by line, without a GPU.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -110,8 +111,9 @@ void choose_gpu(const std::string& name) {
   simt::name_gpu(*gpu);
 }
 
-/// Once, on the same inputs as those that are counted on the host: what a profiler watches.
-void call_on_gpu(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape) {
+/// Once, on the same inputs as those that are counted on the host: what a profiler watches. Of several variants each is announced, on
+/// the GPU and in a line, with its number.
+void call_on_gpu(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape, int number) {
   std::string why;
   if (gpu(&why) == nullptr)
     throw std::invalid_argument(fmt::format("{} cannot run on a GPU here: {}", variant.id, why));
@@ -123,18 +125,53 @@ void call_on_gpu(const LabOp& op, const Variant& variant, const std::vector<int6
   const BenchInputs inputs(op, shape, Cache::hot, settings().seed);
   CrashGuard guard;
   guard.doing(variant.id + " on the GPU at " + shape_text(op.op, shape));
-  gpu_bind(variant.id, shape, inputs.pointers(0))();
+  const auto call = gpu_bind(variant.id, shape, inputs.pointers(0));
+  if (number > 0) {
+    fmt::print("{}\n", AnnouncedVariant{number, variant.id, shape_text(op.op, shape)}.line());
+    std::fflush(stdout);
+    gpu()->announce(number);
+  }
+  call();
   fmt::print("{} ran once on {} at {}\n", variant.id, gpu()->name, shape_text(op.op, shape));
 }
 
-int compare(const Options& o, const CountedRun& counted) {
-  const auto list = compare_counters(counted, read_ncu(read_text(o.counters), o.counters), o.counters);
+int compare(const Options& o, const LabOp& op, const Variant& variant, const CountedRun& counted) {
+  const std::string text = read_text(o.counters);
+  const auto sums = counters_of(op, counted, text, o.counters);
+  auto list = compare_counters(counted, sums, o.counters);
+  compare_bound(work_of(counted, variant), simt::named_gpu(), sums, list);
   if (o.json)
     fmt::print("{}\n", compared_json(counted.variant, list).dump(2));
   else
     fmt::print("{}", compared_text(counted.variant, list));
-  return std::ranges::all_of(list, [](const auto& c) { return !c.rate || c.agrees(); }) ? exit_ok
-                                                                                        : exit_failed;
+  return std::ranges::all_of(list, [](const auto& c) { return !c.judged() || c.agrees(); }) ? exit_ok
+                                                                                            : exit_failed;
+}
+
+/// For one profiler's run over all of them: what to ask it for, or the calls themselves.
+int of_several(const Options& o) {
+  if (!o.on_gpu && !o.metrics)
+    throw std::invalid_argument("one variant at a time: " + o.names[1] +
+                                " is one too many (--on-gpu and --metrics take several)");
+  if (!o.shape.empty()) throw std::invalid_argument("--shape is for one variant");
+  if (o.metrics) {
+    fmt::print("{}\n", fmt::join(all_metrics(), ","));
+    return exit_ok;
+  }
+  int number = 0, failed = 0;
+  for (const std::string& name : o.names) {
+    const Variant& variant = variant_named(name);
+    const LabOp& op = *find_op(variant.op);
+    const std::vector<int64_t> shape = shape_for_counting(op);
+    try {
+      call_on_gpu(op, variant, shape, ++number);
+    } catch (const std::exception& error) {
+      if (gpu() == nullptr) throw;
+      ++failed;
+      fmt::print(stderr, "klab: {}: {}\n", variant.id, error.what());
+    }
+  }
+  return failed == 0 ? exit_ok : exit_failed;
 }
 
 /// "5%" as 0.05.
@@ -173,7 +210,7 @@ int trace_program(const Options& o) {
 /// What nvcc makes of the variant's file, or why that is not known.
 MachineCode machine_code(const Options& o, const Step* step, const Variant& variant, Progress& progress) {
   MachineCode none;
-  if (o.no_compiled || o.metrics || !o.counters.empty()) return none.why = "--no-compiled", none;
+  if (o.no_compiled || o.metrics) return none.why = "--no-compiled", none;
   const std::filesystem::path file = step != nullptr ? work_path(*step) : source_root() / variant.file;
   if (!std::filesystem::exists(file)) return none.why = file.string() + " is not here", none;
   progress.show("nvcc " + file.filename().string());
@@ -185,8 +222,7 @@ int run(Options o) {
   simt::choose_carveout(o.carveout);
   if (is_program(o.names[0])) return trace_program(o);
   if (!settings().rest.empty()) throw std::invalid_argument("only programs take arguments behind --");
-  if (o.names.size() > 1)
-    throw std::invalid_argument("one variant at a time: " + o.names[1] + " is one too many");
+  if (o.names.size() > 1) return of_several(o);
   o.variant = o.names[0];
   const ScratchFolder folder;
   const Step* const step = find_variant(o.variant) == nullptr ? step_called(o.variant) : nullptr;
@@ -197,7 +233,7 @@ int run(Options o) {
   const std::vector<int64_t> shape = o.shape.empty() ? shape_for_counting(op) : o.shape;
   require_shape(op, shape);
   if (o.on_gpu) {
-    call_on_gpu(op, variant, shape);
+    call_on_gpu(op, variant, shape, 0);
     return exit_ok;
   }
   Progress progress;
@@ -214,10 +250,10 @@ int run(Options o) {
   kernel_resources(&view.no_resources);
   progress.clear();
   if (o.metrics) {
-    fmt::print("{}\n", metrics_of(view.run));
+    fmt::print("{}\n", fmt::join(metrics_of(view.run), ","));
     return exit_ok;
   }
-  if (!o.counters.empty()) return compare(o, view.run);
+  if (!o.counters.empty()) return compare(o, op, variant, view.run);
   if (!o.html.empty()) write_file(o.html, trace_html(view));
   if (o.json)
     fmt::print("{}\n", trace_json(view).dump(2));
@@ -234,7 +270,8 @@ KLAB_COMMAND(
          "klab trace transpose.cuda.01_naive               at a shape of the lab, made small\n"
          "klab trace 03.cuda.03                            your own file of that step\n"
          "klab trace transpose.cuda.01_naive --shape 1024,512 --html trace.html\n"
-         "ncu --csv --metrics $(klab trace VARIANT --metrics) klab trace VARIANT --on-gpu > FILE\n"
+         "ncu --csv --print-units base --metrics $(klab trace VARIANT... --metrics) \\\n"
+         "    klab trace VARIANT... --on-gpu > FILE\n"
          "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
          "it\n"
          "klab trace program.cu more.cpp -- 1024           any CUDA program with a main of its own\n"

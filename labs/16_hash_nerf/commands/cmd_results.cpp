@@ -19,6 +19,12 @@ std::string how_held(const json& r) {
   std::string text = r.value("field", "hash");
   if (const std::string precision = r.value("precision", "f32"); precision != "f32") text += ", " + precision;
   if (r.contains("config") && r.at("config").value("table", "fixed") == "adaptive") text += ", adaptive";
+  if (const std::string backend = r.value("backend", "cpu"); backend != "cpu")
+    text += ", --backend " + backend;
+  constexpr int64_t kUsual = 1 << 15;
+  if (const int64_t batch = r.value("batch_samples", kUsual);
+      r.value("field", "hash") == "hash" && batch != kUsual && batch > 0)
+    text += fmt::format(", batches of {} samples", batch);
   return text;
 }
 

@@ -8,10 +8,13 @@
 namespace klab {
 namespace {
 
+// Rays of a stretch that belong to no pixel: the samples that pad a batch are theirs, and one ray with all of them would be waited for.
+constexpr int64_t kSpare = 1024;
+
 // As many rays as visible samples come in a stretch at most; what does not fit comes in the next one.
 Config config_of(const Model& model, const BackendChoice& where) {
   Config c = model.config;
-  c.batch_samples = c.first_rays = std::max(where.picture_samples, c.max_samples_per_ray);
+  c.batch_samples = c.first_rays = std::max({where.picture_samples, c.max_samples_per_ray, 2 * kSpare});
   c.background = model.placement.black ? "black" : "white";
   return c;
 }
@@ -36,7 +39,7 @@ ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendCh
       pictures_(lists_.arena, list_,
                 {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color,
                  lists_.t.opacity, lists_.t.depth, lists_.t.rays},
-                marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - 1,
+                marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - kSpare,
                 where.backend) {
   tie(pictures_.runner(), lists_.t, model);
   pictures_.begin();

@@ -87,7 +87,7 @@ ContractBound contract_bound(const Config& config, int cascades, const simt::Gpu
     CountedWork work;
     work.dram_bytes = cost.bytes;
     work.flops = cost.flops;
-    work.narrow = true;  // whatever arithmetic a rung takes
+    work.tensor = 1;  // whatever arithmetic a rung takes
     bound.bytes += call.times * cost.bytes;
     bound.flops += call.times * cost.flops;
     bound.seconds += call.times * least_time(work, gpu).seconds();

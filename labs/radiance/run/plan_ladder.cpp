@@ -13,6 +13,7 @@
 #include "harness/timing/statistics.h"
 #include "labs/radiance/field/plan_ops.h"
 #include "labs/radiance/run/counted_ladder.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab {
 namespace {
@@ -80,7 +81,8 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, co
   const auto say = [&](const std::string& line) {
     if (run.status) run.status(line);
   };
-  Trainer trainer(scene, config, best, run.seed);
+  const BackendChoice where = backend_named(run.backend);
+  Trainer trainer(scene, config, best, run.seed, where.backend, where.sizes);
   for (int i = 0; i < options.warm_steps && !stop(); ++i) {
     if (i % 8 == 0)
       say(fmt::format("training to a common starting point: step {} of {}", i, options.warm_steps));
@@ -122,7 +124,8 @@ bool run_plan_ladder(const LabRun& run) {
   if (run.backend == "simt") return run_counted_ladder(run);
   const Config config;
   CallTimes times = times_here();
-  Plan::require({}, "best", training_calls(config, 1));
+  const std::string rungs_of = backend_named(run.backend).ladder;
+  Plan::require({}, "best", training_calls(config, 1), rungs_of);
   const Scene scene = load_scene("built-in", {.downscale = 1, .holdout = 8, .seed = run.seed, .say = {}});
   const PlanLadderOptions options;
   fmt::print(
@@ -132,7 +135,8 @@ bool run_plan_ladder(const LabRun& run) {
       scene.train.size(), config.batch_samples, options.steps + 1, options.rounds, options.warm_steps,
       options.seconds);
   const std::vector<PlannedCall> calls = training_calls(config, scene.cascades);
-  const Plan naive = Plan::named("naive", calls, times), best = Plan::named("best", calls, times);
+  const Plan naive = Plan::named("naive", calls, times, rungs_of),
+             best = Plan::named("best", calls, times, rungs_of);
   fmt::print("{}", best.text());
   const std::vector<PlanRung> rungs = measure_plans(scene, config, naive, best, options, run);
   if (rungs.front().seconds.empty()) return true;  // interrupted before a round was whole

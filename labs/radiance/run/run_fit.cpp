@@ -69,6 +69,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     unwritten.reset();
     return line;
   };
+  const bool of_processor = place_.backend.in_host_memory;  // as the ceilings are
   for (Decision d = decide(trainer.steps_done(), last_checkpoint); d.end == 0;
        d = decide(trainer.steps_done(), last_checkpoint)) {
     if (d.save != 0) {
@@ -76,7 +77,7 @@ void RunJob::fit(FieldTrainer& trainer) {
       last_checkpoint = elapsed();
     }
     if (!first_done) first_done = d.done;
-    if (memory_.choice.ceilings && ranks_.size() == 1 &&
+    if (memory_.choice.ceilings && of_processor && ranks_.size() == 1 &&
         (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
@@ -100,7 +101,8 @@ void RunJob::fit(FieldTrainer& trainer) {
   stop_heeded();
   if (metrics && unwritten) write_line(*unwritten, elapsed());  // a curve goes to its end
   if (trainer.steps_done() > first_step_) look_at_levels(trainer);
-  const bool trained = trainer.steps_done() > first_step_ && memory_.choice.ceilings && ranks_.size() == 1;
+  const bool trained =
+      trainer.steps_done() > first_step_ && memory_.choice.ceilings && of_processor && ranks_.size() == 1;
   for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
   seconds_ = elapsed();
   progress.clear();

@@ -128,7 +128,7 @@ __device__ float table[64];
 
 // Variables of the device are global memory: watched, and counted.
 __global__ void variables(float* y) {
-  atomicAdd(&counter, int(threadIdx.x));  // COUNTS requests=1 lanes=32 sectors=1 collisions=31
+  atomicAdd(&counter, int(threadIdx.x));  // COUNTS requests=1 lanes=1 sectors=1 collisions=0 merged=1
   table[threadIdx.x] = 1;                 // COUNTS requests=1 sectors=4
   __syncthreads();
   y[threadIdx.x] = table[31 - threadIdx.x];  // COUNTS requests=2 sectors=8
@@ -277,4 +277,75 @@ KLAB_RUN(ticks) {
   const cuda::Scratch y(8);
   if (clock() < 0) return;  // the C library's, here
   cuda::launch(ticks, 1, 1, 0, y.as<long long>());
+}
+
+namespace {
+// Lanes that skip the rest of a turn are together again in the next one, and who leaves the loop is not waited for in it.
+__global__ void skip_and_leave(const int* x, int* y) {
+  int sum = 0;
+  for (int k = 0; k < 64; ++k) {
+    const int v = x[k];  // COUNTS requests=64 lanes=1224
+    if ((v + int(threadIdx.x)) % 3 == 0) continue;
+    if (k >= 8 + int(threadIdx.x)) break;
+    sum += x[64 + k];  // COUNTS requests=39 lanes=499
+  }
+  y[threadIdx.x] = sum;  // COUNTS requests=1 lanes=32
+}
+// The same one loop further in: the inner loop is left by different lanes at different turns, each turn of the outer one begins together.
+__global__ void leave_within(const int* x, int* y) {
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int first = x[i];  // COUNTS requests=4 lanes=128
+    for (int k = 0; k < 16; ++k) {
+      const int v = x[4 + k];  // COUNTS requests=44 lanes=1216
+      if (v + k > int(threadIdx.x) / 8 + 6) break;
+      if (k % 2 == int(threadIdx.x) % 2) continue;
+      sum += x[32 + k];  // COUNTS requests=40 lanes=544
+    }
+    sum += first;
+  }
+  y[threadIdx.x] = sum;  // COUNTS requests=1 lanes=32
+}
+// A sector is sent once for as many lanes as have different words in it.
+__global__ void atomics(float* y) {
+  atomicAdd(y, 1.0F);                                         // COUNTS requests=1 sectors=32 collisions=31
+  atomicAdd(y + threadIdx.x, 1.0F);                           // COUNTS requests=1 sectors=4 collisions=0
+  atomicAdd(y + threadIdx.x / 2, 1.0F);                       // COUNTS requests=1 sectors=4 collisions=16
+  atomicAdd(y + 8 * threadIdx.x, 1.0F);                       // COUNTS requests=1 sectors=32 collisions=0
+  if (threadIdx.x < 3) atomicAdd(y + threadIdx.x / 2, 1.0F);  // COUNTS requests=1 sectors=2 collisions=1
+}
+}  // namespace
+KLAB_RUN(skip_and_leave) {
+  const cuda::Scratch x(128 * 4), y(32 * 4);
+  cuda::fill_zero(x.as<int>(), 128 * 4);
+  cuda::launch(skip_and_leave, 1, 32, 0, x.as<int>(), y.as<int>());
+}
+KLAB_RUN(leave_within) {
+  const cuda::Scratch x(64 * 4), y(32 * 4);
+  cuda::fill_zero(x.as<int>(), 64 * 4);
+  cuda::launch(leave_within, 1, 32, 0, x.as<int>(), y.as<int>());
+}
+KLAB_RUN(atomics) {
+  const cuda::Scratch y(256 * 4);
+  cuda::fill_zero(y.as<float>(), 256 * 4);
+  cuda::launch(atomics, 1, 32, 0, y.as<float>());
+}
+
+namespace {
+// Sums of floats in global memory have no denormals, those in shared memory have.
+__global__ void denormals(float* y) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, 1e-40F);  // COUNTS requests=1 lanes=32
+  atomicAdd(y, 1e-40F);     // COUNTS requests=1 lanes=32
+  __syncthreads();
+  if (threadIdx.x == 0) y[1] = sum;
+}
+}  // namespace
+KLAB_RUN(denormals) {
+  const cuda::Scratch y(8);
+  cuda::fill_zero(y.as<float>(), 8);
+  cuda::launch(denormals, 1, 32, 0, y.as<float>());
+  if (y.as<float>()[0] != 0 || !(y.as<float>()[1] > 3e-39F && y.as<float>()[1] < 3.3e-39F)) __builtin_trap();
 }
