@@ -1,5 +1,6 @@
 #include "labs/radiance/ranks/last_words.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -107,6 +108,14 @@ LastWords::LastWords(const std::string& meeting) {
     if (socket_ >= 0) break;
     begin(meeting);
     if (i > 0) usleep(kPause);
+  }
+  // A process that is killed lets go of its files from the last number on: Linux puts what is to be done for each on a stack. Were
+  // the launcher's before this one, it would end the others before the watcher has heard of this process.
+  if (socket_ < 0) return;
+  if (const int last = fcntl(socket_, F_DUPFD_CLOEXEC, int(sysconf(_SC_OPEN_MAX) < 1024 ? 64 : 1000));
+      last >= 0) {
+    close(socket_);
+    socket_ = last;
   }
 }
 
