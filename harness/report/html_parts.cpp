@@ -215,9 +215,12 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                if (shown++ == kPlotsShown)
                  html += fmt::format("</div><details><summary>{} more sizes</summary><div class=\"plots\">\n",
                                      op.ladders.size() - kPlotsShown);
-               std::string caption =
-                   fmt::format("<b>{}</b>: {}; {}; {} thread{}.", escaped(view->size), escaped(view->shape),
-                               escaped(view->cache), view->threads, view->threads == 1 ? "" : "s");
+               std::string caption = fmt::format("<b>{}</b>: {}; {}", escaped(view->size),
+                                                 escaped(view->shape), escaped(view->cache));
+               const bool on_gpu = !view->rows.empty() && view->rows.front()->backend == "cuda";
+               caption += on_gpu
+                              ? "; on a GPU."
+                              : fmt::format("; {} thread{}.", view->threads, view->threads == 1 ? "" : "s");
                if (const std::string latency = view->latency(); !latency.empty())
                  caption += " " + escaped(sentence(latency));
                else if (!view->ceiling.empty())

@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "harness/simt/gpus.h"
+
 namespace klab {
 namespace {
 
@@ -116,6 +118,18 @@ std::string Plots::begin(int width, int height) {
   return key;
 }
 
+namespace {
+
+/// 1, 2 or 5 times a power of ten, so that an axis to `most` has five numbers or fewer, which do not run into each other.
+double step_of_tics(double most) {
+  const double least = most / 5.5, power = std::pow(10, std::floor(std::log10(least)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (times * power >= least) return times * power;
+  return 10 * power;
+}
+
+}  // namespace
+
 std::string Plots::ladder(const LadderView& view) {
   std::vector<const Row*> rows;
   for (const Row* r : view.rows)
@@ -139,8 +153,9 @@ std::string Plots::ladder(const LadderView& view) {
   std::string& s = scripts_.back();
   s += fmt::format(
       "room = {}\n$d << EOD\n{}EOD\nset yrange [{}:0.4] noextend\nset xrange [0:{}]\nset ytics scale 0 ({})\n"
-      "unset grid\nset grid x lw 0.5 lc rgb '#99888888'\nset xlabel '{}' offset 0,0.4\n",
-      0.87 * right, data, double(rows.size()) + 0.6, right, tics, view.unit());
+      "unset grid\nset grid x lw 0.5 lc rgb '#99888888'\nset xlabel '{}' offset 0,0.4\nset xtics {}\nset "
+      "format x '%.10g'\n",
+      0.87 * right, data, double(rows.size()) + 0.6, right, tics, view.unit(), step_of_tics(right));
   if (ceiling > 0 && ceiling < right && view.latency().empty())
     s += fmt::format("set arrow from {0},graph 0 to {0},graph 1 nohead dt 2 lw 1.5 lc rgb '#d9534f'\n",
                      ceiling);
@@ -150,6 +165,29 @@ std::string Plots::ladder(const LadderView& view) {
   return key;
 }
 
+namespace {
+
+/// The roof over rungs that were timed on a GPU, by the data sheet that their ceilings name: "DRAM of NVIDIA H200".
+struct GpuRoof {
+  const simt::GpuModel* model = nullptr;
+  bool tensor = false;  // a rung may use tensor cores
+
+  double lanes() const { return 2.0 * model->multiprocessors * model->rates.clock * model->rates.lanes; }
+  double peak() const {
+    return tensor ? 2.0 * model->multiprocessors * model->rates.clock * model->rates.tensor : lanes();
+  }
+  void look_at(const Row& row) {
+    const size_t of = row.backend == "cuda" ? row.ceiling.find(" of ") : std::string::npos;
+    if (of == std::string::npos) return;
+    if (model == nullptr) model = simt::find_gpu(row.ceiling.substr(of + 4));
+    if (model != nullptr && row.ceiling.starts_with("multiply-adds") &&
+        row.ceiling_per_second > 1.5 * lanes())
+      tensor = true;
+  }
+};
+
+}  // namespace
+
 std::string Plots::roofline(const std::vector<const LadderView*>& views, const nlohmann::json& ceilings) {
   std::map<std::string, double> slopes;                                  // bytes/s
   std::map<std::pair<std::string, double>, std::vector<double>> others;  // GFLOP/s at an intensity
@@ -157,9 +195,11 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   int threads = 0;
   std::string data;
   std::vector<RungPoint> points;
+  GpuRoof gpu;
   for (const LadderView* view : views)
     for (const Row* r : view->rows) {
       if (r->seconds.empty() || !(r->flops > 0) || !(r->bytes > 0)) continue;
+      gpu.look_at(*r);
       const double intensity = r->flops / r->bytes, rate = r->flops / r->time.value * 1e-9;
       least = std::min(least, intensity);
       most = std::max(most, intensity);
@@ -176,7 +216,10 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
         slopes[r->ceiling] = std::max(slopes[r->ceiling], r->ceiling_per_second);
     }
   if (data.empty()) return "";
-  if (ceilings.is_object())
+  if (gpu.model != nullptr) {
+    peak = gpu.peak();
+    slopes["DRAM"] = gpu.model->rates.dram;
+  } else if (ceilings.is_object())
     for (const auto& c : ceilings.value("measured", nlohmann::json::array())) {
       if (c.value("threads", 0) != threads) continue;
       const std::string name = c.value("name", "");
@@ -213,6 +256,12 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   }
   std::string plots;
   size_t line = 1;
+  if (gpu.model != nullptr && gpu.tensor) {
+    const double bandwidth = gpu.model->rates.dram * 1e-9, cap = gpu.lanes() * 1e-9;
+    plots = fmt::format("({0}*x < {1} ? {0}*x : {1}) with lines lw 1.6 lc rgb '{2}' title {3}", bandwidth,
+                        cap, color(line++),
+                        quoted(fmt::format("without tensor cores, {} GFLOP/s", three_digits(cap))));
+  }
   for (const auto& [name, bytes] : slopes) {
     const double bandwidth = bytes * 1e-9, cap = peak > 0 ? peak * 1e-9 : 1e300;
     plots += fmt::format("{0}({1}*x < {2} ? {1}*x : {2}) with lines lw 1.6 lc rgb '{3}' title {4}",
@@ -223,7 +272,9 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   if (peak > 0) {
     if (plots.empty()) plots = fmt::format("{} with lines lw 1.6 lc rgb '#d9534f' notitle", peak * 1e-9);
     s += fmt::format("set label {} at graph 0.98,first {} right offset 0,0.7 font ',11' front\n",
-                     quoted(fmt::format("multiply-add, {} GFLOP/s", three_digits(peak * 1e-9))), peak * 1e-9);
+                     quoted(fmt::format("{}, {} GFLOP/s", gpu.tensor ? "tensor cores" : "multiply-add",
+                                        three_digits(peak * 1e-9))),
+                     peak * 1e-9);
   }
   s += "plot " + plots +
        ", $d using 1:2:3 with points pt 7 ps 0.7 lc rgb variable notitle, "
