@@ -16,13 +16,15 @@
 namespace klab {
 namespace {
 
+constexpr const char* kLeastWords = "least nanoseconds";
+
 bool same(const ComparedCounter& c) { return c.host == c.gpu; }
 
 }  // namespace
 
 bool Agreement::exact() const { return why_not.empty() && std::ranges::all_of(counts, same); }
 
-std::vector<Agreement> agreements(const GpuRecord& record,
+std::vector<Agreement> agreements(const GpuRecord& record, const simt::GpuModel* gpu,
                                   const std::function<void(const std::string&)>& showing) {
   std::vector<Agreement> list;
   for (const auto& [id, call] : record) {
@@ -39,8 +41,13 @@ std::vector<Agreement> agreements(const GpuRecord& record,
           throw std::invalid_argument(
               fmt::format("recorded at {}, counted at {}", call.shape, shape_text(op->op, shape)));
         const CountedRun run = count_run(*op, *variant, shape, 1);
-        for (const ComparedCounter& c : compare_counters(run, call.counts, "the record"))
-          if (c.kind == ComparedCounter::Kind::count && !c.part) a.counts.push_back(c);
+        auto compared = compare_counters(run, call.counts, "the record");
+        if (gpu != nullptr) compare_bound(work_of(run, *variant), *gpu, call.counts, compared);
+        for (const ComparedCounter& c : compared) {
+          if (c.kind == ComparedCounter::Kind::least) a.least = c.host, a.took = c.gpu;
+          if (c.kind == ComparedCounter::Kind::count && !c.part && c.words != kDramWords)
+            a.counts.push_back(c);
+        }
       } catch (const std::exception& e) {
         a.why_not = e.what();
       }
@@ -51,8 +58,17 @@ std::vector<Agreement> agreements(const GpuRecord& record,
 }
 
 std::string agreement_text(const std::vector<Agreement>& list, bool markdown) {
-  size_t exact = 0, counts = 0, equal = 0, unknown = 0;
+  size_t exact = 0, counts = 0, equal = 0, unknown = 0, timed = 0;
+  std::string faster;
+  double share = 0;
   for (const Agreement& a : list) {
+    if (a.took > 0) {
+      ++timed;
+      share = std::max(share, a.least / a.took);
+      if (a.least > a.took)
+        faster += fmt::format("{}{} ({:.0f} ns, at least {:.0f})", faster.empty() ? "" : ", ", a.variant,
+                              a.took, a.least);
+    }
     if (!a.why_not.empty()) {
       ++unknown;
       continue;
@@ -65,6 +81,12 @@ std::string agreement_text(const std::vector<Agreement>& list, bool markdown) {
       fmt::format("{} of {} rungs count the same as the GPU to the digit, and {} of {} counts.", exact,
                   list.size() - unknown, equal, counts);
   if (unknown > 0) text += fmt::format(" {} rungs cannot be counted on the host.", unknown);
+  if (timed > 0 && faster.empty())
+    text += fmt::format(
+        " None of {} took less than the least time that the model of the GPU needs; the nearest took {:.1f} "
+        "times as long.",
+        timed, 1 / share);
+  if (!faster.empty()) text += " In less than the least time, so the bound is wrong: " + faster + ".";
   text += "\n";
   if (exact + unknown == list.size()) return text;
   if (markdown) text += "\n| rung | count that differs | host | GPU | ratio |\n|---|---|--:|--:|--:|\n";
@@ -91,6 +113,7 @@ std::string agreement_csv(const std::vector<Agreement>& list) {
   std::string text = "variant,count,host,gpu\n";
   for (const Agreement& a : list) {
     if (!a.why_not.empty()) text += a.variant + ",,,\n";
+    if (a.took > 0) text += fmt::format("{},{},{:.0f},{:.0f}\n", a.variant, kLeastWords, a.least, a.took);
     for (const ComparedCounter& c : a.counts)
       text += fmt::format("{},{},{:.0f},{:.0f}\n", a.variant, c.words, c.host, c.gpu);
   }
@@ -115,7 +138,9 @@ std::vector<Agreement> read_agreement(const std::string& text, const std::string
       throw std::invalid_argument(fmt::format("{}:{}: four cells are expected: cut?", file, number));
     if (list.empty() || list.back().variant != variant)
       list.push_back({.variant = variant, .why_not = "", .counts = {}});
-    if (words.empty())
+    if (words == kLeastWords)
+      list.back().least = std::atof(host.c_str()), list.back().took = std::atof(gpu.c_str());
+    else if (words.empty())
       list.back().why_not = "the host cannot count it";
     else
       list.back().counts.push_back({words, std::atof(host.c_str()), std::atof(gpu.c_str())});

@@ -17,11 +17,14 @@ namespace klab {
 struct Agreement {
   std::string variant, why_not;
   std::vector<ComparedCounter> counts;
+  double least = 0,
+         took = 0;     // nanoseconds: the least that the GPU's model needs, and the profiler's; 0: not known
   bool exact() const;  // every count is the same number
 };
 
-/// Counts the record's variants on the host, each at the record's size, without nvcc's code. `showing` is told each variant's name.
-std::vector<Agreement> agreements(const GpuRecord& record,
+/// Counts the record's variants on the host, each at the record's size, without nvcc's code. `gpu`, which may be null, is the model
+/// whose record it is. `showing` is told each variant's name.
+std::vector<Agreement> agreements(const GpuRecord& record, const simt::GpuModel* gpu,
                                   const std::function<void(const std::string&)>& showing);
 
 /// A sentence, and a line for each count that differs; Markdown, or for people.

@@ -109,7 +109,7 @@ void compare_bound(const CountedWork& work, const simt::GpuModel& model,
     list.push_back({fmt::format("nanoseconds (host: the least that {} needs)", model.name),
                     least_time(work, model).seconds() * 1e9, nanoseconds, ComparedCounter::Kind::least});
   if (const double bytes = of(kDramRead) + of(kDramWrite); bytes > 0)
-    list.push_back({"bytes of DRAM (host: compulsory)", work.dram_bytes, bytes});
+    list.push_back({kDramWords, work.dram_bytes, bytes});
 }
 
 std::set<std::string> metrics_of(const CountedRun& run) {

@@ -37,6 +37,7 @@ std::map<std::string, double> counters_of(const LabOp& op, const CountedRun& run
 std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::map<std::string, double>& gpu,
                                               const std::string& file);
 
+inline constexpr const char* kDramWords = "bytes of DRAM (host: compulsory)";
 /// Appends the time that the launches took beside the least that the model of that GPU needs, and bytes of DRAM beside those that
 /// the contract calls compulsory, where the GPU's are there. Nanoseconds and bytes: ncu --print-units base.
 void compare_bound(const CountedWork& work, const simt::GpuModel& model,

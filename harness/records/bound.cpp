@@ -9,6 +9,7 @@ namespace klab {
 namespace {
 
 constexpr double kSectorsAPass = 4, kFlopsAnInstruction = 64;
+constexpr double kSectorBytes = 32;
 constexpr double kWidest = 16;  // bytes of a load of a lane
 
 /// Multiprocessors that are busy all the time, if blocks are equal.
@@ -21,7 +22,8 @@ double busy(const CountedWork& w, const simt::GpuModel& gpu) {
 
 CountedWork CountedWork::times(double factor) const {
   CountedWork more = *this;
-  for (double* part : {&more.dram_bytes, &more.passes, &more.requests, &more.flops, &more.blocks})
+  for (double* part :
+       {&more.dram_bytes, &more.written, &more.passes, &more.requests, &more.flops, &more.blocks})
     *part *= factor;
   return more;
 }
@@ -42,10 +44,11 @@ CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
 
 namespace {
 
-void add(CountedWork& w, simt::Space space, unsigned width, const simt::Counts& n) {
+void add(CountedWork& w, simt::Space space, bool write, unsigned width, const simt::Counts& n) {
   if (space == simt::Space::constant) return;  // a cache of its own
   if (space == simt::Space::global) {
     w.requests += double(n.requests);
+    if (write) w.written += double(n.sectors);
     w.passes += std::max(double(n.requests), double(n.sectors) / kSectorsAPass);
     return;
   }
@@ -65,14 +68,15 @@ void add(CountedWork& w, const std::vector<simt::LaunchRecord>& launches) {
 
 CountedWork work_of(const CountedRun& run, const Variant& variant) {
   CountedWork w = work_of_contract(run.compulsory, variant);
-  for (const LineCounts& l : run.lines) add(w, l.space, l.width, l.counts);
+  for (const LineCounts& l : run.lines) add(w, l.space, l.write || l.atomic, l.width, l.counts);
   add(w, run.launches);
   return w;
 }
 
 CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant) {
   CountedWork w = work_of_contract(compulsory, variant);
-  for (const simt::Site& s : profile.sites()) add(w, s.space, s.width, s.merged() ? s.as_merged() : s.counts);
+  for (const simt::Site& s : profile.sites())
+    add(w, s.space, s.write || s.atomic, s.width, s.merged() ? s.as_merged() : s.counts);
   add(w, profile.launches);
   return w;
 }
@@ -86,6 +90,7 @@ LeastTime least_time(const CountedWork& w, const simt::GpuModel& gpu) {
               {"L1 and shared memory", w.passes / clocks},
               {"multiply-adds", w.flops / 2 / ((w.tensor > 0 ? w.tensor * r.tensor : r.lanes) * clocks)},
               {"instructions", instructions / (r.schedulers * clocks)}};
+  if (r.l2 > 0) t.limits.push_back({"L2", kSectorBytes * w.written / (r.l2 * r.clock)});
   std::ranges::stable_sort(t.limits, std::ranges::greater(), &LeastTime::Limit::seconds);
   return t;
 }

@@ -8,6 +8,8 @@
 //                          for every four sectors; a request for shared memory its wavefronts, as if
 //                          the compiler joined neighboring accesses of a thread into such of 16 bytes, which it may where it
 //                          knows how an array is aligned: no wide access takes less than its narrow ones divided by their number
+//   L2                     sectors that are stored or changed by atomics, which L1 passes on, 32 bytes each; of GPUs whose white
+//                          paper says what L2 moves in a clock. What is loaded L1 may have
 //   instructions           a warp's loads and stores, and one multiply-add for every 64 FLOPs, at four a clock
 //   multiply-adds          the contract's FLOPs, by tensor cores where a variant's arithmetic or what it is given is narrower than
 //                          single precision, at twice their rate where that has 8 bits
@@ -28,6 +30,7 @@ namespace klab {
 struct CountedWork {
   double dram_bytes = 0;
   double passes = 0;    // of L1 and shared memory
+  double written = 0;   // sectors of global memory, by stores and atomics
   double requests = 0;  // loads, stores and atomics of a warp
   double flops = 0;
   int tensor = 0;  // how many times their rate for half precision tensor cores may do them; 0: they may not

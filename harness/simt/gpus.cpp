@@ -35,8 +35,8 @@ std::atomic<const GpuModel*>& chosen() {
 const std::vector<GpuModel>& gpus() {
   static const std::vector<GpuModel> list = {
       {"NVIDIA T4", "t4", 75, 40, 32, 16, 64_KiB, 64_KiB, 0, {320e9, 1.59e9, 64, 512}},
-      {"NVIDIA V100", "v100", 70, 80, 64, 32, 96_KiB, 96_KiB, 0, {900e9, 1.53e9, 64, 512}},
-      {"NVIDIA A100", "a100", 80, 108, 64, 32, 164_KiB, 163_KiB, 1_KiB, {2039e9, 1.41e9, 64, 1024}},
+      {"NVIDIA V100", "v100", 70, 80, 64, 32, 96_KiB, 96_KiB, 0, {900e9, 1.53e9, 64, 512, 4, 2048}},
+      {"NVIDIA A100", "a100", 80, 108, 64, 32, 164_KiB, 163_KiB, 1_KiB, {2039e9, 1.41e9, 64, 1024, 4, 5120}},
       {"NVIDIA RTX 3090", "3090", 86, 82, 48, 16, 100_KiB, 99_KiB, 1_KiB, {936e9, 1.695e9, 128, 512}},
       {"NVIDIA RTX A6000", "a6000", 86, 84, 48, 16, 100_KiB, 99_KiB, 1_KiB, {768e9, 1.8e9, 128, 512}},
       {"NVIDIA RTX 3070", "3070", 86, 46, 48, 16, 100_KiB, 99_KiB, 1_KiB, {448e9, 1.725e9, 128, 512}},

@@ -20,6 +20,7 @@ struct GpuRates {
   int lanes;           // multiply-adds in single precision, a clock and multiprocessor
   int tensor;          // multiply-adds of tensor cores, likewise
   int schedulers = 4;  // instructions of a warp, likewise
+  int l2 = 0;          // bytes of L2, a clock, of the whole GPU; 0 where no white paper says it
 };
 
 struct GpuModel {

@@ -47,6 +47,23 @@ TEST(Bound, PassesOfATransposeAreItsSectors) {
   EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).requests, 2 * 256 * 128 / 32.0);
 }
 
+TEST(Bound, WhatIsWrittenGoesThroughL2WhereItsRateIsKnown) {
+  CountedWork w;
+  w.written = 5120 / 32 * 1.41e9;
+  w.blocks = 108e6;
+  EXPECT_DOUBLE_EQ(least_time(w, named("a100")).seconds(), 1);
+  EXPECT_STREQ(least_time(w, named("a100")).limits.front().name, "L2");
+  EXPECT_EQ(least_time(w, named("h100")).seconds(), 0);
+  EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).written, 32 * 256 * 128 / 32.0);
+}
+
+// Half precision's rate for narrow factors, twice that for eight bits, and none for single precision.
+TEST(Bound, TensorCoresAreForNarrowFactors) {
+  EXPECT_EQ(work_of_contract({}, *find_variant("matmul.cuda.03_shared_tile")).tensor, 0);
+  EXPECT_EQ(work_of_contract({}, *find_variant("matmul_bf16.cuda.02_wmma")).tensor, 1);
+  EXPECT_EQ(work_of_contract({}, *find_variant("matmul_int8.cuda.02_dp4a")).tensor, 2);
+}
+
 TEST(Bound, EveryGpuHasItsRates) {
   for (const simt::GpuModel& g : simt::gpus()) {
     EXPECT_GE(g.rates.dram, 1e11) << g.name;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/cli/command.h"
@@ -13,6 +14,7 @@
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
 #include "harness/records/recorded_counts.h"
 #include "harness/report/table.h"
 
@@ -174,7 +176,11 @@ int against_gpu(const Options& o) {
     if (record.empty()) throw std::invalid_argument("the record has none of these rungs");
   }
   Progress progress;
-  const auto list = agreements(record, [&](const std::string& id) { progress.show("counting " + id); });
+  const simt::GpuModel* model = nullptr;
+  if (const fs::path machine = folder / "machine.json"; fs::exists(machine))
+    model = simt::model_of(read_json_file(machine).at("machine").value("gpu", ""));
+  const auto list =
+      agreements(record, model, [&](const std::string& id) { progress.show("counting " + id); });
   progress.clear();
   if (o.accept) {
     write_file(kept, gpu_record_text(record));
