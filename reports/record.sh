@@ -3,14 +3,14 @@
 # writes what was found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ beside this file). Its steps:
 #
 #   gpu_check        gpu_check.json: CUDA variants on the GPU, each in a process of its own
-#   ncu              ncu.csv: Nsight Compute's counters of every CUDA variant, one call each in one process, clocks left as
-#                    they are; klab trace VARIANT --counters ncu.csv compares them with the host's
+#   ncu              ncu/*.csv: Nsight Compute's counters of every CUDA variant, one call each, twenty in a process, clocks left
+#                    as they are
 #   gpu_bench        gpu_rows.csv: times of the CUDA ladders, by the GPU's events; --quick: of each ladder the largest size
 #   gpu_train        train/*_cuda_*.json: the trainer on the GPU
 #   sanitizer        sanitizer/*.txt: compute-sanitizer's memcheck, racecheck, synccheck, initcheck, an operation at a time
 #   simt_train       train/*_simt_*.json: a small training by CUDA rungs on the host executor
-#   counts           counts/*.json: what each CUDA variant moves, counted on the host, and where ncu.csv is there ncu/*.json: how
-#                    they compare
+#   counts           counts/*.json: what each CUDA variant moves, counted on the host; of what was profiled gpu_counters.csv, which
+#                    keeps it, and gpu_agreement.csv, what the host counts of the same calls
 #   check            check.json: every variant against the reference; CUDA variants on the host, every access watched
 #   bench            rows.csv: times of all ladders, with ceilings; --quick: of the tour's
 #   train            train/*.json: the trainer on the built-in scene, its PSNR after a minute, the share of each stage
@@ -92,7 +92,7 @@ with_tool() {  # TOOL FILE COMMAND...
 }
 
 [[ -n $why ]] && say "no GPU: $why"
-mapfile -t rungs < <("$klab" list --json | grep -o '"[a-z0-9_]*\.cuda\.[a-z0-9_]*"' | tr -d '"' | sort -u)
+mapfile -t rungs < <("$klab" list --json | grep -o '"id": "[a-z0-9_]*\.cuda\.[a-z0-9_]*"' | cut -d'"' -f4 | sort -u)
 mapfile -t ops < <(printf '%s\n' "${rungs[@]%%.*}" | sort -u)
 ((${#rungs[@]} > 0)) || fail "$klab knows no CUDA variant"
 
@@ -111,8 +111,10 @@ known_metrics() {  # of those that klab asks for: one that the profiler does not
 if step ncu; then
   metrics=
   [[ -n $why ]] || ! command -v ncu >/dev/null || metrics=$(known_metrics)
-  with_tool ncu ncu.csv ncu --clock-control none --csv --print-units base --metrics "$metrics" \
-    "$klab" trace "${rungs[@]}" --on-gpu
+  for ((i = 0; i < ${#rungs[@]}; i += 20)); do  # a few at a time: a run that is cut short says nothing of any
+    with_tool ncu "ncu/$((i / 20)).csv" ncu --clock-control none --csv --print-units base --metrics "$metrics" \
+      "$klab" trace "${rungs[@]:i:20}" --on-gpu
+  done
 fi
 if step gpu_bench; then
   on_gpu gpu_rows.txt "$klab" bench --backend cuda ${quick[0]:+"${quick[@]}" --largest} --out "$out/gpu_rows.csv"
@@ -164,10 +166,14 @@ if step simt_train; then
     '"max_samples_per_ray": 64, "steps_per_diagonal": 48, "grid": 16}' >"$tmp/small.json"
   train_run "1_built_in_simt_50.json" --backend simt --config "$tmp/small.json" --downscale 8 --steps 50
 fi
-step counts && for rung in "${rungs[@]}"; do
-  keep "counts/$rung.json" "$klab" trace "$rung" --json
-  [[ ! -s $out/ncu.csv ]] || keep "ncu/$rung.json" "$klab" trace "$rung" --counters "$out/ncu.csv" --json
-done
+step counts && for rung in "${rungs[@]}"; do keep "counts/$rung.json" "$klab" trace "$rung" --json; done
+profiled=("$out"/ncu/*.csv)
+if step counts && [[ -s ${profiled[0]} ]]; then
+  mkdir -p "$tmp/profiled"
+  cp "$out/machine.json" "${profiled[@]}" "$tmp/profiled"
+  keep gpu_counts.txt "$klab" counts --gpu "$tmp"/profiled/*.csv --accept
+  mv "$tmp"/profiled/gpu_*.csv "$out" || failed=1
+fi
 step check && keep check.json "$klab" check "${quick[@]}" --json
 if step bench; then
   # Quick: the tour, a size of each operation; else every size.
