@@ -17,6 +17,7 @@ klab=$(readlink -f -- "${KLAB:-$root/klab}")
 readme=$(readlink -f -- "${README:-$root/README.md}")
 pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
 cd "$root"
+gpu_op=matmul        # the ladder of the first page that ran on a GPU; some of its rungs
 op=softmax_xent_fwd  # the ladder of the first page and of its picture
 
 tmp=$(mktemp -d)
@@ -119,6 +120,9 @@ page() {
 # shown: the machine that README.md shows, as its block says.
 shown() { sed -n 's/^<!-- generated: ladder of \([0-9a-f]*\) .*/\1/p' "$readme"; }
 
+# gpu_shown: the machine whose GPU README.md shows.
+gpu_shown() { sed -n 's/^<!-- generated: gpu ladder of \([0-9a-f]*\) .*/\1/p' "$readme"; }
+
 make_pages() {
   local folder recorded
   "$klab" list --markdown >"$tmp/labs"
@@ -129,6 +133,11 @@ make_pages() {
     echo '```'; } >"$tmp/ladder"
   [[ $(wc -l <"$tmp/ladder") -gt 5 ]] || { echo "$recorded/run.txt has no ladder of $op" >&2; exit 2; }
   fill ladder "$tmp/ladder"
+  recorded=reports/recorded/$(gpu_shown)
+  { echo '```'; awk -v op="$gpu_op" 'index($0, op ", ") == 1 {inside = 1} inside && /^$/ {exit} inside && !/^  predicted|0[2-57-9]_|10_/' "$recorded/gpu_rows.txt"
+    echo '```'; } >"$tmp/gpu_ladder"
+  [[ $(wc -l <"$tmp/gpu_ladder") -gt 5 ]] || { echo "$recorded/gpu_rows.txt has no ladder of $gpu_op" >&2; exit 2; }
+  fill 'gpu ladder' "$tmp/gpu_ladder"
   for folder in reports/recorded/*/; do
     folder=${folder%/}
     [[ -f $folder/machine.json ]] || continue
