@@ -51,6 +51,8 @@ int RunJob::go_or_say() {
   try {
     try {
       return go();
+    } catch (const GpuOutOfMemory& e) {
+      throw OutOfMemory(fmt::format("an allocation failed on the GPU ({})", e.what()));
     } catch (const std::bad_alloc&) {
       throw OutOfMemory("an allocation failed");
     }
