@@ -235,6 +235,7 @@ MemoryFacts RunJob::memory_facts() const {
                     .workers = o_.workers,
                     .ahead = o_.ahead,
                     .pictures_here = place_.backend.in_host_memory,
+                    .load_room = place_.backend.load_room,
                     .evaluated = o_.evaluate,
                     .resumed = read,
                     .parts = parts(),
