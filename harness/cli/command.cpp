@@ -14,6 +14,7 @@
 
 #include "harness/cli/number_option.h"
 #include "harness/core/select.h"
+#include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
 #include "harness/timing/machine.h"
 
@@ -143,6 +144,9 @@ int run_command_line(int argc, const char* const* argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return parse_and_run(argc, argv);
+  } catch (const GpuOutOfMemory& error) {
+    return complain(std::string("the GPU has not enough memory for this (") + error.what() +
+                    "); try it at a smaller size");
   } catch (const std::bad_alloc&) {
     return complain("there is not enough memory for this; try it at a smaller size");
   } catch (const std::filesystem::filesystem_error& error) {

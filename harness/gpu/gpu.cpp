@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 namespace klab {
 namespace {
@@ -55,6 +56,10 @@ Gpu open_gpu() {
   const auto fill = function<const char*(void*, int, size_t)>(module, "klab_gpu_fill");
   const auto upload_later =
       function<const char*(void*, const void*, size_t)>(module, "klab_gpu_upload_later");
+  const auto load = function<const char*(void*, const void*, size_t)>(module, "klab_gpu_load");
+  const auto loaded = function<const char*()>(module, "klab_gpu_loaded");
+  const auto half_sent = function<const char*(int)>(module, "klab_gpu_half_sent");
+  const auto half_wait = function<const char*(int, int*)>(module, "klab_gpu_half_wait");
   const auto free_memory = function<const char*(size_t*)>(module, "klab_gpu_free_memory");
   const auto capture_begin = function<const char*()>(module, "klab_gpu_capture_begin");
   const auto capture_end = function<const char*(void**)>(module, "klab_gpu_capture_end");
@@ -78,14 +83,14 @@ Gpu open_gpu() {
       .alloc =
           [alloc](size_t bytes) {
             void* p = nullptr;
-            require(alloc(&p, bytes));
+            require_allocated(alloc(&p, bytes));
             return p;
           },
       .free = [free](void* p) { free(p); },  // called where nothing may throw
       .alloc_pinned =
           [alloc_pinned](size_t bytes) {
             void* p = nullptr;
-            require(alloc_pinned(&p, bytes));
+            require_allocated(alloc_pinned(&p, bytes));
             return p;
           },
       .free_pinned = [free_pinned](void* p) { free_pinned(p); },
@@ -93,6 +98,15 @@ Gpu open_gpu() {
       .download = [copy](void* h, const void* d, size_t n) { require(copy(h, d, n, 1)); },
       .fill = [fill](void* d, int byte, size_t n) { require(fill(d, byte, n)); },
       .upload_later = [upload_later](void* d, const void* h, size_t n) { require(upload_later(d, h, n)); },
+      .load = [load](void* d, const void* h, size_t n) { require(load(d, h, n)); },
+      .loaded = [loaded] { require(loaded()); },
+      .half_sent = [half_sent](int half) { require(half_sent(half)); },
+      .half_wait =
+          [half_wait](int half) {
+            int waited = 0;
+            require(half_wait(half, &waited));
+            return waited != 0;
+          },
       .free_memory =
           [free_memory] {
             size_t bytes = 0;
@@ -129,6 +143,12 @@ Gpu open_gpu() {
 }
 
 }  // namespace
+
+void require_allocated(const char* said) {
+  if (said != nullptr && std::string_view(said).starts_with("cudaErrorMemoryAllocation"))
+    throw GpuOutOfMemory(said);
+  require(said);
+}
 
 const Gpu* gpu(std::string* why) {
   if (const Gpu* other = other_gpu.load(); other != nullptr) return other;

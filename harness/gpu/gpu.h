@@ -5,18 +5,35 @@
 
 #include <cstddef>
 #include <functional>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace klab {
 
+/// There is no room for an allocation on the GPU, or for page-locked memory; what() is what CUDA says. Whoever goes on with less
+/// where the host has no memory does so here.
+class GpuOutOfMemory : public std::bad_alloc {
+ public:
+  explicit GpuOutOfMemory(const std::string& text) : text_(text) {}
+  const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // whose copies do not throw
+};
+
+/// What the module says of an allocation, in CUDA's words; nullptr: it went well. Throws GpuOutOfMemory where these begin with
+/// cudaErrorMemoryAllocation, std::runtime_error for anything else.
+void require_allocated(const char* said);
+
 struct Gpu {
   std::string name, driver;
   int compute_capability = 0;
   int multiprocessors = 0;
-  size_t memory = 0, l2 = 0;        // bytes
-  int clock = 0, memory_clock = 0;  // MHz, at most
-  std::function<void*(size_t)> alloc;
+  size_t memory = 0, l2 = 0;           // bytes
+  int clock = 0, memory_clock = 0;     // MHz, at most
+  std::function<void*(size_t)> alloc;  // throws GpuOutOfMemory
   std::function<void(void*)> free;
   std::function<void*(size_t)> alloc_pinned;  // page-locked memory of the host
   std::function<void(void*)> free_pinned;
@@ -24,7 +41,16 @@ struct Gpu {
   std::function<void(void* host, const void* device, size_t)> download;
   std::function<void(void* device, int byte, size_t)> fill;                  // in the stream, as kernels are
   std::function<void(void* device, const void* host, size_t)> upload_later;  // back before it is done
-  std::function<size_t()> free_memory;                                       // bytes
+  /// Loads have a stream of their own beside that of the steps, which all else is in. A load copies from page-locked memory and is
+  /// back before it is done; it begins behind everything that the steps' stream was given so far.
+  std::function<void(void* device, const void* host, size_t)> load;
+  /// What the steps' stream is given from here on begins behind all loads. The host does not wait.
+  std::function<void()> loaded;
+  /// The page-locked memory is in two halves, 0 and 1: all loads from that one are given, and a wait until they are done,
+  /// which says whether it took any waiting.
+  std::function<void(int half)> half_sent;
+  std::function<bool(int half)> half_wait;
+  std::function<size_t()> free_memory;  // bytes
   std::function<void()> capture_begin;  // launches from here on go into a graph,
   std::function<void*()> capture_end;   // which this one brings
   std::function<void(void*)> graph_launch, graph_free;

@@ -17,6 +17,8 @@ cudaEvent_t first, last;
 char versions[160];
 std::vector<cudaEvent_t> marks;  // made when first needed, and kept
 size_t marked = 0;               // of them, in use
+cudaEvent_t given, sent;         // ahead of a load in the step's stream, behind the loads in theirs
+cudaEvent_t half_sent[2];        // behind the last copy from each half of the room for loads
 
 const char* said(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return nullptr;
@@ -24,6 +26,20 @@ const char* said(cudaError_t error, const char* call) {
   std::snprintf(message, sizeof message, "%s: %s in %s", cudaGetErrorName(error), cudaGetErrorString(error),
                 call);
   return message;
+}
+
+/// The stream that pictures come by, beside klab::cuda::stream(); made with its events when it is first needed. A null
+/// pointer, or what went wrong.
+cudaStream_t loading = nullptr;
+const char* open_loading() {
+  if (loading != nullptr) return nullptr;
+  for (cudaEvent_t* event : {&given, &sent, &half_sent[0], &half_sent[1]})
+    if (*event == nullptr)
+      if (const char* error =
+              said(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
+          error != nullptr)
+        return error;
+  return said(cudaStreamCreateWithFlags(&loading, cudaStreamNonBlocking), "cudaStreamCreate");
 }
 
 }  // namespace
@@ -95,6 +111,39 @@ KLAB_EXPORT const char* klab_gpu_fill(void* p, int byte, size_t bytes) {
 KLAB_EXPORT const char* klab_gpu_upload_later(void* to, const void* from, size_t bytes) {
   return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, klab::cuda::stream()),
               "cudaMemcpyAsync");
+}
+
+/// From page-locked memory on the loading stream, and back at once. It begins behind all that the step's stream was given so far,
+/// which may still read what is overwritten; the source must stay as it is until klab_gpu_half_wait() says so.
+KLAB_EXPORT const char* klab_gpu_load(void* to, const void* from, size_t bytes) {
+  if (const char* error = open_loading(); error != nullptr) return error;
+  KLAB_TRY(cudaEventRecord(given, klab::cuda::stream()));
+  KLAB_TRY(cudaStreamWaitEvent(loading, given, 0));
+  return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, loading), "cudaMemcpyAsync of a load");
+}
+
+/// What the step's stream is given from now on begins behind all loads given so far. The host does not wait.
+KLAB_EXPORT const char* klab_gpu_loaded() {
+  if (const char* error = open_loading(); error != nullptr) return error;
+  KLAB_TRY(cudaEventRecord(sent, loading));
+  return said(cudaStreamWaitEvent(klab::cuda::stream(), sent, 0), "cudaStreamWaitEvent");
+}
+
+/// The loads given so far were the last to read from that half, 0 or 1, of the room for loads.
+KLAB_EXPORT const char* klab_gpu_half_sent(int half) {
+  if (const char* error = open_loading(); error != nullptr) return error;
+  return said(cudaEventRecord(half_sent[half], loading), "cudaEventRecord");
+}
+
+/// Back when that half may be filled anew; whether that took waiting.
+KLAB_EXPORT const char* klab_gpu_half_wait(int half, int* waited) {
+  *waited = 0;
+  if (const char* error = open_loading(); error != nullptr) return error;
+  const cudaError_t there = cudaEventQuery(half_sent[half]);
+  if (there != cudaErrorNotReady) return said(there, "a load");
+  cudaGetLastError();
+  *waited = 1;
+  return said(cudaEventSynchronize(half_sent[half]), "a load");
 }
 
 KLAB_EXPORT const char* klab_gpu_free_memory(size_t* bytes) {

@@ -131,6 +131,15 @@ TEST(Account, IsWhatATrainerTakes) {
   EXPECT_LE(trainer.batch_samples(), config.batch_samples);
 }
 
+TEST(Account, HasTheRoomThatPicturesGoThrough) {
+  MemoryFacts facts{.scene = &small_scene()};
+  const MemoryAccount without = memory_account(facts, {.config = small_config()});
+  facts.load_room = 16 << 20;
+  const MemoryAccount with = memory_account(facts, {.config = small_config()});
+  EXPECT_EQ(with.of("pictures") - without.of("pictures"), 16 << 20);
+  EXPECT_EQ(with.total() - without.total(), 16 << 20);
+}
+
 class Pool : public SceneFolder {
  protected:
   void SetUp() override {
@@ -185,6 +194,21 @@ TEST_F(Pool, TakesTurnsInAnOrderOfItsOwn) {
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry;
 }
 
+TEST_F(Pool, APictureThatComesIsWhereItWillBe) {
+  PicturePool pool(scene.train, {.resident = 4, .ahead = 2, .seed = 3});
+  for (int turn = 0; turn < 15; ++turn) {
+    std::optional<PicturePool::Place> next;
+    while (!next) next = pool.coming(pool.turns());
+    const Image image = scene.train[size_t(next->view)].picture();
+    EXPECT_TRUE(std::equal(image.rgba.begin(), image.rgba.end(), pool.pixels() + 4 * next->first_pixel));
+    for (const auto& place : pool.places()) EXPECT_NE(place.first_pixel, next->first_pixel) << "it is in use";
+    EXPECT_FALSE(pool.coming(pool.turns() + 2)) << "nobody has asked for it";
+    const PicturePool::Place there = pool.places()[pool.turn()];
+    EXPECT_EQ(there.view, next->view);
+    EXPECT_EQ(there.first_pixel, next->first_pixel);
+  }
+}
+
 TEST_F(Pool, AVanishedPictureIsNamedWhenItsTurnComes) {
   PicturePool pool(scene.train, {.resident = 2, .ahead = 1});
   for (const auto& entry : fs::directory_iterator(path))
@@ -196,6 +220,7 @@ TEST_F(Pool, AVanishedPictureIsNamedWhenItsTurnComes) {
       message = e.what();
     }
   EXPECT_NE(message.find("view_"), std::string::npos) << message;
+  EXPECT_FALSE(pool.coming(pool.turns())) << "whoever looks ahead is told nothing";
   // Put back, the same picture comes, and no other in its place.
   const auto before = pool.places();
   for (int i = 0; i < 12; ++i) picture("view_" + std::to_string(i) + ".png", 16, 12, 4);

@@ -13,20 +13,20 @@
 #include "harness/records/input.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/train/backends.h"
+#include "tests/radiance/scene_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Fails every call from the `first` on, of which that is counted.
+/// Fails every call from the `first` on, counted among all, or among those of one name; what that was is kept.
 class Lost {
  public:
-  explicit Lost(int64_t first) {
-    set_backend_hook([this, first](const char* call) {
-      ++calls_[call];
-      if (count_++ < first) return;
+  explicit Lost(int64_t first, const std::string& name = "") {
+    set_backend_hook([this, first, name](const char* call) {
+      const int64_t same = calls_[call]++;
+      const int64_t all = count_++;
+      if (failed_.empty() && (name.empty() ? all : name == call ? same : -1) < first) return;
       if (failed_.empty()) failed_ = call;
       throw std::runtime_error(std::string("cudaErrorLaunchFailure: unspecified launch failure in ") + call);
     });
@@ -55,8 +55,8 @@ class LostGpu : public testing::Test {
   void TearDown() override { fs::remove_all(path); }
 
   /// What a short run ended with: "" when in order.
-  std::string run(RunOptions options) {
-    options.steps = 4;
+  static std::string run(RunOptions options, int64_t steps = 4) {
+    options.steps = steps;
     options.checkpoint_every = 1e-9;  // after every step
     options.json = true;
     options.evaluate = false;
@@ -73,7 +73,7 @@ class LostGpu : public testing::Test {
     testing::internal::GetCapturedStderr();
     return end;
   }
-  std::string begin(const std::string& name) {
+  static RunOptions on_simt(const fs::path& out) {
     RunOptions options;
     options.backend = "simt";
     options.downscale = 29;
@@ -83,10 +83,11 @@ class LostGpu : public testing::Test {
     options.settings.hash.grid = 8;
     options.settings.hash.log2_table = 6;
     options.settings.hash.levels = 2;
-    options.out = path / name;
+    options.out = out;
     options.plan = "naive";
-    return run(options);
+    return options;
   }
+  std::string begin(const std::string& name) { return run(on_simt(path / name)); }
   fs::path path;
 };
 
@@ -96,7 +97,7 @@ TEST_F(LostGpu, NamesTheCallAndTheCheckpointAndTheProcessorGoesOn) {
     const Lost never(1LL << 60);
     ASSERT_EQ(begin("whole"), "");
     calls = never.count();
-    for (const char* call : {"alloc", "upload", "download", "fill", "launch"})
+    for (const char* call : {"alloc", "upload", "download", "fill", "load", "loaded", "launch"})
       EXPECT_GT(never.calls().contains(call) ? never.calls().at(call) : 0, 0) << call;
   }
   ASSERT_GT(calls, 100);
@@ -131,6 +132,57 @@ TEST_F(LostGpu, NamesTheCallAndTheCheckpointAndTheProcessorGoesOn) {
   }
   EXPECT_GE(gone_on, 3);
   EXPECT_GE(failed.size(), 2U);
+}
+
+struct Poses : SceneFolder {
+  using SceneFolder::pose;
+};
+
+/// Pictures that take turns: their loads, the first ones and one in the middle of the run, fail as everything else does.
+TEST_F(LostGpu, InALoadOfAPictureEndsTheRunToo) {
+  json document = {{"camera_angle_x", 0.7}, {"frames", json::array()}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "view_" + std::to_string(i);
+    std::vector<uint8_t> pixels(16 * 12 * 4, uint8_t(20 * i));
+    save_png(path / (name + ".png"), 16, 12, 4, pixels);
+    document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", Poses::pose(float(i))}});
+  }
+  std::ofstream(path / "transforms_train.json") << document.dump();
+  constexpr int64_t steps = 3 * Trainer::kTurnEvery;
+  const auto turning = [&](const std::string& name) {
+    RunOptions options = on_simt(path / name);
+    options.downscale = 1;
+    options.scene = path.string();
+    options.resident = 3;
+    return run(options, steps);
+  };
+  std::map<std::string, int64_t> calls;
+  {
+    const Lost never(1LL << 60);
+    ASSERT_EQ(turning("whole"), "");
+    calls = never.calls();
+  }
+  EXPECT_GE(calls["load"], 3 + 2) << "the first pictures and one a turn";
+  EXPECT_EQ(calls["loaded"], 1 + 2);
+  for (const auto& [call, first] : {std::pair<std::string, int64_t>{"load", 0}, {"load", 4}, {"loaded", 1}}) {
+    const std::string name = call + std::to_string(first);
+    std::string end, failed;
+    {
+      const Lost lost(first, call);
+      end = turning(name);
+      failed = lost.failed();
+    }
+    EXPECT_EQ(failed, call);
+    EXPECT_NE(end.find("unspecified launch failure in " + call), std::string::npos) << end;
+    EXPECT_EQ(end.find('\n'), std::string::npos) << end;
+    EXPECT_FALSE(fs::exists(path / name / "result.json"));
+    if (first == 0) continue;
+    EXPECT_NE(end.find("klab train --resume " + (path / name).string()), std::string::npos) << end;
+    RunOptions again;
+    again.resume = path / name;
+    again.plan = "naive";
+    EXPECT_EQ(run(again, steps), "");  // on the processor
+  }
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
   const int64_t scratch = std::max({beside, before, behind, int64_t{0}});
   MemoryAccount account;
   account.shares = {{"program", program, "code, libraries, stacks"},
-                    {"pictures", pictures + decoding, pictures_text(f, c)}};
+                    {"pictures", pictures + decoding + f.load_room, pictures_text(f, c)}};
   const Config& k = c.config;
   if (f.trainer > 0)
     account.shares.push_back({"trainer", f.trainer, f.trainer_text});

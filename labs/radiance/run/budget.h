@@ -59,6 +59,7 @@ struct MemoryFacts {
   int workers = 1;                   // that decode pictures
   int64_t ahead = 2;                 // pictures that are read before their turn
   bool pictures_here = true;         // in the host's memory; false: the backend has a copy of its own beside
+  int64_t load_room = 0;             // page-locked bytes that pictures go through on their way to a backend
   bool evaluated = true;             // on the test views, at the end
   int64_t resumed = 0;               // bytes of the checkpoint that is gone on from; its table cannot shrink
   int64_t parts = 1, own_parts = 1;  // of a batch, as BatchShare has them

@@ -51,6 +51,8 @@ int RunJob::go_or_say() {
   try {
     try {
       return go();
+    } catch (const GpuOutOfMemory& e) {
+      throw OutOfMemory(fmt::format("an allocation failed on the GPU ({})", e.what()));
     } catch (const std::bad_alloc&) {
       throw OutOfMemory("an allocation failed");
     }
@@ -233,6 +235,7 @@ MemoryFacts RunJob::memory_facts() const {
                     .workers = o_.workers,
                     .ahead = o_.ahead,
                     .pictures_here = place_.backend.in_host_memory,
+                    .load_room = place_.backend.load_room,
                     .evaluated = o_.evaluate,
                     .resumed = read,
                     .parts = parts(),

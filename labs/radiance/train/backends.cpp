@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -31,8 +32,21 @@ Backend simt_backend() {
     return p;
   };
   b.free = [](void* p, size_t) { simt::device_free(p); };
-  b.upload = simt::device_upload;
-  b.download = simt::device_download;
+  // Copies are made when they are asked for, in the order of the calls; a watched session's bus has loads on a stream of their own.
+  b.upload = [](void* to, const void* from, size_t bytes) {
+    simt::host_copy(0, true, bytes);
+    simt::device_upload(to, from, bytes);
+  };
+  b.download = [](void* to, const void* from, size_t bytes) {
+    simt::host_copy(0, false, bytes);
+    simt::device_download(to, from, bytes);
+  };
+  b.load = [](void* to, const void* from, size_t bytes) -> int64_t {
+    simt::host_copy(1, true, bytes);
+    simt::device_upload(to, from, bytes);
+    return 0;
+  };
+  b.loaded = simt::host_copies_joined;
   b.fill = [](void* p, uint8_t byte, size_t bytes) {
     if (byte == 0) return simt::device_fill_zero(p, bytes);
     const std::vector<uint8_t> filled(bytes, byte);
@@ -78,6 +92,44 @@ class Staging {
   size_t turn_ = 0;
 };
 
+/// The way of loads: page-locked room in two halves, of which one is filled while the other's copy is on its way. Made when there
+/// is a load: renderers have none, and page-locked memory is dear.
+class Loads {
+ public:
+  explicit Loads(const Gpu* device) : device_(device) {}
+  ~Loads() {
+    if (room_ == nullptr) return;
+    try {
+      for (const int half : {0, 1}) device_->half_wait(half);
+    } catch (const std::exception&) {  // a GPU that is lost copies no more
+    }
+    device_->free_pinned(room_);
+  }
+  Loads(const Loads&) = delete;
+  Loads& operator=(const Loads&) = delete;
+
+  /// How often it had to wait for a half.
+  int64_t load(void* to, const void* from, size_t bytes) {
+    if (room_ == nullptr) room_ = static_cast<char*>(device_->alloc_pinned(2 * kLoadHalf));
+    int64_t waits = 0;
+    for (size_t at = 0; at < bytes; at += kLoadHalf) {
+      const size_t piece = std::min(kLoadHalf, bytes - at);
+      char* const here = room_ + size_t(half_) * kLoadHalf;
+      waits += device_->half_wait(half_) ? 1 : 0;
+      std::memcpy(here, static_cast<const char*>(from) + at, piece);
+      device_->load(static_cast<char*>(to) + at, here, piece);
+      device_->half_sent(half_);
+      half_ = 1 - half_;
+    }
+    return waits;
+  }
+
+ private:
+  const Gpu* device_;
+  char* room_ = nullptr;
+  int half_ = 0;
+};
+
 }  // namespace
 
 Backend cuda_backend() {
@@ -85,6 +137,7 @@ Backend cuda_backend() {
   const Gpu* device = gpu(&why);
   if (device == nullptr) throw std::runtime_error("--backend cuda: " + why);
   const auto staging = std::make_shared<Staging>(device);
+  const auto loads = std::make_shared<Loads>(device);
   Backend b;
   b.name = "cuda";
   b.in_host_memory = b.exact = false;
@@ -94,10 +147,13 @@ Backend cuda_backend() {
     device->fill(p, 0, bytes);
     return p;
   };
-  b.free = [device](void* p, size_t) { device->free(p); };
+  b.free = [device](void* p, size_t) { device->free(p); };  // behind all that the GPU does, loads too
   b.upload = device->upload;
   b.download = device->download;
   b.stage = [staging](void* to, const void* from, size_t bytes) { staging->upload(to, from, bytes); };
+  b.load = [loads](void* to, const void* from, size_t bytes) { return loads->load(to, from, bytes); };
+  b.loaded = device->loaded;
+  b.load_room = 2 * kLoadHalf;
   b.mark = device->mark;
   b.between_marks = device->between_marks;
   b.available = [device] { return int64_t(device->free_memory()); };
@@ -156,6 +212,8 @@ Backend asked_first(Backend b) {
   ask_first(b.download, "download");
   ask_first(b.stage, "upload");
   ask_first(b.fill, "fill");
+  ask_first(b.load, "load");
+  ask_first(b.loaded, "loaded");
   ask_first(b.wait, "wait");
   ask_first(b.mark, "mark");
   ask_first(b.between_marks, "wait");

@@ -13,6 +13,9 @@ namespace klab {
 /// of this thread asks for it.
 Backend simt_backend();
 
+/// Bytes of page-locked memory in each of the two halves that loads to a GPU go through; a picture of 1920 x 1080 fits.
+constexpr size_t kLoadHalf = size_t(8) << 20;
+
 /// CUDA rungs on the first GPU. Throws std::runtime_error with the reason where there is none that can be used.
 Backend cuda_backend();
 
@@ -33,7 +36,7 @@ void require_room(const Backend& backend, int64_t bytes, const std::string& what
 BackendChoice backend_named(const std::string& name);
 
 /// Called ahead of every call of a backend beside the processor that can fail, with what it is ("alloc", "upload", "download", "fill",
-/// "launch", "mark", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
+/// "load", "loaded", "launch", "mark", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
 /// backends that are made afterwards. Empty: nothing is called.
 void set_backend_hook(std::function<void(const char* call)> hook);
 

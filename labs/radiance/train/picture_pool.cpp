@@ -99,6 +99,14 @@ size_t PicturePool::turn() {
   return oldest;
 }
 
+std::optional<PicturePool::Place> PicturePool::coming(int64_t turn) {
+  const int64_t number = turn + int64_t(places_.size());
+  const std::scoped_lock lock(mutex_);
+  const auto there = done_.find(number);
+  if (there == done_.end() || there->second) return std::nullopt;  // a failure is told when its turn comes
+  return Place{view_of(number), on_the_way_.at(number) * slot_pixels_};
+}
+
 void PicturePool::request(int64_t number, int64_t slot) {
   {
     const std::scoped_lock lock(mutex_);

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -52,6 +53,9 @@ class PicturePool {
   /// read again then, and the next call is for the same picture.
   size_t turn();
   int64_t turns() const { return turns_; }
+  /// The picture that comes with that turn, one of the next `ahead` (the next is number turns()), if it is read already; it stays
+  /// where it is. Does not wait.
+  std::optional<Place> coming(int64_t turn);
   /// Pictures that came from the cache.
   int64_t from_cache() const { return from_cache_; }
 

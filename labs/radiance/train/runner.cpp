@@ -158,6 +158,16 @@ void Runner::write(const void* tensor, const void* host, size_t bytes) {
   backend_.upload(resolve(tensor), host, bytes);
 }
 
+void Runner::load(const void* tensor, const void* host, size_t bytes) {
+  if (bytes == 0) return;
+  if (!backend_.load) return write(tensor, host, bytes);
+  counts_.waits += backend_.load(resolve(tensor), host, bytes);
+}
+
+void Runner::loaded() {
+  if (backend_.loaded) backend_.loaded();
+}
+
 void Runner::read(void* host, const void* tensor, size_t bytes) const {
   if (bytes == 0) return;
   ++counts_.waits;

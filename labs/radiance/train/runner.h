@@ -33,6 +33,12 @@ struct Backend {
   std::function<void()> wait;
   /// A small upload that is in order with what is called; the source may change at once. Empty: upload does.
   std::function<void(void* to, const void* from, size_t bytes)> stage;
+  /// Beside the calls, on a way of its own: a copy to where calls that were made before may still read, and which begins behind them.
+  /// The source may change at once. Returns how often the host had to wait for room. Empty: upload does, in order with the calls.
+  std::function<int64_t(void* to, const void* from, size_t bytes)> load;
+  /// Calls from here on begin behind all loads that were made; the host does not wait. Empty: they do anyway.
+  std::function<void()> loaded;
+  int64_t load_room = 0;  // bytes of the host's memory that loads go through
   /// Makes calls into one that can be repeated, by making them once without their being run. Empty: there is no such thing.
   std::function<std::function<void()>(const std::function<void()>& calls)> record;
   /// A clock in order with what is called: mark() does not wait; between_marks() does, brings the seconds between each mark and the
@@ -77,6 +83,11 @@ class Runner {
   /// Into and out of a tensor, from its begin.
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;
+
+  /// write() beside the calls that were made: these still see what was there before. Calls see it, whole, behind the next loaded();
+  /// in between there may be anything. Not within a list.
+  void load(const void* tensor, const void* host, size_t bytes);
+  void loaded();
 
   /// So many runs of a recorded list go by until one is called op by op again, to be timed by the backend's clock; the profile takes
   /// that one's seconds for those of all since the last.

@@ -19,6 +19,7 @@
 #include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/shared_batch.h"
 #include "labs/radiance/train/step.h"
+#include "labs/radiance/train/views.h"
 
 namespace klab {
 
@@ -54,6 +55,8 @@ class Trainer : public FieldTrainer {
 
   /// Steps from one turn of the pool's pictures to the next.
   static constexpr int64_t kTurnEvery = 8;
+  /// Turns whose pictures a backend with memory of its own may have before they come.
+  static constexpr int64_t kTurnsLoaded = 2;
 
   void resize_batch(int64_t samples) override;
   int64_t batch_samples() const override { return config_.batch_samples * share_.parts; }
@@ -107,6 +110,7 @@ class Trainer : public FieldTrainer {
   void tie_memory();
   void load_views();
   void take_turns();
+  void load_ahead(const ViewLoader& views);
   StepPart step_part() const;
   void share_grid();
   StepNumbers numbers() const;
@@ -135,6 +139,7 @@ class Trainer : public FieldTrainer {
   uint64_t seed_;
   StepSizes sizes_;
   PicturePool* pool_;
+  int64_t turns_loaded_ = 0;  // of the pool: the backend has their pictures, or they are on their way
   Backend backend_;
   BatchShare share_;
   StepFormats formats_;

@@ -44,6 +44,7 @@ void Trainer::load_views() {
   views.tie(*runner_);
   runner_->allocate();
   views.write(*runner_);
+  if (pool_ != nullptr) turns_loaded_ = pool_->turns();
   if (pixels_drawn_ >= 0) write_pixels();
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
@@ -54,13 +55,32 @@ void Trainer::load_views() {
   runner_->write(t.occupied, &occupied, sizeof occupied);
 }
 
-// By the number of the step, so that a run that is gone on with looks at the same pictures.
+// By the number of the step, so that a run that is gone on with looks at the same pictures. Where the backend has its own memory,
+// the place that a picture left is looked at by no later step: there the next ones are loaded while steps run, and a turn says only
+// where to look from now on.
 void Trainer::take_turns() {
-  if (pool_ == nullptr || pool_->turns() >= step_ / kTurnEvery) return;
+  if (pool_ == nullptr) return;
   const ViewLoader views(scene_, lists_->t.views, pool_);
+  std::vector<size_t> turned;
   while (pool_->turns() < step_ / kTurnEvery)
-    profile_.time("waiting for data", [&] { views.write_picture(*runner_, pool_->turn()); });
-  views.write_places(*runner_);
+    profile_.time("waiting for data", [&] {
+      turned.push_back(pool_->turn());
+      if (turns_loaded_ >= pool_->turns()) return;
+      views.load_picture(*runner_, pool_->places()[turned.back()]);
+      turns_loaded_ = pool_->turns();
+    });
+  if (!turned.empty()) runner_->loaded();
+  for (const size_t place : turned) views.write_places(*runner_, place);
+  load_ahead(views);
+}
+
+// One a step, so that the host is never made to wait for room by pictures that have time.
+void Trainer::load_ahead(const ViewLoader& views) {
+  if (runner_->backend().in_host_memory || turns_loaded_ >= pool_->turns() + kTurnsLoaded) return;
+  const std::optional<PicturePool::Place> next = pool_->coming(turns_loaded_);
+  if (!next) return;
+  profile_.time("loading pictures", [&] { views.load_picture(*runner_, *next); });
+  ++turns_loaded_;
 }
 
 void Trainer::resize_batch(int64_t all_samples) {

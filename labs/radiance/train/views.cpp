@@ -78,30 +78,30 @@ void ViewLoader::write(Runner& runner) const {
     listed += int64_t(list->size());
   }
   if (pool_ != nullptr)
-    for (size_t i = 0; i < pool_->places().size(); ++i) write_picture(runner, i);
+    for (const PicturePool::Place& place : pool_->places()) load_picture(runner, place);
   else
-    write_own_pictures(runner);
+    load_own_pictures(runner);
+  runner.loaded();
   write_places(runner);
 }
 
-void ViewLoader::write_picture(Runner& runner, size_t place) const {
+void ViewLoader::load_picture(Runner& runner, const PicturePool::Place& place) const {
   if (runner.backend().in_host_memory) return;  // there it is already
-  const PicturePool::Place& p = pool_->places()[place];
-  runner.write(t_.image + 4 * p.first_pixel, pool_->pixels() + 4 * p.first_pixel,
-               size_t(4 * scene_.train[size_t(p.view)].pixels()));
+  runner.load(t_.image + 4 * place.first_pixel, pool_->pixels() + 4 * place.first_pixel,
+              size_t(4 * scene_.train[size_t(place.view)].pixels()));
 }
 
-void ViewLoader::write_own_pictures(Runner& runner) const {
+void ViewLoader::load_own_pictures(Runner& runner) const {
   if (runner.backend().in_host_memory) return;
   int64_t pixels = 0;
   for (const View& v : scene_.train) {
-    runner.write(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
-    runner.write(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
+    runner.load(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
+    runner.load(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
     pixels += v.pixels();
   }
 }
 
-void ViewLoader::write_places(Runner& runner) const {
+void ViewLoader::write_places(Runner& runner, std::optional<size_t> place) const {
   const size_t views = pool_ != nullptr ? pool_->places().size() : scene_.train.size();
   const bool here = runner.backend().in_host_memory && pool_ == nullptr;
   const First first = here ? first_of(scene_) : First();
@@ -132,8 +132,9 @@ void ViewLoader::write_places(Runner& runner) const {
     std::copy(own, own + kPlace, places.data() + kPlace * i);
     pixels += v.pixels();
   }
-  runner.write(t_.cameras, cameras.data(), cameras.size() * sizeof(float));
-  runner.write(t_.places, places.data(), places.size() * sizeof(int64_t));
+  const size_t from = place.value_or(0), count = place ? 1 : views;
+  runner.write(t_.cameras + 20 * from, cameras.data() + 20 * from, 20 * count * sizeof(float));
+  runner.write(t_.places + kPlace * from, places.data() + kPlace * from, kPlace * count * sizeof(int64_t));
 }
 
 ViewTensors declare_views(Arena& arena, const ViewData& data) {

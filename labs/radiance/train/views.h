@@ -1,6 +1,8 @@
 // The pictures that a training learns from, as the op draw_rays takes them: in the host's memory where they are, or copied.
 #pragma once
 
+#include <optional>
+
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/runner.h"
@@ -48,12 +50,13 @@ class ViewLoader {
   void tie(Runner& runner) const;
   /// After that.
   void write(Runner& runner) const;
-  /// After turns of the pool: the picture of one of its places, and then what is where.
-  void write_picture(Runner& runner, size_t place) const;
-  void write_places(Runner& runner) const;
+  /// A picture of the pool that is there or comes, loaded beside the calls. Nothing where the host's memory is used.
+  void load_picture(Runner& runner, const PicturePool::Place& place) const;
+  /// What is where. After turns of the pool, when their pictures are loaded: of one place, which is little enough that no host waits.
+  void write_places(Runner& runner, std::optional<size_t> place = {}) const;
 
  private:
-  void write_own_pictures(Runner& runner) const;
+  void load_own_pictures(Runner& runner) const;
 
   const Scene& scene_;
   ViewTensors t_;
