@@ -38,7 +38,7 @@ assert hoisted["as_compiled"]["requests"] == 2, hoisted
 kept = of("kept", "load")
 assert kept["requests"] == 10 and kept["as_compiled"]["requests"] == 10, kept
 compiled, written = j["as_compiled"]["nsight"], j["nsight"]
-name = "smsp__inst_executed_op_shared_ld.sum"
+name = "smsp__inst_executed_op_shared_ld_pred_on_any.sum"
 assert compiled[name] < written[name], (compiled, written)
 print("as compiled:", j["as_compiled"]["by"])
 P
