@@ -85,6 +85,26 @@ TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
   EXPECT_GT(trainer.host_counts().repeated, 2 * (steps - 8));
 }
 
+/// A program that looks at a few steps, as the ladder of plans does, would miss the one of many that is timed.
+TEST(EventProfile, IsAsOftenAsIsAskedFor) {
+  Config c = small_config();
+  c.batch_samples = 256;
+  c.first_rays = 16;
+  c.grid_every = 1 << 20;
+  c.ema = 0;
+  const Clocked clock;
+  CallTimes times;
+  const Plan plan = Plan::named("naive", training_calls(c, 1), times);
+  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
+  trainer.step(0);
+  trainer.profile().clear();
+  for (int i = 0; i < 16; ++i) trainer.step(0);
+  EXPECT_FALSE(trainer.profile().seconds().contains("mlp_bwd color"));
+  trainer.time_every(8);
+  for (int i = 0; i < 8; ++i) trainer.step(0);
+  EXPECT_GE(trainer.profile().seconds().at("mlp_bwd color"), 8);
+}
+
 /// The clock changes nothing of what is computed.
 TEST(EventProfile, LeavesLossesAsTheyAre) {
   Config c = small_config();

@@ -20,6 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kTimedEvery =
+    8;  // steps, where most are one launch of a graph: few enough that the median is such a step
+
 // The op that a stage of the profile runs; "" for what is no op.
 std::string op_of(const std::string& stage) {
   const std::string name = stage.substr(0, stage.find(' '));
@@ -83,6 +86,8 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, co
   };
   const BackendChoice where = backend_named(run.backend);
   Trainer trainer(scene, config, best, run.seed, where.backend, where.sizes);
+  const bool recorded = bool(where.backend.record);
+  if (recorded) trainer.time_every(kTimedEvery);
   for (int i = 0; i < options.warm_steps && !stop(); ++i) {
     if (i % 8 == 0)
       say(fmt::format("training to a common starting point: step {} of {}", i, options.warm_steps));
@@ -91,7 +96,7 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, co
   const CheckpointFile start(trainer);
   PlanRung naive = {"naive", naive_plan, {}, {}, {}};
   say("the naive plan, to see which op to replace first");
-  measure(trainer, naive, 1, 0);
+  measure(trainer, naive, recorded ? 2 * kTimedEvery : 1, 0);
   std::map<std::string, double> share;
   for (const auto& [stage, seconds] : naive.profile.seconds())
     if (const std::string op = op_of(stage); !op.empty()) share[op] += seconds;

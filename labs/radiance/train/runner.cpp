@@ -197,7 +197,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     r = {plan.ids(), choices, {}};
     return backend_.mark ? call_marked(list, plan, profile, 1) : call_all(list, plan, profile);
   }
-  if (backend_.mark && ++r.untimed >= kTimedEvery) {
+  if (backend_.mark && ++r.untimed >= timed_every_) {
     call_marked(list, plan, profile, r.untimed);
     r.untimed = 0;
     return;

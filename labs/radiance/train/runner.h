@@ -92,6 +92,8 @@ class Runner {
   /// So many runs of a recorded list go by until one is called op by op again, to be timed by the backend's clock; the profile takes
   /// that one's seconds for those of all since the last.
   static constexpr int64_t kTimedEvery = 64;
+  /// From now on one of so many runs of a list is timed, for programs that look at a few steps only.
+  void time_every(int64_t runs) { timed_every_ = runs; }
 
   /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and
   /// repeated from then on. It must live as long as the runner then. Throws std::logic_error for a shape that an op does not have or an op that was not planned.
@@ -112,6 +114,7 @@ class Runner {
   char* resolve(const void* pointer) const;
   const LabOp* op_of(const std::string& name);
   void call_all(const OpList& list, const Plan& plan, Profile& profile);
+  int64_t timed_every_ = kTimedEvery;
   void call_marked(const OpList& list, const Plan& plan, Profile& profile, int64_t runs);
   struct Made {  // a call, bound
     std::vector<int64_t> shape;

@@ -41,6 +41,9 @@ class Trainer : public FieldTrainer {
           Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
           BatchShare share = {}, const StepPrecision& precision = {});
 
+  /// One of so many runs of a list of ops is timed op by op, where lists are recorded (see Runner).
+  void time_every(int64_t runs) { runner_->time_every(runs); }
+
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
   /// NotFinite before a parameter is touched by what is not finite. With a loss scale such a step is left out instead: no parameter,
   /// moment or average changes, and the scale backs off; it throws when there was nothing else for LossScale::kMostSkipped steps.
