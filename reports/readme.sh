@@ -53,9 +53,9 @@ name_of() {
 circumstances() {
   local gpu
   gpu=$(of_machine "$1" gpu)
-  printf '%s; %s GiB of memory; %s; klab %s.\n' "$(of_machine "$1" os)" \
+  printf '%s; %s GiB of memory; %s; klab %s%s.\n' "$(of_machine "$1" os)" \
     "$(awk -v b="$(of_machine "$1" memory_bytes)" 'BEGIN { printf "%.0f", b / 2^30 }')" "$(of_machine "$1" compiler)" \
-    "$(of_machine "$1" commit)"
+    "$(of_machine "$1" commit)" "$([[ $(of_machine "$1" dirty) != true ]] || echo ' with changes that were committed later')"
   if [[ $gpu == none ]]; then
     echo "The machine has no GPU: CUDA rungs were compiled for the host, run by klab's executor, checked and counted. None of the"
     echo "times here is a GPU's."

@@ -78,7 +78,7 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   // Half a step for each operation and for the last rounding; twice that, as what follows may scale it a little. A
   // contract in which more than that may follow adds 2^-126 times the factor to its magnitude.
   // Processors' instructions for bfloat16 take denormal factors and sums for zero (Intel SDM, VDPBF16PS), and so does a GPU's
-  // atomic addition of floats in global memory (PTX ISA, atom), which is why a variant's sums come in any order.
+  // atomic addition of floats in global memory (PTX ISA, atom). Variants with such sums say that they are not deterministic.
   const double least =
       numerics.unit == Unit::f16 ? smallest_denormal(Element::f16)
       : numerics.unit == Unit::bf16 || (numerics.unit == Unit::f32 && !numerics.deterministic)

@@ -18,9 +18,17 @@ bool ComparedCounter::agrees() const {
 
 namespace {
 
-std::string without_predicate(std::string counter) {
-  if (const size_t at = counter.find("_pred_on_any"); at != std::string::npos) counter.erase(at, 12);
-  return counter;
+/// Where a GPU was asked for an instruction's executions under another name: with those that no lane takes part in, by the hardware or
+/// by patched code.
+std::map<std::string, double>::const_iterator find_counter(const std::map<std::string, double>& gpu,
+                                                           std::string counter) {
+  auto found = gpu.find(counter);
+  const size_t predicate = counter.find("_pred_on_any"), hardware = counter.find("__inst_executed");
+  if (found != gpu.end() || predicate == std::string::npos) return found;
+  found = gpu.find(counter.erase(predicate, 12));
+  return found != gpu.end() || hardware == std::string::npos
+             ? found
+             : gpu.find(counter.insert(hardware, "__sass").erase(hardware + 6, 1));
 }
 
 // What is asked for besides what the host counts, for bound and occupancy.
@@ -70,9 +78,7 @@ std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::
   list.reserve(2 * named.size());  // `requests` points into it
   for (const NamedCounter& c : named) {
     if (c.ratio) continue;
-    auto at = gpu.find(c.nsight);
-    // Older profilers, and older records, count instructions that no lane takes part in, too.
-    if (at == gpu.end()) at = gpu.find(without_predicate(c.nsight));
+    const auto at = find_counter(gpu, c.nsight);
     if (at == gpu.end() && c.rare) continue;
     if (at == gpu.end())
       throw std::invalid_argument(
