@@ -28,7 +28,7 @@ grep -Eq 'transpose.cuda.01_naive +global load requests +[0-9]+ +[0-9]+ +1$' "$w
 has "$work/out" "That is not what $work/gpu_agreement.csv says"
 code 0 "$klab" counts --gpu "$work/gpu_counters.csv" --markdown
 has "$work/out" "| rung | count that differs | host | GPU | ratio |"
-head -c 5000 "$record/gpu_counters.csv" >"$work/cut.csv"
+head -n 3 "$record/gpu_counters.csv" | head -c -40 >"$work/cut.csv"
 code 2 "$klab" counts transpose --gpu "$work/cut.csv"
 has "$work/err" "cells under"
 code 2 "$klab" counts vector_add --gpu "$work/nothing.csv"
