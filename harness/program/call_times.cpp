@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kBusy = 0.25;  // hardware threads
+constexpr int kColdCaches = 1;  // last-level caches that are filled between two cold calls: a program has one
 constexpr double kTooSlow = std::numeric_limits<double>::infinity();
 
 // Of this program: times of other builds say nothing about its kernels.
@@ -89,13 +90,13 @@ void CallTimes::read_recorded() {
     const std::string here = fingerprint(this_machine());
     for (const Row& row : read_csv(sources_.recorded.string()).rows) {
       const LabOp* op = find_op(row.op);
-      if (op == nullptr || row.fingerprint != here || row.seconds.empty() || !row.cache.starts_with("hot"))
-        continue;
+      if (op == nullptr || row.fingerprint != here || row.seconds.empty()) continue;
       // "n=1024 k=3" in the order of the contract's dims.
       std::vector<int64_t> shape;
       for (size_t at = row.shape.find('='); at != std::string::npos; at = row.shape.find('=', at + 1))
         shape.push_back(std::strtoll(row.shape.c_str() + at + 1, nullptr, 10));
       if (shape.size() != op->op.dims.size() || shape_text(op->op, shape) != row.shape) continue;
+      if (!row.cache.starts_with(cache_of_call(*op, shape) == Cache::hot ? "hot" : "cold")) continue;
       recorded_.times.push_back({current_id(row.variant), shape, row.threads, median(row.seconds)});
     }
   } catch (const std::exception& e) {
@@ -182,15 +183,30 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
   return *best;
 }
 
+Cache cache_of_call(const LabOp& op, ShapeView shape) {
+  double bytes = 0;
+  for (const TableShare& table : op.op.cost(shape).tables) bytes += table.bytes;
+  const auto held = double(cache_bytes(this_machine(), 2));
+  return held > 0 && bytes > held ? Cache::cold : Cache::hot;
+}
+
+int64_t bytes_to_measure(const LabOp& op, ShapeView shape) {
+  int64_t bytes = 0;
+  for (const TensorSpec& t : op.op.tensors(shape)) bytes += volume(t.dims) * size_of(t.element);
+  const bool cold = cache_of_call(op, shape) == Cache::cold;
+  return 2 * bytes + (cold ? kColdCaches * last_level_bytes(this_machine()) + bytes : 0);
+}
+
 CallTimes::Measured measure_calls(const std::string& name, const std::vector<int64_t>& shape,
                                   std::span<const Variant* const> variants) {
   LabOp op = *find_op(name);
   op.traffic = Traffic::unknown;  // nothing is compared with a ceiling here
+  const Cache cache = cache_of_call(op, shape);
   std::vector<double> seconds(variants.size(), kTooSlow);
   double others = 0;
   const auto least = [&] { return *std::ranges::min_element(seconds); };
   const auto time = [&](const std::vector<const Variant*>& list, const BenchOptions& options) {
-    const Ladder ladder = bench(op, {.name = name, .shape = shape, .cache = Cache::hot}, list, options);
+    const Ladder ladder = bench(op, {.name = name, .shape = shape, .cache = cache}, list, options);
     others = std::max(others, ladder.others);
     for (const Series& s : ladder.series) {
       const auto at = std::ranges::find(variants, s.variant, [](const Variant* v) { return v->id; });
@@ -204,6 +220,7 @@ CallTimes::Measured measure_calls(const std::string& name, const std::vector<int
   BenchOptions once;
   once.rounds = once.fewest_rounds = 1;
   once.sample_seconds = 0.002;
+  once.cold_caches = kColdCaches;
   once.check = false;
   for (once.call_cap_seconds = 0.25; once.call_cap_seconds < 1e4; once.call_cap_seconds *= 8) {
     time({variants.begin(), variants.end()}, once);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "harness/core/lab.h"
 #include "harness/core/registry.h"
 
 namespace klab {
@@ -81,7 +83,15 @@ class CallTimes {
   Source recorded_{"recorded", {}}, before_{"measured before", {}}, now_{"measured now", {}};
 };
 
-/// A short interleaved measurement, operands hot: random inputs of the contract, a few rounds, of which the fastest counts,
+/// How the operands of a call lie when a program makes it, as far as its op tells: one that reads tables at random which L2 does not
+/// hold comes when other ops have used the caches (cold), any other one comes right after what it reads was written (hot).
+Cache cache_of_call(const LabOp& op, ShapeView shape);
+
+/// Bytes that measure_calls takes for a call: its tensors as they are and as they were, and what fills the last cache between two
+/// cold calls.
+int64_t bytes_to_measure(const LabOp& op, ShapeView shape);
+
+/// A short interleaved measurement, operands as cache_of_call has them: random inputs of the contract, a few rounds, of which the fastest counts,
 /// since other programs can only add time. A variant that takes several times as long as the fastest one is timed
 /// once, or comes back as infinity.
 CallTimes::Measured measure_calls(const std::string& op, const std::vector<int64_t>& shape,

@@ -78,15 +78,13 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   return sums;
 }
 
-/// While the rungs of an op are timed: its tensors, as they are and as they were.
+/// While the rungs of an op are timed.
 int64_t bytes_to_time(const std::vector<PlannedCall>& calls) {
   int64_t most = 0;
   for (const PlannedCall& call : calls) {
     const LabOp* op = find_op(call.op);
     if (op == nullptr || !(call.times > 0)) continue;
-    int64_t bytes = 0;
-    for (const TensorSpec& t : op->op.tensors(call.shape)) bytes += volume(t.dims) * size_of(t.element);
-    most = std::max(most, 2 * bytes);
+    most = std::max(most, bytes_to_measure(*op, call.shape));
   }
   return most;
 }
