@@ -87,6 +87,23 @@ KLAB_CAMERA_HERE PixelRay pixel_ray(const float* c, float u, float v, int steps)
   return ray;
 }
 
+/// Where in its pixel a ray passes, from the corner where the pixel begins; the middle, if nothing else is said.
+struct PixelPoint {
+  float u = 0.5F, v = 0.5F;
+};
+
+/// One of 256 x 256 places by a random word. Few enough that a place in a picture of 2^15 pixels a side is exact in float.
+KLAB_CAMERA_HERE PixelPoint anywhere_in_pixel(unsigned word) {
+  return {(float(word >> 24) + 0.5F) / 256, (float(word >> 16 & 255U) + 0.5F) / 256};
+}
+
+/// The ray through a point of the pixel that begins at (u, v); through its middle where the lens shows nothing at that point.
+KLAB_CAMERA_HERE PixelRay pixel_ray(const float* c, float u, float v, PixelPoint point, int steps) {
+  const PixelRay ray = pixel_ray(c, u + point.u, v + point.v, steps);
+  const bool middle = point.u == 0.5F && point.v == 0.5F;
+  return ray.origin[0] < 1e3F || middle ? ray : pixel_ray(c, u + 0.5F, v + 0.5F, steps);
+}
+
 }  // namespace klab
 
 #undef KLAB_CAMERA_HERE

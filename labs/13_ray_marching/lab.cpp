@@ -65,7 +65,7 @@ KLAB_LAB({
                     {0, 5, 100, 3000},
                     {0, 4, 200},
                     {0, 1, 2},
-                    {0, 1}},
+                    {0, 1, 2}},
           .counted = {130, 3, 900, 900, 30, 2, 1},
           .traffic = Traffic::copy},
          {.op = make_op<SampleBegin>(),

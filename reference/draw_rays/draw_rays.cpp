@@ -158,8 +158,12 @@ void DrawRays::reference(const Args<double>& x, const Args<double>& magnitude) {
       if (place[5] >= 0) pixel = x.seen[place[5] + pixel];
     }
     const double* camera = x.cameras + 20 * view;
-    const double u = double(pixel % place[0]) + 0.5, v = double(pixel / place[0]) + 0.5;
-    const Seen seen = look(camera, u, v);
+    const double u = double(pixel % place[0]), v = double(pixel / place[0]);
+    Seen seen;
+    if (s.drawn == 2)
+      seen = look(camera, u + (double(words[3] >> 24) + 0.5) / 256,
+                  v + (double(words[3] >> 16 & 255) + 0.5) / 256);
+    if (!seen.any) seen = look(camera, u + 0.5, v + 0.5);
     const uint8_t* bytes = x.image + 4 * (place[2] + pixel);
     for (int64_t c = 0; c < 3; ++c) {
       const double white =

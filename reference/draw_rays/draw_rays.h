@@ -3,11 +3,13 @@
 //   ray r < count: words w of Philox 4x32-10 (reference/dropout_fwd/philox.h) at counter {r, 0, step[0], step[1]} under key `seed`
 //     drawn = 1:  view = w0·views >> 32,  pixel = that of the view's n with a ray with the number w1·n >> 32,
 //                 jitter = (w2 >> 8)·2^-24
+//     drawn = 2:  as 1, and the ray passes its pixel not in the middle but at ((w3 >> 24) + 1/2, (w3 >> 16 mod 2^8) + 1/2)/256
 //     drawn = 0:  view = 0,  pixel = (step[0] + r) mod width·height,  jitter = 1/2          pictures, a stretch at a time
 //   background: 0 black, 1 white, 2 the words of counter {r, 1, step[0], step[1]} as jitter is made of its word
 //   color = alpha·rgb/255 + (1 - alpha)·background,  alpha = a/255        background alone where there are no pixels
 //
-// A ray goes from the camera's position through the middle (u, v) of its pixel: q = ((u - cx)/fx, (v - cy)/fy) is what the
+// A ray goes from the camera's position through the middle (u, v) of its pixel, or the point drawn in it (through the middle, too,
+// where the lens shows nothing at that point): q = ((u - cx)/fx, (v - cy)/fy) is what the
 // lens makes of p; p is found by Newton's method on OpenCV's distortion model
 //
 //   q = p·(1 + k1·r² + k2·r⁴) + (2·p1·x·y + p2·(r² + 2x²), 2·p2·x·y + p1·(r² + 2y²)),   p = (x, y), r² = x² + y²
@@ -85,7 +87,7 @@ struct DrawRays {
   static bool valid(const Shape& s) {
     return s.rays >= 0 && s.views >= 1 && (s.pixels == 0 || s.pixels >= s.views) &&
            (s.depths == 0 || s.depths == s.pixels) && s.listed >= 0 && s.background >= 0 &&
-           s.background <= 2 && (s.drawn == 0 || s.drawn == 1) && s.pixels < (int64_t{1} << 40);
+           s.background <= 2 && s.drawn >= 0 && s.drawn <= 2 && s.pixels < (int64_t{1} << 40);
   }
 
   /// Fourteen numbers a ray out, one pixel in from anywhere, its depth where there is one; two divisions for q, one for the

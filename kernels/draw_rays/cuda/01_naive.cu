@@ -22,16 +22,19 @@ constexpr int64_t kPlace = DrawRays::kPlace;
 struct Draw {
   int64_t view, pixel;
   float jitter;
+  PixelPoint point;
 };
 
 __device__ __forceinline__ Draw draw(const DrawRays::Args<float>& x, int64_t r) {
   if (!x.shape.drawn)
-    return {0, int64_t((uint64_t(x.step[0]) + uint64_t(r)) % uint64_t(x.places[0] * x.places[1])), 0.5F};
+    return {0, int64_t((uint64_t(x.step[0]) + uint64_t(r)) % uint64_t(x.places[0] * x.places[1])), 0.5F, {}};
   const PhiloxWords words = philox(uint64_t(r), x.seed, x.step);
   const int64_t view = int64_t(uint64_t(words.w[0]) * uint64_t(x.shape.views) >> 32);
   const int64_t* place = x.places + kPlace * view;
   const auto at = int64_t(uint64_t(words.w[1]) * uint64_t(place[4]) >> 32);
-  return {view, place[5] >= 0 ? x.seen[place[5] + at] : at, float(words.w[2] >> 8) * 0x1p-24F};
+  PixelPoint point;
+  if (x.shape.drawn == 2) point = anywhere_in_pixel(words.w[3]);
+  return {view, place[5] >= 0 ? x.seen[place[5] + at] : at, float(words.w[2] >> 8) * 0x1p-24F, point};
 }
 
 __device__ __forceinline__ void no_ray(const DrawRays::Args<float>& x, int64_t r) {
@@ -52,8 +55,8 @@ __global__ void __launch_bounds__(kThreads) draw_rays(DrawRays::Args<float> x) {
   const Draw drawn = draw(x, r);
   const int64_t* place = x.places + kPlace * drawn.view;
   const float* camera = x.cameras + 20 * drawn.view;
-  const PixelRay ray = pixel_ray(camera, float(drawn.pixel % place[0]) + 0.5F,
-                                 float(drawn.pixel / place[0]) + 0.5F, DrawRays::kLensSteps);
+  const PixelRay ray = pixel_ray(camera, float(drawn.pixel % place[0]), float(drawn.pixel / place[0]),
+                                 drawn.point, DrawRays::kLensSteps);
   PhiloxWords behind{};
   if (s.background == 2) behind = philox(uint64_t(r) | uint64_t{1} << 32, x.seed, x.step);
   const bool pictures = s.pixels > 0;

@@ -55,9 +55,10 @@ struct Config {
   // Batch.
   int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
-  int64_t first_rays = 256;          // of the first step, before anything is measured
-  std::string sampling = "uniform";  // of pixels; or "error": by their loss (train/error_map.h)
-  double error_share = 0.5;          // of the draws that go by it
+  int64_t first_rays = 256;            // of the first step, before anything is measured
+  std::string sampling = "uniform";    // of pixels; or "error": by their loss (train/error_map.h)
+  double error_share = 0.5;            // of the draws that go by it
+  std::string pixel_point = "middle";  // of a pixel, where its ray passes; or "anywhere" in it
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
@@ -121,6 +122,7 @@ struct Config {
     visit("first_rays", c.first_rays, 1, 1 << 22);
     visit("sampling", c.sampling, "uniform error");
     visit("error_share", c.error_share, 0, 0.95);
+    visit("pixel_point", c.pixel_point, "middle anywhere");
     visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536);
     visit("cone", c.cone, 0, 1);
     visit("early_stop", c.early_stop, 0, 0.5);

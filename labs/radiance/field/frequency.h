@@ -33,8 +33,9 @@ struct FrequencyConfig {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  std::string loss = "mse";          // "mse" | "huber" | "smooth_l1"
-  std::string background = "white";  // "white" | "black" | "random"
+  std::string loss = "mse";            // "mse" | "huber" | "smooth_l1"
+  std::string background = "white";    // "white" | "black" | "random"
+  std::string pixel_point = "middle";  // as Config has it
 
   /// As Config::fields.
   template <class Self, class Visit>
@@ -56,6 +57,7 @@ struct FrequencyConfig {
     visit("epsilon", c.epsilon, 1e-30, 1);
     visit("loss", c.loss, "mse huber smooth_l1");
     visit("background", c.background, "white black random");
+    visit("pixel_point", c.pixel_point, "middle anywhere");
   }
   /// Throws std::invalid_argument: a chunk that has no room for one ray, an odd width.
   void validate() const;

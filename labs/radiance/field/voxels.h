@@ -39,7 +39,8 @@ struct VoxelConfig {
   // Batch.
   int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
   int64_t first_rays = 256;
-  double early_stop = 1e-4;  // transmittance
+  std::string pixel_point = "middle";  // as Config has it
+  double early_stop = 1e-4;            // transmittance
   // Loss.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
   std::string background =
@@ -69,6 +70,7 @@ struct VoxelConfig {
     visit("epsilon", c.epsilon, 1e-30, 1);
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24);
     visit("first_rays", c.first_rays, 1, 1 << 22);
+    visit("pixel_point", c.pixel_point, "middle anywhere");
     visit("early_stop", c.early_stop, 0, 0.5);
     visit("loss", c.loss, "mse huber smooth_l1");
     visit("background", c.background, "white black random");

@@ -66,7 +66,7 @@ void FrequencyTrainer::declare(const Scene& scene) {
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k] = arena_.tensor<float>(names[k], 3, rays_symbol_);
   float* jitter = arena_.tensor<float>("jitter", 1, rays_symbol_);
   float* depth = arena_.tensor<float>("target depth", 1, rays_symbol_);
-  draw_rays(draw_, config_.background, data, views_, numbers_,
+  draw_rays(draw_, {config_.background, config_.pixel_point}, data, views_, numbers_,
             {.rays = rays_symbol_,
              .origins = tensors_[origins],
              .directions = tensors_[directions],

@@ -20,7 +20,7 @@
 
 namespace klab {
 
-void draw_rays(OpList& list, const std::string& background, const ViewData& data, const ViewTensors& views,
+void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
                int32_t* numbers, const DrawnRays& rays) {
   list.add<DrawRays>("draw_rays",
                      {.rays = rays.rays,
@@ -28,8 +28,10 @@ void draw_rays(OpList& list, const std::string& background, const ViewData& data
                       .pixels = data.pixels,
                       .depths = data.depth ? data.pixels : 0,
                       .listed = data.listed,
-                      .background = background_kind(background),
-                      .drawn = data.pixels > 0},
+                      .background = background_kind(how.background),
+                      .drawn = data.pixels == 0          ? 0
+                               : how.point == "anywhere" ? 2
+                                                         : 1},
                      {.seed = numbers_in(numbers, &StepNumbers::seed),
                       .step = numbers_in(numbers, &StepNumbers::step),
                       .count = number_in(numbers, &StepNumbers::rays),
@@ -107,8 +109,8 @@ void RayStep::declare(const Room& room) {
   t.ones = arena.tensor<float>("ones", 1, room.points);
 }
 
-void RayStep::draw(OpList& list, const std::string& background) const {
-  draw_rays(list, background, data_, rays_.views, rays_.numbers,
+void RayStep::draw(OpList& list, const RayDraw& how) const {
+  draw_rays(list, how, data_, rays_.views, rays_.numbers,
             {.rays = rays_.rays,
              .origins = origins_,
              .directions = directions_,

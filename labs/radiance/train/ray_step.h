@@ -64,8 +64,14 @@ T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
   return reinterpret_cast<T*>(number_in(numbers, member));
 }
 
+/// Of a config: what is behind a ray that hits nothing ("black", "white", "random"), and where in its pixel it passes ("middle",
+/// "anywhere").
+struct RayDraw {
+  std::string background, point;
+};
+
 /// Draws as many rays as the numbers say: out of the views' pixels, or one camera's in their order where there are none.
-void draw_rays(OpList& list, const std::string& background, const ViewData& data, const ViewTensors& views,
+void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
                int32_t* numbers, const DrawnRays& rays);
 
 /// Tensors and symbols of every step that others than its lists look at.
@@ -129,7 +135,7 @@ class RayStep {
   /// Of all that follows; first in a constructor.
   void declare(const Room& room);
 
-  void draw(OpList& list, const std::string& background) const;
+  void draw(OpList& list, const RayDraw& how) const;
   /// Before the first look.
   void begin_looks(OpList& list) const;
   /// Which samples a look has, and where they are.

@@ -149,7 +149,7 @@ void TrainStep::shade_and_lose(OpList& list, bool fused) const {
 }
 
 void TrainStep::draw_and_march(OpList& list) const {
-  draw(list, c_.background);
+  draw(list, {c_.background, c_.pixel_point});
   list.add<RayMarch>("ray_march",
                      {.rays = t.rays,
                       .grid = c_.grid,

@@ -56,7 +56,7 @@ void VoxelStep::list_update() {
 }
 
 void VoxelStep::draw_and_march(OpList& list) const {
-  draw(list, c_.background);
+  draw(list, {c_.background, c_.pixel_point});
   list.add<VoxelMarch>("voxel_march", {.rays = t.rays, .grid = grid_, .capacity = march_capacity(c_, grid_)},
                        {.origins = origins_,
                         .directions = directions_,
