@@ -21,11 +21,24 @@ __global__ void __launch_bounds__(kTile* kRows)
   const int x = threadIdx.x, y = threadIdx.y;
   const int64_t j0 = int64_t(blockIdx.x) * kTile;
   for (int64_t i0 = int64_t(blockIdx.y) * kTile; i0 < m; i0 += int64_t(gridDim.y) * kTile) {
-    for (int r = y; r < kTile; r += kRows)
-      if (i0 + r < m && j0 + x < n) tile[r][x ^ r] = in[(i0 + r) * n + j0 + x];
+    // All loads before the first store: a number of rounds that the compiler sees, and values of their own.
+    float v[kTile / kRows] = {};
+#pragma unroll
+    for (int k = 0; k < kTile / kRows; ++k) {
+      const int r = y + k * kRows;
+      if (i0 + r < m && j0 + x < n) v[k] = in[(i0 + r) * n + j0 + x];
+    }
+#pragma unroll
+    for (int k = 0; k < kTile / kRows; ++k) {
+      const int r = y + k * kRows;
+      if (i0 + r < m && j0 + x < n) tile[r][x ^ r] = v[k];
+    }
     __syncthreads();
-    for (int r = y; r < kTile; r += kRows)
+#pragma unroll
+    for (int k = 0; k < kTile / kRows; ++k) {
+      const int r = y + k * kRows;
       if (j0 + r < n && i0 + x < m) out[(j0 + r) * m + i0 + x] = tile[x][r ^ x];
+    }
     __syncthreads();  // before the next tile is written over this one
   }
 }

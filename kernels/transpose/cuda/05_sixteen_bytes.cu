@@ -50,7 +50,9 @@ __global__ void __launch_bounds__(kFours* kRows)
       for (int k = 0; k < 4; ++k)
         if (i0 + x + k < m) v[k] = tile[at(x + k, y)];
       if constexpr (fours) {
-        if (i0 + x < m) *reinterpret_cast<float4*>(to) = make_float4(v[0], v[1], v[2], v[3]);
+        // As an element of float4: counted from a float's address, the compiler takes the store apart.
+        if (i0 + x < m)
+          reinterpret_cast<float4*>(out)[((j0 + y) * m + i0 + x) / 4] = make_float4(v[0], v[1], v[2], v[3]);
       } else {
         for (int k = 0; k < 4; ++k)
           if (i0 + x + k < m) to[k] = v[k];
