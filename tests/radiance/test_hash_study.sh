@@ -65,6 +65,18 @@ done
 "${study[@]}" >study.txt 2>&1
 [[ $(grep -c 'is there' study.txt) == 4 ]] || { cat study.txt; fail "finished runs were not kept"; }
 
+# Of the recipe: only where it is asked for, and a batch of another size in as many more or fewer steps.
+"$klab" hash-study built-in --downscale 16 --steps 8 --config base.json --only background,batch,pixels --threads 2 --out recipe >study.txt 2>&1 ||
+  { cat study.txt; fail "hash-study of the recipe"; }
+[[ $(wc -l <recipe/study.csv) == 6 && -z $(ls -d recipe/*nearest* recipe/*table* 2>/dev/null) ]] || { cat recipe/study.csv; fail "other ways than those asked for"; }
+batch=$(sed -n 's/.*"batch_samples": \([0-9]*\).*/\1/p' recipe/base.json | head -n 1)
+for factor in 1/4 4/1; do
+  folder=recipe/batch-$((batch * ${factor%/*} / ${factor#*/}))
+  grep -q "\"steps\": $((8 * ${factor#*/} / ${factor%/*}))\b" "$folder/result.json" || { cat "$folder/result.json"; fail "$folder: other steps"; }
+done
+refused 'there are table.*background' "$klab" hash-study built-in --only recipes --out none
+refused 'takes hours' "$klab" hash-study built-in --backend simt --out none
+
 # Configs that come with klab are read.
 for file in "$root"/examples/configs/*.json; do
   cp "$file" given.json

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 
 #include "harness/cli/command.h"
@@ -24,6 +23,7 @@
 #include "labs/radiance/run/lru.h"
 #include "labs/radiance/run/stop.h"
 #include "labs/radiance/train/trainer.h"
+#include "labs/radiance/tune/study_ways.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
 namespace klab {
@@ -33,40 +33,12 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Values {
-  std::string scene, out = "hash-study", config;
+  std::string scene, out = "hash-study", config, backend = "cpu", precision = "f32";
   std::vector<std::string> groups;
   double seconds = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
 };
-
-/// One way to have the table: what it changes against the base.
-struct Way {
-  std::string group, name;
-  json changes;
-};
-
-std::vector<Way> ways(const Config& base) {
-  std::vector<Way> list = {{"base", "base", json::object()}};
-  for (const int64_t log2 : {12, 14, 16, 18, 19})
-    if (log2 != base.log2_table)
-      list.push_back({"table", fmt::format("table-2^{}", log2), {{"log2_table", log2}}});
-  for (const int64_t levels : {4, 8, 12, 16})
-    if (levels != base.levels)
-      list.push_back({"levels", fmt::format("levels-{}", levels), {{"levels", levels}}});
-  for (const char* hash : {"primes", "morton", "pcg", "tiled"})
-    if (base.hash != hash) list.push_back({"hash", fmt::format("hash-{}", hash), {{"hash", hash}}});
-  for (const char* blend : {"linear", "nearest", "smoothstep"})
-    if (base.interpolation != blend)
-      list.push_back({"interpolation", fmt::format("{}", blend), {{"interpolation", blend}}});
-  for (const double rate : {0.3, 1.0, 3.0, 10.0, 30.0})
-    if (base.table_rate != rate)
-      list.push_back({"rate", fmt::format("rate-x{:g}", rate), {{"table_rate", rate}}});
-  if (base.table == "fixed") list.push_back({"adaptive", "adaptive", {{"table", "adaptive"}}});
-  return list;
-}
-
-constexpr const char* kGroups = "table, levels, hash, interpolation, rate, adaptive, cache";
 
 /// What a run came to.
 struct Outcome {
@@ -85,8 +57,9 @@ Outcome outcome_of(const Way& way, const fs::path& folder) {
     o.log2 = r.at("config").at("log2_table").get<int64_t>();
     o.levels = r.at("config").at("levels").get<int64_t>();
     o.rate = r.at("config").at("table_rate").get<double>();
-    for (const json& level : r.at("levels")) o.entries += level.at("entries").get<double>();
-    o.alone = r.at("levels").back().at("alone").get<double>();
+    const json& levels = r.value("levels", json::array());  // a GPU's run does not look at them
+    for (const json& level : levels) o.entries += level.at("entries").get<double>();
+    o.alone = levels.empty() ? std::nan("") : levels.back().at("alone").get<double>();
     o.step_ms = 1e3 * r.at("seconds_training").get<double>() /
                 double(std::max<int64_t>(1, r.at("steps").get<int64_t>()));
     o.psnr = r.at("score").at("psnr").get<double>();
@@ -105,11 +78,14 @@ bool train_way(const Values& v, const Config& base, const Way& way) {
   const fs::path file = fs::path(v.out) / (way.name + ".json");
   config_from_json(config.dump(), file.string());  // refuses what makes no sense together
   write_file(file, config.dump(2) + "\n");
-  ApartRun run{.name = way.name, .scene = v.scene, .given = {}, .seconds = v.seconds, .steps = v.steps};
+  const auto steps = v.steps > 0 ? std::max<int64_t>(1, std::llround(double(v.steps) * way.steps)) : 0;
+  ApartRun run{.name = way.name, .scene = v.scene, .given = {}, .seconds = v.seconds, .steps = steps};
   run.given = {"--config",    file.string(),
                "--downscale", std::to_string(v.downscale),
                "--holdout",   std::to_string(v.holdout),
-               "--seed",      std::to_string(settings().seed)};
+               "--seed",      std::to_string(settings().seed),
+               "--backend",   v.backend,
+               "--precision", v.precision};
   if (settings().threads > 0)
     run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
   return train_apart(v.out, run);
@@ -120,8 +96,8 @@ const std::vector<std::string> kHeads = {"",         "entries",   "finest alone"
 
 std::vector<std::string> cells_of(const Outcome& o, double base) {
   return {o.way.name,
-          fmt::format("{:.0f}", o.entries),
-          fmt::format("{:.1f} %", 100 * o.alone),
+          o.entries > 0 ? fmt::format("{:.0f}", o.entries) : "-",
+          o.entries > 0 ? fmt::format("{:.1f} %", 100 * o.alone) : "-",
           fmt::format("{:.1f}", o.step_ms),
           fmt::format("{:.2f}", o.psnr),
           fmt::format("{:+.2f}", o.psnr - base),
@@ -288,28 +264,15 @@ void write_page(const Values& v, const std::vector<Outcome>& outcomes, const Cac
   write_file(fs::path(v.out) / "study.html", page.html());
 }
 
-void require_groups(const std::vector<std::string>& groups) {
-  static const std::set<std::string> known = {"table", "levels",   "hash", "interpolation",
-                                              "rate",  "adaptive", "cache"};
-  for (const std::string& group : groups)
-    if (!known.contains(group))
-      throw std::invalid_argument(
-          fmt::format("--only {}: is nothing to study; there are {}", excerpt(group), kGroups));
-}
-
 int study(Values& v) {
-  require_groups(v.groups);
+  require_study_groups(v.groups);
   if (v.seconds > 0 && v.steps > 0) throw std::invalid_argument("give --seconds or --steps, not both");
   if (v.seconds == 0 && v.steps == 0) v.seconds = 60;
   const Config base = v.config.empty() ? Config() : read_config(v.config);
-  const auto asked = [&](const std::string& group) {
-    return group == "base" || v.groups.empty() || std::ranges::find(v.groups, group) != v.groups.end();
-  };
+  if (v.backend == "simt") throw std::invalid_argument("--backend simt: takes hours a run; take cpu or cuda");
   make_folder(v.out);
   const StopSignals signals;
-  std::vector<Way> list;
-  for (const Way& way : ways(base))
-    if (asked(way.group)) list.push_back(way);
+  const std::vector<Way> list = study_ways(base, v.groups);
   for (const Way& way : list)
     if (!train_way(v, base, way)) {
       stop_heeded();
@@ -323,7 +286,7 @@ int study(Values& v) {
   fmt::print("\n");
   print_rows(kHeads, rows);
   std::optional<CacheStudy> cache;
-  if (asked("cache")) {
+  if (v.backend == "cpu" && study_asks(v.groups, "cache")) {
     cache = study_cache(v, fs::path(v.out) / "base");
     fmt::print("\n{}\n", cache_words(*cache));
     std::vector<std::vector<std::string>> cells;
@@ -344,7 +307,9 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--steps", v->steps, range::steps, "or so many steps each");
   app.add_option("--config", v->config,
                  "JSON file with numbers of the recipe, which each way changes in one place");
-  app.add_option("--only", v->groups, std::string("these only: ") + kGroups)->delimiter(',');
+  app.add_option("--only", v->groups, "these only: " + study_groups())->delimiter(',');
+  app.add_option("--backend", v->backend, "cpu (default) or cuda, as of klab train");
+  app.add_option("--precision", v->precision, "f32 (default), bf16 or f16, as of klab train");
   app.add_option("--out", v->out,
                  "folder for the runs and the study (default hash-study); what is there is kept");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");
@@ -353,9 +318,11 @@ std::function<int()> setup(CLI::App& app) {
   return [v] { return study(*v); };
 }
 
-KLAB_COMMAND({.name = "hash-study",
-              .summary = "Train with other sizes, functions and rates of the hash table, and compare",
-              .setup = setup});
+KLAB_COMMAND(
+    {.name = "hash-study",
+     .summary =
+         "Train with other sizes, functions and rates of the hash table, or another recipe, and compare",
+     .setup = setup});
 
 }  // namespace
 }  // namespace klab

@@ -1,5 +1,6 @@
 // klab results: recorded runs of train and fit-image as one Markdown table.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/records/input.h"
+#include "labs/radiance/field/config.h"
 
 namespace klab {
 namespace {
@@ -28,8 +30,22 @@ std::string how_held(const json& r) {
   return text;
 }
 
+// Fields of a hash field's config that are not the recipe's, "background random, log2_table 19": what how_held says already is left
+// out, and so are fields that the recorded run did not know.
+std::string other_than_recipe(const json& r) {
+  if (r.value("field", "hash") != "hash" || !r.contains("config")) return "";
+  const json recipe = json::parse(config_to_json(Config()));
+  std::vector<std::string> others;
+  for (const auto& [name, value] : r.at("config").items()) {
+    if (name == "batch_samples" || name == "table" || !recipe.contains(name) || recipe.at(name) == value)
+      continue;
+    others.push_back(name + " " + (value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return fmt::format("{}", fmt::join(others, ", "));
+}
+
 // One line of the table. A result of fit-image has an image and no views.
-std::string line_of(const json& r) {
+std::string line_of(const json& r, const std::string& note) {
   if (r.contains("image"))
     return fmt::format(
         "| {} (one image, {:.2f} parameters per pixel) | hash | {:.0f} s | {} | - | {:.2f} dB | - | - | - "
@@ -38,21 +54,28 @@ std::string line_of(const json& r) {
         r.at("seconds").get<double>(), r.at("steps").get<int64_t>(), r.at("psnr").get<double>());
   const json& score = r.at("score");
   return fmt::format("| {} | {} | {:.0f} s | {} | {:.2f} M | {:.2f} dB | {:.4f} | {:.2f} s | {:.2f} GB |\n",
-                     r.at("scene").get<std::string>(), how_held(r), r.at("seconds_training").get<double>(),
-                     r.at("steps").get<int64_t>(), r.at("samples_per_second").get<double>() * 1e-6,
-                     score.at("psnr").get<double>(), score.at("ssim").get<double>(),
-                     score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
+                     r.at("scene").get<std::string>(), how_held(r) + note,
+                     r.at("seconds_training").get<double>(), r.at("steps").get<int64_t>(),
+                     r.at("samples_per_second").get<double>() * 1e-6, score.at("psnr").get<double>(),
+                     score.at("ssim").get<double>(), score.at("seconds_per_view").get<double>(),
+                     r.at("peak_memory").get<double>() * 1e-9);
 }
 
 int results(const std::vector<std::string>& files) {
   std::string text =
       "| scene | field | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
       "|\n|---|---|---|---|---|---|---|---|---|\n";
-  std::vector<std::string> protocols;
+  std::vector<std::string> protocols, recipes;
   for (const std::string& file : files) {
     const json r = read_json_file(file);
     try {
-      text += line_of(r);
+      std::string note;
+      if (const std::string recipe = other_than_recipe(r); !recipe.empty()) {
+        const auto at = std::ranges::find(recipes, recipe);
+        note = fmt::format(" ({})", at - recipes.begin() + 1);
+        if (at == recipes.end()) recipes.push_back(recipe);
+      }
+      text += line_of(r, note);
       if (r.contains("score"))
         protocols.push_back(fmt::format("- {}: {}", r.at("scene").get<std::string>(),
                                         r.at("score").at("protocol").get<std::string>()));
@@ -63,6 +86,8 @@ int results(const std::vector<std::string>& files) {
   std::sort(protocols.begin(), protocols.end());
   protocols.erase(std::unique(protocols.begin(), protocols.end()), protocols.end());
   fmt::print("{}", text);
+  if (!recipes.empty()) fmt::print("\nOther than the recipe:\n\n");
+  for (size_t i = 0; i < recipes.size(); ++i) fmt::print("- ({}): {}\n", i + 1, recipes[i]);
   for (size_t i = 0; i < protocols.size(); ++i) fmt::print("{}{}\n", i == 0 ? "\n" : "", protocols[i]);
   return exit_ok;
 }
