@@ -13,7 +13,7 @@ klab=$(readlink -f -- "${KLAB:-$root/klab}")
 data=${1:-}
 wanted=" ${*:2} "
 runs=" 1_built_in_60 2_lego_400_120 3_lego_400_600 4_fox_300 5_albert_60 6_lego_400_adaptive_120 7_lego_400_voxels_300
- 8_lego_400_gaussians_600 9_lego_400_frequency_300 10_fox_gaussians_600 11_lego_400_instant_ngp_3600 "
+ 8_lego_400_gaussians_600 9_lego_400_frequency_300 10_fox_gaussians_600 11_lego_400_instant_ngp_3600 12_lego_400_quality_1200 "
 runs=${runs//$'\n'/}
 for run in $wanted; do
   [[ $runs == *" $run "* ]] || { echo "no run is called $run; there are:$runs" >&2; exit 2; }
@@ -51,7 +51,8 @@ if [[ -n $data && -d $data/lego_400 ]]; then
   record 7_lego_400_voxels_300 "$data/lego_400" --seconds 300 --field voxels
   record 8_lego_400_gaussians_600 "$data/lego_400" --seconds 600 --field gaussians
   record 9_lego_400_frequency_300 "$data/lego_400" --seconds 300 --field frequency
-  record 11_lego_400_instant_ngp_3600 "$data/lego_400" --seconds 3600 --config "$root/examples/configs/instant_ngp.json"
+  record 11_lego_400_instant_ngp_3600 12_lego_400_quality_1200 "$data/lego_400" --seconds 3600 --config "$root/examples/configs/instant_ngp.json"
+  record 12_lego_400_quality_1200 "$data/lego_400" --seconds 1200 --config "$root/examples/configs/quality.json"
 fi
 if [[ -n $data && -d $data/fox ]]; then
   record 4_fox_300 "$data/fox" --downscale 4 --seconds 300

@@ -220,34 +220,6 @@ TEST(Plan, BestCountsEachCallAsOftenAsItIsMade) {
   EXPECT_EQ(Plan::named("best", calls, times).variant("sh_fwd"), variants_of("sh_fwd", "cpu")[1]);
 }
 
-// Between two lookups of a step everything else has used the caches: rungs that wait for a table well are the faster ones there.
-TEST(Plan, LookupsInTablesThatL2DoesNotHoldAreTimedCold) {
-  const int64_t held = cache_bytes(this_machine(), 2);
-  if (held == 0) GTEST_SKIP() << "the machine hides its second cache";
-  const auto cache = [](const char* op, const std::vector<int64_t>& shape) {
-    return cache_of_call(*find_op(op), shape);
-  };
-  int64_t bits = 10;
-  while ((int64_t(8) << bits) < 2 * held) ++bits;
-  const std::vector<int64_t> large = {4096, 3, 16, 2, bits, 16, 512, 1}, small = {4096, 3, 2, 2, 8, 4, 8, 1};
-  EXPECT_EQ(cache("hashgrid_fwd", large), Cache::cold);
-  EXPECT_EQ(cache("hashgrid_fwd", small), Cache::hot);
-  EXPECT_EQ(cache("mlp_fwd", {1 << 15, 32, 64, 2, 3, 1}), Cache::hot);
-  EXPECT_GE(bytes_to_measure(*find_op("hashgrid_fwd"), large), last_level_bytes(this_machine()));
-  const auto variants = variants_of("hashgrid_fwd", "cpu");
-  for (const double s : measure_calls("hashgrid_fwd", large, {&variants.back(), 1}).seconds) EXPECT_GT(s, 0);
-}
-
-TEST(Plan, ARealMeasurementTimesTheFastest) {
-  const auto variants = variants_of("mlp_fwd", "cpu");
-  std::vector<const Variant*> two = {variants.front(), find_variant("mlp_fwd.cpu.04_fused_tile")};
-  if (two[1] == nullptr) two[1] = variants[variants.size() / 2];
-  const auto seconds = measure_calls("mlp_fwd", {2048, 32, 64, 1, 16, 0}, two).seconds;
-  ASSERT_EQ(seconds.size(), 2U);
-  for (const double s : seconds) EXPECT_GT(s, 0);
-  EXPECT_TRUE(std::isfinite(*std::ranges::min_element(seconds)));
-}
-
 TEST_F(Folder, WhatWasMeasuredIsKeptForThisBuild) {
   const std::vector<PlannedCall> calls = {planned<ShFwd>({.n = 5000, .degree = 3}, "5000 samples")};
   int measured = 0, notes = 0;

@@ -318,11 +318,9 @@ std::function<int()> setup(CLI::App& app) {
   return [v] { return study(*v); };
 }
 
-KLAB_COMMAND(
-    {.name = "hash-study",
-     .summary =
-         "Train with other sizes, functions and rates of the hash table, or another recipe, and compare",
-     .setup = setup});
+KLAB_COMMAND({.name = "hash-study",
+              .summary = "Train with other hash tables, or another recipe, and compare",
+              .setup = setup});
 
 }  // namespace
 }  // namespace klab

@@ -39,7 +39,9 @@ std::string other_than_recipe(const json& r) {
   for (const auto& [name, value] : r.at("config").items()) {
     if (name == "batch_samples" || name == "table" || !recipe.contains(name) || recipe.at(name) == value)
       continue;
-    others.push_back(name + " " + (value.is_string() ? value.get<std::string>() : value.dump()));
+    others.push_back(
+        name + " " +
+        (value.is_string() ? value.get<std::string>() : fmt::format("{:g}", value.get<double>())));
   }
   return fmt::format("{}", fmt::join(others, ", "));
 }
