@@ -28,7 +28,7 @@ struct Config {
   double table_sparse = 0.15;   // of which less is shrinks
   int64_t table_every = 16;     // adaptive: steps between two looks at the levels
   int64_t table_idle = 2048;    // adaptive: steps without a gradient after which an entry begins anew
-  double table_rate = 1;        // learning rate of the table over that of the networks
+  double table_rate = 3;        // learning rate of the table over that of the networks
   // Networks.
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
