@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <functional>
 
 #include "labs/learning/data/dataset.h"
@@ -16,11 +18,28 @@ namespace {
 
 constexpr int kTimed = 12, kWarm = 3;
 
-/// What a way to take a step needs.
+/// What a way to take a step needs, and the gradient of its first step.
 struct Need {
   std::string name;
   double megabytes = 0, seconds = 0;
+  std::vector<float> gradient = {};
 };
+
+/// The distance of two gradients over the size of the second; 0 where all bits are the same.
+double apart(const Need& a, const Need& b) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < b.gradient.size(); ++i) {
+    difference += std::pow(double(a.gradient[i]) - double(b.gradient[i]), 2);
+    size += std::pow(double(b.gradient[i]), 2);
+  }
+  return a.gradient.size() == b.gradient.size() && size > 0 ? std::sqrt(difference / size) : INFINITY;
+}
+
+std::string apart_text(const Need& a, const Need& b) {
+  if (&a == &b) return "-";
+  const double by = apart(a, b);
+  return by == 0 ? "the same bits" : fmt::format("{:.1e} apart", by);
+}
 
 /// Median seconds of what is called.
 double median_seconds(const std::function<void()>& step) {
@@ -45,10 +64,17 @@ Need classifier(const Dataset& data, int64_t parts, int64_t keep, uint64_t seed)
   s.seed = s.loader.seed = seed;
   klab::learning::Trainer trainer(data, s);
   trainer.use(untimed_plan(trainer.calls()));
+  trainer.step();
+  std::vector<float> gradient;
+  for (const bool decays : {false, true}) {
+    const Parameters::Group& g = trainer.network().parameters().group(decays);
+    gradient.insert(gradient.end(), g.gradients.begin(), g.gradients.end());
+  }
   return {.name = fmt::format("classifier, {} part{}{}", parts, parts == 1 ? "" : "s",
                               keep > 1 ? fmt::format(", one output in {} kept", keep) : ""),
           .megabytes = double(trainer.network().activation_bytes()) * 1e-6,
-          .seconds = median_seconds([&] { trainer.step(); })};
+          .seconds = median_seconds([&] { trainer.step(); }),
+          .gradient = std::move(gradient)};
 }
 
 Need field(int64_t parts, bool recompute, uint64_t seed) {
@@ -67,10 +93,18 @@ Need field(int64_t parts, bool recompute, uint64_t seed) {
   least.batch_samples = least.first_rays = 1;
   const int64_t bytes =
       klab::Trainer::bytes_of(f.scene, part, sizes) - klab::Trainer::bytes_of(f.scene, least, sizes);
+  // Of another trainer that does the same: a step adds to a gradient, and leaves none.
+  std::vector<float> gradient;
+  klab::Trainer first(f.scene, f.config, plan, seed, cpu_backend(), sizes, nullptr,
+                      {.parts = parts, .first = 0, .own = parts, .sum = {}, .complete = {}, .collect = {}});
+  first.shared_loss_and_gradient();
+  for (const Part k : kParts)
+    gradient.insert(gradient.end(), first.gradient(k).begin(), first.gradient(k).end());
   return {.name = fmt::format("field, {} part{}{}", parts, parts == 1 ? "" : "s",
                               recompute ? ", features looked up again" : ""),
           .megabytes = double(bytes) * 1e-6,
-          .seconds = median_seconds([&] { trainer.step(0); })};
+          .seconds = median_seconds([&] { trainer.step(0); }),
+          .gradient = std::move(gradient)};
 }
 
 Curve curve_of(const std::string& name, const std::vector<Need>& needs) {
@@ -81,7 +115,7 @@ Curve curve_of(const std::string& name, const std::vector<Need>& needs) {
 }
 
 Outcome run(uint64_t seed) {
-  Outcome out{.heads = {"step", "activations, MB", "ms a step"},
+  Outcome out{.heads = {"step", "activations, MB", "ms a step", "first gradient"},
               .x = "MB of a batch's activations and their gradients",
               .y = "ms a step",
               .log_x = true};
@@ -91,10 +125,19 @@ Outcome run(uint64_t seed) {
   for (const int64_t keep : {2, 3, 4}) kept.push_back(classifier(data, 1, keep, seed));
   for (const int64_t n : {1, 2, 4, 8}) field_parts.push_back(field(n, false, seed));
   for (const int64_t n : {1, 4}) field_again.push_back(field(n, true, seed));
-  for (const auto* needs : {&parts, &kept, &field_parts, &field_again})
-    for (const Need& n : *needs)
-      out.rows.push_back(
-          {n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds)});
+  const auto row = [&](const Need& n, const std::string& gradient) {
+    out.rows.push_back(
+        {n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds), gradient});
+  };
+  bool same = true;
+  for (const Need& n : parts) row(n, apart_text(n, parts[0]));
+  for (const Need& n : kept) row(n, apart_text(n, parts[0]));
+  for (const Need& n : field_parts) row(n, &n == &field_parts[0] ? "-" : "of other rays");
+  const std::array of_field = {&field_parts[0], &field_parts[2]};  // one part and four
+  for (size_t i = 0; i < field_again.size(); ++i)
+    row(field_again[i], apart_text(field_again[i], *of_field[i]));
+  for (const Need& n : kept) same = same && apart(n, parts[0]) == 0;
+  for (size_t i = 0; i < field_again.size(); ++i) same = same && apart(field_again[i], *of_field[i]) == 0;
   const auto best = std::ranges::min_element(kept, {}, &Need::megabytes);
   const double less = parts[0].megabytes / best->megabytes, longer = best->seconds / parts[0].seconds;
   const double by_parts = parts[0].megabytes / parts.back().megabytes,
@@ -116,7 +159,13 @@ Outcome run(uint64_t seed) {
                    "to layer, so that what is kept and what a segment needs are as large as the first ones; "
                    "the field's "
                    "{:.2f} times less, in {:.2f} times the time, as only features are looked up again",
-                   less, longer, field_less, field_longer)}};
+                   less, longer, field_less, field_longer)},
+      {"what is computed again gives the gradient that would have been had",
+       same ? Finding::held : Finding::refuted,
+       same ? "the same bits, of the classifier and of the field; a batch in parts is another matter: batch "
+              "normalization and dropout see a part at a time, and each part of a field's batch draws rays "
+              "of its own"
+            : "the gradients of the first step differ, see the table"}};
   out.curves = {curve_of("classifier, in parts", parts), curve_of("classifier, outputs computed again", kept),
                 curve_of("field, in parts", field_parts),
                 curve_of("field, features looked up again", field_again)};
