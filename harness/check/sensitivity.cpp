@@ -12,8 +12,10 @@ namespace {
 
 constexpr int kDraws = 4, kDrawsOfSmall = 16;
 constexpr double kSmall = 1e4;  // of work: there are few outputs to tell a mean by
-// Of huge inputs, where a logistic function is a step and what jumps must be met by some draw.
+// Of huge inputs, where a logistic function is a step: what jumps must be met by some draw. So many outputs, where some changes are
+// far larger than the others.
 constexpr int64_t kFewestOfHuge = 256;
+constexpr double kEven = 4;  // the largest change over their root mean square, where nothing jumps
 
 /// The element's inputs, each times 1 + u·t.
 void change(const std::vector<TensorSpec>& specs, double u, Generator& random, Tensors& x) {
@@ -71,8 +73,10 @@ std::optional<Failure> Sensitivity::judge(const Given& given, const std::vector<
     const size_t at = output++;
     if (spec.element != Element::f32) continue;
     const ErrorSums& s = outputs[at].sums;
-    if (s.count == 0 || (given.pattern == Pattern::huge && s.count < kFewestOfHuge)) continue;
     const Change& c = found->of_outputs[at];
+    if (s.count == 0) continue;
+    const bool jumps = !(c.most <= kEven * std::sqrt(c.squares / double(s.count)));
+    if (given.pattern == Pattern::huge && jumps && s.count < kFewestOfHuge) continue;
     const double outweighing = s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;
     const double error = std::sqrt(s.error2),
                  limit = (2 + 2 * outweighing) * std::sqrt(c.squares) + 2 * c.most +

@@ -66,9 +66,11 @@ TEST(HalfOnAGpu, EightBitsAreTakenOnlyWhereTheyAreNamed) {
   const Config c = tiny_config();
   const auto calls = training_calls(c, 1);
   CallTimes times;
-  for (const Unit precision : {Unit::f32, Unit::bf16, Unit::f16})
-    for (const auto& [op, choice] : Plan::named("best", calls, times, "cuda", precision).choices())
+  for (const Unit precision : {Unit::f32, Unit::bf16, Unit::f16}) {
+    const Plan best = Plan::named("best", calls, times, "cuda", precision);
+    for (const auto& [op, choice] : best.choices())
       EXPECT_GT(bits_of(choice.variant->numerics.unit), 8) << choice.variant->id;
+  }
   for (const std::string op : {"mlp_fwd", "mlp_bwd"}) {
     const Plan named = Plan::fixed({{op, op + ".cuda.06_fp8"}}, "mine.json", calls, times, "cuda");
     EXPECT_EQ(bits_of(named.variant(op)->numerics.unit), 8);
