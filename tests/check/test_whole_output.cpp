@@ -165,7 +165,7 @@ TEST(EightBits, ANetworkWithoutAMistakePasses) {
     return [x = args_of<MlpFwd, float>(shape, pointers)] { fp8_network<Fp8Mistake::none>(x); };
   };
   const Variant* const one = &right;
-  for (const uint64_t seed : {1, 2, 3}) {
+  for (const uint64_t seed : {1, 2}) {
     const CheckResult result =
         check(*find_op("mlp_fwd"), {&one, 1}, {.seed = seed, .done = {}}).variants.front();
     EXPECT_GT(result.cases, 100);
