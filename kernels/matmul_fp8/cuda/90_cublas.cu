@@ -8,7 +8,7 @@
 // NEEDS     a GPU of compute capability 8.9, libcublasLt beside its driver; m, n and k multiples of 16.
 // TRIED     see NOTES.md
 #include "harness/core/registrar.h"
-#include "kernels/matmul_fp8/shared/cublas_lt.h"
+#include "kernels/common/cublas_lt.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
 
 namespace klab {
