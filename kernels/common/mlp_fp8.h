@@ -108,13 +108,12 @@ __device__ __forceinline__ void round_bytes(ByteRows<kBlocks>& rows, int (&e)[2]
 template <int kBlocks>
 __device__ __forceinline__ void load_values(ByteSums<kBlocks>& values, const float* __restrict__ from,
                                             int64_t n, int64_t channels, int64_t i) {
-  const int left = int(n - i < kSide ? n - i : kSide);  // samples; none where it is negative
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
     for (int k = 0; k < 16; ++k) {
-      const int sample = row8(k % 4 / 2), c = channel_of(b, k / 4, k % 4);
-      values[b][k / 4][k % 4] = sample < left && c < int(channels) ? from[c * n + i + sample] : 0;
+      const int64_t sample = i + row8(k % 4 / 2), c = channel_of(b, k / 4, k % 4);
+      values[b][k / 4][k % 4] = sample < n && c < channels ? from[c * n + sample] : 0;
     }
 }
 
