@@ -12,6 +12,7 @@
 #include "harness/check/judge_output.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
+#include "harness/check/sensitivity.h"
 #include "harness/check/suspect.h"
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
@@ -82,7 +83,7 @@ class ShapeCheck {
  public:
   /// `share` of the check is done when this shape is.
   ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
-             bool beyond, CrashGuard& guard)
+             bool beyond, const std::vector<Progress>& progress, CrashGuard& guard)
       : op_(op),
         options_(options),
         shape_(shape),
@@ -100,6 +101,10 @@ class ShapeCheck {
     if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 &&
         (turn % kSuspectEvery == 0 || asked_ || beyond) && work(op.op, shape) < kSuspectBelow)
       suspects_.emplace(op.op, shape, specs_, givens_.front());
+    std::optional<Unit> coarsest;  // of those with eight bits
+    for (const Progress& p : progress)
+      if (is_eight_bits(p.variant->numerics)) coarsest = std::max(coarsest, {p.variant->numerics.unit});
+    if (coarsest && work_ < kSuspectBelow) changes_.emplace(op.op, shape, specs_, givens_, *coarsest);
   }
 
   // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
@@ -242,6 +247,10 @@ class ShapeCheck {
     ++progress.result.cases;
     if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
+    const Fault whole = op_.op.forward.empty() ? Fault::whole_output : Fault::gradient;
+    if (changes_ && is_eight_bits(progress.variant->numerics))
+      if (auto failure = changes_->judge(given, outcome.outputs, op_.op.terms(shape_), whole))
+        return named(std::move(*failure), trial, given);
     if (given.pattern != Pattern::random) return std::nullopt;
     if (auto failure = judge_whole(outcome, given, progress, again))
       return named(std::move(*failure), trial, given);
@@ -297,6 +306,7 @@ class ShapeCheck {
   CrashGuard& guard_;
   std::vector<Given> givens_;
   std::optional<Suspects> suspects_;  // of the first of them
+  std::optional<Sensitivity> changes_;
   std::optional<Changed> changed_;
 };
 
@@ -347,7 +357,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
-    ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, guard);
+    ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, progress, guard);
     const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options) || late(p)) return;
       const auto begin = std::chrono::steady_clock::now();

@@ -150,7 +150,7 @@ Suspects::Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>&
 }
 
 std::optional<Suspicion> Suspects::judge(const OutputBytes& outputs, const Numerics& numerics) const {
-  if (numerics.unit == Unit::bf16 || numerics.unit == Unit::f16) return std::nullopt;
+  if (bits_of(numerics.unit) <= 16) return std::nullopt;
   std::optional<Suspicion> suspicion;
   for (size_t c = 0; c < changes_.size(); ++c)
     each_output(specs_, [&](size_t output, size_t k) {

@@ -32,7 +32,7 @@ class Suspects {
   Suspects(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, const Given& given);
 
   /// What speaks for these outputs having been computed from an input rounded to 16 bits. nullopt: nothing does, or the
-  /// variant declares 16-bit arithmetic.
+  /// variant declares arithmetic of 16 bits or fewer.
   ///
   /// With e the error and d the change by the rounding, sum(e·d)/sum(d²) is 1 where the error is that change and 0 where
   /// the two have nothing to do with each other, or less, give or take sqrt(sum(e²·d²))/sum(d²). Suspected is what is above

@@ -22,8 +22,16 @@ namespace klab {
 /// A shape with its contract forgotten: the fields of Shape in order.
 using ShapeView = std::span<const int64_t>;
 
-/// The arithmetic a variant accumulates in; its unit roundoff scales the tolerance.
-enum class Unit { f64, f32, bf16, f16 };
+/// The coarsest arithmetic in a variant, whose unit roundoff scales the tolerance: that which it accumulates in or, where factors
+/// have fewer bits than sums, that of the factors. With e4m3 and e5m2 it is always the factors': their sums are held to float.
+enum class Unit { f64, f32, bf16, f16, e4m3, e5m2 };
+
+/// Bits of one factor of such arithmetic, which the rates of vectors and of tensor cores go by.
+constexpr int bits_of(Unit unit) {
+  if (unit == Unit::f64) return 64;
+  if (unit == Unit::f32) return 32;
+  return unit == Unit::bf16 || unit == Unit::f16 ? 16 : 8;
+}
 
 /// How rounding errors of K terms are allowed to grow on random inputs. Inputs made to be hard are always
 /// held to the proven bound, K.

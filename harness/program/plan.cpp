@@ -245,7 +245,8 @@ Plan Plan::fixed(const VariantIds& variants, const std::string& where, std::span
   for (const auto& group : by_op(calls)) {
     const std::string& op = group.front().op;
     if (const auto at = chosen.find(op); at != chosen.end()) {
-      plan.choices_[op] = {at->second, "by the plan " + where, 0};
+      const bool eight = bits_of(at->second->numerics.unit) == 8;
+      plan.choices_[op] = {at->second, "by the plan " + where + (eight ? ", in eight bits" : ""), 0};
     } else if (const auto list = candidates(group, backend, precision); !timed_on(backend)) {
       plan.choices_[op] = {list.back(), fmt::format("the last of {} (nothing is timed)", list.size()), 0};
     } else {

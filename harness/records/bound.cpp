@@ -32,7 +32,8 @@ CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
   CountedWork w;
   w.dram_bytes = compulsory.bytes;
   w.flops = compulsory.flops;
-  w.tensor = variant.numerics.unit == Unit::f16 || variant.numerics.unit == Unit::bf16 ? 1 : 0;
+  const int bits = bits_of(variant.numerics.unit);
+  w.tensor = bits == 8 ? 2 : bits == 16 ? 1 : 0;
   if (const LabOp* op = find_op(variant.op); op != nullptr && !op->bench.empty())
     for (const TensorSpec& t : op->op.tensors(op->bench.front().shape)) {
       if (t.role != Role::input) continue;

@@ -79,24 +79,24 @@ struct ByteSlot {
 };
 
 /// Both factors of an m16n8k32 from the lanes' registers, four bytes in each.
-template <class Slot, class Element, class Value>
+template <class Slot, class Element, class ValueOfA, class ValueOfB>
 void take_bytes(void* const* slots, unsigned present, Element (&a)[16][32], Element (&b)[32][8],
-                Value value) {
+                ValueOfA of_a, ValueOfB of_b) {
   for (int lane = 0; lane < 32; ++lane) {
     if ((present >> lane & 1) == 0) continue;
     const auto& s = *static_cast<Slot*>(slots[lane]);
     const int group = lane >> 2, in = lane & 3;
     for (int r = 0; r < 4; ++r)
-      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = value(s.a[r], e);
+      for (int e = 0; e < 4; ++e) a[group + 8 * (r & 1)][in * 4 + e + 16 * (r >> 1)] = of_a(s.a[r], e);
     for (int r = 0; r < 2; ++r)
-      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = value(s.b[r], e);
+      for (int e = 0; e < 4; ++e) b[in * 4 + e + 16 * r][group] = of_b(s.b[r], e);
   }
 }
 
 void multiply_bytes(void* const* slots, unsigned present) {
   int a[16][32] = {}, b[32][8] = {};
-  take_bytes<ByteSlot>(slots, present, a, b,
-                       [](uint32_t r, int which) { return int(int8_t(r >> (8 * which))); });
+  const auto byte = [](uint32_t r, int which) { return int(int8_t(r >> (8 * which))); };
+  take_bytes<ByteSlot>(slots, present, a, b, byte, byte);
   int result[32][4];
   for (int lane = 0; lane < 32; ++lane) {
     if ((present >> lane & 1) == 0) continue;
@@ -113,11 +113,14 @@ void multiply_bytes(void* const* slots, unsigned present) {
       std::memcpy(static_cast<ByteSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
 }
 
-/// A product of two e4m3s is a multiple of 2^-18 below 2^18, so 33 of them and a float of that size are a double without error.
+/// A product of two e4m3s is a multiple of 2^-18 below 2^18, so 33 of them and a float of that size are a double without error. One
+/// of e5m2 and e4m3 is a multiple of 2^-25 below 2^25: a double holds sums of those within 2^53 of each other.
+template <const NarrowFormat& of_a>
 void multiply_fp8(void* const* slots, unsigned present) {
   double a[16][32] = {}, b[32][8] = {};
-  take_bytes<MmaSlot>(slots, present, a, b,
-                      [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); });
+  take_bytes<MmaSlot>(
+      slots, present, a, b, [](uint32_t r, int which) { return decode(of_a, r >> (8 * which) & 255U); },
+      [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); });
   add_up(slots, present, a, b, 32);
 }
 
@@ -161,7 +164,13 @@ void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, 
 void mma_16_8_fp8(float* d, const uint32_t* a, const uint32_t* b, const float* c, const char* file,
                   int line) {
   MmaSlot slot{MatrixType::f16, d, a, b, c};  // of which multiply_fp8 does not ask the type
-  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_fp8, "mma.sync", file, line);
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_fp8<kE4m3>, "mma.sync", file, line);
+}
+
+void mma_16_8_e5m2(float* d, const uint32_t* a, const uint32_t* b, const float* c, const char* file,
+                   int line) {
+  MmaSlot slot{MatrixType::f16, d, a, b, c};
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_fp8<kE5m2>, "mma.sync", file, line);
 }
 
 void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line) {

@@ -13,6 +13,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
+#include "harness/check/compare.h"
 #include "harness/check/failure_json.h"
 #include "harness/check/fitting.h"
 #include "harness/records/rows.h"
@@ -54,7 +55,8 @@ void load(const Step& step, const std::vector<std::string>& modules) {
   }
 }
 
-int looseness(const Numerics& n) { return int(n.unit) * 2 + int(n.growth == Growth::linear); }
+/// Units are a factor of 2 or more apart, so that growth decides between equal ones only.
+double looseness(const Numerics& n) { return unit_roundoff(n.unit) * (n.growth == Growth::linear ? 1.5 : 1); }
 
 /// The registered variant, but for what is not the learner's to say: how exact it must be, where it must run.
 Variant variant_of(const Step& step) {

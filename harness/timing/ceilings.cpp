@@ -262,8 +262,8 @@ std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads
 }
 
 double operations_per_lane(const Numerics& numerics, const Cost& cost) {
-  const bool short_factors = numerics.unit == Unit::bf16 || numerics.unit == Unit::f16;
-  return short_factors && cost.flops_per_lane == 1 ? 2 : cost.flops_per_lane;
+  const int bits = bits_of(numerics.unit);
+  return bits < 32 && cost.flops_per_lane == 1 ? 32.0 / bits : cost.flops_per_lane;
 }
 
 double attainable(double flops_peak, double intensity, double bytes_per_second) {

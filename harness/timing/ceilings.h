@@ -92,7 +92,7 @@ int level_of(const Machine& machine, int64_t footprint, Cache cache, int threads
 double work_of(CeilingKind kind, const Cost& cost);
 
 /// How many operations a lane of float's widest instructions does in their place: as the contract says (Cost::flops_per_lane), or
-/// 2 where a rung multiplies numbers of 16 bits for a contract in float.
+/// 2 or 4 where a rung multiplies numbers of 16 or 8 bits for a contract in float.
 double operations_per_lane(const Numerics& numerics, const Cost& cost);
 
 /// One resource that an op needs, and how much of it.

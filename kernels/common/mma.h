@@ -52,6 +52,11 @@ KLAB_SIMT_INLINE void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4], c
                                         const float (&c)[4], KLAB_SIMT_HERE) {
   simt::mma_16_8_fp8(d, a, b, c, file, line);
 }
+/// The same with a of e5m2 and b of e4m3.
+KLAB_SIMT_INLINE void mma_m16n8k32_e5m2_e4m3(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                                             const float (&c)[4], KLAB_SIMT_HERE) {
+  simt::mma_16_8_e5m2(d, a, b, c, file, line);
+}
 
 /// 8x8 matrices of 16-bit elements from shared memory: lane i gives the address of row i % 8 of matrix i / 8 (16
 /// bytes, aligned), and gets of each matrix the elements (lane / 4; 2·(lane % 4), +1), transposed the mirrored ones.
@@ -104,19 +109,26 @@ __device__ __forceinline__ void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)
 }
 
 // Where the instruction is missing the kernel is compiled all the same, and its variant says that it cannot run.
-__device__ __forceinline__ void mma_m16n8k32_e4m3(float (&d)[4], const uint32_t (&a)[4],
-                                                  const uint32_t (&b)[2], const float (&c)[4]) {
 #if __CUDA_ARCH__ >= 890
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%10,%11,%12,%13};\n"
-      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]),
-        "f"(c[3]));
+#define KLAB_MMA_FP8(name, types)                                                                          \
+  __device__ __forceinline__ void name(float(&d)[4], const uint32_t(&a)[4], const uint32_t(&b)[2],         \
+                                       const float(&c)[4]) {                                               \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32." types                                            \
+                 ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};\n"                        \
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])                                          \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), \
+                   "f"(c[2]), "f"(c[3]));                                                                  \
+  }
 #else
-  asm volatile("trap;");
+#define KLAB_MMA_FP8(name, types)                                                               \
+  __device__ __forceinline__ void name(float(&)[4], const uint32_t(&)[4], const uint32_t(&)[2], \
+                                       const float(&)[4]) {                                     \
+    asm volatile("trap;");                                                                      \
+  }
 #endif
-}
+KLAB_MMA_FP8(mma_m16n8k32_e4m3, "e4m3.e4m3")
+KLAB_MMA_FP8(mma_m16n8k32_e5m2_e4m3, "e5m2.e4m3")
+#undef KLAB_MMA_FP8
 
 #define KLAB_LDMATRIX_4(name, trans)                                                        \
   __device__ __forceinline__ void name(uint32_t(&r)[4], const void* shared_row) {           \

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "harness/check/cases.h"
+#include "harness/check/failure_text.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/suspect.h"
 #include "harness/core/element.h"
 #include "harness/core/fill.h"
 #include "reference/adam/adam.h"
 #include "reference/generator.h"
+#include "tests/mutants/mlp_fwd/fp8_network.h"
 
 namespace klab {
 namespace {
@@ -153,6 +155,33 @@ TEST(Suspects, ARunningSumIsNotTakenForARounding) {
     named += suspects.judge(outputs_at(given, true), {}).has_value();
   }
   EXPECT_GT(named, kInputs * 3 / 4);
+}
+
+// What its specimens are refused for is their mistake, and not that they have eight bits (tests/mutants/mlp_fwd).
+TEST(EightBits, ANetworkWithoutAMistakePasses) {
+  Variant right = *find_variant("mlp_fwd.cpu.72_fp8_sums");
+  right.id = "mlp_fwd.cpu.79_fp8";
+  right.bind = [](ShapeView shape, std::span<void* const> pointers) -> std::function<void()> {
+    return [x = args_of<MlpFwd, float>(shape, pointers)] { fp8_network<Fp8Mistake::none>(x); };
+  };
+  const Variant* const one = &right;
+  for (const uint64_t seed : {1, 2}) {
+    const CheckResult result =
+        check(*find_op("mlp_fwd"), {&one, 1}, {.seed = seed, .done = {}}).variants.front();
+    EXPECT_GT(result.cases, 100);
+    for (const Failure& f : result.failures) ADD_FAILURE() << "seed " << seed << ": " << failure_text(f);
+  }
+}
+
+TEST(EightBits, ABoundOfTheirOwn) {
+  EXPECT_EQ(unit_roundoff(Unit::e4m3), 0x1p-4);
+  EXPECT_EQ(unit_roundoff(Unit::e5m2), 0x1p-3);
+  // Two roundings a product, and sums that are float: as many terms as one likes must not let any error pass.
+  const Numerics bytes{.unit = Unit::e4m3};
+  const double of_64 = tolerance(bytes, 64, false, Element::f32).bound(1, 0);
+  EXPECT_GE(of_64, std::pow(1 + 0x1p-4, 2) - 1);
+  EXPECT_LE(of_64, 1.01);
+  EXPECT_GE(tolerance(bytes, 64, true, Element::f32).bound(1, 0), 1) << "a factor may be lost whole";
 }
 
 TEST(Inputs, WideOnesLeaveTheUsualHyperparameters) {

@@ -61,6 +61,23 @@ TEST(HalfOnAGpu, ThePlanTakesRungsOfHalves) {
   EXPECT_EQ(floats.variant("mlp_fwd")->numerics.unit, Unit::f32);
 }
 
+// Whatever precision is asked for: factors of eight bits err by percents.
+TEST(HalfOnAGpu, EightBitsAreTakenOnlyWhereTheyAreNamed) {
+  const Config c = tiny_config();
+  const auto calls = training_calls(c, 1);
+  CallTimes times;
+  for (const Unit precision : {Unit::f32, Unit::bf16, Unit::f16}) {
+    const Plan best = Plan::named("best", calls, times, "cuda", precision);
+    for (const auto& [op, choice] : best.choices())
+      EXPECT_GT(bits_of(choice.variant->numerics.unit), 8) << choice.variant->id;
+  }
+  for (const std::string op : {"mlp_fwd", "mlp_bwd"}) {
+    const Plan named = Plan::fixed({{op, op + ".cuda.06_fp8"}}, "mine.json", calls, times, "cuda");
+    EXPECT_EQ(bits_of(named.variant(op)->numerics.unit), 8);
+    EXPECT_EQ(named.at(op).why, "by the plan mine.json, in eight bits");
+  }
+}
+
 double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
 
 /// The loss of the first step goes through an interpolation, two networks of five layers together, and colors: some twenty

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <functional>
+#include <memory>
 
 #include "labs/learning/data/dataset.h"
 #include "labs/learning/experiments/experiment.h"
@@ -16,23 +19,53 @@ namespace {
 
 constexpr int kTimed = 12, kWarm = 3;
 
-/// What a way to take a step needs.
+/// A way to take a step: what it needs, the gradient of its first step, and the seconds of each round.
 struct Need {
   std::string name;
-  double megabytes = 0, seconds = 0;
+  double megabytes = 0;
+  std::vector<float> gradient = {};
+  std::function<void()> step = {};
+  std::vector<double> seconds = {};
 };
 
-/// Median seconds of what is called.
-double median_seconds(const std::function<void()>& step) {
-  std::vector<double> times;
-  for (int i = 0; i < kWarm + kTimed; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    step();
-    if (i >= kWarm)
-      times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + std::ssize(values) / 2);
+  return values[values.size() / 2];
+}
+
+/// How many times as long as another: the median over the rounds, within which the machine does the same to both.
+double times_as_long(const Need& a, const Need& b) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < a.seconds.size(); ++i) ratios.push_back(a.seconds[i] / b.seconds[i]);
+  return median(ratios);
+}
+
+/// Times all ways in turn, a step each, round by round.
+void time_in_turn(const std::vector<Need*>& ways) {
+  for (int round = 0; round < kWarm + kTimed; ++round)
+    for (Need* way : ways) {
+      const auto begin = std::chrono::steady_clock::now();
+      way->step();
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      if (round >= kWarm) way->seconds.push_back(taken.count());
+    }
+}
+
+/// The distance of two gradients over the size of the second; 0 where all bits are the same.
+double apart(const Need& a, const Need& b) {
+  if (a.gradient.size() != b.gradient.size()) return INFINITY;
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < b.gradient.size(); ++i) {
+    difference += std::pow(double(a.gradient[i]) - double(b.gradient[i]), 2);
+    size += std::pow(double(b.gradient[i]), 2);
   }
-  std::ranges::nth_element(times, times.begin() + kTimed / 2);
-  return times[kTimed / 2];
+  return size > 0 ? std::sqrt(difference / size) : INFINITY;
+}
+
+std::string apart_text(const Need& a, const Need& b) {
+  if (&a == &b) return "-";
+  const double by = apart(a, b);
+  return by == 0 ? "the same bits" : fmt::format("{:.1e} apart", by);
 }
 
 Need classifier(const Dataset& data, int64_t parts, int64_t keep, uint64_t seed) {
@@ -43,23 +76,40 @@ Need classifier(const Dataset& data, int64_t parts, int64_t keep, uint64_t seed)
   s.accumulate = parts;
   s.recompute = keep;
   s.seed = s.loader.seed = seed;
-  klab::learning::Trainer trainer(data, s);
-  trainer.use(untimed_plan(trainer.calls()));
+  const auto trainer = std::make_shared<klab::learning::Trainer>(data, s);
+  trainer->use(untimed_plan(trainer->calls()));
+  trainer->step();
+  std::vector<float> gradient;
+  for (const bool decays : {false, true}) {
+    const Parameters::Group& g = trainer->network().parameters().group(decays);
+    gradient.insert(gradient.end(), g.gradients.begin(), g.gradients.end());
+  }
   return {.name = fmt::format("classifier, {} part{}{}", parts, parts == 1 ? "" : "s",
                               keep > 1 ? fmt::format(", one output in {} kept", keep) : ""),
-          .megabytes = double(trainer.network().activation_bytes()) * 1e-6,
-          .seconds = median_seconds([&] { trainer.step(); })};
+          .megabytes = double(trainer->network().activation_bytes()) * 1e-6,
+          .gradient = std::move(gradient),
+          .step = [trainer] { trainer->step(); }};
 }
 
+/// A scene that outlives the trainer that looks at it.
+struct FieldAndTrainer {
+  SmallField field;
+  std::unique_ptr<klab::Trainer> trainer;
+};
+
 Need field(int64_t parts, bool recompute, uint64_t seed) {
-  SmallField f(seed);
+  const auto both = std::make_shared<FieldAndTrainer>(FieldAndTrainer{SmallField(seed), nullptr});
+  SmallField& f = both->field;
   f.config.batch_samples = 1 << 14;
   f.config.first_rays = 1024;
   StepSizes sizes;
   sizes.recompute = recompute;
   const Plan plan = untimed_plan(training_calls(f.config, f.scene.cascades));
-  klab::Trainer trainer(f.scene, f.config, plan, seed, cpu_backend(), sizes, nullptr,
-                        {.parts = parts, .first = 0, .own = parts, .sum = {}, .complete = {}, .collect = {}});
+  const auto make = [&] {
+    return std::make_unique<klab::Trainer>(
+        f.scene, f.config, plan, seed, cpu_backend(), sizes, nullptr,
+        BatchShare{.parts = parts, .first = 0, .own = parts, .sum = {}, .complete = {}, .collect = {}});
+  };
   // Of the batch alone: what a batch of one sample takes is table, optimizer and grid.
   Config part = f.config, least = f.config;
   part.batch_samples /= parts;
@@ -67,21 +117,29 @@ Need field(int64_t parts, bool recompute, uint64_t seed) {
   least.batch_samples = least.first_rays = 1;
   const int64_t bytes =
       klab::Trainer::bytes_of(f.scene, part, sizes) - klab::Trainer::bytes_of(f.scene, least, sizes);
+  // Of another trainer that does the same: a step adds to a gradient, and leaves none.
+  std::vector<float> gradient;
+  const auto first = make();
+  first->shared_loss_and_gradient();
+  for (const Part k : kParts)
+    gradient.insert(gradient.end(), first->gradient(k).begin(), first->gradient(k).end());
+  both->trainer = make();
   return {.name = fmt::format("field, {} part{}{}", parts, parts == 1 ? "" : "s",
                               recompute ? ", features looked up again" : ""),
           .megabytes = double(bytes) * 1e-6,
-          .seconds = median_seconds([&] { trainer.step(0); })};
+          .gradient = std::move(gradient),
+          .step = [both] { both->trainer->step(0); }};
 }
 
 Curve curve_of(const std::string& name, const std::vector<Need>& needs) {
   Curve curve{name, {}};
-  for (const Need& n : needs) curve.points.emplace_back(n.megabytes, 1e3 * n.seconds);
+  for (const Need& n : needs) curve.points.emplace_back(n.megabytes, 1e3 * median(n.seconds));
   std::ranges::sort(curve.points);
   return curve;
 }
 
 Outcome run(uint64_t seed) {
-  Outcome out{.heads = {"step", "activations, MB", "ms a step"},
+  Outcome out{.heads = {"step", "activations, MB", "ms a step", "first gradient"},
               .x = "MB of a batch's activations and their gradients",
               .y = "ms a step",
               .log_x = true};
@@ -91,16 +149,29 @@ Outcome run(uint64_t seed) {
   for (const int64_t keep : {2, 3, 4}) kept.push_back(classifier(data, 1, keep, seed));
   for (const int64_t n : {1, 2, 4, 8}) field_parts.push_back(field(n, false, seed));
   for (const int64_t n : {1, 4}) field_again.push_back(field(n, true, seed));
-  for (const auto* needs : {&parts, &kept, &field_parts, &field_again})
-    for (const Need& n : *needs)
-      out.rows.push_back(
-          {n.name, fmt::format("{:.2f}", n.megabytes), fmt::format("{:.2f}", 1e3 * n.seconds)});
+  std::vector<Need*> all;
+  for (auto* needs : {&parts, &kept, &field_parts, &field_again})
+    for (Need& n : *needs) all.push_back(&n);
+  time_in_turn(all);
+  const auto row = [&](const Need& n, const std::string& gradient) {
+    out.rows.push_back({n.name, fmt::format("{:.2f}", n.megabytes),
+                        fmt::format("{:.2f}", 1e3 * median(n.seconds)), gradient});
+  };
+  bool same = true;
+  for (const Need& n : parts) row(n, apart_text(n, parts[0]));
+  for (const Need& n : kept) row(n, apart_text(n, parts[0]));
+  for (const Need& n : field_parts) row(n, &n == &field_parts[0] ? "-" : "of other rays");
+  const std::array of_field = {&field_parts[0], &field_parts[2]};  // one part and four
+  for (size_t i = 0; i < field_again.size(); ++i)
+    row(field_again[i], apart_text(field_again[i], *of_field[i]));
+  for (const Need& n : kept) same = same && apart(n, parts[0]) == 0;
+  for (size_t i = 0; i < field_again.size(); ++i) same = same && apart(field_again[i], *of_field[i]) == 0;
   const auto best = std::ranges::min_element(kept, {}, &Need::megabytes);
-  const double less = parts[0].megabytes / best->megabytes, longer = best->seconds / parts[0].seconds;
+  const double less = parts[0].megabytes / best->megabytes, longer = times_as_long(*best, parts[0]);
   const double by_parts = parts[0].megabytes / parts.back().megabytes,
-               longer_by_parts = parts.back().seconds / parts[0].seconds;
+               longer_by_parts = times_as_long(parts.back(), parts[0]);
   const double field_less = field_parts[0].megabytes / field_again[0].megabytes,
-               field_longer = field_again[0].seconds / field_parts[0].seconds;
+               field_longer = times_as_long(field_again[0], field_parts[0]);
   out.decided = {
       {"accumulating over eight parts takes an eighth of the memory of activations",
        by_parts > 7 ? Finding::held : Finding::refuted,
@@ -108,7 +179,7 @@ Outcome run(uint64_t seed) {
                    "the field, in "
                    "{:.2f}",
                    by_parts, longer_by_parts, field_parts[0].megabytes / field_parts.back().megabytes,
-                   field_parts.back().seconds / field_parts[0].seconds)},
+                   times_as_long(field_parts.back(), field_parts[0]))},
       {"recomputation halves the memory of activations for a third more time",
        less >= 2 && longer <= 1.4 ? Finding::held : Finding::depends,
        fmt::format("the classifier's at best {:.2f} times less, in {:.2f} times the time: its outputs shrink "
@@ -116,7 +187,13 @@ Outcome run(uint64_t seed) {
                    "to layer, so that what is kept and what a segment needs are as large as the first ones; "
                    "the field's "
                    "{:.2f} times less, in {:.2f} times the time, as only features are looked up again",
-                   less, longer, field_less, field_longer)}};
+                   less, longer, field_less, field_longer)},
+      {"what is computed again gives the gradient that would have been had",
+       same ? Finding::held : Finding::refuted,
+       same ? "the same bits, of the classifier and of the field; a batch in parts is another matter: batch "
+              "normalization and dropout see a part at a time, and each part of a field's batch draws rays "
+              "of its own"
+            : "the gradients of the first step differ, see the table"}};
   out.curves = {curve_of("classifier, in parts", parts), curve_of("classifier, outputs computed again", kept),
                 curve_of("field, in parts", field_parts),
                 curve_of("field, features looked up again", field_again)};

@@ -1,0 +1,155 @@
+// cublasLt's product of e4m3s, for the variant that compares with it. Loaded when first asked for, as kernels/common/cublas.h.
+//
+//   cublas_lt::supported(host)                    "" or the reason why not
+//   cublas_lt::multiply(m, n, k, a, turned, c)    C[m,n] = A[m,k] Bt[n,k]^T, row-major device memory, on cuda::stream()
+//
+// It multiplies bytes only where both factors lie along k, and where sizes are multiples of 16.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kernels/common/cuda.h"
+
+#if !KLAB_SIMT && __has_include(<cublasLt.h>)
+#define KLAB_HAVE_CUBLAS_LT 1
+#include <cublasLt.h>
+#include <dlfcn.h>
+#else
+#define KLAB_HAVE_CUBLAS_LT 0
+#endif
+
+namespace klab::cublas_lt {
+
+#if KLAB_HAVE_CUBLAS_LT
+
+namespace detail {
+
+constexpr size_t kWorkspace = 32 << 20;  // bytes, as NVIDIA recommends for Hopper
+
+struct Library {
+  std::string why_not;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) layout = nullptr;
+  decltype(&cublasLtMatmulDescCreate) description = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) set = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preference = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) prefer = nullptr;
+  cublasLtHandle_t handle = nullptr;
+};
+
+inline Library load() {
+  Library library;
+  void* object = nullptr;
+  const std::string versioned = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
+  for (const std::string& name : {versioned, std::string("libcublasLt.so")})
+    if (object == nullptr) object = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    library.why_not = versioned +
+                      " was not found: install CUDA's libraries, or name their folder in "
+                      "LD_LIBRARY_PATH";
+    return library;
+  }
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(object, name));
+    if (function == nullptr) library.why_not = versioned + " has no " + name;
+  };
+  find("cublasLtCreate", library.create);
+  find("cublasLtMatmul", library.matmul);
+  find("cublasLtMatmulAlgoGetHeuristic", library.heuristic);
+  find("cublasLtMatrixLayoutCreate", library.layout);
+  find("cublasLtMatmulDescCreate", library.description);
+  find("cublasLtMatmulDescSetAttribute", library.set);
+  find("cublasLtMatmulPreferenceCreate", library.preference);
+  find("cublasLtMatmulPreferenceSetAttribute", library.prefer);
+  return library;
+}
+
+inline Library& library() {
+  static Library one = load();
+  return one;
+}
+
+inline void check(cublasStatus_t status, const char* call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(int(status)));
+}
+
+/// How a product of that size is made. Asking takes longer than a small product, so the last answer is kept; a run times one size.
+struct Way {
+  std::array<int64_t, 3> size = {};
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t turned = nullptr, a = nullptr, c = nullptr;
+  cublasLtMatmulAlgo_t algorithm = {};
+};
+
+// cuBLAS has columns where we have rows: it makes C^T of n rows from Bt^T, which is stored as its own k by n, and A^T, k by m.
+inline Way way_for(const Library& l, int64_t m, int64_t n, int64_t k) {
+  Way w;
+  w.size = {m, n, k};
+  const cublasOperation_t turn = CUBLAS_OP_T, leave = CUBLAS_OP_N;
+  check(l.description(&w.product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  check(l.set(w.product, CUBLASLT_MATMUL_DESC_TRANSA, &turn, sizeof turn), "cublasLtMatmulDescSetAttribute");
+  check(l.set(w.product, CUBLASLT_MATMUL_DESC_TRANSB, &leave, sizeof leave),
+        "cublasLtMatmulDescSetAttribute");
+  check(l.layout(&w.turned, CUDA_R_8F_E4M3, uint64_t(k), uint64_t(n), k), "cublasLtMatrixLayoutCreate");
+  check(l.layout(&w.a, CUDA_R_8F_E4M3, uint64_t(k), uint64_t(m), k), "cublasLtMatrixLayoutCreate");
+  check(l.layout(&w.c, CUDA_R_32F, uint64_t(n), uint64_t(m), n), "cublasLtMatrixLayoutCreate");
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(l.preference(&preference), "cublasLtMatmulPreferenceCreate");
+  check(l.prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof kWorkspace),
+        "cublasLtMatmulPreferenceSetAttribute");
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  check(l.heuristic(l.handle, w.product, w.turned, w.a, w.c, w.c, preference, 1, &found, &count),
+        "cublasLtMatmulAlgoGetHeuristic");
+  if (count == 0)
+    throw std::runtime_error("cublasLt has no algorithm for a product of e4m3s of " + std::to_string(m) +
+                             " x " + std::to_string(n) + " x " + std::to_string(k));
+  w.algorithm = found.algo;
+  return w;
+}
+
+}  // namespace detail
+
+template <class Host>
+std::string supported(const Host& host) {
+  const std::string no = cuda::needs_gpu(host, 89);
+  return no.empty() ? detail::library().why_not : no;
+}
+
+/// Sizes are multiples of 16, 16 or more. Throws std::runtime_error with the status of a call that fails.
+inline void multiply(int64_t m, int64_t n, int64_t k, const uint8_t* a, const uint8_t* turned, float* c) {
+  detail::Library& library = detail::library();
+  if (!library.why_not.empty()) throw std::runtime_error(library.why_not);
+  if (library.handle == nullptr) detail::check(library.create(&library.handle), "cublasLtCreate");
+  static detail::Way way;
+  if (way.size != std::array{m, n, k}) way = detail::way_for(library, m, n, k);
+  const float one = 1, zero = 0;
+  cuda::Scratch workspace(detail::kWorkspace);
+  detail::check(
+      library.matmul(library.handle, way.product, &one, turned, way.turned, a, way.a, &zero, c, way.c, c,
+                     way.c, &way.algorithm, workspace.as<void>(), detail::kWorkspace, cuda::stream()),
+      "cublasLtMatmul");
+}
+
+#else
+
+template <class Host>
+std::string supported(const Host& host) {
+  const std::string no = cuda::needs_gpu(host, 89);
+  return no.empty() ? "cublasLt's headers were not found when klab was built" : no;
+}
+
+inline void multiply(int64_t, int64_t, int64_t, const uint8_t*, const uint8_t*, float*) {
+  throw std::logic_error("cublasLt runs on a GPU only");
+}
+
+#endif
+
+}  // namespace klab::cublas_lt
