@@ -207,7 +207,7 @@ class Build {
     if (code != 0) return 2;
     if (!o_.dry) {
       const std::string text = whole(preprocessed);
-      if (const std::string library = library_in(text, is_foreign); !library.empty()) {
+      if (const std::string library = library_in(text, is_foreign, klab_include); !library.empty()) {
         std::fprintf(stderr, "%s", library.c_str());
         return 2;
       }

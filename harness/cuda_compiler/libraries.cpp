@@ -89,7 +89,8 @@ std::vector<fs::path> public_headers(const fs::path& top) {
 
 }  // namespace
 
-std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file)) {
+std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file),
+                       const std::string& own) {
   std::istringstream in(preprocessed);
   std::string file;
   int line_number = 0;
@@ -100,7 +101,7 @@ std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const
       continue;
     }
     const std::string name = line.substr(open + 1, close - open - 1);
-    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file)) {
+    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file) && !name.starts_with(own)) {
       const std::string include = "/include/";
       const size_t at = name.rfind(include);
       const std::string header = at == std::string::npos ? "" : name.substr(at + include.size());
