@@ -72,7 +72,7 @@ fs::path header_libraries(const std::vector<std::string>& given) {
 /// Headers that programs name; what lies in folders called detail, or begins with __, they do not.
 std::vector<fs::path> public_headers(const fs::path& top) {
   std::vector<fs::path> list;
-  for (const char* part : {"thrust", "cuda/std"})
+  for (const char* part : {"thrust", "cub", "cuda/std"})
     for (auto at = fs::recursive_directory_iterator(top / part); at != fs::recursive_directory_iterator();
          ++at) {
       const std::string name = at->path().filename();
@@ -123,6 +123,10 @@ std::string about_headers(const std::string& words) {
   return where + "no header " + header + "; -I names the folder it lies in\n";
 }
 
+bool is_device_library(const std::string& file) {
+  return file.find("/include/cub/") != std::string::npos || file.find("/cccl/cub/") != std::string::npos;
+}
+
 bool is_header_library(const std::string& file) {
   return file.find("/klab_libraries/") != std::string::npos || file.find("/thrust/") != std::string::npos ||
          file.find("/cuda/std/") != std::string::npos || file.find("/cccl/") != std::string::npos;
@@ -130,7 +134,7 @@ bool is_header_library(const std::string& file) {
 
 bool misses_header_library(const std::string& words) {
   static const std::regex missing(
-      R"(fatal error: (thrust/|cuda/(std/|atomic|functional|cmath|utility|iterator)|nv/)[^\n]*: No such file)");
+      R"(fatal error: (thrust/|cub/|cuda/(std/|atomic|functional|cmath|utility|iterator)|nv/)[^\n]*: No such file)");
   return std::regex_search(words, missing);
 }
 
@@ -142,8 +146,10 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
   const fs::path before = folder / "klab_libraries";
   for (const fs::path& header : public_headers(top)) {
     fs::create_directories((before / header).parent_path());
-    std::ofstream(before / header) << "#include <klab_libraries/begin.h>\n#include_next <" << header.string()
-                                   << ">\n#include <klab_libraries/end.h>\n";
+    const std::string device = header.string().starts_with("cub/") ? "_device" : "";
+    std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
+                                   << header.string() << ">\n#include <klab_libraries/end" << device
+                                   << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
           "-DCCCL_DISABLE_FP16_SUPPORT",

@@ -19,6 +19,9 @@ std::string about_headers(const std::string& words);
 /// Whether a preprocessor's complaint is that a header of Thrust or of cuda/std is missing.
 bool misses_header_library(const std::string& words);
 
+/// Whether a file is of a library that is device code, CUB, and is rewritten as the program is.
+bool is_device_library(const std::string& file);
+
 /// Whether a file is of such a library, or stands before one.
 bool is_header_library(const std::string& file);
 

@@ -7,21 +7,21 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// "d|p": the value, and a predicate beside it that says whether it came from a lane.
-std::string without_predicate(const std::string& operand) { return operand.substr(0, operand.find('|')); }
-
+/// shfl.sync.up.b32 d|p, a, b, c, mask: p says whether the value came from another lane of the segment.
 std::string shuffled(const PtxInstruction& i, const PtxNames& n) {
-  static const std::map<std::string, std::string> names = {{"idx", "__shfl_sync"},
-                                                           {"up", "__shfl_up_sync"},
-                                                           {"down", "__shfl_down_sync"},
-                                                           {"bfly", "__shfl_xor_sync"}};
-  if (!i.has("sync") || i.operands.size() != 5 || i.operands[0].find('|') != std::string::npos) return "";
+  static const std::map<std::string, std::string> names = {
+      {"idx", "index"}, {"up", "up"}, {"down", "down"}, {"bfly", "exclusive_or"}};
+  if (!i.has("sync") || i.operands.size() != 5) return "";
+  const size_t bar = i.operands[0].find('|');
+  const std::string value = ptx_trimmed(i.operands[0].substr(0, bar));
   for (const std::string& part : i.parts)
     if (const auto at = names.find(part); at != names.end())
-      return n.set(without_predicate(i.operands[0]),
-                   at->second + "(" + n.as("unsigned", i.operands[4]) + ", " +
-                       n.as("unsigned", i.operands[1]) + ", " + n.as("int", i.operands[2]) +
-                       ", ::klab::program::ptx::width_of(" + n.as("unsigned", i.operands[3]) + "))");
+      return "{ bool klab_in; const unsigned klab_s = " + kPtxHelpers +
+             "shuffled(::klab::simt::Shuffle::" + at->second + ", " + n.as("unsigned", i.operands[1]) + ", " +
+             n.as("unsigned", i.operands[2]) + ", " + n.as("unsigned", i.operands[3]) + ", " +
+             n.as("unsigned", i.operands[4]) + ", klab_in); " + n.set(value, "klab_s") +
+             (bar == std::string::npos ? "" : n.set(ptx_trimmed(i.operands[0].substr(bar + 1)), "klab_in")) +
+             " }";
   return "";
 }
 

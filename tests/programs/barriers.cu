@@ -89,7 +89,7 @@ __global__ void copied(const int4* in, const char* text, int* out) {
   out[t] = reinterpret_cast<const int*>(whole)[127 - t] + each[(t + 1) % 128] + letters[t % 37];
 }
 
-/// A phase that runs something when it ends, attempts to wait, phases by their parity.
+/// Phases that run something when they end.
 struct Count {
   int* phases;
   __device__ void operator()() noexcept { ++*phases; }
@@ -104,14 +104,26 @@ __global__ void counted(int* out) {
     init(all, blockDim.x, Count{&phases});
   }
   __syncthreads();
-  for (int k = 0; k < 3; ++k) {
-    auto token = all->arrive();
-    while (!all->try_wait(std::move(token))) {
-    }
-  }
-  all->arrive_and_wait();
-  all->wait_parity(true);  // phase 3 is over
+  for (int k = 0; k < 3; ++k) all->arrive_and_wait();
+  all->wait(all->arrive());
   if (threadIdx.x == 0) out[0] = phases;
+}
+
+/// Phases by their parity.
+__global__ void by_parity(const int* x, int* y) {
+  __shared__ barrier all;
+  __shared__ int s[64];
+  if (threadIdx.x == 0) init(&all, blockDim.x);
+  __syncthreads();
+  const int t = threadIdx.x;
+  int sum = 0;
+  for (int k = 0; k < 6; ++k) {
+    if (k % 2 == 0) s[t] = x[t] + k;
+    (void)all.arrive();
+    all.wait_parity(k % 2 == 1);
+    if (k % 2 == 0) sum += s[63 - t];
+  }
+  y[t] = sum;
 }
 
 /// y = 2 x + 1 over many pieces of a pipeline whose stages the whole block fills and uses.
@@ -229,6 +241,11 @@ void check_barriers() {
   int* phases = on_device(std::vector<int>(1));
   counted<<<1, 64>>>(phases);
   require_near(taken(phases, 1)[0], 4, 0, "the number of phases that have ended");
+  int* by = on_device(std::vector<int>(64));
+  by_parity<<<1, 64>>>(x, by);
+  const auto reversed = taken(by, 64);
+  for (int t = 0; t < 64; ++t)
+    require_near(reversed[t], 3 * in[63 - t] + 6, 0, "a sum over phases by parity");
   std::vector<char> letters(37);
   for (int k = 0; k < 37; ++k) letters[k] = char('a' + k % 26);
   char* text = on_device(letters);

@@ -73,19 +73,21 @@ class alignas(8) barrier<scope, klab_details::NoCompletion> {
     const unsigned phase = klab::program::phase_arrive(&word_, 1, 0, nullptr, nullptr, file, line);
     klab::program::phase_wait(&word_, phase, file, line);
   }
-  KLAB_SIMT_INLINE bool try_wait(const arrival_token& token, KLAB_SIMT_HERE) const {
-    return klab::program::phase_try_wait(&word_, token.phase_, file, line);
-  }
-  KLAB_SIMT_INLINE bool try_wait_parity(bool parity, KLAB_SIMT_HERE) const {
-    return klab::program::phase_try_wait_parity(&word_, parity, file, line);
-  }
   /// No time passes here: one attempt.
   template <class Duration>
-  KLAB_SIMT_INLINE bool try_wait_for(const arrival_token& token, const Duration&, KLAB_SIMT_HERE) const {
+  KLAB_SIMT_INLINE bool try_wait_for(arrival_token&& token, const Duration&, KLAB_SIMT_HERE) const {
+    return klab::program::phase_try_wait(&word_, token.phase_, file, line);
+  }
+  template <class Time>
+  KLAB_SIMT_INLINE bool try_wait_until(arrival_token&& token, const Time&, KLAB_SIMT_HERE) const {
     return klab::program::phase_try_wait(&word_, token.phase_, file, line);
   }
   template <class Duration>
   KLAB_SIMT_INLINE bool try_wait_parity_for(bool parity, const Duration&, KLAB_SIMT_HERE) const {
+    return klab::program::phase_try_wait_parity(&word_, parity, file, line);
+  }
+  template <class Time>
+  KLAB_SIMT_INLINE bool try_wait_parity_until(bool parity, const Time&, KLAB_SIMT_HERE) const {
     return klab::program::phase_try_wait_parity(&word_, parity, file, line);
   }
   /// Where its state lies.
@@ -127,16 +129,7 @@ class barrier {
   KLAB_SIMT_INLINE void wait(arrival_token&& token, KLAB_SIMT_HERE) const {
     plain_.wait(static_cast<arrival_token&&>(token), file, line);
   }
-  KLAB_SIMT_INLINE void wait_parity(bool parity, KLAB_SIMT_HERE) const {
-    plain_.wait_parity(parity, file, line);
-  }
   KLAB_SIMT_INLINE void arrive_and_wait(KLAB_SIMT_HERE) { wait(arrive(1, file, line), file, line); }
-  KLAB_SIMT_INLINE bool try_wait(const arrival_token& token, KLAB_SIMT_HERE) const {
-    return plain_.try_wait(token, file, line);
-  }
-  KLAB_SIMT_INLINE bool try_wait_parity(bool parity, KLAB_SIMT_HERE) const {
-    return plain_.try_wait_parity(parity, file, line);
-  }
   KLAB_SIMT_INLINE uint64_t* klab_word() { return word(); }
 
  private:

@@ -46,11 +46,11 @@ class pipeline {
   }
   template <class Duration>
   KLAB_SIMT_INLINE bool consumer_wait_for(const Duration&, KLAB_SIMT_HERE) {
-    return stages_[tail_].filled.try_wait_parity(tail_parity_, file, line);
+    return stages_[tail_].filled.try_wait_parity_for(tail_parity_, 0, file, line);
   }
   template <class Time>
   KLAB_SIMT_INLINE bool consumer_wait_until(const Time&, KLAB_SIMT_HERE) {
-    return stages_[tail_].filled.try_wait_parity(tail_parity_, file, line);
+    return stages_[tail_].filled.try_wait_parity_for(tail_parity_, 0, file, line);
   }
   KLAB_SIMT_INLINE void consumer_release(KLAB_SIMT_HERE) {
     (void)stages_[tail_].used.arrive(1, file, line);
