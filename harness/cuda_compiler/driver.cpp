@@ -97,9 +97,10 @@ Flags read_flags(const fs::path& toolkit_folder) {
 }
 
 std::string klab_include;  // files in it are left as they are
+bool has_device_library;   // the program includes CUB
 
 bool is_foreign(const std::string& file) {
-  if (is_device_library(file)) return false;
+  if (has_device_library && is_device_library(file)) return false;
   return file.starts_with("/usr/") || file.starts_with("<") ||
          file.find("/klab_cuda/") != std::string::npos || is_header_library(file) ||
          file.find("harness/simt/") != std::string::npos ||
@@ -206,10 +207,9 @@ class Build {
       if (!said.empty()) std::fprintf(stderr, "%s", about_headers(said).c_str());
     }
     if (code != 0) return 2;
-    bool device_library = false;
     if (!o_.dry) {
       const std::string text = whole(preprocessed);
-      device_library = text.find("/cccl/cub/") != std::string::npos;
+      has_device_library = text.find("/cub/") != std::string::npos;
       if (const std::string library = library_in(text, is_foreign, klab_include); !library.empty()) {
         std::fprintf(stderr, "%s", library.c_str());
         return 2;
@@ -221,7 +221,7 @@ class Build {
     if (o_.stop == Options::Stop::preprocessed) return 0;
     Words c = base(true);
     // CUB gives members the names of what they are made of, which nvcc takes.
-    if (device_library) c.emplace_back("-fpermissive");
+    if (has_device_library) c.emplace_back("-fpermissive");
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
     const int compiled = say_and_run(c, words);
     if (o_.dry) return 0;

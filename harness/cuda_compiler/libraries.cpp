@@ -69,8 +69,8 @@ fs::path header_libraries(const std::vector<std::string>& given) {
   return {};
 }
 
-/// Headers that programs name; what lies in folders called detail, or begins with __, they do not.
-std::vector<fs::path> public_headers(const fs::path& top) {
+/// Headers that programs name; what lies in folders called detail, or begins with __, they do not, nor what `klab` has itself.
+std::vector<fs::path> public_headers(const fs::path& top, const fs::path& klab) {
   std::vector<fs::path> list;
   for (const char* part : {"thrust", "cub", "cuda/std"})
     for (auto at = fs::recursive_directory_iterator(top / part); at != fs::recursive_directory_iterator();
@@ -82,8 +82,9 @@ std::vector<fs::path> public_headers(const fs::path& top) {
       else if (at->is_regular_file())
         list.push_back(fs::relative(at->path(), top));
     }
-  for (const char* one : {"cuda/atomic", "cuda/functional", "cuda/cmath", "cuda/utility", "cuda/iterator"})
-    if (fs::exists(top / one)) list.emplace_back(one);
+  for (const auto& one : fs::directory_iterator(top / "cuda"))
+    if (one.is_regular_file() && !fs::exists(klab / "cuda" / one.path().filename()))
+      list.push_back(fs::relative(one.path(), top));
   return list;
 }
 
@@ -124,7 +125,7 @@ std::string about_headers(const std::string& words) {
 }
 
 bool is_device_library(const std::string& file) {
-  return file.find("/include/cub/") != std::string::npos || file.find("/cccl/cub/") != std::string::npos;
+  return file.find("/include/cub/") != std::string::npos || file.find("/cccl/") != std::string::npos;
 }
 
 bool is_header_library(const std::string& file) {
@@ -133,8 +134,7 @@ bool is_header_library(const std::string& file) {
 }
 
 bool misses_header_library(const std::string& words) {
-  static const std::regex missing(
-      R"(fatal error: (thrust/|cub/|cuda/(std/|atomic|functional|cmath|utility|iterator)|nv/)[^\n]*: No such file)");
+  static const std::regex missing(R"(fatal error: (thrust/|cub/|cuda/|nv/)[^\n]*: No such file)");
   return std::regex_search(words, missing);
 }
 
@@ -144,14 +144,20 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
   if (top.empty()) return {};
   // Before each of their headers one that hides what makes them take a file for a GPU's.
   const fs::path before = folder / "klab_libraries";
-  for (const fs::path& header : public_headers(top)) {
+  for (const fs::path& header : public_headers(top, klab)) {
     fs::create_directories((before / header).parent_path());
-    const std::string device = header.string().starts_with("cub/") ? "_device" : "";
+    const std::string name = header.string();
+    // What CUB launches kernels from is host code.
+    const std::string device = name.starts_with("cub/device/") ? "_host"
+                               : name.starts_with("cub/")      ? "_device"
+                                                               : "";
     std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
                                    << header.string() << ">\n#include <klab_libraries/end" << device
                                    << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+          "-DNVTX_DISABLE",
+          "-DCCCL_DISABLE_NVTX",
           "-DCCCL_DISABLE_FP16_SUPPORT",
           "-DCCCL_DISABLE_BF16_SUPPORT",
           "-DCCCL_DISABLE_NVFP8_SUPPORT",

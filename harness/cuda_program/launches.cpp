@@ -179,7 +179,10 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
     bool cooperative = false;
     for (unsigned k = 0; k < config->numAttrs; ++k) {
       const cudaLaunchAttribute& a = config->attrs[k];
-      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative,
+      // Work runs in the order it is asked for: what lets launches overlap or pass each other says nothing.
+      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative ||
+                  a.id == cudaLaunchAttributeProgrammaticStreamSerialization ||
+                  a.id == cudaLaunchAttributePriority,
               cudaErrorNotSupported);
       if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
     }

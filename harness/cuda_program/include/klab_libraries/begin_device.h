@@ -1,12 +1,10 @@
 // Before a header of CUB: its text is device code, as nvcc takes it. What it includes of libcu++ is not (klab_libraries/begin.h); the
 // parts that it includes by their inner names are read before it, so that their guards keep them out. klab_libraries/end_device.h takes
 // it back.
+#include <klab_libraries/special_registers.h>
 #include <cuda/atomic>
 #include <cuda/cmath>
 #include <cuda/functional>
-#if __has_include(<cuda/iterator>)
-#include <cuda/iterator>
-#endif
 #include <cuda/std/array>
 #include <cuda/std/bit>
 #include <cuda/std/cassert>
@@ -17,7 +15,6 @@
 #include <cuda/std/tuple>
 #include <cuda/std/type_traits>
 #include <cuda/std/utility>
-#include <klab_libraries/special_registers.h>
 
 #pragma push_macro("_CCCL_DEVICE")
 #pragma push_macro("_CCCL_HOST_DEVICE")

@@ -1,9 +1,10 @@
-// Of cuda::ptx what CUB uses: the special registers.
+// Of cuda::ptx what CUB uses: the special registers; bulk copies are not known here.
 #pragma once
 
 #include <cuda/std/cstdint>
 
 #include <klab_cuda/program.h>
+#include <klab_cuda/ptx.h>
 
 namespace cuda {
 namespace ptx {
@@ -30,5 +31,17 @@ KLAB_CUDA_REGISTER(nctaid_x, gridDim.x)
 KLAB_CUDA_REGISTER(nctaid_y, gridDim.y)
 KLAB_CUDA_REGISTER(nctaid_z, gridDim.z)
 #undef KLAB_CUDA_REGISTER
+#define KLAB_CUDA_NOT_KNOWN(name)                                            \
+  template <class... T>                                                      \
+  KLAB_SIMT_INLINE bool name(T...) {                                         \
+    klab::program::not_known_ptx(#name, __builtin_FILE(), __builtin_LINE()); \
+    return true;                                                             \
+  }
+KLAB_CUDA_NOT_KNOWN(mbarrier_init)
+KLAB_CUDA_NOT_KNOWN(mbarrier_arrive_expect_tx)
+KLAB_CUDA_NOT_KNOWN(mbarrier_try_wait_parity)
+KLAB_CUDA_NOT_KNOWN(fence_proxy_async)
+KLAB_CUDA_NOT_KNOWN(cp_async_bulk)
+#undef KLAB_CUDA_NOT_KNOWN
 }  // namespace ptx
 }  // namespace cuda
