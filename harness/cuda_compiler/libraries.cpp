@@ -23,7 +23,7 @@ constexpr std::array kLibraries = {
     Library{"cusolver", "the device library cuSOLVER"},
     Library{"cudnn", "the device library cuDNN"},
     Library{"nvrtc", "run-time compilation (NVRTC)"},
-    Library{"cub/", "CUB"},
+    Library{"cub/", "CUB, where no toolkit with its headers is installed,"},
     Library{"thrust/", "Thrust, where no toolkit with its headers is installed,"},
     Library{"cuda/std", "libcu++, where no toolkit with its headers is installed,"},
     Library{"cuda/", "libcu++"},

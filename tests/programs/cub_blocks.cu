@@ -121,14 +121,20 @@ __global__ void of_warps(const int* in, int* sums, int* scans, int* sorts) {
   constexpr int kWarps = kThreads / lanes;
   __shared__ typename Reduce::TempStorage reduce[kWarps];
   __shared__ typename Scan::TempStorage scan[kWarps];
-  __shared__ typename Sort::TempStorage sort[kWarps];
+  // A merge loads the element behind its last one, and does not use it.
+  __shared__ union {
+    int words[sizeof(typename Sort::TempStorage) * kWarps / 4];
+    typename Sort::TempStorage each[kWarps];
+  } sort;
+  for (int k = threadIdx.x; k < int(sizeof sort / 4); k += kThreads) sort.words[k] = 0;
+  __syncthreads();
   const int t = threadIdx.x, warp = t / lanes;
   const int sum = Reduce(reduce[warp]).Sum(in[t]);
   if (t % lanes == 0) sums[warp] = sum;
   int x[1] = {in[t]}, before;
   Scan(scan[warp]).ExclusiveSum(in[t], before);
   scans[t] = before;
-  Sort(sort[warp]).Sort(x, [](int a, int b) { return a < b; });
+  Sort(sort.each[warp]).Sort(x, [](int a, int b) { return a < b; });
   sorts[t] = x[0];
 }
 
