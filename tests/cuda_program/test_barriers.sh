@@ -62,6 +62,10 @@ wrong arrives_too_often "$set_up"'
 wrong copies_of_groups '  __shared__ int s[64];
   cg::memcpy_async(block, s, x, sizeof s); block.sync();
   y[t] = s[63 - t]; cg::wait(block);' "missing wait in kernel wrong" "copies_of_groups.cu:12"
+wrong two_copies_at_once '  __shared__ int s[64]; auto pipe = cuda::make_pipeline(); cuda::memcpy_async(s + t, x + t, 4, pipe); pipe.producer_commit();
+  const int other = 64 + t;
+  cuda::memcpy_async(s + t, x + other, 4, pipe); pipe.producer_commit();
+  pipe.consumer_wait(); y[t] = s[t]; pipe.consumer_wait();' "missing wait in kernel wrong" "two_copies_at_once.cu:12" "another one is still in flight"
 stages='  __shared__ int s[2][64]; __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state; auto pipe = cuda::make_pipeline(block, &state);'
 copy='cuda::memcpy_async(block, s[k % 2], x + 64 * k, sizeof s[0], pipe); pipe.producer_commit();'
 wrong no_consumer_wait "$stages"'
