@@ -97,8 +97,10 @@ Flags read_flags(const fs::path& toolkit_folder) {
 }
 
 std::string klab_include;  // files in it are left as they are
+bool has_device_library;   // the program includes CUB
 
 bool is_foreign(const std::string& file) {
+  if (has_device_library && is_device_library(file)) return false;
   return file.starts_with("/usr/") || file.starts_with("<") ||
          file.find("/klab_cuda/") != std::string::npos || is_header_library(file) ||
          file.find("harness/simt/") != std::string::npos ||
@@ -207,7 +209,8 @@ class Build {
     if (code != 0) return 2;
     if (!o_.dry) {
       const std::string text = whole(preprocessed);
-      if (const std::string library = library_in(text, is_foreign); !library.empty()) {
+      has_device_library = text.find("/cub/") != std::string::npos;
+      if (const std::string library = library_in(text, is_foreign, klab_include); !library.empty()) {
         std::fprintf(stderr, "%s", library.c_str());
         return 2;
       }
@@ -217,6 +220,8 @@ class Build {
     }
     if (o_.stop == Options::Stop::preprocessed) return 0;
     Words c = base(true);
+    // CUB gives members the names of what they are made of, which nvcc takes.
+    if (has_device_library) c.emplace_back("-fpermissive");
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
     const int compiled = say_and_run(c, words);
     if (o_.dry) return 0;

@@ -23,7 +23,7 @@ constexpr std::array kLibraries = {
     Library{"cusolver", "the device library cuSOLVER"},
     Library{"cudnn", "the device library cuDNN"},
     Library{"nvrtc", "run-time compilation (NVRTC)"},
-    Library{"cub/", "CUB"},
+    Library{"cub/", "CUB, where no toolkit with its headers is installed,"},
     Library{"thrust/", "Thrust, where no toolkit with its headers is installed,"},
     Library{"cuda/std", "libcu++, where no toolkit with its headers is installed,"},
     Library{"cuda/", "libcu++"},
@@ -69,10 +69,10 @@ fs::path header_libraries(const std::vector<std::string>& given) {
   return {};
 }
 
-/// Headers that programs name; what lies in folders called detail, or begins with __, they do not.
-std::vector<fs::path> public_headers(const fs::path& top) {
+/// Headers that programs name; what lies in folders called detail, or begins with __, they do not, nor what `klab` has itself.
+std::vector<fs::path> public_headers(const fs::path& top, const fs::path& klab) {
   std::vector<fs::path> list;
-  for (const char* part : {"thrust", "cuda/std"})
+  for (const char* part : {"thrust", "cub", "cuda/std"})
     for (auto at = fs::recursive_directory_iterator(top / part); at != fs::recursive_directory_iterator();
          ++at) {
       const std::string name = at->path().filename();
@@ -82,14 +82,16 @@ std::vector<fs::path> public_headers(const fs::path& top) {
       else if (at->is_regular_file())
         list.push_back(fs::relative(at->path(), top));
     }
-  for (const char* one : {"cuda/atomic", "cuda/functional", "cuda/cmath", "cuda/utility", "cuda/iterator"})
-    if (fs::exists(top / one)) list.emplace_back(one);
+  for (const auto& one : fs::directory_iterator(top / "cuda"))
+    if (one.is_regular_file() && !fs::exists(klab / "cuda" / one.path().filename()))
+      list.push_back(fs::relative(one.path(), top));
   return list;
 }
 
 }  // namespace
 
-std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file)) {
+std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file),
+                       const std::string& own) {
   std::istringstream in(preprocessed);
   std::string file;
   int line_number = 0;
@@ -100,7 +102,7 @@ std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const
       continue;
     }
     const std::string name = line.substr(open + 1, close - open - 1);
-    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file)) {
+    if (line.compare(close + 1, 2, " 1") == 0 && !is_foreign(file) && !name.starts_with(own)) {
       const std::string include = "/include/";
       const size_t at = name.rfind(include);
       const std::string header = at == std::string::npos ? "" : name.substr(at + include.size());
@@ -122,14 +124,17 @@ std::string about_headers(const std::string& words) {
   return where + "no header " + header + "; -I names the folder it lies in\n";
 }
 
+bool is_device_library(const std::string& file) {
+  return file.find("/include/cub/") != std::string::npos || file.find("/cccl/") != std::string::npos;
+}
+
 bool is_header_library(const std::string& file) {
   return file.find("/klab_libraries/") != std::string::npos || file.find("/thrust/") != std::string::npos ||
          file.find("/cuda/std/") != std::string::npos || file.find("/cccl/") != std::string::npos;
 }
 
 bool misses_header_library(const std::string& words) {
-  static const std::regex missing(
-      R"(fatal error: (thrust/|cuda/(std/|atomic|functional|cmath|utility|iterator)|nv/)[^\n]*: No such file)");
+  static const std::regex missing(R"(fatal error: (thrust/|cub/|cuda/|nv/)[^\n]*: No such file)");
   return std::regex_search(words, missing);
 }
 
@@ -139,12 +144,20 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
   if (top.empty()) return {};
   // Before each of their headers one that hides what makes them take a file for a GPU's.
   const fs::path before = folder / "klab_libraries";
-  for (const fs::path& header : public_headers(top)) {
+  for (const fs::path& header : public_headers(top, klab)) {
     fs::create_directories((before / header).parent_path());
-    std::ofstream(before / header) << "#include <klab_libraries/begin.h>\n#include_next <" << header.string()
-                                   << ">\n#include <klab_libraries/end.h>\n";
+    const std::string name = header.string();
+    // What CUB launches kernels from is host code.
+    const std::string device = name.starts_with("cub/device/") ? "_host"
+                               : name.starts_with("cub/")      ? "_device"
+                                                               : "";
+    std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
+                                   << header.string() << ">\n#include <klab_libraries/end" << device
+                                   << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+          "-DNVTX_DISABLE",
+          "-DCCCL_DISABLE_NVTX",
           "-DCCCL_DISABLE_FP16_SUPPORT",
           "-DCCCL_DISABLE_BF16_SUPPORT",
           "-DCCCL_DISABLE_NVFP8_SUPPORT",

@@ -8,14 +8,19 @@
 
 namespace klab::cuda_compiler {
 
-/// A device library's header that the program includes, where a toolkit is installed: a line that says so, or nothing.
-std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file));
+/// A device library's header that the program includes, where a toolkit is installed: a line that says so, or nothing. `own`: the
+/// folder of klab's headers, which stand for some.
+std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file),
+                       const std::string& own);
 
 /// What the preprocessor says, in one line where it is about a header.
 std::string about_headers(const std::string& words);
 
 /// Whether a preprocessor's complaint is that a header of Thrust or of cuda/std is missing.
 bool misses_header_library(const std::string& words);
+
+/// Whether a file is of a library that is device code, CUB, and is rewritten as the program is.
+bool is_device_library(const std::string& file);
 
 /// Whether a file is of such a library, or stands before one.
 bool is_header_library(const std::string& file);

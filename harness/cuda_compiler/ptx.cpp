@@ -4,6 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
 
 namespace klab::cuda_compiler {
@@ -55,6 +56,13 @@ void rewrite_ptx(Source& s, size_t i) {
   try {
     code = translate_ptx(text);
   } catch (const std::invalid_argument& e) {
+    // Of a library most functions are never called.
+    if (is_device_library(*s[i].file)) {
+      s.replace(i, close + 1,
+                "::klab::program::not_known_ptx(\"" + std::string(e.what()) +
+                    "\", __builtin_FILE(), __builtin_LINE())");
+      return;
+    }
     s.fail(i, std::string("the inline PTX \"") + e.what() +
                   "\" is not known on the host; it needs a GPU, or CUDA C++ in its place");
   }

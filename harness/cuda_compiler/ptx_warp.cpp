@@ -7,21 +7,21 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// "d|p": the value, and a predicate beside it that says whether it came from a lane.
-std::string without_predicate(const std::string& operand) { return operand.substr(0, operand.find('|')); }
-
+/// shfl.sync.up.b32 d|p, a, b, c, mask: p says whether the value came from another lane of the segment.
 std::string shuffled(const PtxInstruction& i, const PtxNames& n) {
-  static const std::map<std::string, std::string> names = {{"idx", "__shfl_sync"},
-                                                           {"up", "__shfl_up_sync"},
-                                                           {"down", "__shfl_down_sync"},
-                                                           {"bfly", "__shfl_xor_sync"}};
-  if (!i.has("sync") || i.operands.size() != 5 || i.operands[0].find('|') != std::string::npos) return "";
+  static const std::map<std::string, std::string> names = {
+      {"idx", "index"}, {"up", "up"}, {"down", "down"}, {"bfly", "exclusive_or"}};
+  if (!i.has("sync") || i.operands.size() != 5) return "";
+  const size_t bar = i.operands[0].find('|');
+  const std::string value = ptx_trimmed(i.operands[0].substr(0, bar));
   for (const std::string& part : i.parts)
     if (const auto at = names.find(part); at != names.end())
-      return n.set(without_predicate(i.operands[0]),
-                   at->second + "(" + n.as("unsigned", i.operands[4]) + ", " +
-                       n.as("unsigned", i.operands[1]) + ", " + n.as("int", i.operands[2]) +
-                       ", ::klab::program::ptx::width_of(" + n.as("unsigned", i.operands[3]) + "))");
+      return "{ bool klab_in; const unsigned klab_s = " + kPtxHelpers +
+             "shuffled(::klab::simt::Shuffle::" + at->second + ", " + n.as("unsigned", i.operands[1]) + ", " +
+             n.as("unsigned", i.operands[2]) + ", " + n.as("unsigned", i.operands[3]) + ", " +
+             n.as("unsigned", i.operands[4]) + ", klab_in); " + n.set(value, "klab_s") +
+             (bar == std::string::npos ? "" : n.set(ptx_trimmed(i.operands[0].substr(bar + 1)), "klab_in")) +
+             " }";
   return "";
 }
 
@@ -37,22 +37,23 @@ std::string voted(const PtxInstruction& i, const PtxNames& n) {
 }
 
 std::string ptx_element(const std::string& part) {
-  static const std::map<std::string, std::string> list = {{"f16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"},
-                                                          {"f32", "f32"}, {"f64", "f64"},   {"s8", "s8"},
-                                                          {"u8", "u8"},   {"s32", "s32"}};
+  static const std::map<std::string, std::string> list = {
+      {"f16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"}, {"f32", "f32"}, {"f64", "f64"}, {"s8", "s8"},
+      {"u8", "u8"},   {"s32", "s32"},   {"s4", "s4"},     {"u4", "u4"},   {"b1", "b1"}};
   const auto at = list.find(part);
   return at == list.end() ? "" : "::klab::program::Element::" + at->second;
 }
 
-/// mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c
+/// mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c; of single bits ends with .xor.popc or .and.popc
 std::string multiplied_matrices(const PtxInstruction& i, const PtxNames& n) {
   if (!i.has("sync") || i.operands.size() != 4 || !i.has("row") || !i.has("col") || i.has("sp") ||
-      i.parts.size() < 8)
+      i.parts.size() < (i.has("popc") ? 10u : 8u))
     return "";
   int m = 0, columns = 0, k = 0;
   for (const std::string& part : i.parts)
     if (std::sscanf(part.c_str(), "m%dn%dk%d", &m, &columns, &k) == 3) break;
-  const size_t last = i.parts.size() - 1;
+  const bool bits = i.has("popc");
+  const size_t last = i.parts.size() - (bits ? 3 : 1);
   const std::string d = ptx_element(i.parts[last - 3]), a = ptx_element(i.parts[last - 2]),
                     b = ptx_element(i.parts[last - 1]), c = ptx_element(i.parts[last]);
   // Volta's m8n8k4 of halves has quarter warps, which nothing newer has.
@@ -66,12 +67,13 @@ std::string multiplied_matrices(const PtxInstruction& i, const PtxNames& n) {
     return text + "}; ";
   };
   const std::vector<std::string> results = PtxNames::list(i.operands[0]);
-  std::string text = "{ " + registers("klab_a", i.operands[1]) + registers("klab_b", i.operands[2]) +
-                     registers("klab_c", i.operands[3]) + word + " klab_d[" + std::to_string(results.size()) +
-                     "]; " + "::klab::program::multiply_matrices({" + std::to_string(m) + ", " +
-                     std::to_string(columns) + ", " + std::to_string(k) + ", " + a + ", " + b + ", " + c +
-                     ", " + (i.has("satfinite") ? "true" : "false") +
-                     "}, klab_d, klab_a, klab_b, klab_c, __builtin_FILE(), __builtin_LINE()); ";
+  std::string text =
+      "{ " + registers("klab_a", i.operands[1]) + registers("klab_b", i.operands[2]) +
+      registers("klab_c", i.operands[3]) + word + " klab_d[" + std::to_string(results.size()) + "]; " +
+      "::klab::program::multiply_matrices({" + std::to_string(m) + ", " + std::to_string(columns) + ", " +
+      std::to_string(k) + ", " + a + ", " + b + ", " + c + ", " + (i.has("satfinite") ? "true" : "false") +
+      (bits ? std::string(", ::klab::program::Product::") + (i.has("xor") ? "bits_xor" : "bits_and") : "") +
+      "}, klab_d, klab_a, klab_b, klab_c, __builtin_FILE(), __builtin_LINE()); ";
   for (size_t r = 0; r < results.size(); ++r) text += n.set(results[r], "klab_d[" + std::to_string(r) + "]");
   return text + " }";
 }

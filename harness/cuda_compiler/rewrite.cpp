@@ -145,8 +145,21 @@ class Rewriter {
     s_.fail(i, "nothing ends this declaration");
   }
 
+  /// alignas goes before all other words of its declaration, where C++ wants it.
+  void alignment_first(size_t end) {
+    for (size_t k = head_ + 1; k < end && !s_.is(k, "[") && !s_.is(k, "{") && !s_.is(k, "="); ++k) {
+      if (!s_.is(k, "alignas") || s_.is(k - 1, "struct") || s_.is(k - 1, "union") || s_.is(k - 1, "class"))
+        continue;
+      const size_t behind = s_.close_of(k + 1) + 1;
+      s_.insert_before(head_, s_.plain(k, behind) + " ");
+      s_.replace(k, behind, "");
+      k = behind - 1;
+    }
+  }
+
   void shared(size_t i) {
     const size_t end = statement_end(i);
+    if (!s_.has(head_, end, "extern") || scopes_.back().kind == Kind::file) alignment_first(end);
     if (!s_.has(head_, end, "extern")) {
       const bool is_static = s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 4), "static");
       s_.replace(i, i + 1, is_static ? std::string(kShared).substr(7) : kShared);

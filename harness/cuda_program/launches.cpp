@@ -152,6 +152,13 @@ void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_
 unsigned warp_index() { return simt::running->lane->warp; }
 unsigned multiprocessors() { return unsigned(simt::device_limits().multiprocessors); }
 unsigned multiprocessor() { return unsigned(simt::running->block_number % multiprocessors()); }
+void not_known_ptx(const char* text, const char* file, int line) {
+  simt::running->abandon({.kind = simt::Kind::trap,
+                          .file = file,
+                          .line = line,
+                          .text = std::string("the inline PTX \"") + text +
+                                  "\" is not known on the host; it needs a GPU, or CUDA C++ in its place"});
+}
 
 }  // namespace klab::program
 
@@ -172,7 +179,10 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
     bool cooperative = false;
     for (unsigned k = 0; k < config->numAttrs; ++k) {
       const cudaLaunchAttribute& a = config->attrs[k];
-      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative,
+      // Work runs in the order it is asked for: what lets launches overlap or pass each other says nothing.
+      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative ||
+                  a.id == cudaLaunchAttributeProgrammaticStreamSerialization ||
+                  a.id == cudaLaunchAttributePriority,
               cudaErrorNotSupported);
       if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
     }

@@ -1,4 +1,4 @@
-// Matrix instructions of CUDA programs, in all shapes of mma.sync and wmma that hold elements of 8 bits or more.
+// Matrix instructions of CUDA programs, in all shapes of mma.sync and wmma.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,25 +18,11 @@ struct MatrixSlot {
   const void *a, *b, *c;
 };
 
-size_t element_bytes(Element e) {
-  switch (e) {
-    case Element::s8:
-    case Element::u8:
-      return 1;
-    case Element::f16:
-    case Element::bf16:
-      return 2;
-    case Element::f64:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
 double element_value(Element type, const void* fragment, size_t index) {
-  const auto* at = static_cast<const char*>(fragment) + index * element_bytes(type);
+  const size_t width = size_t(element_bits(type)), from = index * width;
   uint64_t bits = 0;
-  std::memcpy(&bits, at, element_bytes(type));
+  std::memcpy(&bits, static_cast<const char*>(fragment) + from / 8, (width + 7) / 8);
+  bits >>= from % 8;  // of elements that share a byte the first one is the lowest
   switch (type) {
     case Element::f16:
       return double(simt::float_from_half(uint16_t(bits)));
@@ -54,12 +40,18 @@ double element_value(Element type, const void* fragment, size_t index) {
       return double(uint8_t(bits));
     case Element::s32:
       return double(int32_t(bits));
+    case Element::s4:
+      return double(int(bits & 7) - int(bits & 8));
+    case Element::u4:
+      return double(bits & 15);
+    case Element::b1:
+      return double(bits & 1);
   }
   return 0;
 }
 
 void set_element(Element type, void* fragment, size_t index, double x, bool saturated) {
-  auto* at = static_cast<char*>(fragment) + index * element_bytes(type);
+  auto* at = static_cast<char*>(fragment) + index * size_t(element_bits(type)) / 8;
   if (type == Element::f16) {
     const uint16_t bits = simt::half_from_float(float(x));
     std::memcpy(at, &bits, 2);
@@ -117,7 +109,10 @@ void multiply_fragments(void* const* slots, unsigned present) {
   });
   for (int i = 0; i < s.m; ++i)
     for (int k = 0; k < s.k; ++k)
-      for (int j = 0; j < s.n; ++j) c[size_t(i * s.n + j)] += a[size_t(i * s.k + k)] * b[size_t(k * s.n + j)];
+      for (int j = 0; j < s.n; ++j) {
+        const double x = a[size_t(i * s.k + k)], y = b[size_t(k * s.n + j)];
+        c[size_t(i * s.n + j)] += s.product == Product::bits_xor ? double(x != y) : x * y;
+      }
   // d may be c: written after all have been read.
   each_lane([&](int lane, const MatrixSlot& slot) {
     for (int i = 0; i < s.m * s.n / 32; ++i) {

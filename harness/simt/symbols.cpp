@@ -49,7 +49,8 @@ Debug& debug_for(const void* p) {
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
-         std::strstr(file, "kernels/common/mma.h") != nullptr;
+         std::strstr(file, "kernels/common/mma.h") != nullptr ||
+         std::strstr(file, "/cccl/") != nullptr;  // libcu++ and CUB of a toolkit
 }
 
 SourceLine find_source(const void* return_address) {

@@ -78,9 +78,11 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       executor_->report(std::move(f));
     }
   }
-  if ((how & kWrite) && cell.in_flight && !(how & kAsync)) {
+  if ((how & kWrite) && cell.in_flight) {
     Finding f{.kind = Kind::missing_wait,
-              .text = "shared memory is written while an asynchronous copy to it is in flight"};
+              .text = how & kAsync
+                          ? "an asynchronous copy to shared memory to which another one is still in flight"
+                          : "shared memory is written while an asynchronous copy to it is in flight"};
     place(f, (*profile_)[site].pc);
     executor_->report(std::move(f));
   }

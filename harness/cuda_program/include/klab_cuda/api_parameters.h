@@ -123,11 +123,18 @@ struct cudaLaunchParams {
   size_t sharedMem;
   cudaStream_t stream;
 };
-enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
 struct cudaLaunchAttribute {
   enum cudaLaunchAttributeID id;
   union {
     int cooperative;
+    int programmaticStreamSerializationAllowed;
+    int priority;
     char pad[64];
   } val;
 };

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include <klab_cuda/copies.h>
 #include <klab_cuda/device.h>
 
 extern "C" {
@@ -293,18 +294,30 @@ template <class G, class F>
 inline void invoke_one(const G& group, F f) {
   if (group.thread_rank() == 0) f();
 }
-/// Data land at the wait.
-template <class G, class T>
-inline void memcpy_async(const G& group, T* to, const T* from, size_t bytes) {
-  const size_t words = bytes / 4;
-  for (size_t k = group.thread_rank(); k < words; k += group.size())
-    klab::simt::copy_async(reinterpret_cast<char*>(to) + 4 * k, reinterpret_cast<const char*>(from) + 4 * k,
-                           4, 4);
+/// Data land at the wait. `bytes`: a number, or a cuda::aligned_size_t.
+template <class G, class T, class Size>
+KLAB_SIMT_INLINE void memcpy_async(const G& group, T* to, const T* from, const Size& bytes) {
+  klab::program::copy_of_any_alignment<klab::program::known_alignment<T, Size>()>(
+      group, to, from, size_t(bytes), [](char* t, const char* f, unsigned n) __attribute__((always_inline)) {
+        klab::simt::copy_async(t, f, n, n);
+      });
   klab::simt::copy_async_commit();
 }
+/// Of elements: as many as both have.
+template <class G, class T, class To, class From>
+KLAB_SIMT_INLINE void memcpy_async(const G& group, T* to, const To& to_elements, const T* from,
+                                   const From& from_elements) {
+  const size_t n = size_t(to_elements) < size_t(from_elements) ? size_t(to_elements) : size_t(from_elements);
+  memcpy_async(group, to, from, n * sizeof(T));
+}
 template <class G>
-inline void wait(const G& group, KLAB_SIMT_HERE) {
+KLAB_SIMT_INLINE void wait(const G& group, KLAB_SIMT_HERE) {
   klab::simt::copy_async_wait(0);
+  group.sync(file, line);
+}
+template <unsigned left, class G>
+KLAB_SIMT_INLINE void wait_prior(const G& group, KLAB_SIMT_HERE) {
+  klab::simt::copy_async_wait(int(left));
   group.sync(file, line);
 }
 

@@ -1,4 +1,4 @@
-// nvcuda::wmma, in all shapes with elements of 8 bits or more.
+// nvcuda::wmma, in all shapes.
 //
 // CUDA does not say which lane holds which element. Here they lie as mma.sync has them (harness/cuda_program/matrices.cpp), so
 // that loads touch what they touch on a GPU.
@@ -22,11 +22,13 @@ struct tf32 {};
 }  // namespace precision
 namespace experimental {
 namespace precision {
-// Elements of less than 8 bits: no fragment has them here.
+// Elements of less than 8 bits, as many in a number of 32 bits as it holds.
 struct b1 {};
 struct s4 {};
 struct u4 {};
 }  // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
 }  // namespace experimental
 
 namespace detail {
@@ -49,8 +51,17 @@ KLAB_CUDA_STORED(signed char, signed char, s8, s8)
 KLAB_CUDA_STORED(char, signed char, s8, s8)
 KLAB_CUDA_STORED(unsigned char, unsigned char, u8, u8)
 KLAB_CUDA_STORED(int, int, s32, s32)
+KLAB_CUDA_STORED(experimental::precision::s4, int, s4, s32)
+KLAB_CUDA_STORED(experimental::precision::u4, unsigned, u4, s32)
+KLAB_CUDA_STORED(experimental::precision::b1, unsigned, b1, s32)
 #undef KLAB_CUDA_STORED
 
+/// Elements of one number of a fragment; 1 but for those of less than 8 bits.
+template <class T>
+constexpr int packed() {
+  constexpr int bits = klab::program::element_bits(Stored<T>::element);
+  return bits < 8 ? 32 / bits : 1;
+}
 template <class Use, int m, int n, int k>
 constexpr int elements() {
   if (std::is_same_v<Use, matrix_a>) return m * k / 32;
@@ -66,13 +77,20 @@ struct fragment {
   using element_type = T;
   using storage_element_type = typename detail::Stored<T>::type;
   static constexpr int num_elements = detail::elements<Use, m, n, k>();
-  static constexpr int num_storage_elements = num_elements;
-  storage_element_type x[num_elements];
+  static constexpr int num_storage_elements = num_elements / detail::packed<T>();
+  storage_element_type x[num_storage_elements];
 };
 
 template <class Use, int m, int n, int k, class T, class Layout, class V>
 KLAB_SIMT_INLINE void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const V& value) {
-  for (int i = 0; i < f.num_elements; ++i) f.x[i] = typename detail::Stored<T>::type(value);
+  if constexpr (detail::packed<T>() > 1) {
+    constexpr int bits = klab::program::element_bits(detail::Stored<T>::element);
+    unsigned all = 0;
+    for (int at = 0; at < 32; at += bits) all |= (unsigned(value) & ((1u << bits) - 1)) << at;
+    for (auto& x : f.x) x = typename detail::Stored<T>::type(all);
+  } else {
+    for (int i = 0; i < f.num_elements; ++i) f.x[i] = typename detail::Stored<T>::type(value);
+  }
 }
 
 namespace detail {
@@ -101,6 +119,13 @@ KLAB_SIMT_INLINE void store_register(S* to, const S* from, bool neighbors, int s
   }
   for (int e = 0; e < each; ++e) to[e * step] = from[e];
 }
+/// One register of elements of less than 8 bits, which lie beside each other; the first one is element `at` of the matrix.
+template <class T>
+KLAB_SIMT_INLINE typename Stored<T>::type load_packed(const void* p, int at) {
+  const auto* bytes = static_cast<const char*>(p);
+  return *reinterpret_cast<const typename Stored<T>::type*>(
+      bytes + at / 8 * klab::program::element_bits(Stored<T>::element));
+}
 }  // namespace detail
 
 template <int m, int n, int k, class T, class Layout, class S>
@@ -110,8 +135,12 @@ KLAB_SIMT_INLINE void load_matrix_sync(fragment<matrix_a, m, n, k, T, Layout>& f
   for (int r = 0; r < f.num_elements / each; ++r) {
     const int i = detail::group() + 8 * (r % halves);
     const int j = detail::in_group() * each + 4 * each * (r / halves);
-    detail::load_register<each>(f.x + each * r, p + (rows ? i * int(ld) + j : i + j * int(ld)), rows,
-                                rows ? 1 : int(ld));
+    if constexpr (detail::packed<T>() > 1) {
+      static_assert(rows, "a matrix of elements of less than 8 bits is stored by rows");
+      f.x[r] = detail::load_packed<T>(p, i * int(ld) + j);
+    } else
+      detail::load_register<each>(f.x + each * r, p + (rows ? i * int(ld) + j : i + j * int(ld)), rows,
+                                  rows ? 1 : int(ld));
   }
 }
 template <int m, int n, int k, class T, class Layout, class S>
@@ -122,8 +151,12 @@ KLAB_SIMT_INLINE void load_matrix_sync(fragment<matrix_b, m, n, k, T, Layout>& f
   for (int r = 0; r < f.num_elements / each; ++r) {
     const int i = detail::in_group() * each + 4 * each * (r % chunks);
     const int j = detail::group() + 8 * (r / chunks);
-    detail::load_register<each>(f.x + each * r, p + (columns ? i + j * int(ld) : i * int(ld) + j), columns,
-                                columns ? 1 : int(ld));
+    if constexpr (detail::packed<T>() > 1) {
+      static_assert(columns, "a second matrix of elements of less than 8 bits is stored by columns");
+      f.x[r] = detail::load_packed<T>(p, i + j * int(ld));
+    } else
+      detail::load_register<each>(f.x + each * r, p + (columns ? i + j * int(ld) : i * int(ld) + j), columns,
+                                  columns ? 1 : int(ld));
   }
 }
 template <int m, int n, int k, class T, class S>
@@ -164,6 +197,22 @@ KLAB_SIMT_INLINE void mma_sync(fragment<accumulator, m, n, k, D>& d,
     klab::program::multiply_matrices({m, n, k, of, of, detail::Stored<D>::accumulated, saturated}, d.x, a.x,
                                      b.x, from.x, file, line);
   }
+}
+
+/// d = c and, for each row of a and column of b, the number of bits that differ (or are set in both).
+template <int m, int n, int k, class LayoutA, class LayoutB>
+KLAB_SIMT_INLINE void bmma_sync(fragment<accumulator, m, n, k, int>& d,
+                                const fragment<matrix_a, m, n, k, experimental::precision::b1, LayoutA>& a,
+                                const fragment<matrix_b, m, n, k, experimental::precision::b1, LayoutB>& b,
+                                const fragment<accumulator, m, n, k, int>& c,
+                                experimental::bmmaBitOp op = experimental::bmmaBitOpXOR,
+                                experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC,
+                                KLAB_SIMT_HERE) {
+  using klab::program::Product;
+  klab::program::multiply_matrices(
+      {m, n, k, detail::Element::b1, detail::Element::b1, detail::Element::s32, false,
+       op == experimental::bmmaBitOpXOR ? Product::bits_xor : Product::bits_and},
+      d.x, a.x, b.x, c.x, file, line);
 }
 
 /// Rounds to the 10 bits of mantissa that tensor cores look at.

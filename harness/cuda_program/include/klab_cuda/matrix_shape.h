@@ -4,19 +4,40 @@
 namespace klab {
 namespace program {
 
-enum class Element : unsigned char { f16, bf16, tf32, f32, f64, s8, u8, s32 };
+enum class Element : unsigned char { f16, bf16, tf32, f32, f64, s8, u8, s32, s4, u4, b1 };
+
+/// What is added up: products; of single bits, whether both are set, or whether they differ.
+enum class Product : unsigned char { multiply, bits_and, bits_xor };
 
 /// a is m x k, b is k x n, c and d are m x n.
 struct MatrixShape {
   int m, n, k;
   Element a, b, c;
   bool saturated;  // of whole numbers: sums end at the ends of their range
+  Product product = Product::multiply;
 };
 
-/// Neighbors of a row of a (a column of b) that one register of a lane holds.
-constexpr int elements_a_register(Element e) {
-  return e == Element::s8 || e == Element::u8 ? 4 : e == Element::f16 || e == Element::bf16 ? 2 : 1;
+constexpr int element_bits(Element e) {
+  switch (e) {
+    case Element::b1:
+      return 1;
+    case Element::s4:
+    case Element::u4:
+      return 4;
+    case Element::s8:
+    case Element::u8:
+      return 8;
+    case Element::f16:
+    case Element::bf16:
+      return 16;
+    case Element::f64:
+      return 64;
+    default:
+      return 32;
+  }
 }
+/// Neighbors of a row of a (a column of b) that one register of a lane holds.
+constexpr int elements_a_register(Element e) { return e == Element::f64 ? 1 : 32 / element_bits(e); }
 
 /// d = a·b + c, of the fragments that the calling lanes hold: elements in the order of their registers. Sums are rounded once.
 void multiply_matrices(const MatrixShape& shape, void* d, const void* a, const void* b, const void* c,

@@ -22,6 +22,9 @@ KLAB_SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinter
 
 namespace klab::program {
 
+/// An instruction of a library's text that is not known here, where it is reached.
+void not_known_ptx(const char* text, const char* file, int line);
+
 namespace ptx {
 
 template <class To, class From>
@@ -134,8 +137,20 @@ KLAB_SIMT_INLINE void store(void* p, Neighbors<T, n> x) {
   *static_cast<decltype(piece)*>(p) = piece;
 }
 
-/// The width of a shuffle, of the operand that PTX has it in.
-KLAB_SIMT_INLINE int width_of(unsigned c) { return int(32 - (c >> 8 & 31)); }
-
+/// shfl.sync: c holds the last lane that may be asked and, in bits 8 to 12, the bits of a lane that tell segments apart (PTX manual).
+KLAB_SIMT_INLINE unsigned shuffled(klab::simt::Shuffle how, unsigned value, unsigned b, unsigned c,
+                                   unsigned mask, bool& in_range, KLAB_SIMT_HERE) {
+  using klab::simt::Shuffle;
+  const unsigned lane = klab::simt::lane_index(), segment = c >> 8 & 31, first = lane & segment;
+  const unsigned last = first | (c & 31 & ~segment);
+  b &= 31;
+  const int from = how == Shuffle::up             ? int(lane) - int(b)
+                   : how == Shuffle::down         ? int(lane + b)
+                   : how == Shuffle::exclusive_or ? int(lane ^ b)
+                                                  : int(first | (b & ~segment));
+  in_range = how == Shuffle::up ? from >= int(last) : from <= int(last);
+  return unsigned(klab::simt::shuffle(Shuffle::index, mask, value, in_range ? from : int(lane), 32,
+                                      "shfl.sync", file, line));
+}
 }  // namespace ptx
 }  // namespace klab::program

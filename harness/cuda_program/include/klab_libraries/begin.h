@@ -19,3 +19,17 @@
 #define __host__
 #define __device__
 #define __forceinline__ inline
+// What a header chooses by the target it is compiled for: as for processors, also inside of CUB (klab_libraries/begin_device.h).
+#include <nv/target>
+#pragma push_macro("_NV_TARGET_IS_HOST")
+#pragma push_macro("_NV_TARGET_IS_DEVICE")
+#pragma push_macro("_NV_TARGET_VAL")
+#pragma push_macro("_NV_DEVICE_CHECK")
+#undef _NV_TARGET_IS_HOST
+#undef _NV_TARGET_IS_DEVICE
+#undef _NV_TARGET_VAL
+#undef _NV_DEVICE_CHECK
+#define _NV_TARGET_IS_HOST 1
+#define _NV_TARGET_IS_DEVICE 0
+#define _NV_TARGET_VAL 0
+#define _NV_DEVICE_CHECK(q) (false)

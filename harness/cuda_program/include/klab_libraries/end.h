@@ -1,4 +1,8 @@
 // Behind a header of Thrust or libcu++: see klab_libraries/begin.h.
+#pragma pop_macro("_NV_TARGET_IS_HOST")
+#pragma pop_macro("_NV_TARGET_IS_DEVICE")
+#pragma pop_macro("_NV_TARGET_VAL")
+#pragma pop_macro("_NV_DEVICE_CHECK")
 #pragma pop_macro("__CUDACC__")
 #pragma pop_macro("__NVCC__")
 #pragma pop_macro("__CUDA__")

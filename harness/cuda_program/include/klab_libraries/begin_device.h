@@ -1,0 +1,43 @@
+// Before a header of CUB: its text is device code, as nvcc takes it. What it includes of libcu++ is not (klab_libraries/begin.h); the
+// parts that it includes by their inner names are read before it, so that their guards keep them out. klab_libraries/end_device.h takes
+// it back.
+#include <klab_libraries/special_registers.h>
+#include <cuda/atomic>
+#include <cuda/cmath>
+#include <cuda/functional>
+#include <cuda/std/array>
+#include <cuda/std/bit>
+#include <cuda/std/cassert>
+#include <cuda/std/cstdint>
+#include <cuda/std/functional>
+#include <cuda/std/iterator>
+#include <cuda/std/limits>
+#include <cuda/std/tuple>
+#include <cuda/std/type_traits>
+#include <cuda/std/utility>
+
+#pragma push_macro("_CCCL_DEVICE")
+#pragma push_macro("_CCCL_HOST_DEVICE")
+#pragma push_macro("_CCCL_HOST")
+#pragma push_macro("_CCCL_FORCEINLINE")
+#pragma push_macro("_NV_TARGET_IS_HOST")
+#pragma push_macro("_NV_TARGET_IS_DEVICE")
+#pragma push_macro("_NV_TARGET_VAL")
+#pragma push_macro("_NV_DEVICE_CHECK")
+#pragma push_macro("__align__")
+#undef _CCCL_DEVICE
+#undef _CCCL_HOST_DEVICE
+#undef _CCCL_HOST
+#undef _CCCL_FORCEINLINE
+#undef _NV_TARGET_IS_HOST
+#undef _NV_TARGET_IS_DEVICE
+#undef _NV_TARGET_VAL
+#undef _NV_DEVICE_CHECK
+#define _CCCL_DEVICE __device__
+#define _CCCL_HOST_DEVICE __host__ __device__
+#define _CCCL_HOST __host__
+#define _CCCL_FORCEINLINE __forceinline__
+#define _NV_TARGET_IS_HOST 0
+#define _NV_TARGET_IS_DEVICE 1
+#define _NV_TARGET_VAL __CUDA_ARCH__
+#define _NV_DEVICE_CHECK(q) (q)

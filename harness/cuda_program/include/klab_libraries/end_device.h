@@ -1,0 +1,10 @@
+// Behind a header of CUB: see klab_libraries/begin_device.h.
+#pragma pop_macro("_CCCL_DEVICE")
+#pragma pop_macro("_CCCL_HOST_DEVICE")
+#pragma pop_macro("_CCCL_HOST")
+#pragma pop_macro("_CCCL_FORCEINLINE")
+#pragma pop_macro("_NV_TARGET_IS_HOST")
+#pragma pop_macro("_NV_TARGET_IS_DEVICE")
+#pragma pop_macro("_NV_TARGET_VAL")
+#pragma pop_macro("_NV_DEVICE_CHECK")
+#pragma pop_macro("__align__")

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# ctest: slow
+# CUB of an installed toolkit: primitives of blocks and warps, and algorithms of a whole device, run without a finding, counted at the
+# program's own lines. Without a toolkit the program is refused with file and line.
+set -uo pipefail
+klab=$1 source_dir=$2 build_dir=$3
+[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export NO_COLOR=1
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+cd "$tmp"
+if ! compgen -G "/usr/local/cuda/include/cccl/cub/version.cuh" >/dev/null; then
+  code=0
+  "$klab" trace "$source_dir/tests/programs/cub_blocks.cu" >out 2>&1 || code=$?
+  [[ $code -eq 2 ]] || fail "without a toolkit: exit code $code, not 2"
+  grep -qF "cub_blocks.cu:2: cub/block/block_discontinuity.cuh: CUB, where no toolkit" out || { cat out; fail "no line and header"; }
+else
+  for program in cub_blocks cub_device; do
+    "$klab" trace "$source_dir/tests/programs/$program.cu" >out 2>&1 || { tail -n 25 out; fail "$program: exit code $?"; }
+    grep -qF "$program passed" out || { tail -n 25 out; fail "$program does not say that it passed"; }
+    grep -E "FINDING|  note" out && fail "$program has findings"
+    [[ $program != cub_blocks ]] || grep -qE "^ *[0-9]+  shared .* Load\(storage.load\)" out ||
+      fail "what CUB does is not counted where the program calls it"
+  done
+  # What is wrong is found in CUB, too: one storage used twice with nothing between.
+  cat >reuse.cu <<'P'
+#include <cub/block/block_reduce.cuh>
+__global__ void twice(int* x) {
+  using Reduce = cub::BlockReduce<int, 128, cub::BLOCK_REDUCE_RAKING>;
+  __shared__ typename Reduce::TempStorage storage;
+  const int mine = x[threadIdx.x];
+  const int sum = Reduce(storage).Sum(mine);
+  const int squares = Reduce(storage).Sum(mine * mine);
+  if (threadIdx.x == 0) x[0] = sum + squares;
+}
+int main() {
+  int* x; cudaMalloc(&x, 512); cudaMemset(x, 0, 512);
+  twice<<<1, 128>>>(x);
+  cudaFree(x);
+}
+P
+  code=0
+  "$klab" trace reuse.cu >out 2>&1 || code=$?
+  [[ $code -eq 1 ]] || { tail -n 25 out; fail "reuse: exit code $code, not 1"; }
+  grep -F "race on shared memory in kernel twice" out | grep -qE "reuse.cu:[67]:.* line [67] " || { grep FINDING out; fail "reuse: no race of lines 6 and 7"; }
+fi
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
