@@ -1,4 +1,5 @@
-// Runs the threads of a block as fibers, one block after the other.
+// Runs the threads of a block as fibers, one block after the other, or, on as many threads of the host, several beside each
+// other (grid_run.h): then each thread has an executor.
 //
 // A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends; one that ends goes on with
 // the next thread of its warp that has not begun, so a kernel without barriers needs one fiber only. The scheduler
@@ -20,12 +21,16 @@ namespace klab::simt {
 
 struct Lane;
 class Trace;
+class GridRun;
+struct BlockResult;
 
 // threadIdx, blockIdx, blockDim and gridDim of the running thread, for programs (language.h).
 extern "C" {
 extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], klab_block_dim[3],
     klab_grid_dim[3];
 }
+
+inline constexpr size_t kStackOfThread = 256 << 10;  // bytes, its local memory
 
 struct Fiber {
   boost::context::detail::fcontext_t at = nullptr;
@@ -79,6 +84,10 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
+  /// On one of several threads: blocks of a grid, as long as there are any.
+  void work_on(GridRun& grid);
+  /// Takes the memory for blocks' shared variables from the kernel's module; on the thread that runs them.
+  void attach(const Launch& launch);
 
   // Called on a fiber.
   void wait_for_grid(const char* file, int line);
@@ -96,6 +105,15 @@ class Executor {
   Finding placed(Finding finding, const Lane* lane = nullptr) const;
   /// Keeps it.
   void report(Finding finding, const Lane* lane = nullptr);
+  void add(const Finding& placed);
+  /// What other blocks may have a say in: waits until all blocks before have ended.
+  void in_turn() {
+    if (!its_turn) wait_for_turn();
+  }
+  /// That of an access, unless it is to memory of the thread or of the block.
+  void in_turn(const void* p) {
+    if (!its_turn && !is_the_blocks(p)) wait_for_turn();
+  }
 
   Lane* lane = nullptr;  // the running one; nullptr outside of kernels
   unsigned block[3] = {0, 0, 0};
@@ -108,6 +126,9 @@ class Executor {
   char* static_shared = nullptr;  // of the kernel's module, this thread's
   size_t static_shared_bytes = 0;
   uint64_t block_number = 0;
+  GridRun* grid = nullptr;  // whose blocks this thread runs with others
+  uint64_t turn = 0;        // of the block: how many come before it
+  bool its_turn = true;     // they have all ended
 
   /// Lanes of one warp that have ended, as a mask; lanes that never were count as ended.
   unsigned ended(unsigned warp) const;
@@ -126,6 +147,13 @@ class Executor {
   }
 
  private:
+  void prepare(const Launch& what, const std::string& kernel, const Options& options, Trace* with);
+  void run_alone(Session& session, Trace* with);
+  void run_one_of(GridRun& grid, BlockResult& result);
+  void wait_for_turn();
+  [[noreturn]] void give_up();
+  bool is_the_blocks(const void* p) const;
+  uint64_t work_of_block() const;
   static void fiber_main(boost::context::detail::transfer_t from);
   /// A block that waits for the others of its grid: its threads, its shared memory, what is known of it.
   struct Parked;
@@ -168,12 +196,17 @@ class Executor {
   Options options_;
   std::string kernel_;
   Finding fatal_;
+  bool given_up_ = false;  // the launch has ended before this block
+  std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: the session's
   std::vector<char> dynamic_;
 };
 
 /// Told how many blocks of a launch have run, of how many. nullptr: nobody asks.
 using BlockDone = void (*)(uint64_t done, uint64_t blocks, const std::string& kernel);
 extern BlockDone block_done;
+
+/// The name CUDA gives to a launch that ended so.
+const char* cuda_name_of(const Finding& fatal);
 
 /// The one of this host thread.
 Executor& executor();

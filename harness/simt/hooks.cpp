@@ -18,6 +18,7 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
       host_touch(p, bytes, (how & kWrite) != 0, pc);
     return;
   }
+  if ((how & (kAtomic | kVolatile)) != 0) running->in_turn(p);
   if (running->trace == nullptr) return;
   running->trace->access(p, bytes, how, pc);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -190,6 +191,7 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
 
 void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
+  if (grid != nullptr && grid->is_over(turn)) give_up();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a trace gives turns itself
     return;
@@ -215,7 +217,15 @@ Finding Executor::placed(Finding f, const Lane* of) const {
   return f;
 }
 
-void Executor::report(Finding f, const Lane* of) { Session::current().add(placed(std::move(f), of)); }
+void Executor::report(Finding f, const Lane* of) { add(placed(std::move(f), of)); }
+
+void Executor::add(const Finding& f) {
+  constexpr size_t kOfBlock = 1000;
+  if (findings_ != nullptr)
+    add_finding(*findings_, f, kOfBlock);
+  else
+    Session::current().add(f);
+}
 
 void Executor::abandon(Finding f) {
   fatal_ = placed(std::move(f));

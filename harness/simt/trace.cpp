@@ -17,7 +17,7 @@ std::atomic<uint32_t> last_interval{1};
 
 }  // namespace
 
-uint32_t Trace::next_interval() { return ++last_interval; }
+uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
 
 Trace& trace_of_thread() {
   thread_local Trace one;
@@ -48,11 +48,17 @@ void SharedShadow::forget() {
 }
 
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
+  grid_ = nullptr;
+  begins(executor, session, profile, launch);
+  interval_ = launch_first_ = next_interval();
+  split_global_.forget();
+}
+
+void Trace::begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
   executor_ = &executor;
   session_ = &session;
   profile_ = profile;
-  interval_ = launch_first_ = next_interval();
-  split_.clear();
+  split_shared_.forget();
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();
@@ -69,6 +75,8 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   doubt_.p = nullptr;
   counting_ = session.options().counts;
   flow_ = {};
+  known_flow_ = {};
+  blocks_begun_ = 0;
   compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
                           profile, &flow_);
 }
@@ -83,9 +91,21 @@ void Trace::block_begins() {
   dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
   static_.forget();
   dynamic_.forget();
-  block_first_ = interval_ = next_interval();
-  block_firsts_.push_back(block_first_);
-  block_numbers_.push_back(executor_->block_number);
+  if (grid_ == nullptr) {
+    block_first_ = interval_ = next_interval();
+    block_firsts_.push_back(block_first_);
+    block_numbers_.push_back(executor_->block_number);
+    if (!executor_->launch->cooperative) {
+      if (KnownFlow::begins_wave(blocks_begun_++)) known_flow_.begin_wave();
+      flow_.begin_with(known_flow_.edges(), known_flow_.known());
+    }
+  } else {
+    block_first_ = interval_ = grid_->intervals(executor_->turn, chunk_);
+    chunk_end_ = block_first_ + chunk_;
+    chunks_.clear();
+    flow_.begin_with(edges_, edges_.size());
+    known_sites_.fill({});
+  }
   clocks_.assign(executor_->warps(), WarpClock{});
   if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
   for (WarpLog& log : logs_) log.forget();
@@ -98,9 +118,12 @@ void Trace::block_begins() {
 void Trace::block_ended() {
   settle();
   compiled_.block_ended();
-  interval_ = next_interval();
-  if (profile_ != nullptr && !profile_->launches.empty()) {
-    LaunchRecord& launch = profile_->launches.back();
+  if (grid_ == nullptr) {
+    interval_ = next_interval();
+    if (!executor_->launch->cooperative) known_flow_.add(flow_.news());
+  }
+  if (profile_ != nullptr) {
+    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches.back();
     launch.barriers = std::max(launch.barriers, barriers_);
     launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
   }
@@ -183,6 +206,10 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   if (known.pc == pc && known.kind == kind) return known.site;
   const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
                                        (how & kMerges) != 0, unsigned(bytes));
+  if (grid_ != nullptr) {
+    if (is_of_block_.size() <= site) is_of_block_.resize(size_t(site) + 1, 0);
+    if (!std::exchange(is_of_block_[site], uint8_t(1))) sites_of_block_.push_back(site);
+  }
   // An asynchronous copy, too, is made as it is written.
   if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
   known = {pc, kind, site};
@@ -213,8 +240,15 @@ inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& 
     c.read_sync = clocks_[me.warp].now;
     c.read_atomic = false;
   } else {
-    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_);
+    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
+                                            (c.read_interval > interval_ && chunks_.empty()));
     if (!grid && (c.read_interval != interval_ || c.reader != Cell::kBlock)) return false;
+    if (grid && grid_ != nullptr) {
+      if (c.reader == Cell::kGrid) return true;
+      if (!chunks_.empty()) return false;
+      c.read_sync = std::exchange(c.reader, Cell::kGrid);
+      return true;
+    }
     if (grid) c.reader = Cell::kGrid;
     c.read_sync = std::max(c.read_sync, clocks_[me.warp].now);
     c.read_atomic = false;
@@ -255,7 +289,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   // Local memory: the thread's own stack.
-  if (size_t(c - lane.fiber->stack) < (256 << 10)) return;
+  if (size_t(c - lane.fiber->stack) < kStackOfThread) return;
   const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr;
   Space space{};
   Cell* cells = nullptr;
@@ -263,8 +297,11 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   if (cells == nullptr) return look_closely(p, bytes, how, pc);
   step(pc);
   const uint16_t site = site_of(pc, space, how, bytes);
+  const bool held = grid_ != nullptr && space == Space::global;
   for (size_t at = 0; at < bytes; at += 4, ++cells)
-    if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
+    if (held)
+      watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
+    else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
       watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
   log(lane, p, bytes, site);
 }
@@ -309,7 +346,10 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
     Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
                  : dynamic_.holds(at) ? dynamic_.cell(at)
                                       : static_.cell(at);
-    watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
+    if (grid_ != nullptr && !shared)
+      watch_held(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site);
+    else
+      watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
     at += n;
   }
   log(lane, p, bytes, site);
