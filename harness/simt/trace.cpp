@@ -15,6 +15,8 @@ constexpr uint64_t kTurn = 16384;
 
 std::atomic<uint32_t> last_interval{1};
 
+uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAtomic)) | (4 << int(space))); }
+
 }  // namespace
 
 uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
@@ -201,8 +203,8 @@ bool Trace::is_the_kernels(const char* p, size_t bytes) const {
 }
 
 uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
-  const auto kind = uint8_t((how & (kWrite | kAtomic)) | (4 << int(space)));
-  KnownSite& known = known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
+  const uint8_t kind = kind_of(how, space);
+  KnownSite& known = known_site(pc);
   if (known.pc == pc && known.kind == kind) return known.site;
   const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
                                        (how & kMerges) != 0, unsigned(bytes));
@@ -212,7 +214,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   }
   // An asynchronous copy, too, is made as it is written.
   if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
-  known = {pc, kind, site};
+  known = {.pc = pc, .kind = kind, .shared = space == Space::shared, .site = site};
   return site;
 }
 
@@ -242,7 +244,12 @@ inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& 
   } else {
     const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
                                             (c.read_interval > interval_ && chunks_.empty()));
-    if (!grid && (c.read_interval != interval_ || c.reader != Cell::kBlock)) return false;
+    if (!grid && c.read_interval != interval_) return false;
+    if (!grid && c.reader != Cell::kBlock) {
+      if (clocks_[me.warp].now != 0 || c.reader == Cell::kGrid) return false;
+      const unsigned warp = c.reader & Cell::kWarp ? c.reader & 0xFFU : c.reader / 32U;
+      c.reader = warp == me.warp ? uint16_t(Cell::kWarp | warp) : Cell::kBlock;
+    }
     if (grid && grid_ != nullptr) {
       if (c.reader == Cell::kGrid) return true;
       if (!chunks_.empty()) return false;
@@ -285,24 +292,66 @@ void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
   if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
 }
 
-void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
-  const auto* c = static_cast<const char*>(p);
-  Lane& lane = *executor_->lane;
-  // Local memory: the thread's own stack.
-  if (size_t(c - lane.fiber->stack) < kStackOfThread) return;
-  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr;
-  Space space{};
-  Cell* cells = nullptr;
-  if (plain && reinterpret_cast<uintptr_t>(p) % bytes == 0) cells = cells_of(c, bytes, &space);
-  if (cells == nullptr) return look_closely(p, bytes, how, pc);
-  step(pc);
-  const uint16_t site = site_of(pc, space, how, bytes);
+/// What the site has come to, so that it need not be looked for the next time.
+void Trace::remember(KnownSite& known, const char* c, Space space) const {
+  known.bytes = 0;
+  if (space == Space::global) {
+    const Allocation* a = owner_of(c);
+    if (reinterpret_cast<uintptr_t>(a->begin) % 4 != 0) return;
+    known.begin = a->begin;
+    known.bytes = a->bytes;
+    known.cells = a->shadow;
+  } else if (dynamic_.holds(c)) {
+    known.begin = dynamic_.begin();
+    known.bytes = dynamic_.bytes();
+  } else if (!variables_.empty()) {
+    const SharedVariable& v = variables_[variable_of_[static_.offset(c) / 4] - 1U];
+    if (v.offset % 4 != 0) return;
+    known.begin = static_.begin() + v.offset;
+    known.bytes = v.bytes;
+  }
+}
+
+void Trace::watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how, uint16_t site, Space space,
+                        Lane& lane) {
   const bool held = grid_ != nullptr && space == Space::global;
   for (size_t at = 0; at < bytes; at += 4, ++cells)
     if (held)
       watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
     else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
       watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
+}
+
+void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  // Local memory: the thread's own stack.
+  if (size_t(c - lane.fiber->stack) < kStackOfThread) return;
+  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr &&
+                     reinterpret_cast<uintptr_t>(p) % bytes == 0;
+  if (!plain) return look_closely(p, bytes, how, pc);
+  if (frees_seen_ != device_frees) {
+    frees_seen_ = device_frees;
+    for (KnownSite& known : known_sites_) known.bytes = 0;
+  }
+  KnownSite& known = known_site(pc);
+  if (const auto off = size_t(c - known.begin);
+      known.pc == pc && off < known.bytes && off + bytes <= known.bytes &&
+      known.kind == kind_of(how, known.shared ? Space::shared : Space::global)) {
+    step(pc);
+    Cell* const cells = !known.shared           ? known.cells + off / 4
+                        : dynamic_.holds(c) ? dynamic_.cells(c, bytes)
+                                            : static_.cells(c, bytes);
+    watch_words(cells, c, bytes, how, known.site, known.shared ? Space::shared : Space::global, lane);
+    return log(lane, p, bytes, known.site);
+  }
+  Space space{};
+  Cell* cells = cells_of(c, bytes, &space);
+  if (cells == nullptr) return look_closely(p, bytes, how, pc);
+  step(pc);
+  const uint16_t site = site_of(pc, space, how, bytes);
+  remember(known_site(pc), c, space);
+  watch_words(cells, c, bytes, how, site, space, lane);
   log(lane, p, bytes, site);
 }
 
@@ -311,6 +360,7 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
   Lane& lane = *executor_->lane;
   if (doubt_.p != nullptr) settle();
   step(pc);
+  if ((how & kWrite) == 0 && c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_) return;
   Cell* cells;
   const char* begin;
   bool shared = true;

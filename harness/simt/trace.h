@@ -29,8 +29,9 @@ class SharedShadow {
   /// The cells of whole words from there on.
   Cell* cells(const char* p, size_t bytes) {
     for (size_t at = 0; at < bytes; at += 4) cell(p + at);
-    return &cells_[size_t(p - begin_) / 4];
+    return first_cell(p);
   }
+  Cell* first_cell(const char* p) { return &cells_[size_t(p - begin_) / 4]; }
   size_t offset(const char* p) const { return size_t(p - begin_); }
   size_t bytes() const { return bytes_; }
   const char* begin() const { return begin_; }
@@ -120,6 +121,8 @@ class Trace {
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   /// The cells of a plain, aligned access to memory that is the kernel's beyond doubt; nullptr where look_closely() must say.
   Cell* cells_of(const char* c, size_t bytes, Space* space);
+  void watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how, uint16_t site, Space space,
+                   Lane& lane);
   void look_closely(const void* p, size_t bytes, uint8_t how, const void* pc);
   void log(Lane& lane, const void* p, size_t bytes, uint16_t site);
   [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
@@ -160,12 +163,20 @@ class Trace {
   bool counting_ = false;
   CompiledCounter compiled_;
 
-  /// Sites that were asked for last, by where they are.
+  /// Sites that were asked for last, by where they are, and the memory that they came to.
   struct KnownSite {
     const void* pc = nullptr;
     uint8_t kind = 0;
+    bool shared = false;
     uint16_t site = 0;
+    const char* begin = nullptr;  // of what is the kernel's to the end, and begins at a word
+    size_t bytes = 0;             // 0: not known
+    Cell* cells = nullptr;        // of its words
   };
+  KnownSite& known_site(const void* pc) {
+    return known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
+  }
+  void remember(KnownSite& known, const char* c, Space space) const;
   std::array<KnownSite, 256> known_sites_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
@@ -179,6 +190,7 @@ class Trace {
   std::vector<uint16_t> sites_of_block_;               // in the order it came to them
   std::vector<uint8_t> is_of_block_;                   // of each site
   std::vector<Flow::Edge> edges_;                      // the kernel's flow that the block began with
+  uint64_t frees_seen_ = 0;                            // Device memory that was freed until now
   KnownFlow known_flow_;                               // where blocks run one after the other
   uint64_t blocks_begun_ = 0;
   std::vector<uint32_t> block_firsts_;  // first interval of each block of the launch, in the order they ran

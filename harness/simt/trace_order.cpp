@@ -69,6 +69,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       if (shared) {
         const Module* m =
             static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
+        std::memset(word + first, 0xFF, last - first);  // not what a block before has left there
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";
