@@ -7,7 +7,7 @@ namespace klab::simt {
 
 bool Executor::is_the_blocks(const void* p) const {
   const auto* c = static_cast<const char*>(p);
-  if (lane != nullptr && lane->fiber != nullptr && size_t(c - lane->fiber->stack) < kStackOfThread) return true;
+  if (lane != nullptr && size_t(c - lane->stack) < kStackOfThread) return true;
   return size_t(c - static_shared) < static_shared_bytes || size_t(c - dynamic_shared) < launch->shared_bytes;
 }
 

@@ -91,8 +91,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       self->lane = self->next_fresh(ended->warp);
       if (self->lane != nullptr) {
         self->go_on_with(self->lane);
-        self->lane->fiber = fiber;
-        fiber->lane = self->lane;
+        self->lane->runs_on(fiber);
       }
     } while (self->lane != nullptr);
     self->idle_.push_back(fiber);
@@ -117,10 +116,7 @@ Lane* Executor::next_fresh(unsigned warp) {
 void Executor::resume(Lane& next) {
   go_on_with(&next);
   ++resumed_;
-  if (next.fiber == nullptr) {
-    next.fiber = idle_fiber();
-    next.fiber->lane = &next;
-  }
+  if (next.fiber == nullptr) next.runs_on(idle_fiber());
   Fiber* fiber = next.fiber;
   const auto back = ctx::jump_fcontext(fiber->at, this);
   // The fiber that came back is the one that was entered: threads change on it, but it does not change.

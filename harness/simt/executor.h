@@ -54,12 +54,16 @@ struct Frame {
 
 enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
 
-struct Lane {
-  unsigned x = 0, y = 0, z = 0;
-  unsigned thread = 0;  // x + X·(y + Y·z)
+/// What each access needs comes first, in one line of the cache.
+struct alignas(64) Lane {
+  Fiber* fiber = nullptr;
+  char* stack = nullptr;      // the fiber's
+  uint64_t steps = 0;         // accesses and branches since it began
+  std::vector<Frame> frames;  // of a traced thread: its calls, the innermost last
+  unsigned thread = 0;        // x + X·(y + Y·z)
   unsigned lane = 0, warp = 0;
   State state = State::fresh;
-  Fiber* fiber = nullptr;
+  unsigned x = 0, y = 0, z = 0;
   // While it waits.
   Meeting what = Meeting::syncwarp;
   unsigned mask = 0;
@@ -70,10 +74,13 @@ struct Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
-  uint64_t steps = 0;             // accesses and branches since it began
-  std::vector<Frame> frames;      // of a traced thread: its calls, the innermost last
   std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
   std::vector<size_t> groups;     // ends of committed groups in `copies`
+  void runs_on(Fiber* f) {
+    fiber = f;
+    stack = f->stack;
+    f->lane = this;
+  }
 };
 
 class Executor {

@@ -32,11 +32,15 @@ class WarpLog {
   /// Of one request: site, bytes of a lane, mask of lanes, addresses of 32 lanes.
   using Account = std::function<void(uint16_t, uint32_t, uint32_t, const uintptr_t*)>;
 
-  void entered(unsigned lane, const Place& p) { logs_[lane].push_back({p.block, kPlace, p.depth, p.turn}); }
-  void accessed(unsigned lane, uintptr_t address, uint32_t bytes, uint16_t site) {
-    logs_[lane].push_back({address, site, 0, bytes});
+  /// Both return how much of the lane's log has not been replayed yet.
+  size_t entered(unsigned lane, const Place& p) {
+    logs_[lane].push_back({p.block, kPlace, p.depth, p.turn});
+    return logs_[lane].size();
   }
-  size_t length(unsigned lane) const { return logs_[lane].size(); }
+  size_t accessed(unsigned lane, uintptr_t address, uint32_t bytes, uint16_t site) {
+    logs_[lane].push_back({address, site, 0, bytes});
+    return logs_[lane].size();
+  }
 
   /// Hands on request after request. `going_on`: lanes that will log more without waiting for others; where it matters what
   /// such a lane does next, the rest is kept. `ended`: lanes whose threads have ended.

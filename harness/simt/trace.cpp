@@ -162,22 +162,24 @@ void Trace::step(const void* pc) {
   executor_->step(pc);
 }
 
-void Trace::log_place() {
-  Lane& lane = *executor_->lane;
+inline void Trace::log_place(Lane& lane) {
   WarpLog& log = logs_[lane.warp];
-  log.entered(lane.lane, {lane.frames.back().block, lane.frames.back().turn, uint16_t(lane.frames.size())});
-  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
+  const Frame& here = lane.frames.back();
+  if (log.entered(lane.lane, {here.block, here.turn, uint16_t(lane.frames.size())}) >= kLongLog)
+    executor_->let_others_run();
 }
 
 void Trace::block_entered(const void* pc) {
-  step(pc);
-  if (!counting_) return;
   Lane& lane = *executor_->lane;
+  ++lane.steps;
+  executor_->step(pc);
+  if (!counting_) return;
   if (lane.frames.empty()) lane.frames.emplace_back();
   const auto block = reinterpret_cast<uintptr_t>(pc);
-  if (lane.frames.back().block != 0) flow_.follows(lane.frames.back().block, block);
-  lane.frames.back() = {block, 0};
-  log_place();
+  Frame& here = lane.frames.back();
+  if (here.block != 0) flow_.follows(here.block, block);
+  here = {block, 0};
+  log_place(lane);
 }
 
 void Trace::function_entered() {
@@ -185,13 +187,14 @@ void Trace::function_entered() {
 }
 
 void Trace::function_left() {
-  auto& frames = executor_->lane->frames;
+  Lane& lane = *executor_->lane;
+  auto& frames = lane.frames;
   if (!counting_ || frames.empty()) return;
   flow_.follows(frames.back().block, Flow::kEnd);
   frames.pop_back();
   if (frames.empty() || frames.back().block == 0) return;
   ++frames.back().turn;
-  log_place();
+  log_place(lane);
 }
 
 bool Trace::is_the_kernels(const char* p, size_t bytes) const {
@@ -288,8 +291,8 @@ void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
   if (compiled_.counts() && !lane.frames.empty()) compiled_.seen(site, lane.frames.back().block);
   ++accesses_[lane.thread];
   WarpLog& log = logs_[lane.warp];
-  log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
-  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
+  if (log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site) >= kLongLog)
+    executor_->let_others_run();
 }
 
 /// What the site has come to, so that it need not be looked for the next time.
@@ -326,7 +329,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   // Local memory: the thread's own stack.
-  if (size_t(c - lane.fiber->stack) < kStackOfThread) return;
+  if (size_t(c - lane.stack) < kStackOfThread) return;
   const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr &&
                      reinterpret_cast<uintptr_t>(p) % bytes == 0;
   if (!plain) return look_closely(p, bytes, how, pc);

@@ -148,7 +148,7 @@ class Trace {
   /// Watches a word of global memory that other threads may come to at the same time.
   void watch_held(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site);
   bool meets_another(const Cell& cell, uint8_t how) const;
-  void log_place();
+  void log_place(Lane& lane);
   void replay(unsigned warp, uint32_t going_on);
   void account(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
 

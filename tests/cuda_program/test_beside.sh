@@ -100,8 +100,8 @@ for threads in (1, 2, 4):
     check(requests == {"load": 2 * 2 * 96, "store": 2 * 96}, f"bytes with {threads} threads: {requests}")
 
 # Alone, the thread of the host runs blocks itself; else more are made for it.
-for threads, all in ((1, 1), (2, 3), (4, 5)):
-    check(f"{all} threads" in output("threads", threads), f"{threads} threads: {output('threads', threads)}")
+for threads, there in ((1, 1), (2, 3), (4, 5)):
+    check(f"{there} threads" in output("threads", threads), f"{threads} threads: {output('threads', threads)}")
 # What blocks print stands in their order, that of one block together.
 order = [l.split()[1] for l in open("print.4.out") if l.startswith("block")]
 check(len(order) == 2 * 96 and all(order[k] == order[k + 1] for k in range(0, len(order), 2)), f"print: {order}")
