@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "harness/simt/grid_run.h"
@@ -53,8 +54,9 @@ Fiber* Executor::idle_fiber() {
     void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    // An overflow shows. Of very many stacks only the first have a guard: the system counts them.
-    if (fibers_.size() < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
+    // An overflow shows. Of very many stacks only the first have a guard: the system counts them, those of all threads.
+    static std::atomic<size_t> guards{0};
+    if (guards++ < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
     f->stack = static_cast<char*>(p) + kStackGuard;
     // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
     const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
