@@ -34,13 +34,6 @@ void SharedShadow::attach(char* begin, size_t bytes) {
   cells_.assign((bytes + 3) / 4 + 1, Cell{});
 }
 
-Cell& SharedShadow::cell(const char* p) {
-  const size_t word = size_t(p - begin_) / 4;
-  Cell& c = cells_[word];
-  if (c.write_interval == 0 && c.read_interval == 0) touched_.push_back(uint32_t(word));
-  return c;
-}
-
 void SharedShadow::forget() {
   for (const uint32_t word : touched_) {
     cells_[word] = Cell{};
@@ -217,7 +210,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   }
   // An asynchronous copy, too, is made as it is written.
   if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
-  known = {.pc = pc, .kind = kind, .shared = space == Space::shared, .site = site};
+  known = {.pc = pc, .site = site, .kind = kind};
   return site;
 }
 
@@ -283,7 +276,7 @@ Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
   return static_.holds(c) && is_the_kernels(c, bytes) ? static_.cells(c, bytes) : nullptr;
 }
 
-void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
+inline void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
   if (!counting_) {
     if (lane.steps % kTurn == 0) executor_->let_others_run();
     return;
@@ -296,8 +289,9 @@ void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
 }
 
 /// What the site has come to, so that it need not be looked for the next time.
-void Trace::remember(KnownSite& known, const char* c, Space space) const {
+void Trace::remember(KnownSite& known, const char* c, Space space) {
   known.bytes = 0;
+  known.shared = nullptr;
   if (space == Space::global) {
     const Allocation* a = owner_of(c);
     if (reinterpret_cast<uintptr_t>(a->begin) % 4 != 0) return;
@@ -307,15 +301,17 @@ void Trace::remember(KnownSite& known, const char* c, Space space) const {
   } else if (dynamic_.holds(c)) {
     known.begin = dynamic_.begin();
     known.bytes = dynamic_.bytes();
+    known.shared = &dynamic_;
   } else if (!variables_.empty()) {
     const SharedVariable& v = variables_[variable_of_[static_.offset(c) / 4] - 1U];
     if (v.offset % 4 != 0) return;
     known.begin = static_.begin() + v.offset;
     known.bytes = v.bytes;
+    known.shared = &static_;
   }
 }
 
-void Trace::watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how, uint16_t site, Space space,
+inline void Trace::watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how, uint16_t site, Space space,
                         Lane& lane) {
   const bool held = grid_ != nullptr && space == Space::global;
   for (size_t at = 0; at < bytes; at += 4, ++cells)
@@ -337,17 +333,6 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
     frees_seen_ = device_frees;
     for (KnownSite& known : known_sites_) known.bytes = 0;
   }
-  KnownSite& known = known_site(pc);
-  if (const auto off = size_t(c - known.begin);
-      known.pc == pc && off < known.bytes && off + bytes <= known.bytes &&
-      known.kind == kind_of(how, known.shared ? Space::shared : Space::global)) {
-    step(pc);
-    Cell* const cells = !known.shared           ? known.cells + off / 4
-                        : dynamic_.holds(c) ? dynamic_.cells(c, bytes)
-                                            : static_.cells(c, bytes);
-    watch_words(cells, c, bytes, how, known.site, known.shared ? Space::shared : Space::global, lane);
-    return log(lane, p, bytes, known.site);
-  }
   Space space{};
   Cell* cells = cells_of(c, bytes, &space);
   if (cells == nullptr) return look_closely(p, bytes, how, pc);
@@ -357,6 +342,30 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   watch_words(cells, c, bytes, how, site, space, lane);
   log(lane, p, bytes, site);
 }
+
+template <unsigned bytes, bool write>
+void Trace::plain_access(Executor& executor, Lane& lane, const void* p, const void* pc) {
+  constexpr uint8_t how = write ? kWrite : kRead;
+  const KnownSite& known = known_site(pc);
+  const auto off = size_t(static_cast<const char*>(p) - known.begin);
+  if (known.pc != pc || off >= known.bytes || known.bytes - off < bytes ||
+      reinterpret_cast<uintptr_t>(p) % bytes != 0 || (known.kind & (kWrite | kAtomic)) != how ||
+      doubt_.p != nullptr || frees_seen_ != device_frees.load(std::memory_order_relaxed))
+    return access(p, bytes, how, pc);
+  ++lane.steps;
+  executor.step(pc);
+  const auto* c = static_cast<const char*>(p);
+  const Space space = known.shared != nullptr ? Space::shared : Space::global;
+  watch_words(known.shared != nullptr ? known.shared->cells(c, bytes) : known.cells + off / 4, c, bytes, how,
+              known.site, space, lane);
+  log(lane, p, bytes, known.site);
+}
+template void Trace::plain_access<4, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<4, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, true>(Executor&, Lane&, const void*, const void*);
 
 void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);

@@ -25,13 +25,17 @@ class SharedShadow {
  public:
   void attach(char* begin, size_t bytes);
   bool holds(const char* p) const { return p >= begin_ && p < begin_ + bytes_; }
-  Cell& cell(const char* p);
+  Cell& cell(const char* p) {
+    const size_t word = size_t(p - begin_) / 4;
+    Cell& c = cells_[word];
+    if (c.write_interval == 0 && c.read_interval == 0) touched_.push_back(uint32_t(word));
+    return c;
+  }
   /// The cells of whole words from there on.
   Cell* cells(const char* p, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += 4) cell(p + at);
-    return first_cell(p);
+    for (size_t at = 4; at < bytes; at += 4) cell(p + at);
+    return &cell(p);
   }
-  Cell* first_cell(const char* p) { return &cells_[size_t(p - begin_) / 4]; }
   size_t offset(const char* p) const { return size_t(p - begin_); }
   size_t bytes() const { return bytes_; }
   const char* begin() const { return begin_; }
@@ -70,6 +74,9 @@ class Trace {
   static uint32_t new_intervals(uint32_t count);
 
   void access(const void* p, size_t bytes, uint8_t how, const void* pc);
+  /// The same of most accesses of a running thread: 4, 8 or 16 bytes that are read, or written.
+  template <unsigned bytes, bool write>
+  void plain_access(Executor& executor, Lane& lane, const void* p, const void* pc);
   /// An index outside of its array, as the compiler sees it; `array` is its type.
   void bad_index(int64_t index, const std::string& array, const char* file, int line);
   void step(const void* pc);
@@ -166,17 +173,17 @@ class Trace {
   /// Sites that were asked for last, by where they are, and the memory that they came to.
   struct KnownSite {
     const void* pc = nullptr;
-    uint8_t kind = 0;
-    bool shared = false;
+    const char* begin = nullptr;     // of what is the kernel's to the end, and begins at a word
+    size_t bytes = 0;                // 0: not known
+    Cell* cells = nullptr;           // of its words, in global memory
+    SharedShadow* shared = nullptr;  // or that knows them
     uint16_t site = 0;
-    const char* begin = nullptr;  // of what is the kernel's to the end, and begins at a word
-    size_t bytes = 0;             // 0: not known
-    Cell* cells = nullptr;        // of its words
+    uint8_t kind = 0;
   };
   KnownSite& known_site(const void* pc) {
     return known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
   }
-  void remember(KnownSite& known, const char* c, Space space) const;
+  void remember(KnownSite& known, const char* c, Space space);
   std::array<KnownSite, 256> known_sites_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
