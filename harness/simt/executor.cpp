@@ -28,13 +28,6 @@ constexpr size_t kStack = kStackOfThread;
 constexpr size_t kStackGuard = 4096;
 constexpr size_t kMostGuards = 12000;
 
-uint64_t mix(uint64_t x) {  // splitmix64
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
 }  // namespace
 
 Executor& executor() {
@@ -136,7 +129,7 @@ void Executor::suspend() {
 
 void Executor::shuffle_lanes(unsigned warp) {
   const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
-  const uint64_t random = mix(options_.seed * 1000003 + block_number * 64 + warp);
+  const uint64_t random = mixed(options_.seed * 1000003 + block_number * 64 + warp);
   // An odd step visits every lane of a full warp once.
   const unsigned begin = unsigned(random & 31), step = unsigned(random >> 8 & 31) | 1;
   unsigned n = 0;
@@ -197,7 +190,7 @@ void Executor::begin_block() {
 }
 
 bool Executor::run_block() {
-  const unsigned from = unsigned(mix(options_.seed + block_number) % std::max(1U, warps()));
+  const unsigned from = unsigned(mixed(options_.seed + block_number) % std::max(1U, warps()));
   for (;;) {
     bool moved = false;
     for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + from) % warps()) || moved;

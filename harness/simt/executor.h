@@ -203,7 +203,7 @@ class Executor {
   Options options_;
   std::string kernel_;
   Finding fatal_;
-  bool given_up_ = false;  // the launch has ended before this block
+  bool given_up_ = false;                     // the launch has ended before this block
   std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: the session's
   std::vector<char> dynamic_;
 };

@@ -14,17 +14,17 @@ namespace {
 
 constexpr uint64_t kAhead = 1024;  // blocks that may have begun before their turn has come
 
-uint64_t mix(uint64_t x) {  // splitmix64
+std::atomic<bool> no_more{false};
+std::atomic<int> adding{0};
+
+}  // namespace
+
+uint64_t mixed(uint64_t x) {  // splitmix64
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
   return x ^ x >> 31;
 }
-
-std::atomic<bool> no_more{false};
-std::atomic<int> adding{0};
-
-}  // namespace
 
 void stop_adding() {
   constexpr int kTries = 1000;  // of a millisecond: then the thread that adds is the one that is interrupted
@@ -34,13 +34,13 @@ void stop_adding() {
 
 BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : blocks_(blocks) {
   // n -> n·step + begin with step and blocks coprime.
-  step_ = blocks > 2 ? mix(seed) % blocks | 1 : 1;
+  step_ = blocks > 2 ? mixed(seed) % blocks | 1 : 1;
   const auto coprime = [](uint64_t a, uint64_t b) {
     while (b != 0) a = std::exchange(b, a % b);
     return a == 1;
   };
   while (!coprime(step_, blocks)) step_ += 2;
-  begin_ = mix(seed + 1) % blocks;
+  begin_ = mixed(seed + 1) % blocks;
 }
 
 uint64_t BlockOrder::operator[](uint64_t n) const {

@@ -26,6 +26,9 @@
 
 namespace klab::simt {
 
+/// Bits that look random, of a number: splitmix64.
+uint64_t mixed(uint64_t x);
+
 /// The order of a grid's blocks: a permutation that the seed chooses.
 class BlockOrder {
  public:
@@ -45,13 +48,13 @@ bool is_watched(uint64_t turn, double share);
 struct BlockResult {
   uint64_t turn = 0;
   bool watched = false;
-  uint64_t work = 0;               // Session::work()
-  std::vector<Site> sites;         // its accesses, in the order it came to them
-  std::vector<Finding> findings;   // different ones, with how often
-  std::vector<Flow::Edge> edges;   // of the flow, that it saw first or for itself
+  uint64_t work = 0;              // Session::work()
+  std::vector<Site> sites;        // its accesses, in the order it came to them
+  std::vector<Finding> findings;  // different ones, with how often
+  std::vector<Flow::Edge> edges;  // of the flow, that it saw first or for itself
   int64_t barriers = 0, accesses = 0;
-  std::optional<Finding> fatal;    // it ended the launch
-  std::exception_ptr error;        // it could not be run
+  std::optional<Finding> fatal;  // it ended the launch
+  std::exception_ptr error;      // it could not be run
 };
 
 class GridRun {
@@ -109,9 +112,9 @@ class GridRun {
   std::mutex mutex_;
   std::condition_variable moved_;
   uint64_t next_ = 0;
-  std::atomic<uint64_t> ended_{0};               // blocks, from the first on without a gap
-  std::atomic<uint64_t> last_{~uint64_t(0)};     // turn behind which the launch ends
-  std::map<uint64_t, BlockResult> waiting_;      // ended before their turn
+  std::atomic<uint64_t> ended_{0};            // blocks, from the first on without a gap
+  std::atomic<uint64_t> last_{~uint64_t(0)};  // turn behind which the launch ends
+  std::map<uint64_t, BlockResult> waiting_;   // ended before their turn
   int sleepers_ = 0;
   uint64_t watched_ = 0;
   KnownFlow flow_;

@@ -45,26 +45,26 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
 
 }  // namespace
 
-#define KLAB_HOOKS(bytes)                                                                                \
-  void __tsan_read##bytes(void* p) { seen_plainly<bytes, false>(p, __builtin_return_address(0)); }       \
-  void __tsan_write##bytes(void* p) { seen_plainly<bytes, true>(p, __builtin_return_address(0)); }       \
-  void __tsan_unaligned_read##bytes(void* p) {                                                           \
-    seen_in_pieces(p, bytes, klab::simt::kRead, __builtin_return_address(0));                            \
-  }                                                                                                      \
-  void __tsan_unaligned_write##bytes(void* p) {                                                          \
-    seen_in_pieces(p, bytes, klab::simt::kWrite, __builtin_return_address(0));                           \
-  }                                                                                                      \
-  void __tsan_volatile_read##bytes(void* p) {                                                            \
-    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));              \
-  }                                                                                                      \
-  void __tsan_volatile_write##bytes(void* p) {                                                           \
-    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));             \
-  }                                                                                                      \
-  void __tsan_unaligned_volatile_read##bytes(void* p) {                                                  \
-    seen_in_pieces(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));    \
-  }                                                                                                      \
-  void __tsan_unaligned_volatile_write##bytes(void* p) {                                                 \
-    seen_in_pieces(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));   \
+#define KLAB_HOOKS(bytes)                                                                              \
+  void __tsan_read##bytes(void* p) { seen_plainly<bytes, false>(p, __builtin_return_address(0)); }     \
+  void __tsan_write##bytes(void* p) { seen_plainly<bytes, true>(p, __builtin_return_address(0)); }     \
+  void __tsan_unaligned_read##bytes(void* p) {                                                         \
+    seen_in_pieces(p, bytes, klab::simt::kRead, __builtin_return_address(0));                          \
+  }                                                                                                    \
+  void __tsan_unaligned_write##bytes(void* p) {                                                        \
+    seen_in_pieces(p, bytes, klab::simt::kWrite, __builtin_return_address(0));                         \
+  }                                                                                                    \
+  void __tsan_volatile_read##bytes(void* p) {                                                          \
+    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));            \
+  }                                                                                                    \
+  void __tsan_volatile_write##bytes(void* p) {                                                         \
+    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));           \
+  }                                                                                                    \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                                                \
+    seen_in_pieces(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));  \
+  }                                                                                                    \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                                               \
+    seen_in_pieces(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0)); \
   }
 
 // Atomic operations that code writes itself (guards of static variables do).

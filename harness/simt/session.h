@@ -34,7 +34,7 @@ struct Options {
       1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
   const CompiledCode* compiled = nullptr;  // traced: what nvcc made of the kernels, to count by as well
   int threads = 1;          // of the host that run the blocks of a grid, with the same outcome (grid_run.h)
-  int multiprocessors = 0;                 // what kernels are told the device has; 0: as the named GPU
+  int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
 
 /// Adds a finding to a list, once for each place: what is found again counts. At most so many are kept.

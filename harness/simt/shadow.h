@@ -14,9 +14,10 @@ namespace klab::simt {
 /// Last accesses to one word of 4 bytes, or to one byte of a word that was accessed in parts.
 struct Cell {
   static constexpr uint16_t kBlock = 0xFFFF;  // readers: several warps of one block
-  static constexpr uint16_t kGrid = 0xFFFE;   // readers: several blocks; where blocks run beside each other, read_sync
-                                              // says which thread of one of them
-  static constexpr uint16_t kWarp = 0x8000;   // readers: several lanes of the warp in the low bits
+  static constexpr uint16_t kGrid =
+      0xFFFE;  // readers: several blocks; where blocks run beside each other, read_sync
+               // says which thread of one of them
+  static constexpr uint16_t kWarp = 0x8000;  // readers: several lanes of the warp in the low bits
 
   uint32_t write_interval = 0;
   uint32_t read_interval = 0;

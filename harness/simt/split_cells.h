@@ -42,7 +42,8 @@ class SplitCells {
   void forget() { count_ = 0; }
 
  private:
-  static constexpr uint32_t kFirst = 256;  // cells of the first piece; each has twice as many as the one before
+  static constexpr uint32_t kFirst =
+      256;  // cells of the first piece; each has twice as many as the one before
   static unsigned piece_of(uint32_t number) {
     return unsigned(63 - __builtin_clzll((uint64_t(number) - 1 + kFirst) / kFirst));
   }

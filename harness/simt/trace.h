@@ -25,14 +25,14 @@ class SharedShadow {
  public:
   void attach(char* begin, size_t bytes);
   bool holds(const char* p) const { return p >= begin_ && p < begin_ + bytes_; }
-  Cell& cell(const char* p) {
+  [[gnu::always_inline]] Cell& cell(const char* p) {
     const size_t word = size_t(p - begin_) / 4;
     Cell& c = cells_[word];
     if (c.write_interval == 0 && c.read_interval == 0) touched_.push_back(uint32_t(word));
     return c;
   }
   /// The cells of whole words from there on.
-  Cell* cells(const char* p, size_t bytes) {
+  [[gnu::always_inline]] Cell* cells(const char* p, size_t bytes) {
     for (size_t at = 4; at < bytes; at += 4) cell(p + at);
     return &cell(p);
   }
@@ -109,6 +109,9 @@ class Trace {
   void segment_full(unsigned warp);
 
  private:
+  /// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
+  static constexpr size_t kLongLog = 4096;
+
   struct WarpClock {
     uint16_t now = 0, full = 0;
     std::array<uint16_t, 32> any{};  // last synchronization each lane took part in
@@ -191,14 +194,15 @@ class Trace {
   GridRun* grid_ = nullptr;  // of whose blocks this thread runs some
   std::unique_ptr<Profile> own_profile_;
   LaunchRecord own_record_;
-  uint32_t chunk_end_ = 0;                             // behind the intervals that the block has been given
-  uint32_t chunk_ = 2;                                 // how many the next one is given
-  std::vector<std::pair<uint32_t, uint32_t>> chunks_;  // that the block had before: first, and behind the last
-  std::vector<uint16_t> sites_of_block_;               // in the order it came to them
-  std::vector<uint8_t> is_of_block_;                   // of each site
-  std::vector<Flow::Edge> edges_;                      // the kernel's flow that the block began with
-  uint64_t frees_seen_ = 0;                            // Device memory that was freed until now
-  KnownFlow known_flow_;                               // where blocks run one after the other
+  uint32_t chunk_end_ = 0;  // behind the intervals that the block has been given
+  uint32_t chunk_ = 2;      // how many the next one is given
+  std::vector<std::pair<uint32_t, uint32_t>>
+      chunks_;                            // that the block had before: first, and behind the last
+  std::vector<uint16_t> sites_of_block_;  // in the order it came to them
+  std::vector<uint8_t> is_of_block_;      // of each site
+  std::vector<Flow::Edge> edges_;         // the kernel's flow that the block began with
+  uint64_t frees_seen_ = 0;               // Device memory that was freed until now
+  KnownFlow known_flow_;                  // where blocks run one after the other
   uint64_t blocks_begun_ = 0;
   std::vector<uint32_t> block_firsts_;  // first interval of each block of the launch, in the order they ran
   std::vector<uint64_t> block_numbers_;

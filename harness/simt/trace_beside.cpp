@@ -81,21 +81,4 @@ const void* Trace::place_of(uint16_t site) const {
   return grid_ != nullptr ? grid_->place_of_site(site) : (*profile_)[site].pc;
 }
 
-/// Whether the word was written by another block of the launch, or is to be, and the other one has read it.
-bool Trace::meets_another(const Cell& c, uint8_t how) const {
-  return is_of_another(c.write_interval) || ((how & kWrite) != 0 && is_of_another(c.read_interval));
-}
-
-void Trace::watch_held(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site) {
-  HeldCell held(cell);
-  const bool whole = first == 0 && last == 4, plain = (how & ~kWrite) == 0;
-  if (whole && plain && seen_quickly(cell, (how & kWrite) != 0, site, *executor_->lane)) return;
-  if (!executor_->its_turn && meets_another(cell, how)) {
-    held.give();
-    executor_->in_turn();
-    held.take();
-  }
-  watch(cell, word, first, last, how, site, false);
-}
-
 }  // namespace klab::simt

@@ -67,8 +67,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
     } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
-        const Module* m =
-            static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
+        const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
         std::memset(word + first, 0xFF, last - first);  // not what a block before has left there
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
@@ -89,11 +88,9 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
     executor_->report(std::move(f));
   }
   if (how & kWrite) cell.defined |= mask;
-  SplitCells& split = shared            ? split_shared_
-                      : grid_ != nullptr ? grid_->split
-                                         : split_global_;
-  const bool is_split = split.has(cell.split) &&
-                        std::max(cell.write_interval, cell.read_interval) >= launch_first_;
+  SplitCells& split = shared ? split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
+  const bool is_split =
+      split.has(cell.split) && std::max(cell.write_interval, cell.read_interval) >= launch_first_;
   if (whole && !is_split) {
     cell.split = 0;
     check_cell(cell, word, 4, how, site, shared);

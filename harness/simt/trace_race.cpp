@@ -8,7 +8,9 @@
 namespace klab::simt {
 namespace {
 
-const char* did(bool write, bool atomic) { return atomic ? "atomic access to " : write ? "writes " : "reads "; }
+const char* did(bool write, bool atomic) {
+  return atomic ? "atomic access to " : write ? "writes " : "reads ";
+}
 
 std::string triple(uint64_t k, const unsigned* sizes) {
   return "(" + std::to_string(k % sizes[0]) + "," + std::to_string(k / sizes[0] % sizes[1]) + "," +
@@ -41,21 +43,24 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
   const bool other_block = is_of_another(interval);
-  const std::string why = other_block                       ? " with nothing between the blocks that orders them"
+  const std::string why = other_block ? " with nothing between the blocks that orders them"
                           : shared || interval == interval_ ? " with no barrier between"
                                                             : "";
   if (comes_behind_me(interval)) {
     // That block ran ahead: said as it would be if it had come behind this one.
     if (thread == Cell::kGrid) thread = c.read_sync;
     const bool several = thread == Cell::kBlock || (thread & Cell::kWarp) != 0;
-    f.text = did(with_writer, grid_->is_atomic(other_site)) + what + ", which " + who_am_i() + ((how & kWrite) != 0 ? " wrote" : " read") +
-             " at line " + std::to_string(source_of(place_of(site)).line) + why +
+    f.text = did(with_writer, grid_->is_atomic(other_site)) + what + ", which " + who_am_i() +
+             ((how & kWrite) != 0 ? " wrote" : " read") + " at line " +
+             std::to_string(source_of(place_of(site)).line) + why +
              (several ? "; several threads of the block do" : "");
     place(f, place_of(other_site));
     f = executor_->placed(std::move(f));
     const uint64_t b = block_of(interval);
     const unsigned *grid = executor_->grid_dim, *block = executor_->block_dim;
-    const unsigned t = thread == Cell::kBlock ? 0 : (thread & Cell::kWarp) != 0 ? (thread & 0xFFU) * 32 : thread;
+    const unsigned t = thread == Cell::kBlock        ? 0
+                       : (thread & Cell::kWarp) != 0 ? (thread & 0xFFU) * 32
+                                                     : thread;
     f.block[0] = unsigned(b % grid[0]), f.block[1] = unsigned(b / grid[0] % grid[1]),
     f.block[2] = unsigned(b / grid[0] / grid[1]);
     f.thread[0] = t % block[0], f.thread[1] = t / block[0] % block[1], f.thread[2] = t / block[0] / block[1];

@@ -16,8 +16,8 @@
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/recorded_counts.h"
-#include "harness/simt/crew.h"
 #include "harness/report/table.h"
+#include "harness/simt/crew.h"
 
 namespace klab {
 namespace {
