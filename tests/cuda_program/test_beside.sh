@@ -21,6 +21,11 @@ for part in $parts; do
     echo "exit code $?" >>$part.$threads.out
   done
 done
+# Where a share of the blocks is watched, the others keep their turns, too.
+for threads in 1 2 4; do
+  KLAB_PROGRAM_SHARE=0.25 KLAB_PROGRAM_REPORT=share.$threads.json KLAB_PROGRAM_THREADS=$threads ./beside atomics >share.$threads.out 2>&1
+done
+parts="$parts share"
 # The option of klab trace reaches the program.
 "$klab" trace beside.cu --threads 3 -- threads >option.out 2>&1 || { cat option.out; exit 1; }
 grep -q "^4 threads" option.out || { cat option.out; echo "FAILED: --threads 3"; exit 1; }
