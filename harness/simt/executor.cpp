@@ -144,6 +144,7 @@ bool Executor::run_warp(unsigned warp) {
   bool moved = false;
   for (;;) {
     fresh_from_ = 0;
+    yielded_ = false;
     bool any = false;
     while (Lane* fresh = next_fresh(warp)) {
       resume(*fresh);
@@ -156,12 +157,12 @@ bool Executor::run_warp(unsigned warp) {
       any = true;
     }
     moved = moved || any;
-    if (hold_meetings(warp)) {
+    if (in_meetings_[warp] > 0 && hold_meetings(warp)) {
       moved = true;
       continue;
     }
     bool ready = false;
-    for (unsigned i = 0; i < count; ++i) ready = ready || lanes_[first + i].state == State::ready;
+    for (unsigned i = 0; i < count && yielded_; ++i) ready = ready || lanes_[first + i].state == State::ready;
     if (!ready) break;
     // Lanes that let others run: other warps go first.
     if (trace != nullptr) trace->segment_full(warp);
@@ -184,6 +185,7 @@ void Executor::begin_block() {
   steps_ = 0;
   progress_ = 0;
   resumed_ = 0;
+  in_meetings_.fill(0);
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();

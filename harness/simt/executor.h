@@ -8,6 +8,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -188,6 +189,8 @@ class Executor {
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps at which the turn ends
   uint64_t progress_ = 0;                           // steps when a thread last ended or all passed a barrier
+  std::array<uint8_t, 32> in_meetings_{};           // lanes of each warp that wait for others of it
+  bool yielded_ = false;                            // a lane has let others run
   uint64_t resumed_ = 0;                            // times that a thread of the running block went on
   std::vector<Lane> lanes_;
   std::vector<uint8_t> order_;  // in which the lanes of a warp begin

@@ -61,6 +61,7 @@ bool Executor::hold_meetings(unsigned warp) {
     }
     for (unsigned k = i; k < count; ++k)
       if (present >> k & 1) lanes_[first + k].state = State::ready;
+    in_meetings_[warp] = uint8_t(in_meetings_[warp] - __builtin_popcount(present));
     held = true;
   }
   return held;
@@ -97,10 +98,11 @@ bool Executor::release_barrier() {
   for (unsigned t = 0; t < threads_; ++t) {
     Lane& l = lanes_[t];
     if (l.state != State::at_barrier) continue;
+    l.state = State::ready;
+    if (one->vote == Vote::sync) continue;
     count += l.predicate != 0;
     all = all && l.predicate != 0;
     any = any || l.predicate != 0;
-    l.state = State::ready;
   }
   vote_ = one->vote == Vote::count ? count : one->vote == Vote::all ? int(all) : int(any);
   if (trace != nullptr) trace->barrier_passed(one->file, one->line);
@@ -179,6 +181,7 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
     mask |= 1u << l.lane;
   }
   l.state = State::meeting;
+  ++in_meetings_[l.warp];
   l.what = what;
   l.mask = mask;
   l.slot = slot;
@@ -206,6 +209,7 @@ void Executor::turn_ends(const void* pc) {
 
 void Executor::let_others_run() {
   lane->state = State::ready;
+  yielded_ = true;
   suspend();
 }
 
