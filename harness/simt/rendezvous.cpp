@@ -78,7 +78,7 @@ bool Executor::release_barrier() {
     ++waiting;
     if (one == nullptr)
       one = &l;
-    else if (l.line != one->line || std::strcmp(l.file, one->file) != 0)
+    else if (l.line != one->line || (l.file != one->file && std::strcmp(l.file, one->file) != 0))
       elsewhere = &l;
   }
   if (waiting == 0 || waiting + done < threads_) return false;
