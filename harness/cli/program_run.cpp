@@ -311,6 +311,7 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
       "KLAB_PROGRAM_REPORT=" + report.string(), fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
       fmt::format("KLAB_PROGRAM_SEED={}", o.seed), std::string("KLAB_GPU=") + simt::named_gpu().short_name,
       "KLAB_PROGRAM_FINDINGS=ignore"};
+  if (o.threads > 0) environment.push_back(fmt::format("KLAB_PROGRAM_THREADS={}", o.threads));
   if (machine.why.empty()) environment.push_back("KLAB_PROGRAM_COMPILED=" + code.string());
   std::vector<char*> argv, envp;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));

@@ -23,6 +23,7 @@ struct ProgramOptions {
   double share = 1;                    // of the blocks of a grid that are watched
   bool compiled = true;                // have nvcc compile it too, where there is one, and count by its code
   uint64_t seed = 1;
+  int threads = 0;  // that run the blocks of a grid; 0: as many as there are cores
   ProgramLimits limits;
 };
 

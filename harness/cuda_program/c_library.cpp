@@ -1,8 +1,9 @@
-// What kernels call of the C library: copies and fills are watched, the heap is the device's, and a failed assertion ends the
+// What kernels call of the C library: copies and fills are watched, the heap is the device's, blocks print in their order, and a failed assertion ends the
 // kernel, not the program.
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,12 +55,14 @@ void* klab_memset(void* p, int value, size_t bytes) {
 }
 void* klab_malloc(size_t bytes) {
   if (!in_kernel()) return std::malloc(bytes);
+  klab::simt::running->in_turn();
   size_t limit = 0;
   if (cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize) != cudaSuccess || bytes > limit) return nullptr;
   return klab::simt::device_alloc(bytes, "malloc in a kernel");
 }
 void klab_free(void* p) {
   if (!klab::simt::is_device(p)) return std::free(p);
+  if (in_kernel()) klab::simt::running->in_turn();
   try {
     klab::simt::device_free(p);
   } catch (const klab::simt::Error& e) {
@@ -70,11 +73,30 @@ void klab_free(void* p) {
   }
 }
 
+// What kernels print comes in the order of their blocks.
+int printf(const char* format, ...) {
+  if (in_kernel()) klab::simt::running->in_turn();
+  va_list values;
+  va_start(values, format);
+  const int written = std::vfprintf(stdout, format, values);
+  va_end(values);
+  return written;
+}
+int puts(const char* text) {
+  if (in_kernel()) klab::simt::running->in_turn();
+  return std::fputs(text, stdout) < 0 || std::fputc('\n', stdout) == EOF ? EOF : 1;
+}
+int putchar(int character) {
+  if (in_kernel()) klab::simt::running->in_turn();
+  return std::fputc(character, stdout);
+}
+
 /// What assert() calls.
 [[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
                                 const char* function) noexcept {
   if (in_kernel()) {
-    const klab::simt::Executor& e = *klab::simt::running;
+    klab::simt::Executor& e = *klab::simt::running;
+    e.in_turn();
     std::fflush(stdout);
     std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
                  line, function, e.block[0], e.block[1], e.block[2], e.lane->x, e.lane->y, e.lane->z,

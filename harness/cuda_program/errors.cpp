@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/cuda_program/state.h"
+#include "harness/simt/executor.h"
 
 namespace klab::program {
 namespace {
@@ -83,7 +84,11 @@ cudaError_t error_named(const std::string& name) {
 
 cudaError_t api(const std::function<void()>& body, bool when_broken) {
   State& s = state();
-  const std::lock_guard lock(s.mutex);
+  std::unique_lock lock(s.mutex, std::defer_lock);
+  if (simt::running != nullptr && simt::running->grid != nullptr)
+    simt::running->in_turn();  // from a kernel: the thread that has launched it holds the lock, and waits
+  else
+    lock.lock();
   cudaError_t error = cudaSuccess;
   try {
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -15,9 +16,11 @@
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/compiled_code.h"
+#include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/fault.h"
 #include "harness/simt/gpus.h"
+#include "harness/simt/grid_run.h"
 
 extern "C" const char klab_runtime_of_programs = 1;
 
@@ -46,6 +49,7 @@ bool in_sections(const simt::Module& m, const char* c) {
 
 void say_end(int code) {
   if (ended.exchange(true) || getpid() != began) return;
+  simt::stop_adding();
   add_leaks();
   if (const char* file = std::getenv("KLAB_PROGRAM_REPORT"); file != nullptr)
     write_report(file, code);
@@ -148,9 +152,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
 /// Says early that a launch takes long.
 void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
   using Clock = std::chrono::steady_clock;
-  static thread_local Clock::time_point begin;
-  static thread_local bool told = false;
-  static thread_local double shown = 0;
+  // Of one launch at a time, whichever thread runs the block.
+  static Clock::time_point begin;
+  static bool told = false;
+  static double shown = 0;
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (done == 1) {
     begin = Clock::now();
@@ -222,6 +227,7 @@ State& state() {
     // More than klab's own kernels are given: other people let one thread do the work of a grid.
     options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
     options.compiled = machine_code();
+    options.threads = std::clamp(int(number_from("KLAB_PROGRAM_THREADS", simt::cores())), 1, 1024);
     s->session = std::make_unique<simt::Session>(options);
     simt::Session::share(*s->session);
     return s;

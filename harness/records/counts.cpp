@@ -41,7 +41,7 @@ std::string place_in_tree(const std::string& file) {
 }
 
 CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed,
-                     const simt::CompiledCode* compiled) {
+                     const simt::CompiledCode* compiled, int threads) {
   CountedRun run{.variant = variant.id, .shape = {shape.begin(), shape.end()}, .seed = seed};
   if (!variant.host || !simt::load_traced_variants())
     throw std::invalid_argument(variant.id + " was not compiled for the host, so nothing can be counted");
@@ -55,7 +55,7 @@ CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, u
   const auto call = variant.bind(shape, inputs.pointers(0));
   CrashGuard guard;
   guard.doing("counting " + variant.id + " at " + shape_text(op.op, shape));
-  simt::Session session({.traced = true, .seed = seed, .compiled = compiled});
+  simt::Session session({.traced = true, .seed = seed, .compiled = compiled, .threads = threads});
   if (compiled != nullptr) run.compiled_by = compiled->made_by;
   try {
     call();

@@ -40,9 +40,9 @@ struct CountedRun {
 
 /// Runs a CUDA variant once on the host, on random inputs, watching every access. Throws std::invalid_argument where it
 /// cannot be run there, with the reason.
-/// `compiled`: count by what nvcc made of it as well.
+/// `compiled`: count by what nvcc made of it as well. `threads` of the host run the blocks of a grid; counts are the same.
 CountedRun count_run(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed,
-                     const simt::CompiledCode* compiled = nullptr);
+                     const simt::CompiledCode* compiled = nullptr, int threads = 1);
 
 /// The sum of the lines for which `wanted` says yes.
 template <class F>

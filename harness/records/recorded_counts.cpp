@@ -173,7 +173,7 @@ RungCounts recordable(const LabOp& op, const CountedRun& run) {
   return rung;
 }
 
-RungCounts count_rung(const LabOp& op, const Variant& variant) {
+RungCounts count_rung(const LabOp& op, const Variant& variant, int threads) {
   if (!simt::load_traced_variants())
     throw std::runtime_error(
         "this program has no CUDA variants whose accesses are watched, so nothing can be counted");
@@ -182,7 +182,7 @@ RungCounts count_rung(const LabOp& op, const Variant& variant) {
     return {.variant = variant.id,
             .shape = "",
             .places = {{.place = kAll, .access = "", .counts = {{kCalls, 0}}}}};
-  const CountedRun run = count_run(op, variant, shape, 1);
+  const CountedRun run = count_run(op, variant, shape, 1, nullptr, threads);
   if (!run.findings.empty()) throw std::runtime_error(variant.id + ": " + run.findings.front().describe());
   if (!run.error.empty()) throw std::runtime_error(variant.id + ": " + run.error);
   return recordable(op, run);

@@ -56,7 +56,7 @@ struct OpCounts {
 std::vector<int64_t> shape_of_recorded_counts(const LabOp& op);
 
 /// Runs the rung once. Throws std::runtime_error when the executor finds something illegal in it, naming rung and place.
-RungCounts count_rung(const LabOp& op, const Variant& variant);
+RungCounts count_rung(const LabOp& op, const Variant& variant, int threads = 1);
 RungCounts recordable(const LabOp& op, const CountedRun& run);
 
 /// Where the counts of an op are recorded, below the root of a tree.

@@ -30,6 +30,7 @@ void CompiledCounter::launch_begins(const CompiledCode* code, const std::string&
   flow_ = flow;
   block_of_.clear();
   access_of_.clear();
+  line_of_.clear();
   passes_.clear();
 }
 

@@ -3,8 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
+#include "harness/simt/grid_run.h"
+#include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -21,16 +24,9 @@ constinit thread_local unsigned klab_thread_idx[3] = {}, klab_block_idx[3] = {},
 
 namespace {
 
-constexpr size_t kStack = 256 << 10;
+constexpr size_t kStack = kStackOfThread;
 constexpr size_t kStackGuard = 4096;
 constexpr size_t kMostGuards = 12000;
-
-uint64_t mix(uint64_t x) {  // splitmix64
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
 
 }  // namespace
 
@@ -51,8 +47,9 @@ Fiber* Executor::idle_fiber() {
     void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    // An overflow shows. Of very many stacks only the first have a guard: the system counts them.
-    if (fibers_.size() < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
+    // An overflow shows. Of very many stacks only the first have a guard: the system counts them, those of all threads.
+    static std::atomic<size_t> guards{0};
+    if (guards++ < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
     f->stack = static_cast<char*>(p) + kStackGuard;
     // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
     const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
@@ -89,8 +86,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       self->lane = self->next_fresh(ended->warp);
       if (self->lane != nullptr) {
         self->go_on_with(self->lane);
-        self->lane->fiber = fiber;
-        fiber->lane = self->lane;
+        self->lane->runs_on(fiber);
       }
     } while (self->lane != nullptr);
     self->idle_.push_back(fiber);
@@ -115,10 +111,7 @@ Lane* Executor::next_fresh(unsigned warp) {
 void Executor::resume(Lane& next) {
   go_on_with(&next);
   ++resumed_;
-  if (next.fiber == nullptr) {
-    next.fiber = idle_fiber();
-    next.fiber->lane = &next;
-  }
+  if (next.fiber == nullptr) next.runs_on(idle_fiber());
   Fiber* fiber = next.fiber;
   const auto back = ctx::jump_fcontext(fiber->at, this);
   // The fiber that came back is the one that was entered: threads change on it, but it does not change.
@@ -136,7 +129,7 @@ void Executor::suspend() {
 
 void Executor::shuffle_lanes(unsigned warp) {
   const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
-  const uint64_t random = mix(options_.seed * 1000003 + block_number * 64 + warp);
+  const uint64_t random = mixed(options_.seed * 1000003 + block_number * 64 + warp);
   // An odd step visits every lane of a full warp once.
   const unsigned begin = unsigned(random & 31), step = unsigned(random >> 8 & 31) | 1;
   unsigned n = 0;
@@ -151,6 +144,7 @@ bool Executor::run_warp(unsigned warp) {
   bool moved = false;
   for (;;) {
     fresh_from_ = 0;
+    yielded_ = false;
     bool any = false;
     while (Lane* fresh = next_fresh(warp)) {
       resume(*fresh);
@@ -163,12 +157,12 @@ bool Executor::run_warp(unsigned warp) {
       any = true;
     }
     moved = moved || any;
-    if (hold_meetings(warp)) {
+    if (in_meetings_[warp] > 0 && hold_meetings(warp)) {
       moved = true;
       continue;
     }
     bool ready = false;
-    for (unsigned i = 0; i < count; ++i) ready = ready || lanes_[first + i].state == State::ready;
+    for (unsigned i = 0; i < count && yielded_; ++i) ready = ready || lanes_[first + i].state == State::ready;
     if (!ready) break;
     // Lanes that let others run: other warps go first.
     if (trace != nullptr) trace->segment_full(warp);
@@ -191,16 +185,17 @@ void Executor::begin_block() {
   steps_ = 0;
   progress_ = 0;
   resumed_ = 0;
+  in_meetings_.fill(0);
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();
 }
 
 bool Executor::run_block() {
-  const unsigned turn = unsigned(mix(options_.seed + block_number) % std::max(1U, warps()));
+  const unsigned from = unsigned(mixed(options_.seed + block_number) % std::max(1U, warps()));
   for (;;) {
     bool moved = false;
-    for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + turn) % warps()) || moved;
+    for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + from) % warps()) || moved;
     if (release_barrier()) continue;
     unsigned done = 0;
     for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
@@ -221,8 +216,15 @@ void Executor::take_block(uint64_t b) {
   std::copy(std::begin(block), std::end(block), klab_block_idx);
 }
 
-void Executor::run(const Launch& what, const std::string& kernel, const Options& options, Trace* with) {
-  if (running != nullptr) throw Error("cudaErrorNotSupported", "a launch from inside a kernel");
+void Executor::attach(const Launch& what) {
+  const Module* module = module_at(what.kernel);
+  arena = module != nullptr && module->arena != nullptr ? static_cast<char*>(module->arena()) : nullptr;
+  static_shared = nullptr;
+  static_shared_bytes = 0;
+  if (module != nullptr) shared_of(*module, &static_shared, &static_shared_bytes);
+}
+
+void Executor::prepare(const Launch& what, const std::string& kernel, const Options& options, Trace* with) {
   launch = &what;
   kernel_ = kernel;
   options_ = options;
@@ -249,56 +251,64 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
     const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
     dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;
   }
-  aborted_ = false;
+  aborted_ = given_up_ = false;
   divergence_told_ = false;
   step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
-  running = this;
-  Session& session = Session::current();
-  const uint64_t blocks = uint64_t(what.grid[0]) * what.grid[1] * what.grid[2];
-  // A permutation: n -> n·step + begin with step and blocks coprime.
-  uint64_t step = blocks > 2 ? mix(options.seed) % blocks | 1 : 1;
-  const auto coprime = [](uint64_t a, uint64_t b) {
-    while (b != 0) a = std::exchange(b, a % b);
-    return a == 1;
-  };
-  while (!coprime(step, blocks)) step += 2;
-  const uint64_t begin = mix(options.seed + 1) % blocks;
-  const auto block_of = [&](uint64_t n) {
-    return uint64_t((__extension__(unsigned __int128)(n) * step + begin) % blocks);
-  };
   watched_ = 0;
-  try {
+  running = this;
+}
+
+uint64_t Executor::work_of_block() const {
+  constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
+  return steps_ + kThread * threads_ + kResume * resumed_;
+}
+
+/// All blocks, one after the other.
+void Executor::run_alone(Session& session, Trace* with) {
+  const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed};
+  const uint64_t blocks = order.size();
+  if (launch->cooperative) {
     std::vector<uint64_t> together;
-    for (uint64_t n = 0; n < blocks; ++n) {
-      if (what.cooperative) {
-        together.push_back(block_of(n));
-        continue;
-      }
-      // Every so often one is watched, the first in any case.
-      const bool watch = options.share >= 1 || n == 0 ||
-                         uint64_t(double(n) * options.share) != uint64_t(double(n - 1) * options.share);
-      trace = watch ? with : nullptr;
-      watched_ += watch;
-      take_block(block_of(n));
-      begin_block();
-      run_block();
-      constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
-      session.add_work(steps_ + kThread * threads_ + kResume * resumed_);
-      if (options.work_limit != 0 && session.work() > options.work_limit && n + 1 < blocks) {
-        running = nullptr;
-        lane = nullptr;
-        const Finding long_one{
-            .kind = Kind::never_ends, .kernel = kernel_, .text = "takes more work than it may"};
-        session.add(long_one);
-        throw Error("cudaErrorLaunchTimeout", long_one.describe());
-      }
-      if (block_done != nullptr) block_done(n + 1, blocks, kernel_);
+    for (uint64_t n = 0; n < blocks; ++n) together.push_back(order[n]);
+    watched_ = blocks;
+    run_together(together);
+    session.add_work(steps_);
+    return;
+  }
+  for (uint64_t n = 0; n < blocks; ++n) {
+    const bool watch = is_watched(n, options_.share);
+    trace = watch ? with : nullptr;
+    watched_ += watch;
+    take_block(order[n]);
+    begin_block();
+    run_block();
+    session.add_work(work_of_block());
+    if (options_.work_limit != 0 && session.work() > options_.work_limit && n + 1 < blocks) {
+      running = nullptr;
+      lane = nullptr;
+      const Finding long_one{
+          .kind = Kind::never_ends, .kernel = kernel_, .text = "takes more work than it may"};
+      session.add(long_one);
+      throw Error("cudaErrorLaunchTimeout", long_one.describe());
     }
-    if (!together.empty()) {
-      watched_ = blocks;
-      run_together(together);
-      session.add_work(steps_);
-    }
+    if (block_done != nullptr) block_done(n + 1, blocks, kernel_);
+  }
+}
+
+const char* cuda_name_of(const Finding& fatal) {
+  return fatal.kind == Kind::misaligned ? "cudaErrorMisalignedAddress"
+         : fatal.kind == Kind::deadlock || fatal.kind == Kind::never_ends || fatal.kind == Kind::inactive_lane
+             ? "cudaErrorLaunchTimeout"
+         : fatal.kind == Kind::trap ? "cudaErrorLaunchFailure"
+                                    : "cudaErrorIllegalAddress";
+}
+
+void Executor::run(const Launch& what, const std::string& kernel, const Options& options, Trace* with) {
+  if (running != nullptr) throw Error("cudaErrorNotSupported", "a launch from inside a kernel");
+  prepare(what, kernel, options, with);
+  Session& session = Session::current();
+  try {
+    run_alone(session, with);
   } catch (const Error&) {
     running = nullptr;
     lane = nullptr;
@@ -307,13 +317,7 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
     trace = with;
     if (!aborted_) throw;
     session.add(fatal_);
-    const char* name = fatal_.kind == Kind::misaligned ? "cudaErrorMisalignedAddress"
-                       : fatal_.kind == Kind::deadlock || fatal_.kind == Kind::never_ends ||
-                               fatal_.kind == Kind::inactive_lane
-                           ? "cudaErrorLaunchTimeout"
-                       : fatal_.kind == Kind::trap ? "cudaErrorLaunchFailure"
-                                                   : "cudaErrorIllegalAddress";
-    throw Error(name, fatal_.describe());
+    throw Error(cuda_name_of(fatal_), fatal_.describe());
   }
   running = nullptr;
   trace = with;

@@ -1,4 +1,5 @@
-// Runs the threads of a block as fibers, one block after the other.
+// Runs the threads of a block as fibers, one block after the other, or, on as many threads of the host, several beside each
+// other (grid_run.h): then each thread has an executor.
 //
 // A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends; one that ends goes on with
 // the next thread of its warp that has not begun, so a kernel without barriers needs one fiber only. The scheduler
@@ -7,6 +8,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,12 +22,16 @@ namespace klab::simt {
 
 struct Lane;
 class Trace;
+class GridRun;
+struct BlockResult;
 
 // threadIdx, blockIdx, blockDim and gridDim of the running thread, for programs (language.h).
 extern "C" {
 extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], klab_block_dim[3],
     klab_grid_dim[3];
 }
+
+inline constexpr size_t kStackOfThread = 256 << 10;  // bytes, its local memory
 
 struct Fiber {
   boost::context::detail::fcontext_t at = nullptr;
@@ -49,12 +55,16 @@ struct Frame {
 
 enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
 
-struct Lane {
-  unsigned x = 0, y = 0, z = 0;
-  unsigned thread = 0;  // x + X·(y + Y·z)
+/// What each access needs comes first, in one line of the cache.
+struct alignas(64) Lane {
+  Fiber* fiber = nullptr;
+  char* stack = nullptr;      // the fiber's
+  uint64_t steps = 0;         // accesses and branches since it began
+  std::vector<Frame> frames;  // of a traced thread: its calls, the innermost last
+  unsigned thread = 0;        // x + X·(y + Y·z)
   unsigned lane = 0, warp = 0;
   State state = State::fresh;
-  Fiber* fiber = nullptr;
+  unsigned x = 0, y = 0, z = 0;
   // While it waits.
   Meeting what = Meeting::syncwarp;
   unsigned mask = 0;
@@ -65,10 +75,13 @@ struct Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
-  uint64_t steps = 0;             // accesses and branches since it began
-  std::vector<Frame> frames;      // of a traced thread: its calls, the innermost last
   std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
   std::vector<size_t> groups;     // ends of committed groups in `copies`
+  void runs_on(Fiber* f) {
+    fiber = f;
+    stack = f->stack;
+    f->lane = this;
+  }
 };
 
 class Executor {
@@ -79,6 +92,10 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
+  /// On one of several threads: blocks of a grid, as long as there are any.
+  void work_on(GridRun& grid);
+  /// Takes the memory for blocks' shared variables from the kernel's module; on the thread that runs them.
+  void attach(const Launch& launch);
 
   // Called on a fiber.
   void wait_for_grid(const char* file, int line);
@@ -96,6 +113,15 @@ class Executor {
   Finding placed(Finding finding, const Lane* lane = nullptr) const;
   /// Keeps it.
   void report(Finding finding, const Lane* lane = nullptr);
+  void add(const Finding& placed);
+  /// What other blocks may have a say in: waits until all blocks before have ended.
+  void in_turn() {
+    if (!its_turn) wait_for_turn();
+  }
+  /// That of an access, unless it is to memory of the thread or of the block.
+  void in_turn(const void* p) {
+    if (!its_turn && !is_the_blocks(p)) wait_for_turn();
+  }
 
   Lane* lane = nullptr;  // the running one; nullptr outside of kernels
   unsigned block[3] = {0, 0, 0};
@@ -108,6 +134,9 @@ class Executor {
   char* static_shared = nullptr;  // of the kernel's module, this thread's
   size_t static_shared_bytes = 0;
   uint64_t block_number = 0;
+  GridRun* grid = nullptr;  // whose blocks this thread runs with others
+  uint64_t turn = 0;        // of the block: how many come before it
+  bool its_turn = true;     // they have all ended
 
   /// Lanes of one warp that have ended, as a mask; lanes that never were count as ended.
   unsigned ended(unsigned warp) const;
@@ -126,6 +155,13 @@ class Executor {
   }
 
  private:
+  void prepare(const Launch& what, const std::string& kernel, const Options& options, Trace* with);
+  void run_alone(Session& session, Trace* with);
+  void run_one_of(GridRun& grid, BlockResult& result);
+  void wait_for_turn();
+  [[noreturn]] void give_up();
+  bool is_the_blocks(const void* p) const;
+  uint64_t work_of_block() const;
   static void fiber_main(boost::context::detail::transfer_t from);
   /// A block that waits for the others of its grid: its threads, its shared memory, what is known of it.
   struct Parked;
@@ -153,6 +189,8 @@ class Executor {
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps at which the turn ends
   uint64_t progress_ = 0;                           // steps when a thread last ended or all passed a barrier
+  std::array<uint8_t, 32> in_meetings_{};           // lanes of each warp that wait for others of it
+  bool yielded_ = false;                            // a lane has let others run
   uint64_t resumed_ = 0;                            // times that a thread of the running block went on
   std::vector<Lane> lanes_;
   std::vector<uint8_t> order_;  // in which the lanes of a warp begin
@@ -168,12 +206,17 @@ class Executor {
   Options options_;
   std::string kernel_;
   Finding fatal_;
+  bool given_up_ = false;                     // the launch has ended before this block
+  std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: the session's
   std::vector<char> dynamic_;
 };
 
 /// Told how many blocks of a launch have run, of how many. nullptr: nobody asks.
 using BlockDone = void (*)(uint64_t done, uint64_t blocks, const std::string& kernel);
 extern BlockDone block_done;
+
+/// The name CUDA gives to a launch that ended so.
+const char* cuda_name_of(const Finding& fatal);
 
 /// The one of this host thread.
 Executor& executor();

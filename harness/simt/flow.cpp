@@ -8,8 +8,16 @@ void Flow::add(uintptr_t from, uintptr_t to) {
   auto& list = next_[from];
   if (std::find(list.begin(), list.end(), to) != list.end()) return;
   list.push_back(to);
+  edges_.push_back({from, to});
   for (const uintptr_t block : {from, to}) seen_.try_emplace(block, seen_.size());
   known_ = loops_known_ = false;
+}
+
+void Flow::begin_with(const std::vector<Edge>& known, size_t count) {
+  if (edges_.size() == begun_with_ && begun_with_ == count) return;
+  *this = {};
+  for (size_t k = 0; k < count; ++k) add(known[k].from, known[k].to);
+  begun_with_ = count;
 }
 
 uintptr_t Flow::meets_behind(uintptr_t block, uintptr_t loop) {

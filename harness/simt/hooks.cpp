@@ -18,8 +18,22 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
       host_touch(p, bytes, (how & kWrite) != 0, pc);
     return;
   }
+  if ((how & (kAtomic | kVolatile)) != 0) running->in_turn(p);
   if (running->trace == nullptr) return;
   running->trace->access(p, bytes, how, pc);
+}
+
+/// Most of them.
+template <unsigned bytes, bool write>
+inline void seen_plainly(const void* p, const void* pc) {
+  using namespace klab::simt;
+  Executor* const ex = running;
+  if (ex == nullptr || ex->lane == nullptr || ex->trace == nullptr)
+    return seen(p, bytes, write ? kWrite : kRead, pc);
+  if constexpr (bytes >= 4)
+    ex->trace->plain_access<bytes, write>(*ex, *ex->lane, p, pc);
+  else
+    ex->trace->access(p, bytes, write ? kWrite : kRead, pc);
 }
 
 /// A copy of an aggregate that is not aligned as a vector. A GPU's compiler moves it in pieces of its alignment, which
@@ -31,26 +45,26 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
 
 }  // namespace
 
-#define KLAB_HOOKS(bytes)                                                                                \
-  void __tsan_read##bytes(void* p) { seen(p, bytes, klab::simt::kRead, __builtin_return_address(0)); }   \
-  void __tsan_write##bytes(void* p) { seen(p, bytes, klab::simt::kWrite, __builtin_return_address(0)); } \
-  void __tsan_unaligned_read##bytes(void* p) {                                                           \
-    seen_in_pieces(p, bytes, klab::simt::kRead, __builtin_return_address(0));                            \
-  }                                                                                                      \
-  void __tsan_unaligned_write##bytes(void* p) {                                                          \
-    seen_in_pieces(p, bytes, klab::simt::kWrite, __builtin_return_address(0));                           \
-  }                                                                                                      \
-  void __tsan_volatile_read##bytes(void* p) {                                                            \
-    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));              \
-  }                                                                                                      \
-  void __tsan_volatile_write##bytes(void* p) {                                                           \
-    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));             \
-  }                                                                                                      \
-  void __tsan_unaligned_volatile_read##bytes(void* p) {                                                  \
-    seen_in_pieces(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));    \
-  }                                                                                                      \
-  void __tsan_unaligned_volatile_write##bytes(void* p) {                                                 \
-    seen_in_pieces(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));   \
+#define KLAB_HOOKS(bytes)                                                                              \
+  void __tsan_read##bytes(void* p) { seen_plainly<bytes, false>(p, __builtin_return_address(0)); }     \
+  void __tsan_write##bytes(void* p) { seen_plainly<bytes, true>(p, __builtin_return_address(0)); }     \
+  void __tsan_unaligned_read##bytes(void* p) {                                                         \
+    seen_in_pieces(p, bytes, klab::simt::kRead, __builtin_return_address(0));                          \
+  }                                                                                                    \
+  void __tsan_unaligned_write##bytes(void* p) {                                                        \
+    seen_in_pieces(p, bytes, klab::simt::kWrite, __builtin_return_address(0));                         \
+  }                                                                                                    \
+  void __tsan_volatile_read##bytes(void* p) {                                                          \
+    seen(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));            \
+  }                                                                                                    \
+  void __tsan_volatile_write##bytes(void* p) {                                                         \
+    seen(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0));           \
+  }                                                                                                    \
+  void __tsan_unaligned_volatile_read##bytes(void* p) {                                                \
+    seen_in_pieces(p, bytes, klab::simt::kRead | klab::simt::kVolatile, __builtin_return_address(0));  \
+  }                                                                                                    \
+  void __tsan_unaligned_volatile_write##bytes(void* p) {                                               \
+    seen_in_pieces(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0)); \
   }
 
 // Atomic operations that code writes itself (guards of static variables do).

@@ -17,6 +17,7 @@ char* device_begin = nullptr;
 char* device_end = nullptr;
 Allocation* const* device_owner = nullptr;
 thread_local bool watching = false;
+std::atomic<uint64_t> device_frees{0};
 HostTouch host_touch = nullptr;
 const char *watched_begin = nullptr, *watched_end = nullptr;
 
@@ -153,6 +154,7 @@ void device_free(void* p) {
   if (a->shadow != nullptr) munmap(a->shadow, words_of(*a) * sizeof(Cell) + 1);
   a->shadow = nullptr;
   a->live = false;
+  ++device_frees;
   d.in_use -= a->bytes;
 }
 

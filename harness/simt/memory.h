@@ -8,6 +8,7 @@
 // All functions may be called from several threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,6 +43,9 @@ inline bool is_device(const void* p) {
 
 /// True while this thread runs traced kernels: only then is it kept what is defined.
 extern thread_local bool watching;
+
+/// How often device memory has been freed: who remembers allocations must look again.
+extern std::atomic<uint64_t> device_frees;
 
 /// Who owns each piece of 2 MiB of device memory, live or freed.
 inline constexpr size_t kDeviceSlot = 2 << 20;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "harness/simt/grid_run.h"
+
 namespace klab::simt {
 namespace {
 size_t hash_of(const void* pc, Space space) {
@@ -33,7 +35,24 @@ Counts Site::as_merged() const {
   return n;
 }
 
+void Site::clear_counts() {
+  *this = {.pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width};
+}
+
 Profile::Profile() : table_(256) {}
+
+Profile::Profile(GridRun* numbers) : table_(256), numbers_(numbers) {}
+
+void Profile::add(const Site& o) {
+  Site& s = sites_[site(o.pc, o.space, o.write, o.atomic, o.merges, o.width)];
+  s.one_address = s.one_address && o.one_address;
+  if (s.stride == 0) s.stride = o.stride;
+  s.is_volatile = s.is_volatile || o.is_volatile;
+  s.counts.add(o.counts);
+  s.compiled_known = s.compiled_known || o.compiled_known;
+  s.compiled_widths |= o.compiled_widths;
+  s.compiled.add(o.compiled);
+}
 
 void Profile::scale(const std::vector<Site>& before, double by) {
   const auto scaled = [by](const Counts& was, Counts& now) {
@@ -51,6 +70,7 @@ void Profile::scale(const std::vector<Site>& before, double by) {
 void Profile::grow() {
   std::vector<uint16_t> bigger(table_.size() * 4);
   for (size_t i = 0; i < sites_.size(); ++i) {
+    if (sites_[i].pc == nullptr) continue;  // another thread's
     size_t at = hash_of(sites_[i].pc, sites_[i].space) & (bigger.size() - 1);
     while (bigger[at] != 0) at = (at + 1) & (bigger.size() - 1);
     bigger[at] = uint16_t(i + 1);
@@ -64,12 +84,16 @@ uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, boo
     const Site& s = sites_[table_[at] - 1];
     if (s.pc == pc && s.space == space && s.write == write) return uint16_t(table_[at] - 1);
   }
-  if (sites_.size() >= 65000) return uint16_t(sites_.size() - 1);
-  sites_.push_back(
-      {.pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width});
-  table_[at] = uint16_t(sites_.size());
-  if (sites_.size() * 2 > table_.size()) grow();
-  return uint16_t(sites_.size() - 1);
+  if (sites_.size() >= 65000 && numbers_ == nullptr) return uint16_t(sites_.size() - 1);
+  const Site fresh{
+      .pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width};
+  const size_t number = numbers_ != nullptr ? numbers_->number_of_site(fresh) : sites_.size();
+  if (sites_.size() <= number) sites_.resize(number + 1);
+  if (sites_[number].pc != nullptr) return uint16_t(number);  // there are no numbers left
+  sites_[number] = fresh;
+  table_[at] = uint16_t(number + 1);
+  if (++entries_ * 2 > table_.size()) grow();
+  return uint16_t(number);
 }
 
 }  // namespace klab::simt

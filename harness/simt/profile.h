@@ -48,6 +48,8 @@ struct Site {
   bool compiled_known = false;
   uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
   Counts compiled;
+  /// Forgets what has been counted.
+  void clear_counts();
   /// Of the whole run: the compiler gives the work of all lanes to one.
   bool merged() const { return merges && one_address && counts.lanes > counts.requests; }
   /// The counts after that: one lane a request, which meets nobody.
@@ -63,13 +65,19 @@ struct LaunchRecord {
   int64_t times = 1;            // equal launches in a row
 };
 
+class GridRun;
+
 class Profile {
  public:
   Profile();
+  /// Of one of the threads that run a launch: sites have the numbers that they have for all of them.
+  explicit Profile(GridRun* numbers);
   /// Index of the site of that access. An access whose space changes has one site for each.
   uint16_t site(const void* pc, Space space, bool write, bool atomic, bool merges, unsigned width);
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
+  /// Adds what has been counted elsewhere of that access.
+  void add(const Site& other);
   /// Multiplies what has been counted since the sites' counts were `before`.
   void scale(const std::vector<Site>& before, double by);
   std::vector<LaunchRecord> launches;
@@ -79,6 +87,8 @@ class Profile {
   void grow();
   std::vector<Site> sites_;
   std::vector<uint16_t> table_;  // open addressing; 0 is empty, else index + 1
+  size_t entries_ = 0;           // of the table
+  GridRun* numbers_ = nullptr;
 };
 
 }  // namespace klab::simt

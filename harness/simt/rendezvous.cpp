@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -60,6 +61,7 @@ bool Executor::hold_meetings(unsigned warp) {
     }
     for (unsigned k = i; k < count; ++k)
       if (present >> k & 1) lanes_[first + k].state = State::ready;
+    in_meetings_[warp] = uint8_t(in_meetings_[warp] - __builtin_popcount(present));
     held = true;
   }
   return held;
@@ -76,7 +78,7 @@ bool Executor::release_barrier() {
     ++waiting;
     if (one == nullptr)
       one = &l;
-    else if (l.line != one->line || std::strcmp(l.file, one->file) != 0)
+    else if (l.line != one->line || (l.file != one->file && std::strcmp(l.file, one->file) != 0))
       elsewhere = &l;
   }
   if (waiting == 0 || waiting + done < threads_) return false;
@@ -96,10 +98,11 @@ bool Executor::release_barrier() {
   for (unsigned t = 0; t < threads_; ++t) {
     Lane& l = lanes_[t];
     if (l.state != State::at_barrier) continue;
+    l.state = State::ready;
+    if (one->vote == Vote::sync) continue;
     count += l.predicate != 0;
     all = all && l.predicate != 0;
     any = any || l.predicate != 0;
-    l.state = State::ready;
   }
   vote_ = one->vote == Vote::count ? count : one->vote == Vote::all ? int(all) : int(any);
   if (trace != nullptr) trace->barrier_passed(one->file, one->line);
@@ -178,6 +181,7 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
     mask |= 1u << l.lane;
   }
   l.state = State::meeting;
+  ++in_meetings_[l.warp];
   l.what = what;
   l.mask = mask;
   l.slot = slot;
@@ -190,6 +194,7 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
 
 void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
+  if (grid != nullptr && grid->is_over(turn)) give_up();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a trace gives turns itself
     return;
@@ -204,6 +209,7 @@ void Executor::turn_ends(const void* pc) {
 
 void Executor::let_others_run() {
   lane->state = State::ready;
+  yielded_ = true;
   suspend();
 }
 
@@ -215,7 +221,15 @@ Finding Executor::placed(Finding f, const Lane* of) const {
   return f;
 }
 
-void Executor::report(Finding f, const Lane* of) { Session::current().add(placed(std::move(f), of)); }
+void Executor::report(Finding f, const Lane* of) { add(placed(std::move(f), of)); }
+
+void Executor::add(const Finding& f) {
+  constexpr size_t kOfBlock = 1000;
+  if (findings_ != nullptr)
+    add_finding(*findings_, f, kOfBlock);
+  else
+    Session::current().add(f);
+}
 
 void Executor::abandon(Finding f) {
   fatal_ = placed(std::move(f));

@@ -45,6 +45,37 @@ bool WarpLog::run_block(Group& group, const Run& run) {
   }
 }
 
+void WarpLog::run_together(Group& group, const Run& run) {
+  unsigned lanes[32];
+  const Entry* at[32];
+  unsigned count = 0;
+  size_t length = ~size_t(0);
+  each_lane(group.lanes, [&](unsigned i) {
+    lanes[count] = i;
+    at[count++] = logs_[i].data() + next_[i];
+    length = std::min(length, logs_[i].size() - next_[i]);
+  });
+  uintptr_t address[32];
+  size_t k = 0;
+  for (; k < length; ++k) {
+    const Entry& first = at[0][k];
+    bool alike = true;
+    uintptr_t apart = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      const Entry& e = at[i][k];
+      alike &= e.is_like(first);
+      apart |= e.address ^ first.address;
+      address[lanes[i]] = e.address;
+    }
+    if (!alike || (first.site == kPlace && apart != 0)) break;
+    if (first.site == kPlace)
+      enter(group, first.place());
+    else
+      run.account(first.site, first.bytes, group.lanes, address);
+  }
+  for (unsigned i = 0; i < count; ++i) next_[lanes[i]] += k;
+}
+
 void WarpLog::enter(Group& group, const Place& place) {
   group.calls.resize(place.depth);
   group.calls.back() = place;
@@ -183,7 +214,9 @@ void WarpLog::go(Group& group, const Run& run) {
   for (;;) {
     if (!group.parts.empty() && !wait_for_parts(group, run)) return;
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
-    if (group.lanes == 0 || !run_block(group, run)) return;
+    if (group.lanes == 0) return;
+    if (group.parent == nullptr) run_together(group, run);
+    if (!run_block(group, run)) return;
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
     arrive(group, run);
     if (group.lanes == 0 || !move_on(group, run)) return;

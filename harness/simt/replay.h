@@ -32,11 +32,15 @@ class WarpLog {
   /// Of one request: site, bytes of a lane, mask of lanes, addresses of 32 lanes.
   using Account = std::function<void(uint16_t, uint32_t, uint32_t, const uintptr_t*)>;
 
-  void entered(unsigned lane, const Place& p) { logs_[lane].push_back({p.block, p.turn, kPlace, p.depth}); }
-  void accessed(unsigned lane, uintptr_t address, uint32_t bytes, uint16_t site) {
-    logs_[lane].push_back({address, bytes, site, 0});
+  /// Both return how much of the lane's log has not been replayed yet.
+  size_t entered(unsigned lane, const Place& p) {
+    logs_[lane].push_back({p.block, kPlace, p.depth, p.turn});
+    return logs_[lane].size();
   }
-  size_t length(unsigned lane) const { return logs_[lane].size(); }
+  size_t accessed(unsigned lane, uintptr_t address, uint32_t bytes, uint16_t site) {
+    logs_[lane].push_back({address, site, 0, bytes});
+    return logs_[lane].size();
+  }
 
   /// Hands on request after request. `going_on`: lanes that will log more without waiting for others; where it matters what
   /// such a lane does next, the rest is kept. `ended`: lanes whose threads have ended.
@@ -49,10 +53,11 @@ class WarpLog {
   static constexpr uint16_t kPlace = 0xFFFF;
   struct Entry {
     uintptr_t address;  // of the access, or the place's block
-    uint32_t bytes;     // or the place's turn
     uint16_t site;      // kPlace: a place is entered
     uint16_t depth;
+    uint32_t bytes;  // or the place's turn
     Place place() const { return {address, bytes, depth}; }
+    bool is_like(const Entry& o) const { return site == o.site && depth == o.depth && bytes == o.bytes; }
   };
   /// Lanes that go together, or wait until their parts are together again.
   struct Group {
@@ -75,6 +80,8 @@ class WarpLog {
   void go(Group& group, const Run& run);
   bool wait_for_parts(Group& group, const Run& run);
   bool run_block(Group& group, const Run& run);
+  /// As far as all lanes have done the same: what most warps do from beginning to end. For lanes that nobody waits for.
+  void run_together(Group& group, const Run& run);
   /// Lanes whose next place is where their group ends leave it for its parent, and those that leave function or loop of that meeting
   /// for an outer one.
   void arrive(Group& group, const Run& run);

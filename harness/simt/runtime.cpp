@@ -12,7 +12,9 @@
 #include <mutex>
 #include <vector>
 
+#include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
+#include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -69,6 +71,37 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
                                              " after cuda::allow_shared(kernel, bytes)");
 }
 
+/// Of the host. Blocks that wait for their grid take turns on one.
+int threads_for(const Launch& l, const Options& options) {
+  const uint64_t blocks = uint64_t(l.grid[0]) * l.grid[1] * l.grid[2];
+  if (l.cooperative || options.work_limit != 0 || running != nullptr) return 1;
+  return int(std::min<uint64_t>(blocks, uint64_t(std::max(1, options.threads))));
+}
+
+/// Runs all blocks one after the other; returns how many were watched.
+uint64_t run_alone(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
+  Executor& ex = executor();
+  Trace* const trace = profile != nullptr ? &trace_of_thread() : nullptr;
+  if (trace != nullptr) trace->launch_begins(ex, session, profile, l);
+  try {
+    ex.run(l, kernel, session.options(), trace);
+  } catch (...) {
+    if (trace != nullptr) trace->launch_ended();
+    throw;
+  }
+  if (trace != nullptr) trace->launch_ended();
+  return ex.watched_blocks();
+}
+
+/// Runs blocks beside each other.
+uint64_t run_beside(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
+  GridRun grid(l, kernel, session, profile);
+  on_crew(threads_for(l, session.options()), [&] { executor().work_on(grid); });
+  if (grid.error()) std::rethrow_exception(grid.error());
+  if (grid.fatal()) throw Error(cuda_name_of(*grid.fatal()), grid.fatal()->describe());
+  return grid.watched_blocks();
+}
+
 }  // namespace
 
 void allow_shared(const void* kernel, size_t bytes) {
@@ -87,34 +120,24 @@ void launch(const Launch& l) {
   const std::string kernel = function_name(l.kernel);
   const size_t static_bytes = static_shared_bytes(l.kernel);
   check_launch(l, kernel, static_bytes);
-  Executor& ex = executor();
   const Module* module = module_at(l.kernel);
-  ex.arena = module != nullptr && module->arena != nullptr ? static_cast<char*>(module->arena()) : nullptr;
-  ex.static_shared = nullptr;
-  ex.static_shared_bytes = 0;
-  if (module != nullptr) shared_of(*module, &ex.static_shared, &ex.static_shared_bytes);
-  Trace* trace = nullptr;
+  executor().attach(l);
+  Profile* profile = nullptr;
   if (session.options().traced && module != nullptr && module->traced) {
-    trace = &trace_of_thread();
+    profile = &session.profile();
     LaunchRecord record{.kernel = kernel, .dynamic_shared = l.shared_bytes, .static_shared = static_bytes};
     std::copy(l.grid, l.grid + 3, record.grid);
     std::copy(l.block, l.block + 3, record.block);
-    session.profile().launches.push_back(record);
-    trace->launch_begins(ex, session, &session.profile(), l);
+    profile->launches.push_back(record);
   }
   std::vector<Site> before;
-  if (trace != nullptr && session.options().share < 1) before = session.profile().sites();
-  try {
-    ex.run(l, kernel, session.options(), trace);
-    if (trace != nullptr && session.options().share < 1) {
-      const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
-      session.profile().scale(before, blocks / double(ex.watched_blocks()));
-    }
-  } catch (...) {
-    if (trace != nullptr) trace->launch_ended();
-    throw;
+  if (profile != nullptr && session.options().share < 1) before = profile->sites();
+  const uint64_t watched = threads_for(l, session.options()) > 1 ? run_beside(l, kernel, session, profile)
+                                                                 : run_alone(l, kernel, session, profile);
+  if (profile != nullptr && session.options().share < 1) {
+    const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
+    profile->scale(before, blocks / double(watched));
   }
-  if (trace != nullptr) trace->launch_ended();
 }
 
 unsigned thread_x() { return running->lane->x; }
@@ -143,7 +166,10 @@ void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, uns
 }
 
 void fence(bool whole_device) {
-  if (running->trace != nullptr && whole_device) running->trace->fence();
+  if (!whole_device) return;
+  // Where accesses are not watched nobody sees the volatile ones behind it by which blocks talk to each other.
+  if (running->trace == nullptr) running->in_turn();
+  if (running->trace != nullptr) running->trace->fence();
 }
 
 unsigned random_turn(unsigned below) { return unsigned(Session::current().random() >> 33) % below; }
@@ -158,6 +184,7 @@ void trap(const char* file, int line) {
 }
 
 uint64_t clock_ticks() {
+  if (running != nullptr && running->lane != nullptr) running->in_turn();
   static std::atomic<uint64_t> ticks{0};
   return ticks += 16;
 }
@@ -245,6 +272,7 @@ template <class T>
 T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denormals = false) {
   Executor& ex = *running;
   const auto how = Atomic(int(asked) & ~kConstantOperand);
+  ex.in_turn(p);
   if (ex.trace != nullptr) {
     // Sums of floating-point numbers depend on their order, which compilers keep.
     // A number that is known is added by one lane for all; for 32 bits there are instructions of warps (REDUX).
@@ -296,6 +324,7 @@ double atomic_f64(Atomic how, double* p, double value) {
 }
 uint32_t atomic_half2(uint32_t* p, uint32_t value) {
   Executor& ex = *running;
+  ex.in_turn(p);
   if (ex.trace != nullptr) {
     ex.trace->access(p, 4, kWrite | kAtomic, __builtin_return_address(0));
     ex.trace->atomic_at(p);
@@ -311,6 +340,7 @@ uint32_t atomic_half2(uint32_t* p, uint32_t value) {
 }
 uint16_t atomic_half(uint16_t* p, uint16_t value) {
   Executor& ex = *running;
+  ex.in_turn(p);
   if (ex.trace != nullptr) {
     ex.trace->access(p, 2, kWrite | kAtomic, __builtin_return_address(0));
     ex.trace->atomic_at(p);

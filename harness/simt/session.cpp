@@ -36,15 +36,17 @@ Session& Session::current() {
   return plain;
 }
 
-void Session::add(Finding finding) {
-  const auto same = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& f) {
+void add_finding(std::vector<Finding>& list, const Finding& finding, size_t most) {
+  const auto same = std::find_if(list.begin(), list.end(), [&](const Finding& f) {
     return f.kind == finding.kind && f.line == finding.line && f.file == finding.file;
   });
-  if (same != findings_.end())
-    ++same->times;
-  else if (int(findings_.size()) < options_.most_findings)
-    findings_.push_back(std::move(finding));
+  if (same != list.end())
+    same->times += finding.times;
+  else if (list.size() < most)
+    list.push_back(finding);
 }
+
+void Session::add(const Finding& finding) { add_finding(findings_, finding, size_t(options_.most_findings)); }
 
 const char* name_of(Kind kind) {
   switch (kind) {

@@ -33,8 +33,12 @@ struct Options {
   double share =
       1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
   const CompiledCode* compiled = nullptr;  // traced: what nvcc made of the kernels, to count by as well
-  int multiprocessors = 0;                 // what kernels are told the device has; 0: as the named GPU
+  int threads = 1;          // of the host that run the blocks of a grid, with the same outcome (grid_run.h)
+  int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
 };
+
+/// Adds a finding to a list, once for each place: what is found again counts. At most so many are kept.
+void add_finding(std::vector<Finding>& list, const Finding& finding, size_t most);
 
 /// Of this host thread, until it ends; sessions nest, the innermost counts.
 class Session {
@@ -47,7 +51,7 @@ class Session {
   const Options& options() const { return options_; }
   const std::vector<Finding>& findings() const { return findings_; }
   void clear() { findings_.clear(); }
-  void add(Finding finding);
+  void add(const Finding& finding);
   Profile& profile() { return *profile_; }
   /// What the launches cost the host, in units of about one branch or watched access of a kernel: threads, steps and
   /// switches between threads. Unlike time it is the same at every run and on every machine.

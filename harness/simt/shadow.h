@@ -5,6 +5,8 @@
 // a warp __syncwarp orders too, by a counter of its own.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 
 namespace klab::simt {
@@ -12,17 +14,38 @@ namespace klab::simt {
 /// Last accesses to one word of 4 bytes, or to one byte of a word that was accessed in parts.
 struct Cell {
   static constexpr uint16_t kBlock = 0xFFFF;  // readers: several warps of one block
-  static constexpr uint16_t kGrid = 0xFFFE;   // readers: several blocks
-  static constexpr uint16_t kWarp = 0x8000;   // readers: several lanes of the warp in the low bits
+  static constexpr uint16_t kGrid =
+      0xFFFE;  // readers: several blocks; where blocks run beside each other, read_sync
+               // says which thread of one of them
+  static constexpr uint16_t kWarp = 0x8000;  // readers: several lanes of the warp in the low bits
 
   uint32_t write_interval = 0;
   uint32_t read_interval = 0;
   uint16_t writer = 0, write_sync = 0, write_site = 0;
   uint16_t reader = 0, read_sync = 0, read_site = 0;
   uint8_t defined = 0;  // one bit a byte
-  bool write_atomic = false, read_atomic = false;
-  bool in_flight = false;  // an asynchronous copy will fill it
-  uint32_t split = 0;      // 1 + index of four cells, one a byte
+  bool write_atomic : 1 = false, read_atomic : 1 = false;
+  bool in_flight : 1 = false;  // an asynchronous copy will fill it
+  uint8_t held = 0;            // by one of several threads of the host that run blocks
+  uint32_t split = 0;          // number of four cells, one a byte (SplitCells)
+};
+
+/// Holds a cell, which threads of the host may share.
+class HeldCell {
+ public:
+  explicit HeldCell(Cell& cell) : cell_(cell) { take(); }
+  ~HeldCell() { give(); }
+  HeldCell(const HeldCell&) = delete;
+  HeldCell& operator=(const HeldCell&) = delete;
+  void take() {
+    while (__atomic_exchange_n(&cell_.held, uint8_t(1), __ATOMIC_ACQUIRE) != 0)
+      for (int k = 0; __atomic_load_n(&cell_.held, __ATOMIC_RELAXED) != 0; ++k)
+        if (k > 100) sched_yield();
+  }
+  void give() { __atomic_store_n(&cell_.held, uint8_t(0), __ATOMIC_RELEASE); }
+
+ private:
+  Cell& cell_;
 };
 
 }  // namespace klab::simt

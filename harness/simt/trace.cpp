@@ -9,15 +9,11 @@
 namespace klab::simt {
 namespace {
 
-/// A lane that has logged so many accesses lets the others catch up, so that logs stay short.
-constexpr size_t kLongLog = 4096;
-constexpr uint64_t kTurn = 16384;
-
 std::atomic<uint32_t> last_interval{1};
 
 }  // namespace
 
-uint32_t Trace::next_interval() { return ++last_interval; }
+uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
 
 Trace& trace_of_thread() {
   thread_local Trace one;
@@ -32,13 +28,6 @@ void SharedShadow::attach(char* begin, size_t bytes) {
   cells_.assign((bytes + 3) / 4 + 1, Cell{});
 }
 
-Cell& SharedShadow::cell(const char* p) {
-  const size_t word = size_t(p - begin_) / 4;
-  Cell& c = cells_[word];
-  if (c.write_interval == 0 && c.read_interval == 0) touched_.push_back(uint32_t(word));
-  return c;
-}
-
 void SharedShadow::forget() {
   for (const uint32_t word : touched_) {
     cells_[word] = Cell{};
@@ -48,11 +37,17 @@ void SharedShadow::forget() {
 }
 
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
+  grid_ = nullptr;
+  begins(executor, session, profile, launch);
+  interval_ = launch_first_ = next_interval();
+  split_global_.forget();
+}
+
+void Trace::begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
   executor_ = &executor;
   session_ = &session;
   profile_ = profile;
-  interval_ = launch_first_ = next_interval();
-  split_.clear();
+  split_shared_.forget();
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();
@@ -69,6 +64,8 @@ void Trace::launch_begins(Executor& executor, Session& session, Profile* profile
   doubt_.p = nullptr;
   counting_ = session.options().counts;
   flow_ = {};
+  known_flow_ = {};
+  blocks_begun_ = 0;
   compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
                           profile, &flow_);
 }
@@ -83,9 +80,21 @@ void Trace::block_begins() {
   dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
   static_.forget();
   dynamic_.forget();
-  block_first_ = interval_ = next_interval();
-  block_firsts_.push_back(block_first_);
-  block_numbers_.push_back(executor_->block_number);
+  if (grid_ == nullptr) {
+    block_first_ = interval_ = next_interval();
+    block_firsts_.push_back(block_first_);
+    block_numbers_.push_back(executor_->block_number);
+    if (!executor_->launch->cooperative) {
+      if (KnownFlow::begins_wave(blocks_begun_++)) known_flow_.begin_wave();
+      flow_.begin_with(known_flow_.edges(), known_flow_.known());
+    }
+  } else {
+    block_first_ = interval_ = grid_->intervals(executor_->turn, chunk_);
+    chunk_end_ = block_first_ + chunk_;
+    chunks_.clear();
+    flow_.begin_with(edges_, edges_.size());
+    known_sites_.fill({});
+  }
   clocks_.assign(executor_->warps(), WarpClock{});
   if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
   for (WarpLog& log : logs_) log.forget();
@@ -98,9 +107,12 @@ void Trace::block_begins() {
 void Trace::block_ended() {
   settle();
   compiled_.block_ended();
-  interval_ = next_interval();
-  if (profile_ != nullptr && !profile_->launches.empty()) {
-    LaunchRecord& launch = profile_->launches.back();
+  if (grid_ == nullptr) {
+    interval_ = next_interval();
+    if (!executor_->launch->cooperative) known_flow_.add(flow_.news());
+  }
+  if (profile_ != nullptr) {
+    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches.back();
     launch.barriers = std::max(launch.barriers, barriers_);
     launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
   }
@@ -137,22 +149,24 @@ void Trace::step(const void* pc) {
   executor_->step(pc);
 }
 
-void Trace::log_place() {
-  Lane& lane = *executor_->lane;
+inline void Trace::log_place(Lane& lane) {
   WarpLog& log = logs_[lane.warp];
-  log.entered(lane.lane, {lane.frames.back().block, lane.frames.back().turn, uint16_t(lane.frames.size())});
-  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
+  const Frame& here = lane.frames.back();
+  if (log.entered(lane.lane, {here.block, here.turn, uint16_t(lane.frames.size())}) >= kLongLog)
+    executor_->let_others_run();
 }
 
 void Trace::block_entered(const void* pc) {
-  step(pc);
-  if (!counting_) return;
   Lane& lane = *executor_->lane;
+  ++lane.steps;
+  executor_->step(pc);
+  if (!counting_) return;
   if (lane.frames.empty()) lane.frames.emplace_back();
   const auto block = reinterpret_cast<uintptr_t>(pc);
-  if (lane.frames.back().block != 0) flow_.follows(lane.frames.back().block, block);
-  lane.frames.back() = {block, 0};
-  log_place();
+  Frame& here = lane.frames.back();
+  if (here.block != 0) flow_.follows(here.block, block);
+  here = {block, 0};
+  log_place(lane);
 }
 
 void Trace::function_entered() {
@@ -160,13 +174,14 @@ void Trace::function_entered() {
 }
 
 void Trace::function_left() {
-  auto& frames = executor_->lane->frames;
+  Lane& lane = *executor_->lane;
+  auto& frames = lane.frames;
   if (!counting_ || frames.empty()) return;
   flow_.follows(frames.back().block, Flow::kEnd);
   frames.pop_back();
   if (frames.empty() || frames.back().block == 0) return;
   ++frames.back().turn;
-  log_place();
+  log_place(lane);
 }
 
 bool Trace::is_the_kernels(const char* p, size_t bytes) const {
@@ -175,144 +190,6 @@ bool Trace::is_the_kernels(const char* p, size_t bytes) const {
   if (variables_.empty()) return true;
   const uint16_t k = variable_of_[offset / 4];
   return k != 0 && offset + bytes <= variables_[k - 1].offset + variables_[k - 1].bytes;
-}
-
-uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
-  const auto kind = uint8_t((how & (kWrite | kAtomic)) | (4 << int(space)));
-  KnownSite& known = known_sites_[reinterpret_cast<uintptr_t>(pc) / 2 % known_sites_.size()];
-  if (known.pc == pc && known.kind == kind) return known.site;
-  const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
-                                       (how & kMerges) != 0, unsigned(bytes));
-  // An asynchronous copy, too, is made as it is written.
-  if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
-  known = {pc, kind, site};
-  return site;
-}
-
-inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
-  // What is said here in few words is what watch() and check_cell() come to in these cases.
-  const auto thread = uint16_t(me.thread);
-  const auto over = [&](uint32_t interval, uint16_t who) {
-    return interval < launch_first_ || (interval == interval_ && who == thread) ||
-           (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
-  };
-  if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
-  if (write) {
-    if (!over(c.read_interval, c.reader)) return false;
-    c.defined = 0xF;
-    c.write_interval = interval_;
-    c.writer = thread;
-    c.write_sync = clocks_[me.warp].now;
-    c.write_site = site;
-    c.write_atomic = false;
-    return true;
-  }
-  if (c.defined != 0xF) return false;
-  if (over(c.read_interval, c.reader)) {
-    c.reader = thread;
-    c.read_sync = clocks_[me.warp].now;
-    c.read_atomic = false;
-  } else {
-    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_);
-    if (!grid && (c.read_interval != interval_ || c.reader != Cell::kBlock)) return false;
-    if (grid) c.reader = Cell::kGrid;
-    c.read_sync = std::max(c.read_sync, clocks_[me.warp].now);
-    c.read_atomic = false;
-  }
-  c.read_interval = interval_;
-  c.read_site = site;
-  return true;
-}
-
-Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
-  if (is_device(c)) {
-    *space = Space::global;
-    const Allocation* a = owner_of(c);
-    if (a == nullptr || !a->live || a->given_back || a->shadow == nullptr || c < a->begin ||
-        c + bytes > a->begin + a->bytes || (c - a->begin) % 4 != 0)
-      return nullptr;
-    return a->shadow + (c - a->begin) / 4;
-  }
-  *space = Space::shared;
-  if (dynamic_.holds(c))
-    return c + bytes <= dynamic_.begin() + dynamic_.bytes() ? dynamic_.cells(c, bytes) : nullptr;
-  return static_.holds(c) && is_the_kernels(c, bytes) ? static_.cells(c, bytes) : nullptr;
-}
-
-void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
-  if (!counting_) {
-    if (lane.steps % kTurn == 0) executor_->let_others_run();
-    return;
-  }
-  if (compiled_.counts() && !lane.frames.empty()) compiled_.seen(site, lane.frames.back().block);
-  ++accesses_[lane.thread];
-  WarpLog& log = logs_[lane.warp];
-  log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site);
-  if (log.length(lane.lane) >= kLongLog) executor_->let_others_run();
-}
-
-void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
-  const auto* c = static_cast<const char*>(p);
-  Lane& lane = *executor_->lane;
-  // Local memory: the thread's own stack.
-  if (size_t(c - lane.fiber->stack) < (256 << 10)) return;
-  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && doubt_.p == nullptr;
-  Space space{};
-  Cell* cells = nullptr;
-  if (plain && reinterpret_cast<uintptr_t>(p) % bytes == 0) cells = cells_of(c, bytes, &space);
-  if (cells == nullptr) return look_closely(p, bytes, how, pc);
-  step(pc);
-  const uint16_t site = site_of(pc, space, how, bytes);
-  for (size_t at = 0; at < bytes; at += 4, ++cells)
-    if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
-      watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
-  log(lane, p, bytes, site);
-}
-
-void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
-  const auto* c = static_cast<const char*>(p);
-  Lane& lane = *executor_->lane;
-  if (doubt_.p != nullptr) settle();
-  step(pc);
-  Cell* cells;
-  const char* begin;
-  bool shared = true;
-  if (is_device(p)) {
-    Allocation* a = allocation_at(p);
-    if (a == nullptr || !a->live || a->given_back || c < a->begin || c + bytes > a->begin + a->bytes)
-      illegal(p, bytes, how, pc);
-    cells = shadow_of(*a);
-    begin = a->begin;
-    shared = false;
-  } else if (dynamic_.holds(c)) {
-    if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
-    cells = nullptr;
-    begin = dynamic_.begin();
-  } else if (static_.holds(c)) {
-    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
-    cells = nullptr;
-    begin = static_.begin();
-  } else {
-    Allocation* variable = nullptr;
-    if (is_constant(c, bytes, how, pc, &variable)) return;
-    if (c + bytes > variable->begin + variable->bytes) illegal(p, bytes, how, pc);
-    cells = shadow_of(*variable);
-    begin = variable->begin;
-    shared = false;
-  }
-  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
-    misaligned(p, bytes, how, pc);
-  const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
-  for (const char *at = c, *end = c + bytes; at < end;) {
-    const size_t in_word = size_t(at - begin) % 4;
-    const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
-    Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
-                 : dynamic_.holds(at) ? dynamic_.cell(at)
-                                      : static_.cell(at);
-    watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site, shared);
-    at += n;
-  }
-  log(lane, p, bytes, site);
 }
 
 void Trace::fence() { fenced_ = interval_; }

@@ -10,6 +10,13 @@ constexpr unsigned kSector = 32, kBanks = 32;
 
 /// Passes that shared memory needs for some lanes' accesses: the most distinct words that fall into one bank.
 int64_t passes(const uintptr_t* address, uint32_t mask, unsigned words) {
+  uintptr_t first = ~uintptr_t(0), last = 0;
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const uintptr_t word = address[__builtin_ctz(rest)] / 4;
+    first = std::min(first, word);
+    last = std::max(last, word);
+  }
+  if (mask != 0 && last + words - first <= kBanks) return 1;  // so many words in a row lie in as many banks
   uint32_t seen[kBanks][32];
   uint8_t count[kBanks] = {};
   int64_t most = mask != 0 ? 1 : 0;

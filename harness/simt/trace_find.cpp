@@ -24,25 +24,6 @@ void Trace::place(Finding& f, const void* pc) const {
   f.line = at.line;
 }
 
-std::string Trace::who(uint32_t interval, uint16_t thread) const {
-  std::string text;
-  if (interval < block_first_) {
-    const auto at = std::upper_bound(block_firsts_.begin(), block_firsts_.end(), interval);
-    const uint64_t b = block_numbers_[size_t(at - block_firsts_.begin()) - 1];
-    const unsigned* grid = executor_->grid_dim;
-    text = "block (" + std::to_string(b % grid[0]) + "," + std::to_string(b / grid[0] % grid[1]) + "," +
-           std::to_string(b / grid[0] / grid[1]) + ")";
-    if (thread == Cell::kGrid) return "other blocks";
-    text += ", ";
-  }
-  if (thread == Cell::kGrid) return "other blocks";
-  if (thread == Cell::kBlock) return text + "other threads";
-  if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
-  const unsigned* d = executor_->block_dim;
-  return text + "thread (" + std::to_string(thread % d[0]) + "," + std::to_string(thread / d[0] % d[1]) +
-         "," + std::to_string(thread / d[0] / d[1]) + ")";
-}
-
 /// The variable next to an address that is in none, and how far off.
 std::string Trace::where_in_shared(const char* p) const {
   const size_t offset = static_.offset(p);

@@ -1,6 +1,7 @@
 // Is an access ordered with the last ones to the same memory? Races, undefined reads.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
@@ -10,9 +11,9 @@ namespace klab::simt {
 /// Whether what happened then, by `who`, is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return true;
-  if (interval < block_first_) return acquired(interval);
+  if (!is_of_my_block(interval)) return acquired(interval);
   if (who == Cell::kGrid) return false;
-  if (interval < interval_) return true;
+  if (interval != interval_) return true;
   const Lane& me = *executor_->lane;
   const WarpClock& clock = clocks_[me.warp];
   if (who == Cell::kBlock) return false;
@@ -26,23 +27,25 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
 
 bool Trace::acquired(uint32_t interval) const {
   if (acquired_.empty()) return false;
-  const auto at = std::upper_bound(block_firsts_.begin(), block_firsts_.end(), interval);
-  const auto block = size_t(at - block_firsts_.begin()) - 1;
+  const uint64_t block = turn_of(interval);
   return block < acquired_.size() && interval <= acquired_[block];
 }
 
 /// An atomic passes on what its block has fenced, and brings what others have.
 void Trace::atomic_at(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  if (static_.holds(c) || dynamic_.holds(c)) return;  // other blocks have variables of their own there
   const auto address = reinterpret_cast<uintptr_t>(p);
-  const auto at = std::find_if(released_.begin(), released_.end(),
-                               [&](const Released& r) { return r.address == address; });
-  const size_t blocks = block_firsts_.size();
-  if (at != released_.end()) {
+  auto& released = grid_ != nullptr ? grid_->released : released_;
+  const auto at = std::find_if(released.begin(), released.end(),
+                               [&](const GridRun::Released& r) { return r.address == address; });
+  const size_t blocks = grid_ != nullptr ? executor_->turn + 1 : block_firsts_.size();
+  if (at != released.end()) {
     if (acquired_.size() < blocks) acquired_.resize(blocks, 0);
     for (size_t b = 0; b < at->until.size(); ++b) acquired_[b] = std::max(acquired_[b], at->until[b]);
   }
   if (fenced_ == 0) return;
-  auto& release = at != released_.end() ? *at : released_.emplace_back(Released{address, {}});
+  auto& release = at != released.end() ? *at : released.emplace_back(GridRun::Released{address, {}});
   release.until.resize(blocks, 0);
   for (size_t b = 0; b < acquired_.size(); ++b) release.until[b] = std::max(release.until[b], acquired_[b]);
   release.until[blocks - 1] = fenced_;
@@ -59,13 +62,13 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
           .text =
               "shared memory is read that an asynchronous copy may not have filled yet: the thread that "
               "copied has not waited for it"};
-      place(f, (*profile_)[site].pc);
+      place(f, place_of(site));
       executor_->report(std::move(f));
     } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
-        const Module* m =
-            static_.holds(word) && !dynamic_.holds(word) ? module_at((*profile_)[site].pc) : nullptr;
+        const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
+        std::memset(word + first, 0xFF, last - first);  // not what a block before has left there
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";
@@ -74,7 +77,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
         f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
                  ", which nobody has written";
       }
-      place(f, (*profile_)[site].pc);
+      place(f, place_of(site));
       executor_->report(std::move(f));
     }
   }
@@ -83,12 +86,13 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
               .text = how & kAsync
                           ? "an asynchronous copy to shared memory to which another one is still in flight"
                           : "shared memory is written while an asynchronous copy to it is in flight"};
-    place(f, (*profile_)[site].pc);
+    place(f, place_of(site));
     executor_->report(std::move(f));
   }
   if (how & kWrite) cell.defined |= mask;
-  const bool is_split = cell.split != 0 && cell.split <= split_.size() &&
-                        std::max(cell.write_interval, cell.read_interval) >= launch_first_;
+  SplitCells& split = shared ? split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
+  const bool is_split =
+      split.has(cell.split) && std::max(cell.write_interval, cell.read_interval) >= launch_first_;
   if (whole && !is_split) {
     cell.split = 0;
     check_cell(cell, word, 4, how, site, shared);
@@ -97,11 +101,10 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   if (!is_split) {
     Cell byte = cell;
     byte.split = 0;
-    split_.push_back({byte, byte, byte, byte});
-    cell.split = uint32_t(split_.size());
+    cell.split = split.add(byte);
   }
   for (unsigned b = first; b < last; ++b) {
-    check_cell(split_[cell.split - 1][b], word + b, 1, how, site, shared);
+    check_cell(split[cell.split][b], word + b, 1, how, site, shared);
   }
   // Only that the word was touched, and when: the bytes know the rest.
   (how & kWrite ? cell.write_interval : cell.read_interval) = interval_;
@@ -132,7 +135,12 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.read_sync = now;
     c.read_atomic = atomic;
   } else {
-    const bool same_block = c.read_interval >= block_first_ && c.reader != Cell::kGrid;
+    const bool same_block = c.reader != Cell::kGrid && is_of_my_block(c.read_interval);
+    if (!same_block && grid_ != nullptr) {
+      // The first one stays, so that readers need not change what they only read.
+      if (c.reader != Cell::kGrid) c.read_sync = std::exchange(c.reader, Cell::kGrid);
+      return;
+    }
     if (!same_block) {
       c.reader = Cell::kGrid;
     } else if (c.reader != Cell::kBlock) {
@@ -146,45 +154,11 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
   c.read_site = site;
 }
 
-void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
-                 bool shared) {
-  const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
-  const SourceLine other = source_of((*profile_)[with_writer ? c.write_site : c.read_site].pc);
-  Finding f{.kind = shared ? Kind::shared_race : Kind::global_race};
-  std::string what = "memory";
-  if (shared) {
-    const Module* m = static_.holds(p) && !dynamic_.holds(p) ? module_at((*profile_)[site].pc) : nullptr;
-    what = m ? shared_name(*m, static_.offset(p))
-             : "dynamic shared memory, byte " + std::to_string(dynamic_.offset(p));
-  } else if (const Allocation* a = global_at(p)) {
-    what = a->name + ", byte " + std::to_string(p - a->begin);
-  }
-  f.text = std::string(how & kAtomic  ? "atomic access to "
-                       : how & kWrite ? "writes "
-                                      : "reads ") +
-           what + ", which " + who(interval, with_writer ? c.writer : c.reader) +
-           (with_writer ? " wrote" : " read") + " at line " + std::to_string(other.line) +
-           (interval < block_first_           ? " with nothing between the blocks that orders them"
-            : shared || interval == interval_ ? " with no barrier between"
-                                              : "");
-  place(f, (*profile_)[site].pc);
-  if ((how & kWrite) && !(how & (kAtomic | kAsync)) && with_writer && !c.write_atomic) {
-    // Two threads that write the same value do no harm. Whether it is the same shows after the write.
-    if (doubt_.p != nullptr) return;
-    doubt_.p = p;
-    doubt_.bytes = bytes;
-    std::memcpy(doubt_.before, p, bytes);
-    doubt_.finding = executor_->placed(std::move(f));
-    return;
-  }
-  executor_->report(std::move(f));
-}
-
 void Trace::settle() {
   if (doubt_.p == nullptr) return;
   const bool changed = std::memcmp(doubt_.before, doubt_.p, doubt_.bytes) != 0;
   doubt_.p = nullptr;
-  if (changed) session_->add(doubt_.finding);
+  if (changed) executor_->add(doubt_.finding);
 }
 
 }  // namespace klab::simt

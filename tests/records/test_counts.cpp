@@ -75,6 +75,11 @@ TEST(Counts, AreTheSameAgain) {
     const LabOp& op = *find_op(v->op);
     const auto shape = shape_for_counting(op);
     EXPECT_EQ(counts_of(count_run(op, *v, shape, 1)), counts_of(count_run(op, *v, shape, 1))) << id;
+    // Nor on how many threads of the host run the blocks.
+    for (const int threads : {2, 5})
+      EXPECT_EQ(counts_of(count_run(op, *v, shape, 1, nullptr, threads)),
+                counts_of(count_run(op, *v, shape, 1)))
+          << id << " on " << threads << " threads";
   }
 }
 

@@ -17,6 +17,7 @@
 #include "harness/records/input.h"
 #include "harness/records/recorded_counts.h"
 #include "harness/report/table.h"
+#include "harness/simt/crew.h"
 
 namespace klab {
 namespace {
@@ -42,7 +43,7 @@ std::vector<Counted> count_all(const std::vector<std::string>& what) {
         .op = s.op, .whole = s.variants.size() == variants_of(s.op->op.name, "cuda").size(), .rungs = {}};
     for (const Variant* v : s.variants) {
       progress.show("counting " + v->id);
-      c.rungs.push_back(count_rung(*s.op, *v));
+      c.rungs.push_back(count_rung(*s.op, *v, settings().threads > 0 ? settings().threads : simt::cores()));
     }
     list.push_back(std::move(c));
   }

@@ -21,6 +21,7 @@
 #include "harness/gpu/gpu_run.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
+#include "harness/simt/crew.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/step/compile.h"
@@ -191,6 +192,7 @@ int trace_program(const Options& o) {
         " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.compiled = !o.no_compiled;
+  p.threads = settings().threads;
   p.limits.seconds = o.seconds;
   p.limits.bytes = o.memory * 1'000'000;
   p.files = o.names;
@@ -242,7 +244,8 @@ int run(Options o) {
   TraceView view{
       .op = &op,
       .variant = &variant,
-      .run = count_run(op, variant, shape, settings().seed, machine.why.empty() ? &machine.code : nullptr)};
+      .run = count_run(op, variant, shape, settings().seed, machine.why.empty() ? &machine.code : nullptr,
+                       settings().threads > 0 ? settings().threads : simt::cores())};
   view.run.no_compiled = machine.why;
   view.local = local_memory_of(machine.code, view.run.launches);
   view.bound = !o.on.empty();

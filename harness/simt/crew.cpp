@@ -1,0 +1,96 @@
+#include "harness/simt/crew.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "harness/simt/finding.h"
+
+namespace klab::simt {
+namespace {
+
+/// A kernel whose stack overflows leaves none to handle that on.
+void give_signal_stack() {
+  constexpr size_t kBytes = 256 << 10;
+  stack_t stack{};
+  stack.ss_sp = new char[kBytes];  // as long as the thread, which is as long as the process
+  stack.ss_size = kBytes;
+  sigaltstack(&stack, nullptr);
+}
+
+class Crew {
+ public:
+  void run(int count, const std::function<void()>& work) {
+    const std::lock_guard one_at_a_time(launch_);
+    std::unique_lock lock(mutex_);
+    while (int(threads_.size()) < count && hire()) {
+    }
+    if (threads_.empty()) throw Error("cudaErrorMemoryAllocation", "no thread can be made to run blocks");
+    work_ = &work;
+    wanted_ = std::min(count, int(threads_.size()));
+    left_ = wanted_;
+    begin_.notify_all();
+    end_.wait(lock, [&] { return left_ == 0; });
+  }
+
+ private:
+  bool hire() {
+    sigset_t all, before;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool hired = true;
+    try {
+      threads_.emplace_back([this] { serve(); });
+      threads_.back().detach();
+    } catch (const std::system_error&) {
+      hired = false;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return hired;
+  }
+
+  void serve() {
+    give_signal_stack();
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      begin_.wait(lock, [&] { return wanted_ > 0; });
+      --wanted_;
+      const std::function<void()>& work = *work_;
+      lock.unlock();
+      work();
+      lock.lock();
+      if (--left_ == 0) end_.notify_all();
+    }
+  }
+
+  std::mutex launch_, mutex_;
+  std::condition_variable begin_, end_;
+  std::vector<std::thread> threads_;
+  const std::function<void()>* work_ = nullptr;
+  int wanted_ = 0, left_ = 0;
+};
+
+}  // namespace
+
+int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
+
+void on_crew(int count, const std::function<void()>& work) {
+  static std::mutex making;
+  static Crew* crew = nullptr;
+  static pid_t of = 0;  // a child of this process has none of its threads
+  {
+    const std::lock_guard lock(making);
+    if (crew == nullptr || of != getpid()) crew = new Crew;
+    of = getpid();
+  }
+  crew->run(count, work);
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,257 @@
+// Each access of a running kernel, on as short a way as it allows.
+#include <algorithm>
+#include <utility>
+
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+namespace {
+
+constexpr uint64_t kTurn = 16384;
+
+uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAtomic)) | (4 << int(space))); }
+
+}  // namespace
+
+uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
+  const uint8_t kind = kind_of(how, space);
+  KnownSite& known = known_site(pc);
+  if (known.pc == pc && known.kind == kind) return known.site;
+  const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
+                                       (how & kMerges) != 0, unsigned(bytes));
+  if (grid_ != nullptr) {
+    if (is_of_block_.size() <= site) is_of_block_.resize(size_t(site) + 1, 0);
+    if (!std::exchange(is_of_block_[site], uint8_t(1))) sites_of_block_.push_back(site);
+  }
+  // An asynchronous copy, too, is made as it is written.
+  if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
+  known = {.pc = pc, .site = site, .kind = kind};
+  return site;
+}
+
+[[gnu::always_inline]] inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
+  // What is said here in few words is what watch() and check_cell() come to in these cases.
+  const auto thread = uint16_t(me.thread);
+  const auto over = [&](uint32_t interval, uint16_t who) {
+    return interval < launch_first_ || (interval == interval_ && who == thread) ||
+           (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
+  };
+  if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
+  if (write) {
+    if (!over(c.read_interval, c.reader)) return false;
+    c.defined = 0xF;
+    c.write_interval = interval_;
+    c.writer = thread;
+    c.write_sync = clocks_[me.warp].now;
+    c.write_site = site;
+    c.write_atomic = false;
+    return true;
+  }
+  if (c.defined != 0xF) return false;
+  if (over(c.read_interval, c.reader)) {
+    c.reader = thread;
+    c.read_sync = clocks_[me.warp].now;
+    c.read_atomic = false;
+  } else {
+    const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
+                                            (c.read_interval > interval_ && chunks_.empty()));
+    if (!grid && c.read_interval != interval_) return false;
+    if (!grid && c.reader != Cell::kBlock) {
+      if (clocks_[me.warp].now != 0 || c.reader == Cell::kGrid) return false;
+      const unsigned warp = c.reader & Cell::kWarp ? c.reader & 0xFFU : c.reader / 32U;
+      c.reader = warp == me.warp ? uint16_t(Cell::kWarp | warp) : Cell::kBlock;
+    }
+    if (grid && grid_ != nullptr) {
+      if (c.reader == Cell::kGrid) return true;
+      if (!chunks_.empty()) return false;
+      c.read_sync = std::exchange(c.reader, Cell::kGrid);
+      return true;
+    }
+    if (grid) c.reader = Cell::kGrid;
+    c.read_sync = std::max(c.read_sync, clocks_[me.warp].now);
+    c.read_atomic = false;
+  }
+  c.read_interval = interval_;
+  c.read_site = site;
+  return true;
+}
+
+/// Whether the word was written by another block of the launch, or is to be, and the other one has read it.
+bool Trace::meets_another(const Cell& c, uint8_t how) const {
+  return is_of_another(c.write_interval) || ((how & kWrite) != 0 && is_of_another(c.read_interval));
+}
+
+void Trace::watch_held(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site) {
+  HeldCell held(cell);
+  const bool whole = first == 0 && last == 4, plain = (how & ~kWrite) == 0;
+  if (whole && plain && seen_quickly(cell, (how & kWrite) != 0, site, *executor_->lane)) return;
+  if (!executor_->its_turn && meets_another(cell, how)) {
+    held.give();
+    executor_->in_turn();
+    held.take();
+  }
+  watch(cell, word, first, last, how, site, false);
+}
+
+Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
+  if (is_device(c)) {
+    *space = Space::global;
+    const Allocation* a = owner_of(c);
+    if (a == nullptr || !a->live || a->given_back || a->shadow == nullptr || c < a->begin ||
+        c + bytes > a->begin + a->bytes || (c - a->begin) % 4 != 0)
+      return nullptr;
+    return a->shadow + (c - a->begin) / 4;
+  }
+  *space = Space::shared;
+  if (dynamic_.holds(c))
+    return c + bytes <= dynamic_.begin() + dynamic_.bytes() ? dynamic_.cells(c, bytes) : nullptr;
+  return static_.holds(c) && is_the_kernels(c, bytes) ? static_.cells(c, bytes) : nullptr;
+}
+
+[[gnu::always_inline]] inline void Trace::log(Lane& lane, const void* p, size_t bytes, uint16_t site) {
+  if (!counting_) {
+    if (lane.steps % kTurn == 0) executor_->let_others_run();
+    return;
+  }
+  if (compiled_.counts() && !lane.frames.empty()) compiled_.seen(site, lane.frames.back().block);
+  ++accesses_[lane.thread];
+  WarpLog& log = logs_[lane.warp];
+  if (log.accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes), site) >= kLongLog)
+    executor_->let_others_run();
+}
+
+/// What the site has come to, so that it need not be looked for the next time.
+void Trace::remember(KnownSite& known, const char* c, Space space) {
+  known.bytes = 0;
+  known.shared = nullptr;
+  if (space == Space::global) {
+    const Allocation* a = owner_of(c);
+    if (reinterpret_cast<uintptr_t>(a->begin) % 4 != 0) return;
+    known.begin = a->begin;
+    known.bytes = a->bytes;
+    known.cells = a->shadow;
+  } else if (dynamic_.holds(c)) {
+    known.begin = dynamic_.begin();
+    known.bytes = dynamic_.bytes();
+    known.shared = &dynamic_;
+  } else if (!variables_.empty()) {
+    const SharedVariable& v = variables_[variable_of_[static_.offset(c) / 4] - 1U];
+    if (v.offset % 4 != 0) return;
+    known.begin = static_.begin() + v.offset;
+    known.bytes = v.bytes;
+    known.shared = &static_;
+  }
+}
+
+[[gnu::always_inline]] inline void Trace::watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how,
+                                                      uint16_t site, Space space, Lane& lane) {
+  const bool held = grid_ != nullptr && space == Space::global;
+  for (size_t at = 0; at < bytes; at += 4, ++cells)
+    if (held)
+      watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
+    else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
+      watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
+}
+
+void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  // Local memory: the thread's own stack.
+  if (size_t(c - lane.stack) < kStackOfThread) return;
+  // What the kernel was called with.
+  if ((how & kWrite) == 0 && c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_) {
+    if (doubt_.p != nullptr) settle();
+    return step(pc);
+  }
+  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) &&
+                     doubt_.p == nullptr && reinterpret_cast<uintptr_t>(p) % bytes == 0;
+  if (!plain) return look_closely(p, bytes, how, pc);
+  if (frees_seen_ != device_frees) {
+    frees_seen_ = device_frees;
+    for (KnownSite& known : known_sites_) known.bytes = 0;
+  }
+  Space space{};
+  Cell* cells = cells_of(c, bytes, &space);
+  if (cells == nullptr) return look_closely(p, bytes, how, pc);
+  step(pc);
+  const uint16_t site = site_of(pc, space, how, bytes);
+  remember(known_site(pc), c, space);
+  watch_words(cells, c, bytes, how, site, space, lane);
+  log(lane, p, bytes, site);
+}
+
+template <unsigned bytes, bool write>
+void Trace::plain_access(Executor& executor, Lane& lane, const void* p, const void* pc) {
+  constexpr uint8_t how = write ? kWrite : kRead;
+  const KnownSite& known = known_site(pc);
+  const auto off = size_t(static_cast<const char*>(p) - known.begin);
+  if (known.pc != pc || off >= known.bytes || known.bytes - off < bytes ||
+      reinterpret_cast<uintptr_t>(p) % bytes != 0 || (known.kind & (kWrite | kAtomic)) != how ||
+      doubt_.p != nullptr || frees_seen_ != device_frees.load(std::memory_order_relaxed))
+    return access(p, bytes, how, pc);
+  ++lane.steps;
+  executor.step(pc);
+  const auto* c = static_cast<const char*>(p);
+  const Space space = known.shared != nullptr ? Space::shared : Space::global;
+  watch_words(known.shared != nullptr ? known.shared->cells(c, bytes) : known.cells + off / 4, c, bytes, how,
+              known.site, space, lane);
+  log(lane, p, bytes, known.site);
+}
+template void Trace::plain_access<4, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<4, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, true>(Executor&, Lane&, const void*, const void*);
+
+void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  if (doubt_.p != nullptr) settle();
+  step(pc);
+  Cell* cells;
+  const char* begin;
+  bool shared = true;
+  if (is_device(p)) {
+    Allocation* a = allocation_at(p);
+    if (a == nullptr || !a->live || a->given_back || c < a->begin || c + bytes > a->begin + a->bytes)
+      illegal(p, bytes, how, pc);
+    cells = shadow_of(*a);
+    begin = a->begin;
+    shared = false;
+  } else if (dynamic_.holds(c)) {
+    if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = dynamic_.begin();
+  } else if (static_.holds(c)) {
+    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = static_.begin();
+  } else {
+    Allocation* variable = nullptr;
+    if (is_constant(c, bytes, how, pc, &variable)) return;
+    if (c + bytes > variable->begin + variable->bytes) illegal(p, bytes, how, pc);
+    cells = shadow_of(*variable);
+    begin = variable->begin;
+    shared = false;
+  }
+  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
+    misaligned(p, bytes, how, pc);
+  const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
+  for (const char *at = c, *end = c + bytes; at < end;) {
+    const size_t in_word = size_t(at - begin) % 4;
+    const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
+    Cell& cell = cells != nullptr     ? cells[size_t(at - begin) / 4]
+                 : dynamic_.holds(at) ? dynamic_.cell(at)
+                                      : static_.cell(at);
+    if (grid_ != nullptr && !shared)
+      watch_held(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site);
+    else
+      watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site,
+            shared);
+    at += n;
+  }
+  log(lane, p, bytes, site);
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,91 @@
+// What is said of accesses that nothing orders.
+#include <algorithm>
+#include <cstring>
+
+#include "harness/simt/modules.h"
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+namespace {
+
+const char* did(bool write, bool atomic) {
+  return atomic ? "atomic access to " : write ? "writes " : "reads ";
+}
+
+std::string triple(uint64_t k, const unsigned* sizes) {
+  return "(" + std::to_string(k % sizes[0]) + "," + std::to_string(k / sizes[0] % sizes[1]) + "," +
+         std::to_string(k / sizes[0] / sizes[1]) + ")";
+}
+
+}  // namespace
+
+std::string Trace::who(uint32_t interval, uint16_t thread) const {
+  if (thread == Cell::kGrid) return "other blocks";
+  std::string text;
+  if (is_of_another(interval)) text = "block " + triple(block_of(interval), executor_->grid_dim) + ", ";
+  if (thread == Cell::kBlock) return text + "other threads";
+  if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
+  return text + "thread " + triple(thread, executor_->block_dim);
+}
+
+void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
+                 bool shared) {
+  const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
+  const uint16_t other_site = with_writer ? c.write_site : c.read_site;
+  uint16_t thread = with_writer ? c.writer : c.reader;
+  Finding f{.kind = shared ? Kind::shared_race : Kind::global_race};
+  std::string what = "memory";
+  if (shared) {
+    const Module* m = static_.holds(p) && !dynamic_.holds(p) ? module_at(place_of(site)) : nullptr;
+    what = m ? shared_name(*m, static_.offset(p))
+             : "dynamic shared memory, byte " + std::to_string(dynamic_.offset(p));
+  } else if (const Allocation* a = global_at(p)) {
+    what = a->name + ", byte " + std::to_string(p - a->begin);
+  }
+  const bool other_block = is_of_another(interval);
+  const std::string why = other_block ? " with nothing between the blocks that orders them"
+                          : shared || interval == interval_ ? " with no barrier between"
+                                                            : "";
+  if (comes_behind_me(interval)) {
+    // That block ran ahead: said as it would be if it had come behind this one.
+    if (thread == Cell::kGrid) thread = c.read_sync;
+    const bool several = thread == Cell::kBlock || (thread & Cell::kWarp) != 0;
+    f.text = did(with_writer, grid_->is_atomic(other_site)) + what + ", which " + who_am_i() +
+             ((how & kWrite) != 0 ? " wrote" : " read") + " at line " +
+             std::to_string(source_of(place_of(site)).line) + why +
+             (several ? "; several threads of the block do" : "");
+    place(f, place_of(other_site));
+    f = executor_->placed(std::move(f));
+    const uint64_t b = block_of(interval);
+    const unsigned *grid = executor_->grid_dim, *block = executor_->block_dim;
+    const unsigned t = thread == Cell::kBlock        ? 0
+                       : (thread & Cell::kWarp) != 0 ? (thread & 0xFFU) * 32
+                                                     : thread;
+    f.block[0] = unsigned(b % grid[0]), f.block[1] = unsigned(b / grid[0] % grid[1]),
+    f.block[2] = unsigned(b / grid[0] / grid[1]);
+    f.thread[0] = t % block[0], f.thread[1] = t / block[0] % block[1], f.thread[2] = t / block[0] / block[1];
+  } else {
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + who(interval, thread) +
+             (with_writer ? " wrote" : " read") + " at line " +
+             std::to_string(source_of(place_of(other_site)).line) + why;
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  }
+  if ((how & kWrite) && !(how & (kAtomic | kAsync)) && with_writer && !c.write_atomic) {
+    // Two threads that write the same value do no harm. Whether it is the same shows after the write.
+    if (doubt_.p != nullptr) return;
+    doubt_.p = p;
+    doubt_.bytes = bytes;
+    std::memcpy(doubt_.before, p, bytes);
+    doubt_.finding = std::move(f);
+    return;
+  }
+  executor_->add(f);
+}
+
+std::string Trace::who_am_i() const {
+  return "block " + triple(executor_->block_number, executor_->grid_dim) + ", thread " +
+         triple(executor_->lane->thread, executor_->block_dim);
+}
+
+}  // namespace klab::simt
