@@ -21,8 +21,9 @@ constexpr int kOwn = 8;                                                        /
 constexpr int kThreads = (kTile / kOwn) * (kTile / kOwn);                      // 16 x 16
 constexpr int kFetchRows = kThreads / kDepth, kFetchDepth = kThreads / kTile;  // rows fetched at a time
 
-__global__ void __launch_bounds__(kThreads, 2) multiply(const float* __restrict__ a, const float* __restrict__ b,
-                                                     float* __restrict__ c, int64_t m, int64_t n, int64_t k) {
+__global__ void __launch_bounds__(kThreads, 2)
+    multiply(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int64_t m,
+             int64_t n, int64_t k) {
   __shared__ float tile_a[kTile][kDepth];
   __shared__ float tile_b[kDepth][kTile];
   const int t = threadIdx.x;

@@ -54,8 +54,9 @@ __device__ __forceinline__ void copy_tiles(Tiles& to, const float* __restrict__ 
 }
 
 template <bool whole>
-__global__ void __launch_bounds__(kThreads, 2) multiply(const float* __restrict__ a, const float* __restrict__ b,
-                                                     float* __restrict__ c, int64_t m, int64_t n, int64_t k) {
+__global__ void __launch_bounds__(kThreads, 2)
+    multiply(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int64_t m,
+             int64_t n, int64_t k) {
   __shared__ __align__(16) Tiles tiles[2];
   const int t = threadIdx.x;
   const int64_t across = (n + kTile - 1) / kTile;
