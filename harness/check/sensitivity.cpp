@@ -10,8 +10,8 @@
 namespace klab {
 namespace {
 
-constexpr int kDraws = 4, kDrawsOfSmall = 16;
-constexpr double kSmall = 1e4;  // of work: there are few outputs to tell a mean by
+constexpr int kDraws = 8, kDrawsOfSmall = 16;
+constexpr double kSmall = 1e5;  // of work: there are few samples to tell a mean by
 // Of huge inputs, where a logistic function is a step: what jumps must be met by some draw. So many outputs, where some changes are
 // far larger than the others.
 constexpr int64_t kFewestOfHuge = 256;
@@ -52,11 +52,14 @@ Sensitivity::Sensitivity(const Op& op, ShapeView shape, const std::vector<Tensor
         one.of_outputs.resize(std::max(one.of_outputs.size(), ++output));
         if (specs[k].element != Element::f32) continue;
         Change& c = one.of_outputs[output - 1];
+        double squares = 0;
         for (int64_t i = 0, n = volume(specs[k].dims); i < n; ++i) {
           const double moved = std::abs(x[k].as<double>()[i] - given.reference[k].as<double>()[i]);
-          c.squares += moved * moved / draws;
+          squares += moved * moved;
           c.most = std::max(c.most, moved);
         }
+        c.squares += squares / draws;
+        c.largest = std::max(c.largest, std::sqrt(squares));
       }
     }
     cases_.push_back(std::move(one));
@@ -77,9 +80,8 @@ std::optional<Failure> Sensitivity::judge(const Given& given, const std::vector<
     if (s.count == 0) continue;
     const bool jumps = !(c.most <= kEven * std::sqrt(c.squares / double(s.count)));
     if (given.pattern == Pattern::huge && jumps && s.count < kFewestOfHuge) continue;
-    const double outweighing = s.magnitude2 > 0 ? std::sqrt(s.magnitude4) / s.magnitude2 : 1;
-    const double error = std::sqrt(s.error2),
-                 limit = (2 + 2 * outweighing) * std::sqrt(c.squares) + 2 * c.most +
+    const double usual = std::sqrt(c.squares), error = std::sqrt(s.error2),
+                 limit = 2 * usual + 4 * (c.largest - usual) + 2 * c.most +
                          l2_limit(s, tolerance({.growth = Growth::linear}, terms, true, Element::f32));
     if (error <= limit) continue;
     const double norm = s.reference2 > 0 ? std::sqrt(s.reference2) : 1;

@@ -22,17 +22,18 @@ class Sensitivity {
   Sensitivity(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
               std::span<const Given> givens, Unit unit);
 
-  /// The first output of this run on `given` that errs more than roundings of all factors explain, as a whole: with s the root of
-  /// the sum of squares of what the changes did, 2 s where many outputs weigh the same and up to 4 s where one does, and twice the
-  /// largest single change, in case that few elements have any (a logistic function of large numbers jumps); and what float
-  /// does. A factor's rounding to nearest is no larger than the changes, and products have two of them where the inputs' matrices
-  /// are one: sqrt(2) for the activations, 0.7 for roundings being smaller than their bound for most numbers.
+  /// The first output of this run on `given` that errs more than roundings of all factors explain, as a whole. Allowed is twice the
+  /// root of the mean square of what the draws changed; where draws differ, since all outputs hang on few numbers, four times
+  /// what the largest is above it; twice the largest change of an element, in case that few elements have any (a logistic
+  /// function of large numbers jumps); and what float does. A factor's rounding to nearest is no larger than its change; activations
+  /// between layers are rounded besides, which makes sqrt(2) at most, and roundings are 0.7 of their bound in that mean.
   std::optional<Failure> judge(const Given& given, const std::vector<Comparison>& outputs, double terms,
                                Fault fault) const;
 
  private:
   struct Change {
     double squares = 0;  // summed over the elements, mean over the draws
+    double largest = 0;  // root of the sum of one draw
     double most = 0;     // of one element
   };
   struct Case {

@@ -13,7 +13,7 @@ namespace klab {
 
 enum class Fp8Mistake {
   none,
-  scale_twice,         // of the matrix: sums are divided by it twice
+  scale_twice,         // of a matrix that had to be enlarged: sums are divided by it twice
   scale_forgotten,     // nothing is scaled: what is beyond 448 becomes 448
   sums_of_eight_bits,  // each addition rounds to e4m3, at the scale of the sum so far
 };
@@ -61,7 +61,7 @@ void fp8_network(const MlpFwd::Args<float>& x) {
           const float term = weights[size_t(l)][r * from + c] * h[c];
           sum = mistake == Fp8Mistake::sums_of_eight_bits ? sum_of_four_digits(sum, term) : sum + term;
         }
-        next[r] = std::ldexp(sum, -e - (mistake == Fp8Mistake::scale_twice ? 2 * w : w));
+        next[r] = std::ldexp(sum, -e - (mistake == Fp8Mistake::scale_twice ? w + std::max(w, 0) : w));
         if (l < s.hidden) next[r] = std::max(next[r], 0.0F);
       }
       h.swap(next);

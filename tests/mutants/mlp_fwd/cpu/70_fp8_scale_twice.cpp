@@ -1,5 +1,5 @@
-// mlp_fwd.cpu.70_fp8_scale_twice: sums are divided by the matrix's power of two where they are rounded, and once more, so that a
-// layer is many times too small. No element shows it: the proven bound of four digits is as large as most elements are.
+// mlp_fwd.cpu.70_fp8_scale_twice: sums of a matrix that had to be enlarged are divided by its power of two where they are rounded, and
+// once more, so that a layer is many times too small. No element shows it: the proven bound of four digits is as large as most are.
 // Must be caught as Fault::whole_output.
 #include "tests/mutants/mlp_fwd/fp8_network.h"
 #include "tests/mutants/mutant.h"
