@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "harness/cuda_program/state.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/memory.h"
+#include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
 namespace {
@@ -112,3 +114,19 @@ int putchar(int character) {
   std::abort();
 }
 }
+
+// new and delete: this library's take the place of the C++ library's. In a kernel's own text they are of the device's heap; the executor, which
+// runs in between, has the host's.
+namespace {
+void* new_bytes(size_t bytes, const void* pc) {
+  if (in_kernel() && klab::simt::module_at(pc) != nullptr) return klab_malloc(bytes);
+  if (void* p = std::malloc(std::max<size_t>(bytes, 1)); p != nullptr) return p;
+  throw std::bad_alloc();
+}
+}  // namespace
+void* operator new(size_t bytes) { return new_bytes(bytes, __builtin_return_address(0)); }
+void* operator new[](size_t bytes) { return new_bytes(bytes, __builtin_return_address(0)); }
+void operator delete(void* p) noexcept { klab_free(p); }
+void operator delete[](void* p) noexcept { klab_free(p); }
+void operator delete(void* p, size_t) noexcept { klab_free(p); }
+void operator delete[](void* p, size_t) noexcept { klab_free(p); }

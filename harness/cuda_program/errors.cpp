@@ -60,6 +60,8 @@ constexpr Named kErrors[] = {
     KLAB_ERROR(ErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
     KLAB_ERROR(ErrorStreamCaptureImplicit,
                "operation would make the legacy stream depend on a capturing blocking stream"),
+    KLAB_ERROR(ErrorGraphExecUpdateFailure,
+               "the graph update was not performed because it included changes which violated constraints"),
     KLAB_ERROR(ErrorUnknown, "unknown error"),
 };
 #undef KLAB_ERROR

@@ -1,11 +1,31 @@
 // Graphs: work that is kept, put in order, and done as often as it is asked for.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "harness/cuda_program/stream_state.h"
 
 using namespace klab::program;
+
+namespace {
+/// What comes after others follows them; nodes that nothing orders keep the order they were added in.
+std::vector<const CUgraphNode_st*> in_order(const CUgraph_st& graph) {
+  std::vector<const CUgraphNode_st*> list;
+  std::set<const CUgraphNode_st*> placed;
+  while (placed.size() < graph.nodes.size()) {
+    const size_t before = placed.size();
+    for (const auto& node : graph.nodes) {
+      if (placed.count(node.get()) == 1) continue;
+      if (!std::ranges::all_of(node->after, [&](const auto* a) { return placed.count(a) == 1; })) continue;
+      list.push_back(node.get());
+      placed.insert(node.get());
+    }
+    require(placed.size() > before);  // a circle
+  }
+  return list;
+}
+}  // namespace
 
 extern "C" {
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
@@ -29,18 +49,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
   return api([&] {
     require(exec != nullptr && graph != nullptr);
     auto made = std::make_unique<CUgraphExec_st>();
-    // What comes after others follows them; nodes that nothing orders keep the order they were added in.
-    std::set<const CUgraphNode_st*> placed;
-    while (placed.size() < graph->nodes.size()) {
-      const size_t before = placed.size();
-      for (const auto& node : graph->nodes) {
-        if (placed.count(node.get()) == 1) continue;
-        if (!std::ranges::all_of(node->after, [&](const auto* a) { return placed.count(a) == 1; })) continue;
-        made->work.push_back(node->work);
-        placed.insert(node.get());
-      }
-      require(placed.size() > before);  // a circle
-    }
+    made->nodes = in_order(*graph);
+    for (const auto* node : made->nodes) made->work.push_back(node->work);
     *exec = made.release();
   });
 }
@@ -89,45 +99,84 @@ void add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* a
 }
 }  // namespace
 
+namespace {
+Work work_of(const cudaKernelNodeParams& p) {
+  return work_of_launch(p.func, p.gridDim, p.blockDim, p.kernelParams, p.sharedMemBytes, false);
+}
+Work work_of(const cudaMemcpy3DParms& p) {
+  return [q = p] { copy_3d(q); };
+}
+Work work_of_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return [=] { copy(to, from, bytes, kind); };
+}
+Work work_of(const cudaMemsetParams& p) {
+  require(p.elementSize == 1 || p.elementSize == 2 || p.elementSize == 4);
+  return [q = p] {
+    for (size_t y = 0; y < std::max<size_t>(q.height, 1); ++y) {
+      char* row = static_cast<char*>(q.dst) + y * q.pitch;
+      fill(row, int(q.value & 0xFF), q.width * q.elementSize);
+      for (size_t k = 0; k < q.width * q.elementSize; ++k) row[k] = char(q.value >> 8 * (k % q.elementSize));
+    }
+  };
+}
+Work work_of(const cudaHostNodeParams& p) {
+  return [q = p] {
+    synchronized(nullptr, true);
+    q.fn(q.userData);
+  };
+}
+template <class P>
+cudaError_t add_work(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                     const P* p) {
+  return api([&] {
+    require(p != nullptr);
+    add_node(node, graph, after, count, work_of(*p));
+  });
+}
+cudaError_t set_work(cudaGraphNode_t node, const std::function<Work()>& work) {
+  return api([&] {
+    require(node != nullptr);
+    node->work = work();
+  });
+}
+cudaError_t set_work(cudaGraphExec_t exec, cudaGraphNode_t node, const std::function<Work()>& work) {
+  return api([&] {
+    require(exec != nullptr);
+    const auto at = std::ranges::find(exec->nodes, node);
+    require(at != exec->nodes.end());
+    exec->work[size_t(at - exec->nodes.begin())] = work();
+  });
+}
+template <class P>
+std::function<Work()> checked(const P* p) {
+  return [p] {
+    require(p != nullptr);
+    return work_of(*p);
+  };
+}
+}  // namespace
+
 extern "C" {
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaKernelNodeParams* p) {
-  return api([&] {
-    add_node(node, graph, after, count,
-             work_of_launch(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, false));
-  });
+  return add_work(node, graph, after, count, p);
 }
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaMemcpy3DParms* p) {
-  return api([&] { add_node(node, graph, after, count, [q = *p] { copy_3d(q); }); });
+  return add_work(node, graph, after, count, p);
 }
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                      size_t count, void* to, const void* from, size_t bytes,
                                      cudaMemcpyKind kind) {
-  return api([&] { add_node(node, graph, after, count, [=] { copy(to, from, bytes, kind); }); });
+  return api([&] { add_node(node, graph, after, count, work_of_copy(to, from, bytes, kind)); });
 }
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaMemsetParams* p) {
-  return api([&] {
-    require(p->elementSize == 1 || p->elementSize == 2 || p->elementSize == 4);
-    add_node(node, graph, after, count, [q = *p] {
-      for (size_t y = 0; y < std::max<size_t>(q.height, 1); ++y) {
-        char* row = static_cast<char*>(q.dst) + y * q.pitch;
-        fill(row, int(q.value & 0xFF), q.width * q.elementSize);
-        for (size_t k = 0; k < q.width * q.elementSize; ++k)
-          row[k] = char(q.value >> 8 * (k % q.elementSize));
-      }
-    });
-  });
+  return add_work(node, graph, after, count, p);
 }
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                  size_t count, const cudaHostNodeParams* p) {
-  return api([&] {
-    add_node(node, graph, after, count, [q = *p] {
-      synchronized(nullptr, true);
-      q.fn(q.userData);
-    });
-  });
+  return add_work(node, graph, after, count, p);
 }
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                   size_t count) {
@@ -138,6 +187,55 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
   return api([&] {
     require(graph != nullptr);
     for (size_t k = 0; k < count; ++k) to[k]->after.push_back(from[k]);
+  });
+}
+
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* p) {
+  return set_work(node, checked(p));
+}
+cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
+  return set_work(node, checked(p));
+}
+cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
+  return set_work(node, checked(p));
+}
+cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
+  return set_work(node, checked(p));
+}
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from, size_t bytes,
+                                           cudaMemcpyKind kind) {
+  return set_work(node, [=] { return work_of_copy(to, from, bytes, kind); });
+}
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* p) {
+  return set_work(exec, node, checked(p));
+}
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaMemsetParams* p) {
+  return set_work(exec, node, checked(p));
+}
+cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                           const cudaHostNodeParams* p) {
+  return set_work(exec, node, checked(p));
+}
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaMemcpy3DParms* p) {
+  return set_work(exec, node, checked(p));
+}
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
+                                               const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return set_work(exec, node, [=] { return work_of_copy(to, from, bytes, kind); });
+}
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  return api([&] {
+    require(exec != nullptr && graph != nullptr);
+    const auto nodes = in_order(*graph);
+    const bool same = nodes.size() == exec->work.size();
+    if (info != nullptr)
+      *info = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
+    require(same, cudaErrorGraphExecUpdateFailure);
+    for (size_t k = 0; k < nodes.size(); ++k) exec->work[k] = nodes[k]->work;
   });
 }
 }

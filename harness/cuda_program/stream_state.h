@@ -18,6 +18,7 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   std::vector<klab::program::Work> work;
+  std::vector<const CUgraphNode_st*> nodes;  // whose work it is; the graph may be gone
 };
 struct CUstream_st {
   unsigned flags = 0;

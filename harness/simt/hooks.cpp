@@ -125,7 +125,10 @@ void __tsan_func_exit() {
   if (running == nullptr || running->lane == nullptr || running->trace == nullptr) return;
   running->trace->function_left();
 }
-void __tsan_vptr_update(void*, void*) {}
+/// A constructor stores the address of its class's table of virtual functions.
+void __tsan_vptr_update(void* p, void*) {
+  seen(p, sizeof(void*), klab::simt::kWrite, __builtin_return_address(0));
+}
 void __tsan_vptr_read(void*) {}
 KLAB_HOOKS(1)
 KLAB_HOOKS(2)

@@ -10,6 +10,7 @@
 #define __VECTOR_FUNCTIONS_H__
 #define __DEVICE_LAUNCH_PARAMETERS_H__
 
+#include <klab_cuda/api_graphs.h>
 #include <klab_cuda/api_parameters.h>
 
 extern "C" {
