@@ -93,8 +93,7 @@ __global__ void print(int* y) {
 __global__ void race(int* y) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   y[k] = k;
-  if (blockIdx.x + 1 < gridDim.x && threadIdx.x == 0)
-    y[k + kThreads * kBlocks] = y[k + kThreads + 3];
+  if (blockIdx.x + 1 < gridDim.x && threadIdx.x == 0) y[k + kThreads * kBlocks] = y[k + kThreads + 3];
 }
 __global__ void race_of_writers(int* y) { y[threadIdx.x] = int(blockIdx.x); }
 __global__ void same_value(int* y) { y[threadIdx.x] = 1; }
@@ -193,7 +192,8 @@ int main(int argc, char** argv) {
   if (is("threads")) {
     bytes<<<kBlocks, kThreads>>>((unsigned char*)x, (unsigned char*)y);
     int threads = 0;
-    for (const auto& one : std::filesystem::directory_iterator("/proc/self/task")) threads += one.is_directory();
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/task"))
+      threads += one.is_directory();
     std::printf("%d threads\n", threads);
   }
   const cudaError_t error = cudaDeviceSynchronize();
