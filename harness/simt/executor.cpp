@@ -90,7 +90,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       }
     } while (self->lane != nullptr);
     self->idle_.push_back(fiber);
-    const auto back = ctx::jump_fcontext(self->scheduler_, nullptr);
+    const auto back = ctx::jump_fcontext(self->scheduler_, fiber);
     self->scheduler_ = back.fctx;
   }
 }
@@ -112,18 +112,36 @@ void Executor::resume(Lane& next) {
   go_on_with(&next);
   ++resumed_;
   if (next.fiber == nullptr) next.runs_on(idle_fiber());
-  Fiber* fiber = next.fiber;
-  const auto back = ctx::jump_fcontext(fiber->at, this);
-  // The fiber that came back is the one that was entered: threads change on it, but it does not change.
-  fiber->at = back.fctx;
+  const auto back = ctx::jump_fcontext(next.fiber->at, this);
+  // Not always the fiber that was entered: lanes that wait hand on to the next.
+  if (back.data != nullptr) static_cast<Fiber*>(back.data)->at = back.fctx;
   lane = nullptr;
   if (aborted_) throw Error("", "");
 }
 
+/// The next lane in the running warp's turn that goes on where it stood.
+Lane* Executor::next_ready() {
+  while (++scan_ < scan_end_) {
+    Lane& next = lanes_[scan_first_ + order_[scan_first_ + scan_]];
+    if (next.state == State::ready) return &next;
+  }
+  return nullptr;
+}
+
 void Executor::suspend() {
-  Lane* me = lane;
-  const auto back = ctx::jump_fcontext(scheduler_, nullptr);
-  scheduler_ = back.fctx;
+  Lane* const me = lane;
+  ctx::transfer_t back;
+  if (Lane* const next = next_ready(); next != nullptr) {
+    go_on_with(next);
+    ++resumed_;
+    back = ctx::jump_fcontext(next->fiber->at, me->fiber);
+  } else {
+    back = ctx::jump_fcontext(scheduler_, me->fiber);
+  }
+  if (back.data == this)
+    scheduler_ = back.fctx;
+  else
+    static_cast<Fiber*>(back.data)->at = back.fctx;
   lane = me;
 }
 
@@ -143,19 +161,22 @@ bool Executor::run_warp(unsigned warp) {
   const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
   bool moved = false;
   for (;;) {
-    fresh_from_ = 0;
+    fresh_from_ = scan_end_ = 0;
     yielded_ = false;
     bool any = false;
     while (Lane* fresh = next_fresh(warp)) {
       resume(*fresh);
       any = true;
     }
-    for (unsigned i = 0; i < count; ++i) {
-      Lane& next = lanes_[first + order_[first + i]];
+    scan_first_ = first;
+    scan_end_ = count;
+    for (scan_ = 0; scan_ < count; ++scan_) {
+      Lane& next = lanes_[first + order_[first + scan_]];
       if (next.state != State::ready) continue;
       resume(next);
       any = true;
     }
+    scan_end_ = 0;
     moved = moved || any;
     if (in_meetings_[warp] > 0 && hold_meetings(warp)) {
       moved = true;

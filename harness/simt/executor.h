@@ -179,6 +179,7 @@ class Executor {
   [[noreturn]] void stuck();
   void resume(Lane& lane);
   void suspend();
+  Lane* next_ready();
   Lane* next_fresh(unsigned warp);
   void reset_fibers();
   Fiber* idle_fiber();
@@ -190,8 +191,9 @@ class Executor {
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps at which the turn ends
   uint64_t progress_ = 0;                           // steps when a thread last ended or all passed a barrier
   std::array<uint8_t, 32> in_meetings_{};           // lanes of each warp that wait for others of it
-  bool yielded_ = false;                            // a lane has let others run
-  uint64_t resumed_ = 0;                            // times that a thread of the running block went on
+  unsigned scan_ = 0, scan_first_ = 0, scan_end_ = 0;  // of the lanes of a warp that go on in turn
+  bool yielded_ = false;                               // a lane has let others run
+  uint64_t resumed_ = 0;                               // times that a thread of the running block went on
   std::vector<Lane> lanes_;
   std::vector<uint8_t> order_;  // in which the lanes of a warp begin
   unsigned threads_ = 0;
