@@ -33,7 +33,14 @@ class Debug {
     dwfl_linux_proc_report(dwfl_, getpid());
     dwfl_report_end(dwfl_, nullptr, nullptr);
   }
-  Dwfl_Module* at(const void* p) { return dwfl_ ? dwfl_addrmodule(dwfl_, Dwarf_Addr(p)) : nullptr; }
+  Dwfl_Module* at(const void* p) {
+    Dwfl_Module* module = dwfl_ ? dwfl_addrmodule(dwfl_, Dwarf_Addr(p)) : nullptr;
+    if (module == nullptr) return nullptr;
+    // An address close behind a module counts as its own there; another may have been loaded to it since.
+    Dwarf_Addr begin = 0, end = 0;
+    dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr);
+    return Dwarf_Addr(p) >= begin && Dwarf_Addr(p) < end ? module : nullptr;
+  }
 
  private:
   Dwfl* dwfl_ = nullptr;
