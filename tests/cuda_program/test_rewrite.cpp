@@ -153,7 +153,8 @@ TEST(Ptx, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(refused("add.rz.f32 %0, %1, %2;"), "add.rz.f32 %0, %1, %2");
   EXPECT_NE(refused("mov.u32 %0, %envreg3;"), "");
   EXPECT_NE(refused("bra done; done:"), "");
-  EXPECT_NE(refused("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%0}, {%1}, {%2}, {%3};"), "");
+  EXPECT_NE(refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0}, {%1}, {%2}, {%3}, %4, 0x0;"),
+            "");
   EXPECT_NE(refused("bar.sync 1, 64;"), "");
   EXPECT_NE(refused("ld.global.u32 %0;"), "");
 }

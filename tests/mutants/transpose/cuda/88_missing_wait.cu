@@ -1,4 +1,4 @@
-// transpose.cuda.88_missing_wait: lets both copies be in flight when it reads what the first brings.
+// transpose.cuda.88_missing_wait: lets both copies be in flight when it reads what the first brings, and a third to the same place.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"
@@ -11,7 +11,7 @@ __global__ void transpose(const float* in, float* out, int64_t m, int64_t n) {
   const int x = threadIdx.x;
   const int64_t i = blockIdx.y;
   const auto fetch = [&](int64_t j0, int half) {
-    if (j0 + x < n) cuda::copy_async<4>(&tile[half][x], &in[i * n + j0 + x]);
+    if (j0 + x < n) cuda::copy_async<4>(&tile[half][x], &in[i * n + j0 + x]);  // FINDING missing wait
     cuda::copy_async_commit();
   };
   fetch(0, 0);
