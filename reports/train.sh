@@ -26,8 +26,6 @@ out=$root/reports/recorded/$machine
 mkdir -p "$out/train"
 mv "$tmp/machine.json" "$out/machine.json"
 
-echo '{"table": "adaptive"}' >"$tmp/adaptive.json"
-
 asked() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 record() {  # NAME args of train...
   local name=$1
@@ -47,7 +45,7 @@ fi
 if [[ -n $data && -d $data/lego_400 ]]; then
   record 2_lego_400_120 "$data/lego_400" --seconds 120
   record 3_lego_400_600 "$data/lego_400" --seconds 600
-  record 6_lego_400_adaptive_120 "$data/lego_400" --seconds 120 --config "$tmp/adaptive.json"
+  record 6_lego_400_adaptive_120 "$data/lego_400" --seconds 120 --config "$root/examples/configs/adaptive_table.json"
   record 7_lego_400_voxels_300 "$data/lego_400" --seconds 300 --field voxels
   record 8_lego_400_gaussians_600 "$data/lego_400" --seconds 600 --field gaussians
   record 9_lego_400_frequency_300 "$data/lego_400" --seconds 300 --field frequency
