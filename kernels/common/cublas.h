@@ -11,14 +11,14 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "kernels/common/cuda.h"
 
 #if !KLAB_SIMT && __has_include(<cublas_v2.h>)
 #define KLAB_HAVE_CUBLAS 1
 #include <cublas_v2.h>
-#include <dlfcn.h>
+
+#include "kernels/common/vendor_library.h"
 #else
 #define KLAB_HAVE_CUBLAS 0
 #endif
@@ -52,24 +52,11 @@ struct Library {
 
 inline Library load() {
   Library library;
-  void* object = nullptr;
-  // Of the toolkit that compiled this, and unversioned as development packages have it.
-  const std::string versioned = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
-  for (const std::string& name : {versioned, std::string("libcublas.so")})
-    if (object == nullptr) object = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) {
-    library.why_not = versioned +
-                      " was not found: install CUDA's libraries, or name their folder in "
-                      "LD_LIBRARY_PATH";
-    return library;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(object, name));
-    if (function == nullptr) library.why_not = versioned + " has no " + name;
-  };
-  find("cublasCreate_v2", library.create);
-  find("cublasSetStream_v2", library.set_stream);
-  find("cublasGemmEx", library.gemm);
+  VendorLibrary vendor("libcublas", CUBLAS_VER_MAJOR);
+  vendor.find("cublasCreate_v2", library.create);
+  vendor.find("cublasSetStream_v2", library.set_stream);
+  vendor.find("cublasGemmEx", library.gemm);
+  library.why_not = vendor.why_not();
   return library;
 }
 

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "kernels/common/cuda.h"
 
 #if !KLAB_SIMT && __has_include(<cublasLt.h>)
 #define KLAB_HAVE_CUBLAS_LT 1
 #include <cublasLt.h>
-#include <dlfcn.h>
+
+#include "kernels/common/vendor_library.h"
 #else
 #define KLAB_HAVE_CUBLAS_LT 0
 #endif
@@ -45,28 +45,16 @@ struct Library {
 
 inline Library load() {
   Library library;
-  void* object = nullptr;
-  const std::string versioned = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
-  for (const std::string& name : {versioned, std::string("libcublasLt.so")})
-    if (object == nullptr) object = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) {
-    library.why_not = versioned +
-                      " was not found: install CUDA's libraries, or name their folder in "
-                      "LD_LIBRARY_PATH";
-    return library;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(object, name));
-    if (function == nullptr) library.why_not = versioned + " has no " + name;
-  };
-  find("cublasLtCreate", library.create);
-  find("cublasLtMatmul", library.matmul);
-  find("cublasLtMatmulAlgoGetHeuristic", library.heuristic);
-  find("cublasLtMatrixLayoutCreate", library.layout);
-  find("cublasLtMatmulDescCreate", library.description);
-  find("cublasLtMatmulDescSetAttribute", library.set);
-  find("cublasLtMatmulPreferenceCreate", library.preference);
-  find("cublasLtMatmulPreferenceSetAttribute", library.prefer);
+  VendorLibrary vendor("libcublasLt", CUBLAS_VER_MAJOR);
+  vendor.find("cublasLtCreate", library.create);
+  vendor.find("cublasLtMatmul", library.matmul);
+  vendor.find("cublasLtMatmulAlgoGetHeuristic", library.heuristic);
+  vendor.find("cublasLtMatrixLayoutCreate", library.layout);
+  vendor.find("cublasLtMatmulDescCreate", library.description);
+  vendor.find("cublasLtMatmulDescSetAttribute", library.set);
+  vendor.find("cublasLtMatmulPreferenceCreate", library.preference);
+  vendor.find("cublasLtMatmulPreferenceSetAttribute", library.prefer);
+  library.why_not = vendor.why_not();
   return library;
 }
 

@@ -25,11 +25,4 @@
 #pragma push_macro("_NV_TARGET_IS_DEVICE")
 #pragma push_macro("_NV_TARGET_VAL")
 #pragma push_macro("_NV_DEVICE_CHECK")
-#undef _NV_TARGET_IS_HOST
-#undef _NV_TARGET_IS_DEVICE
-#undef _NV_TARGET_VAL
-#undef _NV_DEVICE_CHECK
-#define _NV_TARGET_IS_HOST 1
-#define _NV_TARGET_IS_DEVICE 0
-#define _NV_TARGET_VAL 0
-#define _NV_DEVICE_CHECK(q) (false)
+#include <klab_libraries/host_target.h>
