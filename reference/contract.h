@@ -54,10 +54,11 @@ enum class Draw {
   arranged,  // zeroed; the contract's arrange() fills it
 };
 
-/// A table that random reads fall into, and which share of all of them.
+/// A table that random reads fall into, which share of all of them, and how many such tables (levels) the call uses.
 struct TableShare {
   double bytes = 0;
   double share = 1;
+  double count = 1;
   friend bool operator==(const TableShare&, const TableShare&) = default;
 };
 

@@ -185,7 +185,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
 
 Cache cache_of_call(const LabOp& op, ShapeView shape) {
   double bytes = 0;
-  for (const TableShare& table : op.op.cost(shape).tables) bytes += table.bytes;
+  for (const TableShare& table : op.op.cost(shape).tables) bytes += table.count * table.bytes;
   const auto held = double(cache_bytes(this_machine(), 2));
   return held > 0 && bytes > held ? Cache::cold : Cache::hot;
 }

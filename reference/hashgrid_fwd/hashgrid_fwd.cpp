@@ -122,6 +122,7 @@ Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
     const double bytes = entry_bytes * double(level.entries), share = 1 / double(s.levels);
     if (!tables.empty() && tables.back().bytes == bytes) {
       tables.back().share += share;
+      ++tables.back().count;
     } else {
       tables.push_back({bytes, share});
     }

@@ -88,7 +88,7 @@ Cost hashtable_cost(const HashtableShape& s, double table_passes) {
           .flops = points * double(s.levels) * 3 * axis + (nearest ? 0 : outputs * 3 * 7),
           .gathers = points * lines,
           .entry_bytes = s.features == 1 ? 4.0 : 8.0,
-          .tables = {{entry_bytes * level}},
+          .tables = {{.bytes = entry_bytes * level, .count = double(s.levels)}},
           .table_bytes = 4 * table_passes * touched};
 }
 

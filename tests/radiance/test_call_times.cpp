@@ -23,6 +23,9 @@ TEST(CallTimes, LookupsInTablesThatL2DoesNotHoldAreTimedCold) {
   const std::vector<int64_t> large = {4096, 3, 16, 2, bits, 16, 512, 1}, small = {4096, 3, 2, 2, 8, 4, 8, 1};
   EXPECT_EQ(cache("hashgrid_fwd", large), Cache::cold);
   EXPECT_EQ(cache("hashgrid_fwd", small), Cache::hot);
+  // Sixteen levels, of which each takes half of the cache: one fits, all that a step uses in turn do not.
+  EXPECT_EQ(cache("hashtable_bwd", {4096, 16, 2, held / 8 * 8, 0, 0, 1}), Cache::cold);
+  EXPECT_EQ(cache("hashtable_bwd", {4096, 16, 2, held / 16 / 8 * 8, 0, 0, 1}), Cache::hot);
   EXPECT_EQ(cache("mlp_fwd", {1 << 15, 32, 64, 2, 3, 1}), Cache::hot);
   EXPECT_GE(bytes_to_measure(*find_op("hashgrid_fwd"), large), last_level_bytes(this_machine()));
   const auto variants = variants_of("hashgrid_fwd", "cpu");
