@@ -61,6 +61,9 @@ std::vector<Way> recipe_ways(const Config& base) {
   for (const char* schedule : {"cosine", "shares"})
     if (base.schedule != schedule)
       list.push_back({"schedule", fmt::format("schedule-{}", schedule), {{"schedule", schedule}}});
+  for (const double decay : {0.0, 1e-7, 1e-6, 1e-5})
+    if (base.weight_decay != decay)
+      list.push_back({"decay", fmt::format("decay-{:g}", decay), {{"weight_decay", decay}}});
   for (const char* point : {"middle", "anywhere"})
     if (base.pixel_point != point)
       list.push_back({"pixels", fmt::format("pixels-{}", point), {{"pixel_point", point}}});
@@ -68,7 +71,8 @@ std::vector<Way> recipe_ways(const Config& base) {
 }
 
 constexpr std::array kGroups = {"table", "levels", "hash", "interpolation", "rate", "adaptive", "cache"};
-constexpr std::array kRecipe = {"background", "finest", "march", "batch", "learning", "schedule", "pixels"};
+constexpr std::array kRecipe = {"background", "finest",   "march", "batch",
+                               "learning",   "schedule", "decay", "pixels"};
 
 }  // namespace
 
