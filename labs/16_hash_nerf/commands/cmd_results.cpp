@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "harness/cli/command.h"
@@ -46,8 +49,40 @@ std::string other_than_recipe(const json& r) {
   return fmt::format("{}", fmt::join(others, ", "));
 }
 
+/// How the test views of a scene were scored; where results differ in it (views of another size), letters tell which is which.
+class Protocols {
+ public:
+  void add(const json& r) {
+    if (!r.contains("score")) return;
+    of_[r.at("scene").get<std::string>()].insert(r.at("score").at("protocol").get<std::string>());
+  }
+
+  /// "lego_400", or "lego_400 (b)".
+  std::string scene(const json& r) const {
+    const std::string name = r.at("scene").get<std::string>();
+    const std::set<std::string>& all = of_.at(name);
+    const auto at = all.find(r.at("score").at("protocol").get<std::string>());
+    return name + letter(all, size_t(std::distance(all.begin(), at)));
+  }
+
+  std::string list() const {
+    std::string text;
+    for (const auto& [scene, all] : of_)
+      for (size_t i = 0; const std::string& protocol : all)
+        text += fmt::format("- {}{}: {}\n", scene, letter(all, i++), protocol);
+    return text;
+  }
+
+ private:
+  static std::string letter(const std::set<std::string>& all, size_t i) {
+    return all.size() < 2 ? "" : i < 26 ? fmt::format(" ({})", char('a' + i)) : fmt::format(" (a{})", i);
+  }
+
+  std::map<std::string, std::set<std::string>> of_;  // protocols of a scene
+};
+
 // One line of the table. A result of fit-image has an image and no views.
-std::string line_of(const json& r, const std::string& note) {
+std::string line_of(const json& r, const Protocols& protocols, const std::string& note) {
   if (r.contains("image"))
     return fmt::format(
         "| {} (one image, {:.2f} parameters per pixel) | hash | {:.0f} s | {} | - | {:.2f} dB | - | - | - "
@@ -56,41 +91,45 @@ std::string line_of(const json& r, const std::string& note) {
         r.at("seconds").get<double>(), r.at("steps").get<int64_t>(), r.at("psnr").get<double>());
   const json& score = r.at("score");
   return fmt::format("| {} | {} | {:.0f} s | {} | {:.2f} M | {:.2f} dB | {:.4f} | {:.2f} s | {:.2f} GB |\n",
-                     r.at("scene").get<std::string>(), how_held(r) + note,
-                     r.at("seconds_training").get<double>(), r.at("steps").get<int64_t>(),
-                     r.at("samples_per_second").get<double>() * 1e-6, score.at("psnr").get<double>(),
-                     score.at("ssim").get<double>(), score.at("seconds_per_view").get<double>(),
-                     r.at("peak_memory").get<double>() * 1e-9);
+                     protocols.scene(r), how_held(r) + note, r.at("seconds_training").get<double>(),
+                     r.at("steps").get<int64_t>(), r.at("samples_per_second").get<double>() * 1e-6,
+                     score.at("psnr").get<double>(), score.at("ssim").get<double>(),
+                     score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
+}
+
+/// `use` of each result; one that lacks what a result has is named.
+void each(const std::vector<std::string>& files, const std::vector<json>& read,
+          const std::function<void(const json&)>& use) {
+  for (size_t i = 0; i < read.size(); ++i) try {
+      use(read[i]);
+    } catch (const json::exception& e) {
+      throw std::runtime_error(
+          fmt::format("{}: no result of klab train or fit-image: {}", files[i], e.what()));
+    }
 }
 
 int results(const std::vector<std::string>& files) {
   std::string text =
       "| scene | field | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
       "|\n|---|---|---|---|---|---|---|---|---|\n";
-  std::vector<std::string> protocols, recipes;
-  for (const std::string& file : files) {
-    const json r = read_json_file(file);
-    try {
-      std::string note;
-      if (const std::string recipe = other_than_recipe(r); !recipe.empty()) {
-        const auto at = std::ranges::find(recipes, recipe);
-        note = fmt::format(" ({})", at - recipes.begin() + 1);
-        if (at == recipes.end()) recipes.push_back(recipe);
-      }
-      text += line_of(r, note);
-      if (r.contains("score"))
-        protocols.push_back(fmt::format("- {}: {}", r.at("scene").get<std::string>(),
-                                        r.at("score").at("protocol").get<std::string>()));
-    } catch (const json::exception& e) {
-      throw std::runtime_error(fmt::format("{}: no result of klab train or fit-image: {}", file, e.what()));
+  std::vector<json> read;
+  for (const std::string& file : files) read.push_back(read_json_file(file));
+  Protocols protocols;
+  each(files, read, [&](const json& r) { protocols.add(r); });
+  std::vector<std::string> recipes;
+  each(files, read, [&](const json& r) {
+    std::string note;
+    if (const std::string recipe = other_than_recipe(r); !recipe.empty()) {
+      const auto at = std::ranges::find(recipes, recipe);
+      note = fmt::format(" ({})", at - recipes.begin() + 1);
+      if (at == recipes.end()) recipes.push_back(recipe);
     }
-  }
-  std::sort(protocols.begin(), protocols.end());
-  protocols.erase(std::unique(protocols.begin(), protocols.end()), protocols.end());
+    text += line_of(r, protocols, note);
+  });
   fmt::print("{}", text);
   if (!recipes.empty()) fmt::print("\nOther than the recipe:\n\n");
   for (size_t i = 0; i < recipes.size(); ++i) fmt::print("- ({}): {}\n", i + 1, recipes[i]);
-  for (size_t i = 0; i < protocols.size(); ++i) fmt::print("{}{}\n", i == 0 ? "\n" : "", protocols[i]);
+  if (const std::string list = protocols.list(); !list.empty()) fmt::print("\n{}", list);
   return exit_ok;
 }
 

@@ -72,7 +72,7 @@ std::vector<Way> recipe_ways(const Config& base) {
 
 constexpr std::array kGroups = {"table", "levels", "hash", "interpolation", "rate", "adaptive", "cache"};
 constexpr std::array kRecipe = {"background", "finest",   "march", "batch",
-                               "learning",   "schedule", "decay", "pixels"};
+                                "learning",   "schedule", "decay", "pixels"};
 
 }  // namespace
 
