@@ -40,8 +40,7 @@ struct Config {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double epsilon = 1e-15;
-  double weight_decay =
-      0;  // L2 on the matrices only; its share of a gradient depends on the scale of the loss
+  double weight_decay = 0;  // L2 on the matrices only; what it does depends on the scale of the loss
   // "cosine" to learning_rate·final_rate over the run (ngp_pl); or cut down from time to time, by "steps", or by "shares" of the run.
   std::string schedule = "cosine";
   double final_rate = 0.01;        //
