@@ -6,7 +6,7 @@
 #                                      only, of those named below
 #
 # KLAB names the program (default: ./klab). Nothing else should run on the machine meanwhile; it takes about two hours, of which one
-# is for the last run.
+# is for the reference configuration (11).
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
@@ -48,7 +48,7 @@ if [[ -n $data && -d $data/lego_400 ]]; then
   record 6_lego_400_adaptive_120 "$data/lego_400" --seconds 120 --config "$root/examples/configs/adaptive_table.json"
   record 7_lego_400_voxels_300 "$data/lego_400" --seconds 300 --field voxels
   record 8_lego_400_gaussians_600 "$data/lego_400" --seconds 600 --field gaussians
-  # A network of 8 x 256 is asked 192 times for each ray: test views of a quarter of the size, or scoring takes longer than training.
+  # A network of 8 x 256 is asked a few hundred times for each ray: at full size scoring would take longer than training.
   record 9_lego_400_frequency_300 "$data/lego_400" --downscale 4 --seconds 300 --field frequency
   record 11_lego_400_instant_ngp_3600 "$data/lego_400" --seconds 3600 --config "$root/examples/configs/instant_ngp.json"
   record 12_lego_400_quality_1200 "$data/lego_400" --seconds 1200 --config "$root/examples/configs/quality.json"
