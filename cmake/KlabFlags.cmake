@@ -31,9 +31,6 @@ endif()
 if(KLAB_WERROR)
   target_compile_options(klab_flags INTERFACE -Werror)
 endif()
-# Highway's targets that are left out: vectors whose size the compiler does not know cannot stand in arrays, and
-# machines that have them run NEON; nobody who runs SSSE3 lacks SSE4, and a target less is a fifth less to compile.
-set(KLAB_HWY_DISABLED HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV|HWY_SSSE3)
 # klab_here: for what only runs where it was built, and takes long to compile: one of Highway's targets, of what this
 # processor has.
 add_library(klab_here INTERFACE)
@@ -45,9 +42,7 @@ if(KLAB_HAS_AVX2)
   target_compile_definitions(klab_here INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
 if(KLAB_ASAN)
-  # Little optimization and one or two of Highway's targets: instrumented code takes long to compile, and overruns show
-  # at any vector length.
-  string(APPEND KLAB_HWY_DISABLED "|HWY_SSE4|HWY_AVX3")
+  # Little optimization and one of Highway's targets (KlabIsas.cmake).
   target_link_libraries(klab_flags INTERFACE klab_here)
   string(REPLACE "-O3" "-Og" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   # Null pointers, pointers that wrap and accesses beyond an object end at AddressSanitizer too, when they are followed. To
@@ -59,4 +54,3 @@ if(KLAB_ASAN)
   target_compile_options(klab_flags INTERFACE -w)
   target_link_options(klab_flags INTERFACE -fsanitize=address,undefined)
 endif()
-target_compile_definitions(klab_flags INTERFACE HWY_DISABLED_TARGETS=\(${KLAB_HWY_DISABLED}\))

@@ -16,7 +16,7 @@
 namespace klab {
 namespace {
 
-std::string test_name(const std::string& id) {
+std::string test_name_mutants(const std::string& id) {
   std::string name = id;
   std::ranges::replace(name, '.', '_');
   return name;
@@ -77,7 +77,7 @@ TEST_P(EveryMutant, IsCaughtByTheCheckMeantForIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mutants, EveryMutant, testing::ValuesIn(mutants_where(false)),
-                         [](const auto& which) { return test_name(which.param.id); });
+                         [](const auto& which) { return test_name_mutants(which.param.id); });
 
 std::vector<std::string> right_probes() {
   std::vector<std::string> list;
@@ -97,7 +97,7 @@ TEST_P(EveryRightProbe, Passes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Probes, EveryRightProbe, testing::ValuesIn(right_probes()),
-                         [](const auto& which) { return test_name(which.param); });
+                         [](const auto& which) { return test_name_mutants(which.param); });
 
 /// Prints, for each class of mistakes and each op that has specimens of it, by which check they are caught.
 TEST(Catalogue, EachClassIsCaughtOnThreeOpsAndMore) {

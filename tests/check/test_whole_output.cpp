@@ -22,7 +22,7 @@ constexpr double kUnit = 0x1p-24;
 
 /// Sums over n outputs of magnitude `size` each, which err by `error(i)`.
 template <class Error>
-ErrorSums sums_of(int n, double size, Error error) {
+ErrorSums sums_of_whole_output(int n, double size, Error error) {
   Generator random(1);
   std::normal_distribution<double> normal;
   ErrorSums s;
@@ -47,7 +47,7 @@ TEST(WholeOutput, RoundingsOfEveryElementAreNoGain) {
   std::uniform_real_distribution<double> unit(-1, 1);
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
   // Each of 64 terms of magnitude 1 rounded once.
-  const auto s = sums_of(1000, 8, [&](double) { return 8 * kUnit * unit(random); });
+  const auto s = sums_of_whole_output(1000, 8, [&](double) { return 8 * kUnit * unit(random); });
   EXPECT_FALSE(judge_output("y", s, allowed));
 }
 
@@ -55,7 +55,7 @@ TEST(WholeOutput, AGainOfOneInAThousandIsNamed) {
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
   for (const double gain : {1.001, 0.999, -1.0}) {
     const auto failure =
-        judge_output("y", sums_of(1000, 8, [=](double y) { return (gain - 1) * y; }), allowed);
+        judge_output("y", sums_of_whole_output(1000, 8, [=](double y) { return (gain - 1) * y; }), allowed);
     ASSERT_TRUE(failure) << gain;
     EXPECT_EQ(failure->fault, Fault::whole_output);
     EXPECT_NE(failure->note.find("times what they should be"), std::string::npos) << failure->note;
@@ -66,8 +66,8 @@ TEST(WholeOutput, CoarseElementsAreARelativeError) {
   Generator random(3);
   std::uniform_real_distribution<double> unit(-1, 1);
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
-  const auto failure =
-      judge_output("y", sums_of(1000, 8, [&](double y) { return y * 0x1p-9 * unit(random); }), allowed);
+  const auto failure = judge_output(
+      "y", sums_of_whole_output(1000, 8, [&](double y) { return y * 0x1p-9 * unit(random); }), allowed);
   ASSERT_TRUE(failure);
   EXPECT_NE(failure->note.find("relative L2"), std::string::npos) << failure->note;
 }

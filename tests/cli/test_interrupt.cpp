@@ -80,9 +80,9 @@ TEST_F(Interrupt, RunWritesRowsAndReport) {
   EXPECT_EQ(interrupted_after_a_ladder({"run", "--out", "rows.csv"}), 130);
   expect_partial_rows(folder_ / "rows.csv");
   std::ifstream in(folder_ / "klab-report.html");
-  std::stringstream page;
-  page << in.rdbuf();
-  EXPECT_NE(page.str().find("The run was interrupted"), std::string::npos);
+  std::stringstream report;
+  report << in.rdbuf();
+  EXPECT_NE(report.str().find("The run was interrupted"), std::string::npos);
 }
 
 }  // namespace

@@ -28,9 +28,11 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool regress_has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-struct Outcome {
+struct RegressOutcome {
   int code = -1;
   std::string out, err;
 };
@@ -45,7 +47,7 @@ class Regress : public testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  Outcome klab(const std::string& arguments) const {
+  RegressOutcome klab(const std::string& arguments) const {
     const std::string command = "cd '" + root_.string() + "' && KLAB_ROOT='" + root_.string() +
                                 "' '" KLAB_PROGRAM "' " + arguments + " >out.txt 2>err.txt </dev/null";
     const int status = std::system(command.c_str());
@@ -98,7 +100,8 @@ class Regress : public testing::Test {
 
 // What the verdicts are depends on what else this machine does; that the exit code follows from them does not.
 TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
-  Outcome o = klab("bench vector_add --size L1 --sessions 6 --rounds 3 --threads 1 --baseline baseline");
+  RegressOutcome o =
+      klab("bench vector_add --size L1 --sessions 6 --rounds 3 --threads 1 --baseline baseline");
   ASSERT_EQ(o.code, 0) << o.out << o.err;
   const Recording run = read_csv(recorded("baseline.csv").string());
   int sessions = 0;
@@ -122,7 +125,7 @@ TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
   EXPECT_EQ(o.code, sum["slower"] > 0 ? 1 : 0) << o.out << o.err;
   EXPECT_EQ(j["exit_code"], o.code);
   EXPECT_GT(read_csv((root_ / "new.csv").string()).rows.size(), 0U);
-  EXPECT_TRUE(has(text_of(root_ / "gate.xml"), "<testsuite"));
+  EXPECT_TRUE(regress_has(text_of(root_ / "gate.xml"), "<testsuite"));
 }
 
 // The recorded rows with every time of one variant made longer stand for a slower binary.
@@ -139,13 +142,13 @@ TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
       r.of_ceiling.reset();
     }
   write_run((root_ / "slow.csv").string(), slow, this_machine(), {});
-  Outcome o = klab("compare baseline slow.csv");
+  RegressOutcome o = klab("compare baseline slow.csv");
   EXPECT_EQ(o.code, 1) << o.out << o.err;
-  EXPECT_TRUE(has(o.out, "1 SLOWER")) << o.out;
+  EXPECT_TRUE(regress_has(o.out, "1 SLOWER")) << o.out;
   o = klab("compare slow.csv baseline --markdown");
   EXPECT_EQ(o.code, 0) << o.out << o.err;
-  EXPECT_TRUE(has(o.out, "1 FASTER")) << o.out;
-  EXPECT_TRUE(has(o.out, "| `vector_add.cpu.02_simd` |")) << o.out;
+  EXPECT_TRUE(regress_has(o.out, "1 FASTER")) << o.out;
+  EXPECT_TRUE(regress_has(o.out, "| `vector_add.cpu.02_simd` |")) << o.out;
 }
 
 // The machine ran at two thirds of its speed, and one variant lost more by that than its anchors did.
@@ -166,9 +169,9 @@ TEST_F(Regress, AMachineThatChangedItsSpeedIsNotTakenForASlowerBinary) {
     write_run((root_ / "moved.csv").string(), run, this_machine(), {});
     return klab("compare baseline moved.csv");
   };
-  Outcome o = verdicts(1.5, 1.3);
-  EXPECT_TRUE(has(o.out, "the machine itself ran at 0.67 times its speed of then")) << o.out << o.err;
-  EXPECT_FALSE(has(o.out, "SLOWER  ")) << o.out;
+  RegressOutcome o = verdicts(1.5, 1.3);
+  EXPECT_TRUE(regress_has(o.out, "the machine itself ran at 0.67 times its speed of then")) << o.out << o.err;
+  EXPECT_FALSE(regress_has(o.out, "SLOWER  ")) << o.out;
   EXPECT_EQ(o.code, 0) << o.out << o.err;
   o = verdicts(1.5, 2);  // more than the machine itself
   EXPECT_EQ(o.code, 1) << o.out << o.err;
@@ -236,29 +239,29 @@ TEST_F(Regress, BadInputsAreNamedAndExitWithTwo) {
       {"report baseline -o none/report.html", "cannot be written"},
   };
   for (const auto& [arguments, says] : cases) {
-    const Outcome o = klab(arguments);
+    const RegressOutcome o = klab(arguments);
     EXPECT_EQ(o.code, 2) << arguments << "\n" << o.out << o.err;
-    EXPECT_TRUE(has(o.err, says)) << arguments << ": " << o.err;
+    EXPECT_TRUE(regress_has(o.err, says)) << arguments << ": " << o.err;
   }
-  const Outcome other = klab("compare baseline machine.csv");
+  const RegressOutcome other = klab("compare baseline machine.csv");
   EXPECT_EQ(other.code, 0) << other.err;
-  EXPECT_TRUE(has(other.out, "another machine")) << other.out;
+  EXPECT_TRUE(regress_has(other.out, "another machine")) << other.out;
 }
 
 TEST_F(Regress, TheReportIsOneFileWithNothingOutside) {
   put_baseline();
-  Outcome o = klab("report baseline --baseline baseline -o r.html");
+  RegressOutcome o = klab("report baseline --baseline baseline -o r.html");
   ASSERT_EQ(o.code, 0) << o.err;
   const std::string html = text_of(root_ / "r.html");
   EXPECT_LT(html.size(), 3'000'000U);
   for (const char* part : {"vector_add.cpu.02_simd", "id=\"verdict\"", "in L1", "</html>"})
-    EXPECT_TRUE(has(html, part)) << part;
+    EXPECT_TRUE(regress_has(html, part)) << part;
   if (std::system("gnuplot --version >/dev/null 2>&1") == 0)
-    EXPECT_TRUE(has(html, "<svg")) << "gnuplot draws here, but did not draw this";
+    EXPECT_TRUE(regress_has(html, "<svg")) << "gnuplot draws here, but did not draw this";
   for (const char* outside : {"src=\"http", "href=\"http", "url(", "@import", "<link rel=\"stylesheet"})
-    EXPECT_FALSE(has(html, outside)) << outside;
+    EXPECT_FALSE(regress_has(html, outside)) << outside;
   o = klab("report baseline --markdown");
-  EXPECT_TRUE(has(o.out, "| `02_simd` |")) << o.out;
+  EXPECT_TRUE(regress_has(o.out, "| `02_simd` |")) << o.out;
   o = klab("report baseline --csv");
   std::istringstream lines(o.out);
   std::string head, line;
@@ -271,16 +274,16 @@ TEST_F(Regress, TheReportIsOneFileWithNothingOutside) {
 
 TEST_F(Regress, ASweepShowsWhatGrowsFasterThanItsContract) {
   // Every pair of a ray's samples against a contract that counts samples: the naive rung is quadratic, 02 is not.
-  const Outcome o =
+  const RegressOutcome o =
       klab("bench distortion_fwd --shape 64,2048 --sweep samples=2048..65536 --quick --threads 1");
   ASSERT_EQ(o.code, 0) << o.err;
   const size_t table = o.out.find("time grows as");
   ASSERT_NE(table, std::string::npos) << o.out;
   std::istringstream lines(o.out.substr(table));
   for (std::string line; std::getline(lines, line);) {
-    const bool flagged = has(line, "faster than its contract");
-    EXPECT_FALSE(has(line, "01_quadratic") && !flagged) << o.out;
-    EXPECT_FALSE(has(line, "02_prefix") && flagged) << o.out;
+    const bool flagged = regress_has(line, "faster than its contract");
+    EXPECT_FALSE(regress_has(line, "01_quadratic") && !flagged) << o.out;
+    EXPECT_FALSE(regress_has(line, "02_prefix") && flagged) << o.out;
   }
 }
 

@@ -1,4 +1,4 @@
-// ctest: sanitized
+// ctest: sanitized-ops
 // The exponential of the kernels, over its whole range and on every instruction set of this machine.
 #include <gtest/gtest.h>
 

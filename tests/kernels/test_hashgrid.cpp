@@ -1,6 +1,6 @@
 // The hash encoding: its layout against known values, its laws, and sizes beyond the blocks and batches of its rungs.
 //
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <omp.h>
 

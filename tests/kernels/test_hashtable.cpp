@@ -1,7 +1,7 @@
 // The hash table whose layout is data: its functions against known values, its laws, and that it is hashgrid_fwd where both can do
 // the same.
 //
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 
 #include <cmath>

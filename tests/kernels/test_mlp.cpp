@@ -1,5 +1,5 @@
 // The network of lab 12: known values in every variant, layout, kinks, threads.
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -18,35 +18,35 @@ namespace klab {
 namespace {
 
 using Shape = MlpFwd::Shape;
-using Floats = std::vector<float>;
-constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
+using MlpFloats = std::vector<float>;
+constexpr float kPoisonMlp = std::numeric_limits<float>::quiet_NaN();
 
-std::array<int64_t, 6> view(const Shape& s) { return {s.n, s.in, s.width, s.hidden, s.out, s.logistic}; }
+std::array<int64_t, 6> view_mlp(const Shape& s) { return {s.n, s.in, s.width, s.hidden, s.out, s.logistic}; }
 
-std::vector<const Variant*> runnable(const std::string& op, const Shape& shape) {
+std::vector<const Variant*> runnable_mlp(const std::string& op, const Shape& shape) {
   std::vector<const Variant*> found;
   for (const Variant* v : variants_of(op))
-    if (v->backend == "cpu" && v->supported(view(shape), {.threads = omp_get_max_threads()}).empty())
+    if (v->backend == "cpu" && v->supported(view_mlp(shape), {.threads = omp_get_max_threads()}).empty())
       found.push_back(v);
   return found;
 }
 
-Floats forward(const Variant& v, const Shape& shape, Floats x, Floats weights) {
-  Floats y(size_t(shape.out * shape.n), kPoison);
+MlpFloats forward(const Variant& v, const Shape& shape, MlpFloats x, MlpFloats weights) {
+  MlpFloats y(size_t(shape.out * shape.n), kPoisonMlp);
   std::array<void*, 3> pointers = {x.data(), weights.data(), y.data()};
-  v.bind(view(shape), pointers)();
+  v.bind(view_mlp(shape), pointers)();
   return y;
 }
 
 struct Gradients {
-  Floats d_x, d_weights;
+  MlpFloats d_x, d_weights;
 };
 
-Gradients backward(const Variant& v, const Shape& shape, Floats x, Floats weights, Floats d_y,
+Gradients backward(const Variant& v, const Shape& shape, MlpFloats x, MlpFloats weights, MlpFloats d_y,
                    float before = 0) {
-  Gradients g{Floats(x.size(), kPoison), Floats(weights.size(), before)};
+  Gradients g{MlpFloats(x.size(), kPoisonMlp), MlpFloats(weights.size(), before)};
   std::array<void*, 5> pointers = {x.data(), weights.data(), d_y.data(), g.d_x.data(), g.d_weights.data()};
-  v.bind(view(shape), pointers)();
+  v.bind(view_mlp(shape), pointers)();
   return g;
 }
 
@@ -66,26 +66,26 @@ TEST(MlpLayout, LayersFollowEachOther) {
 
 TEST(MlpForward, IdentityWeightsGiveTheReluOfTheInput) {
   const Shape s{.n = 3, .in = 2, .width = 2, .hidden = 1, .out = 2, .logistic = 0};
-  for (const Variant* v : runnable("mlp_fwd", s)) {
+  for (const Variant* v : runnable_mlp("mlp_fwd", s)) {
     SCOPED_TRACE(v->id);
     EXPECT_EQ(forward(*v, s, {3, -2, 0.5F, -1, 4, -0.25F}, {1, 0, 0, 1, 1, 0, 0, 1}),
-              (Floats{3, 0, 0.5F, 0, 4, 0}));
+              (MlpFloats{3, 0, 0.5F, 0, 4, 0}));
   }
 }
 
 TEST(MlpForward, DeepChainOfOneUnit) {
   const Shape s{.n = 2, .in = 1, .width = 1, .hidden = 3, .out = 1, .logistic = 0};
-  for (const Variant* v : runnable("mlp_fwd", s)) {
+  for (const Variant* v : runnable_mlp("mlp_fwd", s)) {
     SCOPED_TRACE(v->id);
-    EXPECT_EQ(forward(*v, s, {1, -1}, {2, 3, 4, -5}), (Floats{-120, 0}));
+    EXPECT_EQ(forward(*v, s, {1, -1}, {2, 3, 4, -5}), (MlpFloats{-120, 0}));
   }
 }
 
 TEST(MlpForward, LogisticOfKnownPointsAndFarBeyondThem) {
   const Shape s{.n = 5, .in = 2, .width = 2, .hidden = 1, .out = 1, .logistic = 1};
-  for (const Variant* v : runnable("mlp_fwd", s)) {
+  for (const Variant* v : runnable_mlp("mlp_fwd", s)) {
     SCOPED_TRACE(v->id);  // y = s(relu(x_0) - relu(x_1))
-    const Floats y = forward(*v, s, {0, 3, 0, 4096, 0, 0, 0, 3, 0, 4096}, {1, 0, 0, 1, 1, -1});
+    const MlpFloats y = forward(*v, s, {0, 3, 0, 4096, 0, 0, 0, 3, 0, 4096}, {1, 0, 0, 1, 1, -1});
     EXPECT_NEAR(y[0], 0.5, 1e-7);
     EXPECT_NEAR(y[1], 0.95257412682243336, 2e-7);
     EXPECT_NEAR(y[2], 0.04742587317756678, 2e-7);
@@ -97,12 +97,12 @@ TEST(MlpForward, LogisticOfKnownPointsAndFarBeyondThem) {
 TEST(MlpForward, ANaNIsNotHidden) {
   for (const int64_t logistic : {0, 1}) {
     const Shape s{.n = 70, .in = 3, .width = 7, .hidden = 2, .out = 2, .logistic = logistic};
-    for (const Variant* v : runnable("mlp_fwd", s)) {
+    for (const Variant* v : runnable_mlp("mlp_fwd", s)) {
       if (v->peer) continue;
       SCOPED_TRACE(v->id);
-      Floats x(size_t(s.in * s.n), 1.0F);
-      x[size_t(s.n) + 5] = kPoison;
-      const Floats y = forward(*v, s, x, Floats(size_t(s.weights()), 0.5F));
+      MlpFloats x(size_t(s.in * s.n), 1.0F);
+      x[size_t(s.n) + 5] = kPoisonMlp;
+      const MlpFloats y = forward(*v, s, x, MlpFloats(size_t(s.weights()), 0.5F));
       for (int64_t i = 0; i < s.n; ++i) EXPECT_EQ(std::isnan(y[size_t(i)]), i == 5) << "sample " << i;
     }
   }
@@ -111,38 +111,38 @@ TEST(MlpForward, ANaNIsNotHidden) {
 // z = (1,5), h = (1,5), y = -17 for the first sample; z = (-1,4), h = (0,4), y = -16 for the second. All of it
 // exact in float and in bfloat16.
 constexpr Shape kWorked{.n = 2, .in = 2, .width = 2, .hidden = 1, .out = 1, .logistic = 0};
-const Floats kWorkedX = {2, 1, 1, 2}, kWorkedWeights = {1, -1, 2, 1, 3, -4};
+const MlpFloats kWorkedX = {2, 1, 1, 2}, kWorkedWeights = {1, -1, 2, 1, 3, -4};
 
 TEST(MlpForward, WorkedExample) {
-  for (const Variant* v : runnable("mlp_fwd", kWorked))
-    EXPECT_EQ(forward(*v, kWorked, kWorkedX, kWorkedWeights), (Floats{-17, -16})) << v->id;
+  for (const Variant* v : runnable_mlp("mlp_fwd", kWorked))
+    EXPECT_EQ(forward(*v, kWorked, kWorkedX, kWorkedWeights), (MlpFloats{-17, -16})) << v->id;
 }
 
 TEST(MlpBackward, WorkedExample) {
-  for (const Variant* v : runnable("mlp_bwd", kWorked)) {
+  for (const Variant* v : runnable_mlp("mlp_bwd", kWorked)) {
     SCOPED_TRACE(v->id);
     const Gradients g = backward(*v, kWorked, kWorkedX, kWorkedWeights, {1, 2}, 100);
-    EXPECT_EQ(g.d_x, (Floats{-5, -16, -7, -8}));
-    EXPECT_EQ(g.d_weights, (Floats{106, 103, 100 - 16, 100 - 20, 101, 113}));
+    EXPECT_EQ(g.d_x, (MlpFloats{-5, -16, -7, -8}));
+    EXPECT_EQ(g.d_weights, (MlpFloats{106, 103, 100 - 16, 100 - 20, 101, 113}));
   }
 }
 
 TEST(MlpBackward, DeadUnitsPassNothingOn) {
   const Shape s{.n = 67, .in = 5, .width = 9, .hidden = 2, .out = 3, .logistic = 0};
-  Floats weights(size_t(s.weights()), 1.0F);
+  MlpFloats weights(size_t(s.weights()), 1.0F);
   std::fill_n(weights.begin(), s.weight_begin(1), -1.0F);  // positive inputs: the first layer is dead
-  for (const Variant* v : runnable("mlp_bwd", s)) {
+  for (const Variant* v : runnable_mlp("mlp_bwd", s)) {
     SCOPED_TRACE(v->id);
-    const Gradients g =
-        backward(*v, s, Floats(size_t(s.in * s.n), 2.0F), weights, Floats(size_t(s.out * s.n), 1.0F), 7);
-    EXPECT_EQ(g.d_x, Floats(size_t(s.in * s.n), 0.0F));
-    EXPECT_EQ(g.d_weights, Floats(weights.size(), 7.0F));
+    const Gradients g = backward(*v, s, MlpFloats(size_t(s.in * s.n), 2.0F), weights,
+                                 MlpFloats(size_t(s.out * s.n), 1.0F), 7);
+    EXPECT_EQ(g.d_x, MlpFloats(size_t(s.in * s.n), 0.0F));
+    EXPECT_EQ(g.d_weights, MlpFloats(weights.size(), 7.0F));
   }
 }
 
 TEST(MlpBackward, LogisticSlopeAtZeroIsAQuarter) {
   const Shape s{.n = 1, .in = 1, .width = 2, .hidden = 1, .out = 1, .logistic = 1};
-  for (const Variant* v : runnable("mlp_bwd", s)) {
+  for (const Variant* v : runnable_mlp("mlp_bwd", s)) {
     SCOPED_TRACE(v->id);  // h = (2, 2), z = 2 - 2 = 0
     const Gradients g = backward(*v, s, {2}, {1, 1, 1, -1}, {8});
     EXPECT_NEAR(g.d_weights[2], 4, 2e-6);
@@ -157,7 +157,7 @@ TEST(MlpBackward, ArrangedInputsKeepOffTheKinks) {
   const Shape s{.n = 50, .in = 6, .width = 11, .hidden = 3, .out = 2, .logistic = 1};
   Generator random(5);
   std::normal_distribution<float> normal;
-  Floats x(size_t(s.in * s.n)), weights(size_t(s.weights()));
+  MlpFloats x(size_t(s.in * s.n)), weights(size_t(s.weights()));
   for (float& v : x) v = normal(random);
   for (float& v : weights) v = normal(random);
   MlpBwd::arrange(
@@ -189,12 +189,12 @@ TEST(MlpBackward, ArrangedInputsKeepOffTheKinks) {
 
 struct Drawn {
   Shape shape{.n = 1000, .in = 13, .width = 64, .hidden = 2, .out = 5, .logistic = 1};
-  Floats x, weights, d_y;
+  MlpFloats x, weights, d_y;
   Drawn()
       : x(size_t(shape.in * shape.n)), weights(size_t(shape.weights())), d_y(size_t(shape.out * shape.n)) {
     Generator random(11);
     std::uniform_real_distribution<float> uniform(-0.5F, 0.5F);
-    for (Floats* tensor : {&x, &weights, &d_y})
+    for (MlpFloats* tensor : {&x, &weights, &d_y})
       for (float& v : *tensor) v = uniform(random);
   }
 };
@@ -202,7 +202,7 @@ struct Drawn {
 TEST(MlpForward, ThreadsDoNotChangeABit) {
   const Drawn in;
   const int before = omp_get_max_threads();
-  const Floats one = forward(*find_variant("mlp_fwd.cpu.04_fused_tile"), in.shape, in.x, in.weights);
+  const MlpFloats one = forward(*find_variant("mlp_fwd.cpu.04_fused_tile"), in.shape, in.x, in.weights);
   for (const char* id : {"mlp_fwd.cpu.06_threads", "mlp_fwd.cpu.07_prefetch"})
     for (const int threads : {1, 2, 3, 5, 40}) {
       omp_set_num_threads(threads);

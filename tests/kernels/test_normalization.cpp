@@ -190,27 +190,27 @@ TEST(Batchnorm, OneNumberIsItsOwnMean) {
 
 /// Sizes that the check does not come to: outputs that leave by streaming stores, in runs that begin and end within lines.
 TEST(Streaming, GivesTheBitsOfPlainStores) {
-  struct Case {
+  struct StreamingCase {
     std::string op, rung;
     std::vector<int64_t> shape;
   };
-  const std::vector<Case> cases = {{"layernorm_fwd", "05_streaming", {3300, 1277}},
-                                   {"layernorm_bwd", "05_streaming", {3300, 1277}},
-                                   {"layernorm_residual_fwd", "04_streaming", {3300, 1277}},
-                                   {"rmsnorm_fwd", "04_streaming", {3300, 1277}},
-                                   {"rmsnorm_bwd", "05_streaming", {3300, 1277}},
-                                   {"batchnorm_fwd", "04_streaming", {3, 2, 700001}},
-                                   {"batchnorm_inference", "03_streaming", {3, 2, 700001}},
-                                   {"batchnorm_bwd", "04_streaming", {3, 2, 700001}},
-                                   {"batchnorm_inference_bwd", "03_streaming", {3, 2, 700001}},
-                                   {"groupnorm_fwd", "04_streaming", {2, 2, 2, 525001}},
-                                   {"groupnorm_bwd", "04_streaming", {2, 2, 2, 525001}},
-                                   {"dropout_fwd", "04_streaming", {4200003}},
-                                   {"dropout_bwd", "04_streaming", {4200003}},
-                                   {"bias_add_fwd", "04_streaming", {3300, 1277, 1}},
-                                   {"activation_fwd", "04_streaming", {4200003, 0}},
-                                   {"activation_bwd", "04_streaming", {4200003, 1}}};
-  for (const Case& test : cases) {
+  const std::vector<StreamingCase> cases = {{"layernorm_fwd", "05_streaming", {3300, 1277}},
+                                            {"layernorm_bwd", "05_streaming", {3300, 1277}},
+                                            {"layernorm_residual_fwd", "04_streaming", {3300, 1277}},
+                                            {"rmsnorm_fwd", "04_streaming", {3300, 1277}},
+                                            {"rmsnorm_bwd", "05_streaming", {3300, 1277}},
+                                            {"batchnorm_fwd", "04_streaming", {3, 2, 700001}},
+                                            {"batchnorm_inference", "03_streaming", {3, 2, 700001}},
+                                            {"batchnorm_bwd", "04_streaming", {3, 2, 700001}},
+                                            {"batchnorm_inference_bwd", "03_streaming", {3, 2, 700001}},
+                                            {"groupnorm_fwd", "04_streaming", {2, 2, 2, 525001}},
+                                            {"groupnorm_bwd", "04_streaming", {2, 2, 2, 525001}},
+                                            {"dropout_fwd", "04_streaming", {4200003}},
+                                            {"dropout_bwd", "04_streaming", {4200003}},
+                                            {"bias_add_fwd", "04_streaming", {3300, 1277, 1}},
+                                            {"activation_fwd", "04_streaming", {4200003, 0}},
+                                            {"activation_bwd", "04_streaming", {4200003, 1}}};
+  for (const StreamingCase& test : cases) {
     const Variant* streaming = find_variant(test.op + ".cpu." + test.rung);
     ASSERT_NE(streaming, nullptr) << test.op;
     const Op& op = find_op(test.op)->op;

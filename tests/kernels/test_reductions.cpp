@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
 
-std::vector<double> draw(int64_t n, double scale, uint64_t seed) {
+std::vector<double> draw_reductions(int64_t n, double scale, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   std::vector<double> x(static_cast<size_t>(n));
@@ -38,7 +38,7 @@ TEST(WindowSum, ReferenceAgreesWithEveryWindowAddedUp) {
   for (const int64_t n : {0, 1, 2, 3, 10, 57, 200})
     for (const int64_t r :
          std::initializer_list<int64_t>{0, 1, 2, 7, 28, 29, 56, 57, 199, 200, 201, 1000, kEndless}) {
-      const auto x = draw(n, 1, uint64_t(n));
+      const auto x = draw_reductions(n, 1, uint64_t(n));
       const auto [y, magnitude] = window_sums(x, r);
       for (int64_t i = 0; i < n; ++i) {
         double sum = 0, size = 0;
@@ -72,13 +72,13 @@ TEST(WindowSum, EveryVariantTakesARadiusBeyondAllBounds) {
   }
 }
 
-struct Gradients {
+struct ReductionsGradients {
   std::vector<double> loss, d_logits;
 };
-Gradients gradients(const std::vector<double>& logits, const std::vector<int32_t>& labels,
-                    const std::vector<double>& d_loss) {
+ReductionsGradients gradients(const std::vector<double>& logits, const std::vector<int32_t>& labels,
+                              const std::vector<double>& d_loss) {
   const int64_t n = int64_t(labels.size()), c = int64_t(logits.size()) / n;
-  Gradients out{std::vector<double>(labels.size()), std::vector<double>(logits.size())};
+  ReductionsGradients out{std::vector<double>(labels.size()), std::vector<double>(logits.size())};
   std::vector<double> size_loss(labels.size()), size(logits.size());
   SoftmaxXentBwd::reference(
       {{n, c}, logits.data(), labels.data(), d_loss.data(), out.loss.data(), out.d_logits.data()},
@@ -95,7 +95,7 @@ TEST(SoftmaxXent, EqualLogitsLoseTheLogarithmOfTheirNumber) {
 }
 
 TEST(SoftmaxXent, AConstantAddedToAllLogitsChangesNothing) {
-  auto x = draw(30, 4, 7);
+  auto x = draw_reductions(30, 4, 7);
   const auto before = gradients(x, {3, 9, 0}, {1, -2, 0.5});
   for (double& v : x) v += 0x1p20;  // exact enough: 32 bits are left behind the point
   const auto after = gradients(x, {3, 9, 0}, {1, -2, 0.5});
@@ -104,7 +104,7 @@ TEST(SoftmaxXent, AConstantAddedToAllLogitsChangesNothing) {
 }
 
 TEST(SoftmaxXent, GradientsOfARowAddUpToZero) {
-  const auto out = gradients(draw(400, 3, 1), {0, 99, 50, 7}, {1, -3, 0.25, 0});
+  const auto out = gradients(draw_reductions(400, 3, 1), {0, 99, 50, 7}, {1, -3, 0.25, 0});
   for (size_t i = 0; i < 4; ++i) {
     const auto* row = out.d_logits.data() + 100 * i;
     EXPECT_NEAR(std::accumulate(row, row + 100, 0.0), 0, 1e-14);

@@ -1,4 +1,4 @@
-// ctest: sanitized
+// ctest: sanitized-ops
 // Volume rendering, spherical harmonics, pixel losses and Adam against values worked out elsewhere, and the ends of
 // the range that the drawn inputs of the check do not reach.
 #include <gtest/gtest.h>

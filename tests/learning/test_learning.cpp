@@ -33,12 +33,12 @@ std::string complaint(F&& f) {
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-class Folder : public ::testing::Test {
+class DataFolder : public ::testing::Test {
  protected:
-  Folder() : path(fs::temp_directory_path() / ("klab_learning_" + std::to_string(::getpid()))) {
+  DataFolder() : path(fs::temp_directory_path() / ("klab_learning_" + std::to_string(::getpid()))) {
     fs::create_directories(path);
   }
-  ~Folder() override { fs::remove_all(path); }
+  ~DataFolder() override { fs::remove_all(path); }
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path / name, std::ios::binary) << bytes;
   }
@@ -61,7 +61,7 @@ std::string idx_images(uint32_t n, const std::string& pixels) {
 }
 std::string idx_labels(uint32_t n, const std::string& labels) { return word(0x801) + word(n) + labels; }
 
-TEST_F(Folder, ReadsIdxPlainAndCompressed) {
+TEST_F(DataFolder, ReadsIdxPlainAndCompressed) {
   std::string pixels, labels;
   for (int i = 0; i < 10 * 6; ++i) pixels += char(4 * i);
   for (int i = 0; i < 10; ++i) labels += char(i % 3);
@@ -79,7 +79,7 @@ TEST_F(Folder, ReadsIdxPlainAndCompressed) {
   EXPECT_EQ(load_dataset(path.string(), 1, 0, 0).train.count(), 10);
 }
 
-TEST_F(Folder, RefusesIdxThatIsWrong) {
+TEST_F(DataFolder, RefusesIdxThatIsWrong) {
   EXPECT_TRUE(has(load(), "holds no data set")) << load();
   const std::string pixels(4 * 6, 'x'), labels(4, 1);
   write("t10k-images-idx3-ubyte", idx_images(4, pixels));
@@ -110,7 +110,7 @@ TEST_F(Folder, RefusesIdxThatIsWrong) {
   EXPECT_TRUE(has(complaint([&] { load_dataset("nowhere", 1, 0, 0); }), "is no folder"));
 }
 
-TEST_F(Folder, ReadsCifarAndTensors) {
+TEST_F(DataFolder, ReadsCifarAndTensors) {
   std::string record(3073, '\2');
   write("data_batch_1.bin", record + record + record + record + record);
   EXPECT_EQ(load_dataset(path.string(), 1, 0, 0).train.count(), 4);
@@ -268,7 +268,7 @@ std::vector<float> weights_of(Trainer& t) {
   return all;
 }
 
-TEST_F(Folder, TrainingRepeatsAndResumesToTheBit) {
+TEST_F(DataFolder, TrainingRepeatsAndResumesToTheBit) {
   Dataset data{"glyphs", make_glyphs(80, 1), make_glyphs(20, 2)};
   for (const char* optimizer : {"sgd", "momentum", "nesterov", "adam", "adamw", "nadam"}) {
     const TrainerSettings s = small(std::string(optimizer) == "adamw" ? "cnn" : "mlp", optimizer);
@@ -288,7 +288,7 @@ TEST_F(Folder, TrainingRepeatsAndResumesToTheBit) {
   }
 }
 
-TEST_F(Folder, RefusesACheckpointOfAnotherModel) {
+TEST_F(DataFolder, RefusesACheckpointOfAnotherModel) {
   const Dataset data{"glyphs", make_glyphs(80, 1), make_glyphs(20, 2)};
   Trainer mlp(data, small("mlp", "adamw")), cnn(data, small("cnn", "adamw"));
   mlp.save(path / "checkpoint", {});

@@ -16,7 +16,7 @@ namespace klab::learning {
 namespace {
 
 template <class F>
-std::string complaint(F&& f) {
+std::string complaint_precision(F&& f) {
   try {
     f();
   } catch (const std::exception& e) {
@@ -24,9 +24,11 @@ std::string complaint(F&& f) {
   }
   return "";
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has_precision(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-Plan naive_plan(const std::vector<PlannedCall>& calls) {
+Plan naive_plan_precision(const std::vector<PlannedCall>& calls) {
   CallTimes none(std::vector<CallTime>{});
   return Plan::named("naive", calls, none);
 }
@@ -64,7 +66,7 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
   set_loss_scale(s, "dynamic");
   EXPECT_TRUE(s.dynamic);
   for (const char* bad : {"", "x", "1x", "dynamical"})
-    EXPECT_TRUE(has(complaint([&] { set_loss_scale(s, bad); }), "--loss-scale")) << bad;
+    EXPECT_TRUE(has_precision(complaint_precision([&] { set_loss_scale(s, bad); }), "--loss-scale")) << bad;
   s = {.dynamic = false, .start = 3, .grow_after = 7, .grow = 4, .back_off = 0.25, .most = 100, .least = 2};
   const LossScaleSettings read = loss_scale_settings_from(to_json(s), "x");
   EXPECT_EQ(to_json(read), to_json(s));
@@ -73,11 +75,12 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
   EXPECT_EQ(to_json(loss_scale_state_from(to_json(scale.state()), "x")), to_json(scale.state()));
   auto broken = to_json(s);
   broken["start"] = -1;
-  EXPECT_TRUE(has(complaint([&] { loss_scale_settings_from(broken, "file"); }), "file: a loss scale of -1"));
-  EXPECT_TRUE(has(complaint([&] {
-                    loss_scale_state_from({{"value", 0}}, "file");
-                  }),
-                  "file"))
+  EXPECT_TRUE(has_precision(complaint_precision([&] { loss_scale_settings_from(broken, "file"); }),
+                            "file: a loss scale of -1"));
+  EXPECT_TRUE(has_precision(complaint_precision([&] {
+                              loss_scale_state_from({{"value", 0}}, "file");
+                            }),
+                            "file"))
       << "a scale of 0";
 }
 
@@ -111,12 +114,13 @@ TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
 TEST(LossScale, RefusesWhatIsNoScale) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, infinity, -infinity, std::nan(""), 1e-60, 1e60})
-    EXPECT_TRUE(has(complaint([&] { LossScale({.start = bad}); }), "--loss-scale")) << bad;
-  EXPECT_TRUE(has(complaint([] { LossScale({.grow_after = 0}); }), "--scale-after 0"));
-  EXPECT_TRUE(has(complaint([] { LossScale({.grow = 1}); }), "factor above 1"));
-  EXPECT_TRUE(has(complaint([] { LossScale({.back_off = 1}); }), "between 0 and 1"));
-  EXPECT_TRUE(has(complaint([] { LossScale({}).restore({.value = 0}); }), "begin anew"));
-  EXPECT_TRUE(has(complaint([] { precision_of("fp16"); }), "f32, bf16 or f16"));
+    EXPECT_TRUE(has_precision(complaint_precision([&] { LossScale({.start = bad}); }), "--loss-scale"))
+        << bad;
+  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow_after = 0}); }), "--scale-after 0"));
+  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow = 1}); }), "factor above 1"));
+  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.back_off = 1}); }), "between 0 and 1"));
+  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({}).restore({.value = 0}); }), "begin anew"));
+  EXPECT_TRUE(has_precision(complaint_precision([] { precision_of("fp16"); }), "f32, bf16 or f16"));
 }
 
 /// Five layers, the upper two small, as heads of residual branches begin. What a step moves the first layer by, at most.
@@ -135,7 +139,7 @@ double moved(Precision precision, const LossScaleSettings& settings, Lost& lost)
   std::vector<PlannedCall> calls = net.calls();
   loss.calls(calls);
   sgd.calls(calls);
-  const Plan plan = naive_plan(calls);
+  const Plan plan = naive_plan_precision(calls);
   Profile profile;
   const Pass pass{plan, profile, true, 1, 0, precision, &lost};
   Tensor& first = net.parameters().tensors().front();
@@ -184,7 +188,7 @@ TEST(Trainer, LearnsInSixteenBits) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   for (const Precision p : {Precision::f16, Precision::bf16}) {
     Trainer trainer(data, spirals(p, {}));
-    trainer.use(naive_plan(trainer.calls()));
+    trainer.use(naive_plan_precision(trainer.calls()));
     while (trainer.steps_done() < trainer.steps()) trainer.step();
     EXPECT_GT(trainer.evaluate(data.test).accuracy(), 0.95) << name_of(p);
     Parameters::Group& matrices = trainer.network().parameters().group(true);
@@ -200,7 +204,7 @@ TEST(Trainer, LearnsInSixteenBits) {
 TEST(Trainer, SkipsOverflowsCountsThemAndGoesOn) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.start = 0x1p30}));
-  trainer.use(naive_plan(trainer.calls()));
+  trainer.use(naive_plan_precision(trainer.calls()));
   std::vector<float> before, after;
   const auto weights = [&] {
     const Array<float>& v = trainer.network().parameters().group(true).values;
@@ -229,11 +233,11 @@ TEST(Trainer, SkipsOverflowsCountsThemAndGoesOn) {
 TEST(Trainer, GivesUpWhereNoStepIsFinite) {
   const Dataset data{"spirals", make_spirals(90, 1), make_spirals(30, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.dynamic = false, .start = 0x1p40}));
-  trainer.use(naive_plan(trainer.calls()));
-  const std::string said = complaint([&] {
+  trainer.use(naive_plan_precision(trainer.calls()));
+  const std::string said = complaint_precision([&] {
     for (int64_t i = 0; i <= Trainer::kMostSkipped; ++i) trainer.step();
   });
-  EXPECT_TRUE(has(said, "64 steps in a row")) << said;
+  EXPECT_TRUE(has_precision(said, "64 steps in a row")) << said;
 }
 
 TEST(Trainer, ResumesInSixteenBitsToTheBitAndRefusesAnother) {
@@ -243,7 +247,7 @@ TEST(Trainer, ResumesInSixteenBitsToTheBitAndRefusesAnother) {
   const Dataset data{"spirals", make_spirals(90, 1), make_spirals(30, 2)};
   const TrainerSettings s = spirals(Precision::f16, {.start = 0x1p24, .grow_after = 3});
   Trainer whole(data, s), before(data, s), after(data, s), other(data, spirals(Precision::f32, {}));
-  const Plan plan = naive_plan(whole.calls());
+  const Plan plan = naive_plan_precision(whole.calls());
   for (Trainer* t : {&whole, &before, &after, &other}) t->use(plan);
   for (int i = 0; i < 30; ++i) whole.step();
   for (int i = 0; i < 17; ++i) before.step();
@@ -258,8 +262,8 @@ TEST(Trainer, ResumesInSixteenBitsToTheBitAndRefusesAnother) {
   EXPECT_EQ(a, b);  // saving has changed nothing
   EXPECT_EQ(after.step(), c);
   EXPECT_EQ(after.loss_scale().value(), whole.loss_scale().value());
-  EXPECT_TRUE(has(complaint([&] { other.restore(folder / "checkpoint", words); }),
-                  "its precision is f16, and this run's is f32"));
+  EXPECT_TRUE(has_precision(complaint_precision([&] { other.restore(folder / "checkpoint", words); }),
+                            "its precision is f16, and this run's is f32"));
   std::filesystem::remove_all(folder);
 }
 

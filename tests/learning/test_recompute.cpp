@@ -11,7 +11,7 @@
 namespace klab::learning {
 namespace {
 
-Plan naive_plan(const std::vector<PlannedCall>& calls) {
+Plan naive_plan_recompute(const std::vector<PlannedCall>& calls) {
   CallTimes none(std::vector<CallTime>{});
   return Plan::named("naive", calls, none);
 }
@@ -34,7 +34,7 @@ After look(int64_t keep) {
   CrossEntropy loss(n, points.classes);
   std::vector<PlannedCall> calls = net.calls();
   loss.calls(calls);
-  const Plan plan = naive_plan(calls);
+  const Plan plan = naive_plan_recompute(calls);
   Profile profile;
   const Pass pass{plan, profile, true, 1, 7};
   loss(pass, net.forward(pass, points.values.data()), points.labels.data());
@@ -71,7 +71,7 @@ TrainerSettings settings_of(int64_t accumulate, int64_t recompute) {
 
 std::vector<double> losses_of(const Dataset& data, const TrainerSettings& s, int steps) {
   Trainer trainer(data, s);
-  trainer.use(naive_plan(trainer.calls()));
+  trainer.use(naive_plan_recompute(trainer.calls()));
   std::vector<double> losses;
   for (int i = 0; i < steps; ++i) losses.push_back(trainer.step());
   return losses;

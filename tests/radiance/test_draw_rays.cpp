@@ -13,7 +13,7 @@ namespace klab {
 namespace {
 
 // A phone's lens whose polynomial folds within the picture's corners.
-Camera folding() {
+Camera folding_draw_rays() {
   Camera c = look_at({3, 1, 2}, {0, 0, 0}, 101, 76, 0.8F);
   c.fx = c.fy = 37.5F;
   c.cx = 50.5F;
@@ -52,7 +52,7 @@ Rays rays_of(const Variant& v, const Camera& c, const std::vector<int32_t>& seen
 }
 
 TEST(DrawRays, AreTheCamerasRays) {
-  const Camera c = folding();
+  const Camera c = folding_draw_rays();
   const int64_t pixels = int64_t(c.width) * c.height;
   for (const Variant* v : variants_of("draw_rays", "cpu")) {
     const Rays rays = rays_of(*v, c, {}, pixels, 0);
@@ -77,7 +77,7 @@ TEST(DrawRays, AreTheCamerasRays) {
 }
 
 TEST(DrawRays, PixelsWithoutARayAreNotDrawn) {
-  const Camera c = folding();
+  const Camera c = folding_draw_rays();
   const auto list = pixels_with_ray(c);
   ASSERT_NE(list, nullptr);
   const Variant* v = variants_of("draw_rays", "cpu").back();
@@ -125,7 +125,7 @@ TEST(DrawRays, PassTheirPixelAnywhere) {
 }
 
 TEST(DrawRays, PassThroughTheMiddleWhereTheLensShowsNothingElse) {
-  const Camera c = folding();
+  const Camera c = folding_draw_rays();
   const auto list = pixels_with_ray(c);
   ASSERT_NE(list, nullptr);
   constexpr int64_t count = 40000;

@@ -14,7 +14,7 @@
 namespace klab {
 namespace {
 
-using Way = Exchange::Way;
+using ExchangeWay = Exchange::Way;
 
 /// Threads that carry bytes to each other, and count what each sends to others.
 class Threads {
@@ -103,7 +103,7 @@ struct Case {
 };
 
 /// What each rank holds after one step of plain descent, and in `sent` the bytes of each.
-std::vector<std::vector<float>> step(const Case& c, Way way, std::vector<int64_t>& sent) {
+std::vector<std::vector<float>> step(const Case& c, ExchangeWay way, std::vector<int64_t>& sent) {
   Threads threads(c.ranks);
   std::vector<std::vector<float>> after(size_t(c.ranks), c.parameters);
   {
@@ -136,7 +136,7 @@ const std::vector<Case>& cases() {
 
 TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
   for (const Case& c : cases())
-    for (const Way way : {Way::dense, Way::sharded, Way::touched}) {
+    for (const ExchangeWay way : {ExchangeWay::dense, ExchangeWay::sharded, ExchangeWay::touched}) {
       std::vector<float> expected = c.parameters;
       const std::vector<float> sums = c.sum();
       for (size_t i = 0; i < expected.size(); ++i) expected[i] -= 0.5F * sums[i];
@@ -149,9 +149,10 @@ TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
 }
 
 TEST(Exchange, BytesAreThoseThatTheOpCounts) {
-  const std::pair<Way, const char*> ways[] = {{Way::sharded, "allreduce_gradients.cpu.03_sharded"},
-                                              {Way::dense, "allreduce_gradients.cpu.02_all_reduce"},
-                                              {Way::touched, "allreduce_gradients.cpu.05_touched"}};
+  const std::pair<ExchangeWay, const char*> ways[] = {
+      {ExchangeWay::sharded, "allreduce_gradients.cpu.03_sharded"},
+      {ExchangeWay::dense, "allreduce_gradients.cpu.02_all_reduce"},
+      {ExchangeWay::touched, "allreduce_gradients.cpu.05_touched"}};
   int compared = 0;
   for (const Case& c : cases()) {
     if (c.n % (16 * c.ranks) != 0 && c.n < 1000) continue;
@@ -173,7 +174,7 @@ TEST(Exchange, BytesAreThoseThatTheOpCounts) {
                                                    .sent = counted.data()});
       for (int r = 0; r < c.ranks; ++r) {
         // A library's ring is counted as if all parts were alike; the op counts the parts as they are.
-        const double slack = way == Way::dense ? 8.0 * double(block) * c.ranks : 0;
+        const double slack = way == ExchangeWay::dense ? 8.0 * double(block) * c.ranks : 0;
         EXPECT_NEAR(double(sent[size_t(r)]), double(counted[size_t(r)]), slack)
             << id << ", " << c.ranks << " ranks, " << c.n << " entries, touched " << c.touched << ", rank "
             << r;
@@ -187,9 +188,9 @@ TEST(Exchange, BytesAreThoseThatTheOpCounts) {
 TEST(Exchange, WhatNobodyTouchedCostsBits) {
   const Case sparse(4, 1 << 14, 2, 0.001), full(4, 1 << 14, 2, 1.0);
   std::vector<int64_t> few, many, dense;
-  step(sparse, Way::touched, few);
-  step(full, Way::touched, many);
-  step(full, Way::sharded, dense);
+  step(sparse, ExchangeWay::touched, few);
+  step(full, ExchangeWay::touched, many);
+  step(full, ExchangeWay::sharded, dense);
   for (size_t r = 0; r < 4; ++r) {
     EXPECT_LT(few[r], dense[r] / 20);
     EXPECT_GE(many[r], dense[r]);
@@ -206,7 +207,7 @@ TEST(Exchange, MomentsComeToTheFirstRank) {
     std::vector<std::jthread> all;
     for (int r = 0; r < ranks; ++r)
       all.emplace_back([&, r] {
-        Exchange exchange(Way::sharded, threads.carrier(r), kGroup);
+        Exchange exchange(ExchangeWay::sharded, threads.carrier(r), kGroup);
         // What a rank moves: where the gradient of its part is left.
         std::vector<float> gradient(kCount, 1.0F);
         exchange.reduce(gradient);
@@ -225,7 +226,7 @@ TEST(Exchange, MomentsComeToTheFirstRank) {
 }
 
 TEST(Exchange, WaysHaveNames) {
-  EXPECT_EQ(Exchange::way_named("touched"), Way::touched);
+  EXPECT_EQ(Exchange::way_named("touched"), ExchangeWay::touched);
   EXPECT_THROW(Exchange::way_named("ring"), std::invalid_argument);
 }
 

@@ -24,7 +24,7 @@ Trainer half_trainer(const StepPrecision& precision = kHalf) {
   return Trainer(small_scene(), small_config(), half_plan(), 1, cpu_backend(), {}, nullptr, {}, precision);
 }
 
-std::vector<float> parameters(const Trainer& t) {
+std::vector<float> trained_parameters(const Trainer& t) {
   std::vector<float> all;
   for (const Part part : kParts) all.insert(all.end(), t.model().of(part).begin(), t.model().of(part).end());
   return all;
@@ -93,7 +93,7 @@ TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
     EXPECT_EQ(t.steps_done(), 11);
     EXPECT_EQ(t.loss_scale()->state().skipped, 1);
     EXPECT_NE(bytes_of(t), before);
-    for (const float p : parameters(t)) ASSERT_TRUE(std::isfinite(p));
+    for (const float p : trained_parameters(t)) ASSERT_TRUE(std::isfinite(p));
   }
 }
 
@@ -101,15 +101,15 @@ TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
 TEST(HalfTraining, AScaleThatIsTooLargeComesDownByHalves) {
   Trainer t =
       half_trainer({.formats = half_formats(), .scale = LossScaleSettings{.start = 0x1p40, .most = 0x1p41}});
-  const std::vector<float> before = parameters(t);
+  const std::vector<float> before = trained_parameters(t);
   int64_t skipped = 0;
   while (!t.step(0).finite) {
-    EXPECT_EQ(parameters(t), before);
+    EXPECT_EQ(trained_parameters(t), before);
     ASSERT_LT(++skipped, 40);
   }
   EXPECT_GT(skipped, 5);
   EXPECT_EQ(t.loss_scale()->value(), std::ldexp(1.0, 40 - int(skipped)));
-  EXPECT_NE(parameters(t), before);
+  EXPECT_NE(trained_parameters(t), before);
 }
 
 TEST(HalfTraining, AStaticScaleThatIsTooLargeEndsTheRunWithItsReason) {
@@ -170,10 +170,10 @@ TEST(HalfTraining, GoesOnFromItsCheckpointToTheBit) {
     Trainer floats(small_scene(), small_config(), small_plan(), 1);  // parameters are float in both
     floats.restore(saved);
     EXPECT_EQ(floats.loss_scale(), nullptr);
-    EXPECT_EQ(parameters(floats), parameters(before));
+    EXPECT_EQ(trained_parameters(floats), trained_parameters(before));
   }
   for (int i = 9; i < 14; ++i) after.step(0);
-  EXPECT_EQ(parameters(after), parameters(whole));
+  EXPECT_EQ(trained_parameters(after), trained_parameters(whole));
   EXPECT_EQ(after.loss_scale()->value(), whole.loss_scale()->value());
   std::filesystem::remove(file);
 }

@@ -8,7 +8,7 @@
 namespace klab {
 namespace {
 
-using Pictures = SceneOptions::Pictures;
+using PicturesOnDisk = SceneOptions::Pictures;
 
 class OnDisk : public SceneFolder {
  protected:
@@ -37,7 +37,7 @@ class OnDisk : public SceneFolder {
   void expect_the_same(SceneOptions options, bool some_do_not_count) {
     write("transforms.json");
     const Scene now = load_scene(path.string(), options);
-    options.pictures = Pictures::on_disk;
+    options.pictures = PicturesOnDisk::on_disk;
     Scene later = load_scene(path.string(), options);
     ASSERT_EQ(now.train.size(), later.train.size());
     EXPECT_EQ(now.test.size(), later.test.size());
@@ -114,7 +114,7 @@ TEST_F(OnDisk, ALensUndoneOnDemand) {
 
 TEST_F(OnDisk, APictureThatBecameAnotherIsNamed) {
   write("transforms.json");
-  const Scene scene = load_scene(path.string(), {.holdout = 0, .pictures = Pictures::on_disk});
+  const Scene scene = load_scene(path.string(), {.holdout = 0, .pictures = PicturesOnDisk::on_disk});
   write_text(path / "images/frame_2.jpg", jpeg_of(8, 8, std::vector<uint8_t>(8 * 8 * 3), 95));
   try {
     scene.train[2].picture();

@@ -44,7 +44,7 @@ class Meeting {
   std::vector<double> numbers_;
 };
 
-std::vector<float> gradient_of(Trainer& trainer) {
+std::vector<float> gradient_of_ranks(Trainer& trainer) {
   std::vector<float> all;
   for (const Part part : kParts) {
     const Array<float>& g = trainer.gradient(part);
@@ -64,7 +64,7 @@ TEST(BatchShare, OneTrainerAndSeveralMakeTheSameGradient) {
                 {.parts = ranks, .first = 0, .own = ranks});
     EXPECT_EQ(one.batch_samples(), small_config().batch_samples);
     const StepReport alone = one.shared_loss_and_gradient();
-    const std::vector<float> expected = gradient_of(one);
+    const std::vector<float> expected = gradient_of_ranks(one);
     Meeting meeting(ranks);
     std::vector<std::vector<float>> got(static_cast<size_t>(ranks));
     std::vector<StepReport> reports(static_cast<size_t>(ranks));
@@ -77,7 +77,7 @@ TEST(BatchShare, OneTrainerAndSeveralMakeTheSameGradient) {
                           meeting.sum(g, n, scale);
                         }});
           reports[size_t(r)] = mine.shared_loss_and_gradient();
-          got[size_t(r)] = gradient_of(mine);
+          got[size_t(r)] = gradient_of_ranks(mine);
         });
     }
     double largest = 0;
@@ -102,7 +102,7 @@ TEST(BatchShare, PartsDrawOtherRays) {
   Trainer second(small_scene(), small_config(), small_plan("naive"), 5, cpu_backend(), {}, nullptr,
                  {.parts = 2, .first = 1});
   EXPECT_NE(first.shared_loss_and_gradient().loss, second.shared_loss_and_gradient().loss);
-  EXPECT_NE(gradient_of(first), gradient_of(second));
+  EXPECT_NE(gradient_of_ranks(first), gradient_of_ranks(second));
 }
 
 TEST(BatchShare, ATrainingInPartsLearnsAsOneInOneDoes) {

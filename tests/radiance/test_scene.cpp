@@ -15,9 +15,9 @@
 namespace klab {
 namespace {
 
-using Folder = SceneFolder;
+using ReadFolder = SceneFolder;
 
-TEST_F(Folder, ReadsTrainAndTestApart) {
+TEST_F(ReadFolder, ReadsTrainAndTestApart) {
   write();
   json all = document;
   document["frames"] = json::array({all["frames"][1]});
@@ -38,7 +38,7 @@ TEST_F(Folder, ReadsTrainAndTestApart) {
   EXPECT_NEAR(d.z, -1, 1e-5);
 }
 
-TEST_F(Folder, HoldsOutEveryEighthWithoutATestSet) {
+TEST_F(ReadFolder, HoldsOutEveryEighthWithoutATestSet) {
   for (int i = 4; i < 20; ++i) document["frames"].push_back(document["frames"][size_t(i % 4)]);
   write("transforms.json");
   const Scene scene = load();
@@ -46,7 +46,7 @@ TEST_F(Folder, HoldsOutEveryEighthWithoutATestSet) {
   EXPECT_EQ(scene.train.size(), 17U);
 }
 
-TEST_F(Folder, SkipsMissingPicturesWithACount) {
+TEST_F(ReadFolder, SkipsMissingPicturesWithACount) {
   fs::remove(path / "view_2.png");
   write();
   const Scene scene = load_scene(path.string(), {.holdout = 0});
@@ -55,13 +55,13 @@ TEST_F(Folder, SkipsMissingPicturesWithACount) {
   EXPECT_NE(scene.notes[0].find("1 of 4 frames have no picture"), std::string::npos) << scene.notes[0];
 }
 
-TEST_F(Folder, AllPicturesMissingIsAnError) {
+TEST_F(ReadFolder, AllPicturesMissingIsAnError) {
   for (int i = 0; i < 4; ++i) fs::remove(path / ("view_" + std::to_string(i) + ".png"));
   write();
   EXPECT_NE(error().find("none of its 4 frames"), std::string::npos) << error();
 }
 
-TEST_F(Folder, LeavesOutPicturesOfAnotherShape) {
+TEST_F(ReadFolder, LeavesOutPicturesOfAnotherShape) {
   picture("view_1.png", 30, 7, 3);
   document["w"] = 16;
   document["h"] = 12;
@@ -71,7 +71,7 @@ TEST_F(Folder, LeavesOutPicturesOfAnotherShape) {
   EXPECT_FALSE(scene.notes.empty());
 }
 
-TEST_F(Folder, FramesThatSayTheirSizeMayDiffer) {
+TEST_F(ReadFolder, FramesThatSayTheirSizeMayDiffer) {
   picture("view_1.png", 12, 16, 3);
   for (int i = 0; i < 4; ++i) {
     json& frame = document["frames"][size_t(i)];
@@ -90,7 +90,7 @@ TEST_F(Folder, FramesThatSayTheirSizeMayDiffer) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U);
 }
 
-TEST_F(Folder, LensesThatAreNoneAreRead) {
+TEST_F(ReadFolder, LensesThatAreNoneAreRead) {
   document["camera_model"] = "OPENCV";
   document["is_fisheye"] = false;
   document["k3"] = document["k4"] = 0;
@@ -98,14 +98,14 @@ TEST_F(Folder, LensesThatAreNoneAreRead) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 4U);
 }
 
-TEST_F(Folder, ANumberBeyondAllNumbersIsNamed) {
+TEST_F(ReadFolder, ANumberBeyondAllNumbersIsNamed) {
   std::string text = document.dump();
   text.replace(text.find("0.7"), 3, "1e999");
   std::ofstream(path / "transforms_train.json") << text;
   EXPECT_NE(error().find("transforms_train.json: holds a number too large"), std::string::npos) << error();
 }
 
-TEST_F(Folder, ReadsEveryNumberOfChannels) {
+TEST_F(ReadFolder, ReadsEveryNumberOfChannels) {
   picture("view_0.png", 16, 12, 1);
   picture("view_1.png", 16, 12, 3);
   write();
@@ -137,7 +137,7 @@ void write_png(const fs::path& file, int w, int h, int color_type, int bits,
   std::fclose(out);
 }
 
-TEST_F(Folder, ReadsTwoChannelsSixteenBitsAndPalettes) {
+TEST_F(ReadFolder, ReadsTwoChannelsSixteenBitsAndPalettes) {
   std::vector<uint8_t> gray_alpha, deep, indices;
   for (int i = 0; i < 16 * 12; ++i) {
     gray_alpha.insert(gray_alpha.end(), {uint8_t(i), uint8_t(255 - i)});
@@ -162,7 +162,7 @@ TEST_F(Folder, ReadsTwoChannelsSixteenBitsAndPalettes) {
   }
 }
 
-TEST_F(Folder, OneViewIsEnoughToTrainOn) {
+TEST_F(ReadFolder, OneViewIsEnoughToTrainOn) {
   document["frames"] = json::array({document["frames"][0]});
   write();
   const Scene scene = load_scene(path.string(), {});
@@ -170,7 +170,7 @@ TEST_F(Folder, OneViewIsEnoughToTrainOn) {
   EXPECT_TRUE(scene.test.empty());
 }
 
-TEST_F(Folder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
+TEST_F(ReadFolder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
   write();
   Scene scene = load_scene(path.string(), {.holdout = 0});
   const auto turn_away = [&](json& frame) {
@@ -201,7 +201,7 @@ TEST_F(Folder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
   EXPECT_EQ(trainer.unseen_share(), 1);
 }
 
-TEST_F(Folder, CamerasInsideTheBoxAreNoted) {
+TEST_F(ReadFolder, CamerasInsideTheBoxAreNoted) {
   for (auto& frame : document["frames"])
     for (int row = 0; row < 3; ++row)
       frame["transform_matrix"][row][3] = 0.1 * frame["transform_matrix"][row][3].get<double>();
@@ -211,7 +211,7 @@ TEST_F(Folder, CamerasInsideTheBoxAreNoted) {
   EXPECT_NE(scene.notes.back().find("4 cameras stand inside"), std::string::npos) << scene.notes.back();
 }
 
-TEST_F(Folder, PixelsThatALensDoesNotReachAreLeftOutAndCounted) {
+TEST_F(ReadFolder, PixelsThatALensDoesNotReachAreLeftOutAndCounted) {
   for (const auto& [key, value] :
        {std::pair{"w", 4032.0}, {"h", 3024.0}, {"fl_x", 1500.0}, {"k1", 0.0578}, {"k2", -0.0805}})
     document[key] = value;

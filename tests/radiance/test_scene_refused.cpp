@@ -10,15 +10,15 @@
 namespace klab {
 namespace {
 
-using Folder = SceneFolder;
+using RefusedFolder = SceneFolder;
 
-TEST_F(Folder, TruncatedPictureIsNamed) {
+TEST_F(RefusedFolder, TruncatedPictureIsNamed) {
   write();
   fs::resize_file(path / "view_3.png", fs::file_size(path / "view_3.png") / 2);
   EXPECT_NE(error().find("view_3.png"), std::string::npos) << error();
 }
 
-TEST_F(Folder, NoImageAtAllIsNamed) {
+TEST_F(RefusedFolder, NoImageAtAllIsNamed) {
   write();
   std::ofstream(path / "view_0.png") << "this is text";
   EXPECT_NE(error().find("neither PNG nor JPEG"), std::string::npos) << error();
@@ -26,7 +26,7 @@ TEST_F(Folder, NoImageAtAllIsNamed) {
   EXPECT_NE(error().find("is empty"), std::string::npos) << error();
 }
 
-TEST_F(Folder, TruncatedJsonIsAnErrorAtEveryLength) {
+TEST_F(RefusedFolder, TruncatedJsonIsAnErrorAtEveryLength) {
   const std::string whole = document.dump();
   for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 60) {
     std::ofstream(path / "transforms_train.json") << whole.substr(0, length);
@@ -41,7 +41,7 @@ struct Wrong {
 };
 void PrintTo(const Wrong& w, std::ostream* out) { *out << w.says; }
 
-class WrongField : public Folder, public ::testing::WithParamInterface<Wrong> {};
+class WrongField : public RefusedFolder, public ::testing::WithParamInterface<Wrong> {};
 
 TEST_P(WrongField, IsNamed) {
   GetParam().change(document);
@@ -110,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "offset"}),
     [](const auto& wrong) { return wrong.param.name; });
 
-TEST_F(Folder, CamerasFarBeyondTheBoxAreNamed) {
+TEST_F(RefusedFolder, CamerasFarBeyondTheBoxAreNamed) {
   document["scale"] = 1e5;
   write();
   EXPECT_NE(error().find("view_"), std::string::npos) << error();
   EXPECT_NE(error().find("sides of the unit cube away"), std::string::npos) << error();
 }
 
-TEST_F(Folder, NestingWithoutEndIsRefused) {
+TEST_F(RefusedFolder, NestingWithoutEndIsRefused) {
   for (const char* bracket : {"[", "{\"a\":"}) {
     std::string text = "{\"frames\":";
     for (int i = 0; i < 200000; ++i) text += bracket;
@@ -126,7 +126,7 @@ TEST_F(Folder, NestingWithoutEndIsRefused) {
   }
 }
 
-TEST_F(Folder, WhatIsNoFileIsNamedAtOnce) {
+TEST_F(RefusedFolder, WhatIsNoFileIsNamedAtOnce) {
   const fs::path file = path / "transforms_train.json";
   fs::create_directory(file);
   EXPECT_NE(error().find("is a folder"), std::string::npos) << error();
@@ -146,7 +146,7 @@ TEST_F(Folder, WhatIsNoFileIsNamedAtOnce) {
 }
 
 // The header says what a picture takes; nothing is decoded to find out.
-TEST_F(Folder, PicturesLargerThanMemoryAreRefusedByTheirHeaders) {
+TEST_F(RefusedFolder, PicturesLargerThanMemoryAreRefusedByTheirHeaders) {
   std::vector<uint8_t> row(65000 * 3);
   uint32_t noise = 1;
   for (uint8_t& byte : row)

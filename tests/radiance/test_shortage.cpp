@@ -1,6 +1,6 @@
 // Two hundred allocations that fail at places drawn at random, in whole runs from the scene to the score: each goes on with a
 // smaller batch or ends with the account and what can be gone on with. Nothing crashes, nothing leaks.
-// ctest: sanitized slow
+// ctest: sanitized-ops slow
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -30,7 +30,7 @@ Trainer trainer_on(const std::string& backend, const Config& c, uint64_t seed) {
   return Trainer(small_scene(), c, plan, seed, choice.backend, choice.sizes);
 }
 
-double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
+double apart_step_lists(double a, double b) { return std::abs(a - b) / std::abs(a); }
 
 /// Padding weighs nothing.
 TEST(TrainStep, LargestSizesGiveTheSameLosses) {
@@ -47,20 +47,20 @@ TEST(TrainStep, LargestSizesGiveTheSameLosses) {
       const StepReport a = one.step(0), b = other.step(0);
       EXPECT_EQ(a.rays, b.rays) << "step " << i;
       EXPECT_EQ(a.samples, b.samples) << "step " << i;
-      EXPECT_LE(apart(a.loss, b.loss), i == 0 ? 1e-5 : 1e-3 * i) << "step " << i;
+      EXPECT_LE(apart_step_lists(a.loss, b.loss), i == 0 ? 1e-5 : 1e-3 * i) << "step " << i;
     }
     EXPECT_EQ(one.occupied_share(), other.occupied_share());
   }
 }
 
-constexpr int kSteps = 100;
+constexpr int kStepsStepLists = 100;
 
 /// The losses of a training whose parameters are moved by a rounding of single precision, up or down, after every step.
 std::vector<double> nudged_losses(const Config& c, uint64_t seed, uint32_t nudges) {
   Trainer trainer = trainer_on("cpu", c, seed);
   std::mt19937 random(nudges);
   std::vector<double> losses;
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kStepsStepLists; ++i) {
     losses.push_back(trainer.step(0).loss);
     for (const Part part : kParts) {
       const Array<float>& now = trainer.model().of(part);
@@ -83,7 +83,7 @@ std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c
   for (uint32_t nudges = 1; nudges <= 4; ++nudges) {
     const std::vector<double> other = nudged_losses(c, seed, nudges);
     for (size_t i = 0; i < losses.size(); ++i)
-      bounds[i] = std::max(bounds[i], 4 * apart(losses[i], other[i]));
+      bounds[i] = std::max(bounds[i], 4 * apart_step_lists(losses[i], other[i]));
   }
   for (size_t i = 1; i < bounds.size(); ++i) bounds[i] = std::max(bounds[i], bounds[i - 1]);
   return bounds;
@@ -94,7 +94,7 @@ TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
   Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
   std::vector<StepReport> here, there;
   std::vector<double> losses;
-  for (int i = 0; i < kSteps; ++i) {
+  for (int i = 0; i < kStepsStepLists; ++i) {
     here.push_back(cpu.step(0));
     there.push_back(simt.step(0));
     losses.push_back(here.back().loss);
@@ -102,9 +102,9 @@ TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
   const std::vector<double> bounds = bounds_of(losses, c, 9);
   double worst = 0;
   for (size_t i = 0; i < losses.size(); ++i) {
-    EXPECT_LE(apart(losses[i], there[i].loss), bounds[i])
+    EXPECT_LE(apart_step_lists(losses[i], there[i].loss), bounds[i])
         << "step " << i << ": " << losses[i] << " and " << there[i].loss;
-    worst = std::max(worst, apart(losses[i], there[i].loss) / bounds[i]);
+    worst = std::max(worst, apart_step_lists(losses[i], there[i].loss) / bounds[i]);
   }
   EXPECT_LE(bounds.back(), 0.5) << "a bound that holds nothing";
   RecordProperty("largest_share_of_the_bound", std::to_string(worst));
@@ -211,7 +211,7 @@ TEST(TrainStep, ACheckpointGoesFromBackendToBackend) {
   EXPECT_EQ(cpu.occupied_share(), simt.occupied_share());
   const StepReport a = cpu.loss_and_gradient(), b = simt.loss_and_gradient();
   EXPECT_EQ(a.rays, b.rays);
-  EXPECT_LE(apart(a.loss, b.loss), 1e-5);
+  EXPECT_LE(apart_step_lists(a.loss, b.loss), 1e-5);
 }
 
 /// The gradient of the whole step on the host executor, along itself, against differences of the loss.

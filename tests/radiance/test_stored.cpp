@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Config tiny() {
+Config tiny_stored() {
   Config c;
   c.levels = 3;
   c.log2_table = 6;
@@ -28,7 +28,7 @@ Config tiny() {
 }
 
 Model trained_looking(uint64_t seed) {
-  Model model(tiny(), {.cascades = 2, .scale = 0.3F, .offset = {0.5F, 0.5F, 0.5F}, .near = 0.1F});
+  Model model(tiny_stored(), {.cascades = 2, .scale = 0.3F, .offset = {0.5F, 0.5F, 0.5F}, .near = 0.1F});
   model.initialize(seed);
   const Draws draws(seed, 1, 5);
   Array<float>& table = model.parameters[size_t(Part::table)];
@@ -69,7 +69,9 @@ class Stored : public ::testing::Test {
   fs::path file;
 };
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has_stored(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST_F(Stored, EveryFormatIsReadBackAsItsDefinitionHasIt) {
   const Model model = trained_looking(1);
@@ -205,39 +207,39 @@ TEST_F(Stored, RefusesWhatIsMissingOrWrongByName) {
   };
   save_stored(model, Storage::int8, file);
   rewrite(drop("density.0.scale"));
-  EXPECT_TRUE(has(refusal(), "needs the tensor \"density.0.scale\"")) << refusal();
-  EXPECT_TRUE(has(refusal(), "klab quantize"));
+  EXPECT_TRUE(has_stored(refusal(), "needs the tensor \"density.0.scale\"")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "klab quantize"));
   save_stored(model, Storage::int8, file);
   rewrite(drop("color.1"));
-  EXPECT_TRUE(has(refusal(), "needs the tensor \"color.1\"")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "needs the tensor \"color.1\"")) << refusal();
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), 0.0F, -1.0F}) {
     std::vector<float> scales(6, 0.01F);
     scales[4] = bad;
     save_stored(model, Storage::int8, file);
     rewrite(replace("hash_table.scale", {3, 2}, scales.data()));
-    EXPECT_TRUE(has(refusal(), "hash_table.scale") && has(refusal(), "element 4")) << refusal();
+    EXPECT_TRUE(has_stored(refusal(), "hash_table.scale") && has_stored(refusal(), "element 4")) << refusal();
   }
   const std::vector<float> few(8, 1.0F);
   save_stored(model, Storage::int8, file);
   rewrite(replace("density.0.scale", {4}, few.data()));
-  EXPECT_TRUE(has(refusal(), "\"density.0.scale\" is F32 [4], expected F32 [8]")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "\"density.0.scale\" is F32 [4], expected F32 [8]")) << refusal();
   for (const Storage s : {Storage::int4, Storage::e2m1}) {
     save_stored(model, s, file);
     std::vector<uint8_t> scales(1000, 255);  // NaN in e8m0, and in halves
     const int64_t blocks = blocks_of(model.of(Part::table).size());
     rewrite(replace("hash_table.scale", {blocks}, scales.data()));
-    EXPECT_TRUE(has(refusal(), "hash_table.scale") && has(refusal(), "element 0")) << refusal();
+    EXPECT_TRUE(has_stored(refusal(), "hash_table.scale") && has_stored(refusal(), "element 0")) << refusal();
   }
   save_stored(model, Storage::f16, file);
   rewrite([](auto&, auto& words) { words["storage"] = "int9"; });
-  EXPECT_TRUE(has(refusal(), "its storage is \"int9\"; there are f32, f16")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "its storage is \"int9\"; there are f32, f16")) << refusal();
   save_stored(model, Storage::f16, file);
   rewrite([](auto&, auto& words) { words["storage"] = "bf16"; });
-  EXPECT_TRUE(has(refusal(), "is F16")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "is F16")) << refusal();
   const std::vector<uint16_t> infinite(size_t(model.of(Part::table).size()), 0x7C00);
   save_stored(model, Storage::f16, file);
   rewrite(replace("hash_table", {model.table_entries(), 2}, infinite.data()));
-  EXPECT_TRUE(has(refusal(), "\"hash_table\" holds a number that is not finite")) << refusal();
+  EXPECT_TRUE(has_stored(refusal(), "\"hash_table\" holds a number that is not finite")) << refusal();
 }
 
 TEST_F(Stored, SaysWhatHalfPrecisionCannotHold) {
@@ -247,7 +249,8 @@ TEST_F(Stored, SaysWhatHalfPrecisionCannotHold) {
     save_stored(model, Storage::f16, file);
     FAIL() << "100000 is taken for a half";
   } catch (const std::runtime_error& e) {
-    EXPECT_TRUE(has(e.what(), "\"color.0\"") && has(e.what(), "element 2") && has(e.what(), "bf16"))
+    EXPECT_TRUE(has_stored(e.what(), "\"color.0\"") && has_stored(e.what(), "element 2") &&
+                has_stored(e.what(), "bf16"))
         << e.what();
   }
   EXPECT_FALSE(fs::exists(file));

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path temporary(const std::string& name) {
+fs::path temporary_trainer(const std::string& name) {
   return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
 }
 
@@ -83,7 +83,7 @@ class Moved {
 TEST(Trainer, GradientOfTheWholeStep) {
   Config plain = small_config();
   plain.loss = "mse";
-  const fs::path learned = temporary("learned.safetensors");
+  const fs::path learned = temporary_trainer("learned.safetensors");
   {
     Trainer trainer(small_scene(), plain, small_plan(), 11);
     for (int i = 0; i < 60; ++i) trainer.step(0);
@@ -248,7 +248,7 @@ TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
 
 TEST(Trainer, ResumesWhereItWas) {
   const Plan& plan = small_plan();
-  const fs::path file = temporary("checkpoint.safetensors");
+  const fs::path file = temporary_trainer("checkpoint.safetensors");
   Trainer whole(small_scene(), small_config(), plan, 5);
   for (int i = 0; i < 12; ++i) whole.step(i / 30.0);
   whole.save(file, {});
@@ -266,7 +266,7 @@ TEST(Trainer, ResumesWhereItWas) {
 
 TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
   const Plan& plan = small_plan();
-  const fs::path file = temporary("model.safetensors");
+  const fs::path file = temporary_trainer("model.safetensors");
   Trainer trainer(small_scene(), small_config(), plan, 5);
   trainer.step(0);
   const Model model = trainer.averaged();
@@ -278,7 +278,7 @@ TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
 }
 
 TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
-  const fs::path file = temporary("cut.safetensors");
+  const fs::path file = temporary_trainer("cut.safetensors");
   Config config = small_config();
   config.levels = 2;
   config.log2_table = 4;

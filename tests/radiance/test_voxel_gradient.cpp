@@ -15,13 +15,13 @@
 namespace klab {
 namespace {
 
-using Array64 = std::vector<double>;
+using VoxelGradientArray64 = std::vector<double>;
 
 constexpr int64_t kGrid = 8, kSide = 6, kBasis = 9, kRows = (kGrid + 1) * (kGrid + 1) * (kGrid + 1);
 constexpr VoxelShFwd::Shape kPoints = {.n = 0, .grid = kGrid, .rows = kRows, .basis = kBasis};
 
-struct Parameters {
-  Array64 density, coefficients;
+struct VoxelGradientParameters {
+  VoxelGradientArray64 density, coefficients;
 };
 
 /// One ray from the march to its share of the loss, in double.
@@ -31,11 +31,12 @@ class OneRay {
          const std::vector<int32_t>& links, std::mt19937_64& random)
       : links_(links) {
     const Ray ray = camera.ray(float(column) + 0.5F, float(row) + 0.5F);
-    const Array64 o = {double(ray.origin.x), double(ray.origin.y), double(ray.origin.z)};
-    const Array64 d = {double(ray.direction.x), double(ray.direction.y), double(ray.direction.z)};
-    const Array64 box = {0.05, 1};
+    const VoxelGradientArray64 o = {double(ray.origin.x), double(ray.origin.y), double(ray.origin.z)};
+    const VoxelGradientArray64 d = {double(ray.direction.x), double(ray.direction.y),
+                                    double(ray.direction.z)};
+    const VoxelGradientArray64 box = {0.05, 1};
     constexpr int64_t room = 3 * kGrid;
-    Array64 t(room), delta(room);
+    VoxelGradientArray64 t(room), delta(room);
     const VoxelMarch::Args<double> march{{1, kGrid, room}, o.data(), d.data(), box.data(),
                                          cells.data(),     begin_,   t.data(), delta.data()};
     VoxelMarch::reference(march, march);
@@ -52,7 +53,7 @@ class OneRay {
 
   int64_t samples() const { return n_; }
 
-  double loss(const Parameters& p) {
+  double loss(const VoxelGradientParameters& p) {
     VoxelShFwd::reference(look(p, raw_, rgb_), look(p, room_[0], room_[1]));
     CompositeFwd::reference(composite(color_, room_[2], room_[3]), composite(room_[4], room_[5], room_[6]));
     double loss = 0, unused = 0;
@@ -62,12 +63,12 @@ class OneRay {
   }
 
   /// Adds to the gradient, at the parameters of the last loss().
-  void add_gradient(const Parameters& p, Parameters& gradient) {
+  void add_gradient(const VoxelGradientParameters& p, VoxelGradientParameters& gradient) {
     const double one = 1, none = 0;
-    Array64 d_color(3), d_raw(size_t(n_), 0), d_rgb(size_t(3 * n_), 0);
+    VoxelGradientArray64 d_color(3), d_raw(size_t(n_), 0), d_rgb(size_t(3 * n_), 0);
     PixelLossBwd::reference({{1, 0}, color_.data(), target_.data(), &one, d_color.data()},
                             {{1, 0}, color_.data(), target_.data(), &one, room_[0].data()});
-    const auto back = [&](Array64& raw, Array64& rgb) {
+    const auto back = [&](VoxelGradientArray64& raw, VoxelGradientArray64& rgb) {
       return CompositeBwd::Args<double>{{1, n_},       begin_,    raw_.data(),   rgb_.data(),
                                         delta_.data(), t_.data(), white_.data(), d_color.data(),
                                         &none,         &none,     raw.data(),    rgb.data()};
@@ -75,8 +76,9 @@ class OneRay {
     CompositeBwd::reference(back(d_raw, d_rgb), back(room_[0], room_[1]));
     VoxelShFwd::Shape shape = kPoints;
     shape.n = n_;
-    Parameters bounds{Array64(kRows), Array64(size_t(kRows * 3 * kBasis))};
-    const auto through = [&](Parameters& out) {
+    VoxelGradientParameters bounds{VoxelGradientArray64(kRows),
+                                   VoxelGradientArray64(size_t(kRows * 3 * kBasis))};
+    const auto through = [&](VoxelGradientParameters& out) {
       return VoxelShBwd::Args<double>{
           shape,        positions_.data(), directions_.data(),    links_.data(),
           &empty_,      p.density.data(),  p.coefficients.data(), rgb_.data(),
@@ -99,14 +101,16 @@ class OneRay {
   }
 
  private:
-  VoxelShFwd::Args<double> look(const Parameters& p, Array64& raw, Array64& rgb) const {
+  VoxelShFwd::Args<double> look(const VoxelGradientParameters& p, VoxelGradientArray64& raw,
+                                VoxelGradientArray64& rgb) const {
     VoxelShFwd::Shape shape = kPoints;
     shape.n = n_;
     return {shape,     positions_.data(), directions_.data(),    links_.data(),
             &empty_,   p.density.data(),  p.coefficients.data(), raw.data(),
             rgb.data()};
   }
-  CompositeFwd::Args<double> composite(Array64& color, Array64& opacity, Array64& depth) const {
+  CompositeFwd::Args<double> composite(VoxelGradientArray64& color, VoxelGradientArray64& opacity,
+                                       VoxelGradientArray64& depth) const {
     return {{1, n_},   begin_,        raw_.data(),  rgb_.data(),    delta_.data(),
             t_.data(), white_.data(), color.data(), opacity.data(), depth.data()};
   }
@@ -115,17 +119,20 @@ class OneRay {
   int64_t n_ = 0;
   int32_t begin_[2] = {};
   double empty_ = -5;
-  Array64 t_, delta_, positions_, directions_, target_ = Array64(3), white_ = Array64(3, 1),
-                                               color_ = Array64(3);
-  Array64 raw_ = Array64(100), rgb_ = Array64(300);
-  std::array<Array64, 7> room_ = {Array64(300), Array64(300), Array64(300), Array64(300),
-                                  Array64(300), Array64(300), Array64(300)};
+  VoxelGradientArray64 t_, delta_, positions_, directions_, target_ = VoxelGradientArray64(3),
+                                                            white_ = VoxelGradientArray64(3, 1),
+                                                            color_ = VoxelGradientArray64(3);
+  VoxelGradientArray64 raw_ = VoxelGradientArray64(100), rgb_ = VoxelGradientArray64(300);
+  std::array<VoxelGradientArray64, 7> room_ = {VoxelGradientArray64(300), VoxelGradientArray64(300),
+                                               VoxelGradientArray64(300), VoxelGradientArray64(300),
+                                               VoxelGradientArray64(300), VoxelGradientArray64(300),
+                                               VoxelGradientArray64(300)};
 };
 
 TEST(VoxelGradient, OfAWholeRenderIsTheNumericalOne) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
-  Parameters p{Array64(kRows), Array64(size_t(kRows * 3 * kBasis))};
+  VoxelGradientParameters p{VoxelGradientArray64(kRows), VoxelGradientArray64(size_t(kRows * 3 * kBasis))};
   for (double& v : p.density) v = 0.5 + normal(random);
   for (double& v : p.coefficients) v = 0.5 * normal(random);
   std::vector<int32_t> links(kRows);
@@ -147,7 +154,7 @@ TEST(VoxelGradient, OfAWholeRenderIsTheNumericalOne) {
     for (size_t row = 0; row < rows.size(); ++row)
       if (rows[row] != 0) rays_of[row].push_back(r);
   }
-  Parameters gradient{Array64(kRows), Array64(p.coefficients.size())};
+  VoxelGradientParameters gradient{VoxelGradientArray64(kRows), VoxelGradientArray64(p.coefficients.size())};
   double loss = 0;
   for (OneRay& ray : rays) {
     loss += ray.loss(p);
@@ -155,7 +162,7 @@ TEST(VoxelGradient, OfAWholeRenderIsTheNumericalOne) {
   }
   ASSERT_GT(loss, 1);
   int moving = 0;
-  const auto compare = [&](Array64& values, const Array64& found, size_t numbers) {
+  const auto compare = [&](VoxelGradientArray64& values, const VoxelGradientArray64& found, size_t numbers) {
     double scale = 0;
     for (const double d : found) scale = std::max(scale, std::abs(d));
     ASSERT_GT(scale, 0);

@@ -13,7 +13,7 @@ namespace {
 using simt::Counts;
 using simt::Space;
 
-CountedRun counted(const std::string& id, std::vector<int64_t> shape) {
+CountedRun counts_row(const std::string& id, std::vector<int64_t> shape) {
   const Variant* v = find_variant(id);
   if (v == nullptr) throw std::logic_error("no variant " + id);
   CountedRun run = count_run(*find_op(v->op), *v, shape, 1);
@@ -30,7 +30,7 @@ double sectors(const Counts& n) { return double(n.sectors) / double(n.requests);
 double conflicts(const Counts& n) { return double(n.conflicts()) / double(n.requests); }
 
 TEST(Counts, NaiveTransposeLoadsFourSectorsAndStoresThirtyTwo) {
-  const CountedRun run = counted("transpose.cuda.01_naive", {256, 128});
+  const CountedRun run = counts_row("transpose.cuda.01_naive", {256, 128});
   const Counts loads = of(run, Space::global, false), stores = of(run, Space::global, true);
   EXPECT_EQ(loads.requests, 256 * 128 / 32);
   EXPECT_EQ(loads.lanes, 256 * 128);
@@ -44,7 +44,7 @@ TEST(Counts, TilesInSharedMemoryCostConflictsUntilPaddedOrSwizzled) {
   for (const auto& [id, expected] : {std::pair{"transpose.cuda.02_shared_tile", 31.0},
                                      {"transpose.cuda.03_padded", 0.0},
                                      {"transpose.cuda.04_swizzled", 0.0}}) {
-    const CountedRun run = counted(id, {128, 96});
+    const CountedRun run = counts_row(id, {128, 96});
     EXPECT_EQ(sectors(of(run, Space::global, false)), 4.0) << id;
     EXPECT_EQ(sectors(of(run, Space::global, true)), 4.0) << id;
     EXPECT_EQ(conflicts(of(run, Space::shared, false)), expected) << id;  // a column of the tile is read
@@ -53,7 +53,7 @@ TEST(Counts, TilesInSharedMemoryCostConflictsUntilPaddedOrSwizzled) {
 }
 
 TEST(Counts, SixteenByteAccessesTakeSixteenSectorsARequest) {
-  const CountedRun run = counted("vector_add.cuda.03_sixteen_bytes", {4 * 1024});
+  const CountedRun run = counts_row("vector_add.cuda.03_sixteen_bytes", {4 * 1024});
   EXPECT_EQ(sectors(of(run, Space::global, false)), 16.0);  // 32 lanes of 16 bytes: 512 bytes
   EXPECT_EQ(sectors(of(run, Space::global, true)), 16.0);
   EXPECT_EQ(of(run, Space::global, false).requests, 2 * 1024 / 32);
@@ -61,7 +61,7 @@ TEST(Counts, SixteenByteAccessesTakeSixteenSectorsARequest) {
 }
 
 TEST(Counts, OneElementIsOneSectorAndOneLane) {
-  const CountedRun run = counted("vector_add.cuda.01_one_each", {1});
+  const CountedRun run = counts_row("vector_add.cuda.01_one_each", {1});
   const Counts loads = of(run, Space::global, false);
   EXPECT_EQ(loads.requests, 2);
   EXPECT_EQ(loads.lanes, 2);
@@ -90,7 +90,7 @@ TEST(Counts, ARowCarriesThem) {
   if (rows.empty()) GTEST_SKIP() << "there is a GPU: it is timed";
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_GT(rows.front().counts.at("bank_conflicts"), 0);
-  const auto counts = counts_of(counted("transpose.cuda.02_shared_tile", {128, 96}));  // whole tiles
+  const auto counts = counts_of(counts_row("transpose.cuda.02_shared_tile", {128, 96}));  // whole tiles
   EXPECT_EQ(counts.at("bank_conflicts") * 2,
             counts.at("shared_requests") * 31);  // half of the requests are loads
   EXPECT_EQ(counts.at("global_load_sectors"), 4 * counts.at("global_load_requests"));
@@ -101,17 +101,17 @@ TEST(Counts, ARowCarriesThem) {
 
 TEST(Hints, NameTheWasteAndTheRungThatMendsIt) {
   const LabOp& op = *find_op("transpose");
-  const CountedRun naive = counted("transpose.cuda.01_naive", {256, 256});
+  const CountedRun naive = counts_row("transpose.cuda.01_naive", {256, 256});
   const auto hints = hints_of(op, naive);
   ASSERT_EQ(hints.size(), 1U);
   EXPECT_EQ(hints[0].waste, Waste::store_sectors);
   EXPECT_EQ(hints[0].text, "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart");
   EXPECT_EQ(hints[0].rung, "transpose.cuda.02_shared_tile");
-  const auto next = hints_of(op, counted("transpose.cuda.02_shared_tile", {256, 256}));
+  const auto next = hints_of(op, counts_row("transpose.cuda.02_shared_tile", {256, 256}));
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].waste, Waste::conflicts);
   EXPECT_EQ(next[0].rung, "transpose.cuda.03_padded");
-  EXPECT_TRUE(hints_of(op, counted("transpose.cuda.03_padded", {256, 256})).empty());
+  EXPECT_TRUE(hints_of(op, counts_row("transpose.cuda.03_padded", {256, 256})).empty());
 }
 
 /// Worked by hand from the limits of each GPU.

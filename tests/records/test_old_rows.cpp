@@ -92,7 +92,7 @@ size_t column(const Cells& cells, const std::string& name) {
   return size_t(at - cells[0].begin());
 }
 
-void EXPECT_HAS(const std::string& text, const std::string& part) {
+void expect_mentions(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
@@ -116,7 +116,7 @@ TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   }
   // Cut off, such a file still says where.
   cells.back().resize(10);
-  EXPECT_HAS(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
+  expect_mentions(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
 }
 
 TEST_F(OldRows, ARenamedColumnIsReadUnderItsFormerName) {
@@ -146,9 +146,9 @@ TEST_F(OldRows, ANeededColumnIsNamedWithTheCommandThatRecordsItAnew) {
   auto cells = plain_cells();
   const size_t c = column(cells, "seconds_median");
   for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
-  EXPECT_HAS(error_of(text_of(cells)),
-             ":1: column 'seconds_median' is missing from the header; record the rows anew: "
-             "klab bench WHAT --out ");
+  expect_mentions(error_of(text_of(cells)),
+                  ":1: column 'seconds_median' is missing from the header; record the rows anew: "
+                  "klab bench WHAT --out ");
   // A baseline is recorded under its name.
   const fs::path machine = folder_ / "recorded" / "0123";
   fs::create_directories(machine);
@@ -157,7 +157,7 @@ TEST_F(OldRows, ANeededColumnIsNamedWithTheCommandThatRecordsItAnew) {
     read_csv((machine / "main.csv").string());
     ADD_FAILURE() << "it was read";
   } catch (const RowsError& e) {
-    EXPECT_HAS(e.what(), "klab bench WHAT --baseline main");
+    expect_mentions(e.what(), "klab bench WHAT --baseline main");
   }
 }
 

@@ -67,7 +67,7 @@ struct Counting {
 };
 
 /// Runs the kernel of that name once; the seed decides in which order lanes go.
-Counting run(const std::string& module, const std::string& name, uint64_t seed) {
+Counting run_simt_counts(const std::string& module, const std::string& name, uint64_t seed) {
   static std::set<std::string> loaded;
   if (loaded.insert(module).second) simt::load_module(module, true);
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_NOLOAD);
@@ -88,7 +88,7 @@ TEST_P(Counted, WhatItsLinesSay) {
   const auto& [module, name] = GetParam();
   const std::map<int, Numbers> all = said();
   for (const uint64_t seed : {1, 2, 3}) {
-    Counting once = run(module, name, seed);
+    Counting once = run_simt_counts(module, name, seed);
     for (auto& [line, numbers] : once.lines) {
       const auto at = all.find(line);
       if (at == all.end()) continue;
@@ -114,7 +114,7 @@ TEST(CountedKernels, ReachEachLineThatSaysWhatItCounts) {
   for (const std::string module : {KLAB_COUNTED_O1, KLAB_COUNTED_O2}) {
     std::set<int> reached;
     for (const std::string& name : names())
-      for (const auto& [line, numbers] : run(module, name, 1).lines) reached.insert(line);
+      for (const auto& [line, numbers] : run_simt_counts(module, name, 1).lines) reached.insert(line);
     for (const auto& [line, numbers] : all)
       EXPECT_TRUE(reached.contains(line)) << "line " << line << ", " << module;
   }

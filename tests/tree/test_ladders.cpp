@@ -20,12 +20,13 @@
 #include "harness/core/source.h"
 #include "harness/records/counts.h"
 #include "harness/records/rows.h"
+#include "tests/tree/files.h"
 
 namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-const fs::path root = KLAB_SOURCE_DIR;
+using tree::root;
 
 /// The tours recorded on each machine.
 std::vector<std::string> recorded_runs() {

@@ -18,7 +18,7 @@
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stop.h"
 
-namespace klab {
+namespace klab::compare_fields_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ KLAB_COMMAND({.name = "compare-fields",
               .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::compare_fields_command

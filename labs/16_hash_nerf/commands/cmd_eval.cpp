@@ -16,7 +16,7 @@
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run.h"
 
-namespace klab {
+namespace klab::eval_command {
 namespace {
 
 /// Ranks share the processor unless they are told how many threads each has.
@@ -97,4 +97,4 @@ KLAB_COMMAND({.name = "eval",
               .setup = setup_eval});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::eval_command

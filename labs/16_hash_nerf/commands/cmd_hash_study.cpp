@@ -26,7 +26,7 @@
 #include "labs/radiance/tune/study_ways.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
-namespace klab {
+namespace klab::hash_study_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -323,4 +323,4 @@ KLAB_COMMAND({.name = "hash-study",
               .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::hash_study_command

@@ -8,7 +8,7 @@
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/run.h"
 
-namespace klab {
+namespace klab::quantize_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,4 +72,4 @@ KLAB_COMMAND(
      }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::quantize_command

@@ -21,7 +21,7 @@
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
 
-namespace klab {
+namespace klab::render_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ KLAB_COMMAND({.name = "render",
               .setup = setup_render});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::render_command

@@ -14,7 +14,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/field/config.h"
 
-namespace klab {
+namespace klab::results_command {
 namespace {
 
 using nlohmann::json;
@@ -143,4 +143,4 @@ KLAB_COMMAND({.name = "results",
               }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::results_command

@@ -17,7 +17,7 @@
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/tune/use_tuned.h"
 
-namespace klab {
+namespace klab::train_command {
 namespace {
 
 struct Values {
@@ -173,4 +173,4 @@ KLAB_COMMAND({.name = "train",
               .setup = setup_train});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::train_command

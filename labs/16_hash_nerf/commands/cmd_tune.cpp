@@ -11,7 +11,7 @@
 #include "labs/radiance/run/stop.h"
 #include "labs/radiance/tune/tune.h"
 
-namespace klab {
+namespace klab::tune_command {
 namespace {
 
 struct Values {
@@ -87,4 +87,4 @@ KLAB_COMMAND(
      .setup = setup_tune});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::tune_command

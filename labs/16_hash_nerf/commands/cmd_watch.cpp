@@ -16,7 +16,7 @@
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
 
-namespace klab {
+namespace klab::watch_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ KLAB_COMMAND({.name = "watch",
               .setup = setup_watch});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::watch_command

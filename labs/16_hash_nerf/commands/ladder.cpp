@@ -2,10 +2,10 @@
 #include "harness/core/lab.h"
 #include "labs/radiance/run/plan_ladder.h"
 
-namespace klab {
+namespace klab::ladder_lab {
 namespace {
 
 KLAB_LADDER(run_plan_ladder);
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::ladder_lab

@@ -14,7 +14,7 @@
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
 
-namespace klab {
+namespace klab::fit_image_command {
 namespace {
 
 struct Values {
@@ -100,4 +100,4 @@ KLAB_COMMAND({.name = "fit-image",
               }});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::fit_image_command

@@ -16,7 +16,7 @@
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stop.h"
 
-namespace klab {
+namespace klab::scaling_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -261,4 +261,4 @@ KLAB_COMMAND({.name = "scaling",
               .setup = setup});
 
 }  // namespace
-}  // namespace klab
+}  // namespace klab::scaling_command

@@ -9,7 +9,7 @@
 #include "labs/learning/network/linear.h"
 #include "labs/learning/network/normalization.h"
 
-namespace klab::learning {
+namespace klab::learning::accumulation_experiment {
 namespace {
 
 constexpr int64_t kBatch = 128;
@@ -109,4 +109,4 @@ const ExperimentRegistrar registrar({"accumulation",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::accumulation_experiment

@@ -9,7 +9,7 @@
 #include "labs/learning/network/linear.h"
 #include "labs/learning/network/normalization.h"
 
-namespace klab::learning {
+namespace klab::learning::batch_statistics_experiment {
 namespace {
 
 std::unique_ptr<Network> normalized() {
@@ -67,4 +67,4 @@ const ExperimentRegistrar registrar({"batch_statistics",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::batch_statistics_experiment

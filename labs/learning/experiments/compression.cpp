@@ -9,7 +9,7 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/field/stored.h"
 
-namespace klab::learning {
+namespace klab::learning::compression_experiment {
 namespace {
 
 constexpr int64_t kSteps = 300;
@@ -136,4 +136,4 @@ const ExperimentRegistrar registrar(
     {"compression", "A trained radiance field with fewer bits, fewer numbers or narrower networks", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::compression_experiment

@@ -13,7 +13,7 @@
 #include "reference/adamw/adamw.h"
 #include "reference/sgd/sgd.h"
 
-namespace klab::learning {
+namespace klab::learning::decay_experiment {
 namespace {
 
 constexpr int64_t kEntries = 1000;
@@ -135,4 +135,4 @@ const ExperimentRegistrar registrar({"decay", "L2 and decoupled decay, plain and
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::decay_experiment

@@ -8,7 +8,7 @@
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/gradients/worked.h"
 
-namespace klab::learning {
+namespace klab::learning::derivatives_experiment {
 namespace {
 
 using gradients::Dual;
@@ -141,4 +141,4 @@ const ExperimentRegistrar registrar({"derivatives",
                                      "Ways to a gradient: their results, their errors, what they cost", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::derivatives_experiment

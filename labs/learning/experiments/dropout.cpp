@@ -8,7 +8,7 @@
 #include "labs/learning/experiments/experiment.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 
-namespace klab::learning {
+namespace klab::learning::dropout_experiment {
 namespace {
 
 Outcome run(uint64_t seed) {
@@ -54,4 +54,4 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"dropout", "Mean and variance of what passes through dropout", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::dropout_experiment

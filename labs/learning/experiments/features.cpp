@@ -5,7 +5,7 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::features_experiment {
 namespace {
 
 std::unique_ptr<Network> two_layers(int64_t width) {
@@ -57,4 +57,4 @@ const ExperimentRegistrar registrar({"features",
                                      "Spirals by a hidden layer that stays as it was drawn, or learns", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::features_experiment

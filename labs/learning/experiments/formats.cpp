@@ -9,7 +9,7 @@
 #include "labs/learning/network/models.h"
 #include "reference/formats.h"
 
-namespace klab::learning {
+namespace klab::learning::formats_experiment {
 namespace {
 
 constexpr int kLeast = -40, kMost = 18;  // binades of the picture
@@ -87,4 +87,4 @@ const ExperimentRegistrar registrar({"formats", "The formats of few bits, and wh
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::formats_experiment

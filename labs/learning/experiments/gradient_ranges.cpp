@@ -8,7 +8,7 @@
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/experiments/small_field.h"
 
-namespace klab::learning {
+namespace klab::learning::gradient_ranges_experiment {
 namespace {
 
 constexpr int64_t kSteps = 200;
@@ -113,4 +113,4 @@ const ExperimentRegistrar registrar(
     {"gradient_ranges", "The gradients of a radiance field that learns, against the ranges of formats", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::gradient_ranges_experiment

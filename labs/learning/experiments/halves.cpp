@@ -8,7 +8,7 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::halves_experiment {
 namespace {
 
 constexpr int64_t kBatch = 64, kWidth = 512, kTrainSteps = 300;
@@ -141,4 +141,4 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"halves", "A network, two parallel halves of it, and two copies", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::halves_experiment

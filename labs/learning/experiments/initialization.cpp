@@ -8,7 +8,7 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::initialization_experiment {
 namespace {
 
 constexpr int kLayers = 50, kWidth = 100, kSeeds = 5;
@@ -135,4 +135,4 @@ const ExperimentRegistrar registrar({"initialization",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::initialization_experiment

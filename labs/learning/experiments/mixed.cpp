@@ -12,7 +12,7 @@
 #include "labs/learning/experiments/small_field.h"
 #include "labs/radiance/field/codec.h"
 
-namespace klab::learning {
+namespace klab::learning::mixed_experiment {
 namespace {
 
 constexpr int64_t kSteps = 150, kTimed = 40;
@@ -201,4 +201,4 @@ const ExperimentRegistrar of_memory({"mixed_memory", "Which bytes of a training 
                                      run_memory});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::mixed_experiment

@@ -8,7 +8,7 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::movement_experiment {
 namespace {
 
 constexpr int64_t kTrainSteps = 600;
@@ -96,4 +96,4 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"movement", "How far weights move from where they begin", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::movement_experiment

@@ -8,7 +8,7 @@
 #include "labs/learning/network/linear.h"
 #include "labs/learning/network/normalization.h"
 
-namespace klab::learning {
+namespace klab::learning::norms_experiment {
 namespace {
 
 constexpr int kDepth = 20;
@@ -71,4 +71,4 @@ const ExperimentRegistrar registrar({"norms",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::norms_experiment

@@ -9,7 +9,7 @@
 #include "reference/nesterov/nesterov.h"
 #include "reference/sgd/sgd.h"
 
-namespace klab::learning {
+namespace klab::learning::quadratic_experiment {
 namespace {
 
 constexpr int kSize = 32, kSteps = 200;
@@ -128,4 +128,4 @@ const ExperimentRegistrar registrar({"quadratic",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::quadratic_experiment

@@ -14,7 +14,7 @@
 #include "labs/learning/experiments/small_field.h"
 #include "labs/learning/train/trainer.h"
 
-namespace klab::learning {
+namespace klab::learning::recomputation_experiment {
 namespace {
 
 constexpr int kTimed = 12, kWarm = 3;
@@ -205,4 +205,4 @@ const ExperimentRegistrar registrar(
      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::recomputation_experiment

@@ -10,7 +10,7 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::scale_one_experiment {
 namespace {
 
 constexpr int64_t kExamples = 256, kWidth = 64, kSteps = 150, kFieldSteps = 100;
@@ -141,4 +141,4 @@ const ExperimentRegistrar registrar(
     {"scale_one", "Half precision without a loss scale: a deep plain network, and a radiance field", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::scale_one_experiment

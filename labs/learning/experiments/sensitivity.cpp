@@ -6,7 +6,7 @@
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/experiments/small_field.h"
 
-namespace klab::learning {
+namespace klab::learning::sensitivity_experiment {
 namespace {
 
 constexpr int64_t kSteps = 150;
@@ -85,4 +85,4 @@ const ExperimentRegistrar registrar(
     {"sensitivity", "A radiance field trained with one kind of tensor at a time in fewer bits", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::sensitivity_experiment

@@ -7,7 +7,7 @@
 #include "labs/learning/network/convolution.h"
 #include "labs/learning/network/linear.h"
 
-namespace klab::learning {
+namespace klab::learning::sharing_experiment {
 namespace {
 
 /// Weights of a layer without its biases, counted from the tensors that it asks for.
@@ -58,4 +58,4 @@ Outcome run(uint64_t) {
 const ExperimentRegistrar registrar({"sharing", "Weights of layers with and without sharing", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::sharing_experiment

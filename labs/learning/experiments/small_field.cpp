@@ -25,13 +25,13 @@ SmallField::SmallField(uint64_t seed)
   config.width = 32;
 }
 
-std::unique_ptr<Trainer> SmallField::trainer(const StepPrecision& precision) const {
+std::unique_ptr<klab::Trainer> SmallField::trainer(const StepPrecision& precision) const {
   const Plan plan = untimed_plan(training_calls(config, scene.cascades, precision.formats));
-  return std::make_unique<Trainer>(scene, config, plan, seed_, cpu_backend(), StepSizes{}, nullptr,
-                                   BatchShare{}, precision);
+  return std::make_unique<klab::Trainer>(scene, config, plan, seed_, cpu_backend(), StepSizes{}, nullptr,
+                                         BatchShare{}, precision);
 }
 
-std::unique_ptr<Trainer> SmallField::trained(int64_t steps, const StepPrecision& precision) const {
+std::unique_ptr<klab::Trainer> SmallField::trained(int64_t steps, const StepPrecision& precision) const {
   auto made = trainer(precision);
   for (int64_t i = 0; i < steps; ++i) made->step(double(i) / double(steps));
   return made;

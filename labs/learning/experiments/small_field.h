@@ -12,9 +12,9 @@ class SmallField {
   explicit SmallField(uint64_t seed);
 
   /// So many steps with these bits, from the beginning.
-  std::unique_ptr<Trainer> trained(int64_t steps, const StepPrecision& precision = {}) const;
+  std::unique_ptr<klab::Trainer> trained(int64_t steps, const StepPrecision& precision = {}) const;
   /// One that has done nothing yet.
-  std::unique_ptr<Trainer> trainer(const StepPrecision& precision = {}) const;
+  std::unique_ptr<klab::Trainer> trainer(const StepPrecision& precision = {}) const;
   /// Of the test views, mean, in dB.
   double psnr(const Model& model) const;
   /// The PSNR of what a training with these bits comes to; NaN where it ended for what is not finite.

@@ -10,7 +10,7 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/budget.h"
 
-namespace klab::learning {
+namespace klab::learning::batch_rules_claim {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -126,4 +126,4 @@ const ExperimentRegistrar registrar({"batch_rules",
                                      "Thresholds on memory that choose a batch, against all batches", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::batch_rules_claim

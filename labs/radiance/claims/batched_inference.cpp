@@ -10,7 +10,7 @@
 #include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/evaluate/renderer.h"
 
-namespace klab::learning {
+namespace klab::learning::batched_inference_claim {
 namespace {
 
 constexpr int64_t kSteps = 150;
@@ -129,4 +129,4 @@ const ExperimentRegistrar registrar({"batched_inference", "Pictures by few and b
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::batched_inference_claim

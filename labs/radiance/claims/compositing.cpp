@@ -13,7 +13,7 @@
 #include "labs/radiance/claims/small_runs.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-namespace klab::learning {
+namespace klab::learning::compositing_claim {
 namespace {
 
 constexpr int64_t kRays = 4096, kSamples = 32 * kRays;
@@ -153,4 +153,4 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"compositing", "what is said about kernels of the sum along rays", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::compositing_claim

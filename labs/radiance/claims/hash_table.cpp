@@ -10,7 +10,7 @@
 #include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/field/table.h"
 
-namespace klab::learning {
+namespace klab::learning::hash_table_claim {
 namespace {
 
 constexpr int64_t kSteps = 150;
@@ -152,4 +152,4 @@ const ExperimentRegistrar registrar({"hash_table", "sizes, functions and rates o
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::hash_table_claim

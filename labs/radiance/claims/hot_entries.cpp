@@ -15,7 +15,7 @@
 #include "labs/radiance/run/lru.h"
 #include "reference/hashtable_fwd/table_layout.h"
 
-namespace klab::learning {
+namespace klab::learning::hot_entries_claim {
 namespace {
 
 constexpr int64_t kPlaces = 2048;     // of the cache in software
@@ -141,4 +141,4 @@ const ExperimentRegistrar registrar({"hot_entries",
                                      "a cache of hot entries against what the processor's caches have", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::hot_entries_claim

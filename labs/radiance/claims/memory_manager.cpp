@@ -13,7 +13,7 @@
 #include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/budget.h"
 
-namespace klab::learning {
+namespace klab::learning::memory_manager_claim {
 namespace {
 
 namespace fs = std::filesystem;
@@ -111,4 +111,4 @@ const ExperimentRegistrar registrar({"memory_manager", "What a training takes wi
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::memory_manager_claim

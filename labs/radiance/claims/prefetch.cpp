@@ -11,7 +11,7 @@
 #include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/scene/image.h"
 
-namespace klab::learning {
+namespace klab::learning::prefetch_claim {
 namespace {
 
 namespace fs = std::filesystem;
@@ -148,4 +148,4 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"prefetch", "Pictures read ahead by none to eight threads", run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::prefetch_claim

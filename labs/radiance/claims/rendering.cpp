@@ -9,7 +9,7 @@
 #include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/train/voxel_trainer.h"
 
-namespace klab::learning {
+namespace klab::learning::rendering_claim {
 namespace {
 
 constexpr int64_t kSteps = 1500;
@@ -239,4 +239,4 @@ const ExperimentRegistrar registrar({"rendering",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::rendering_claim

@@ -8,7 +8,7 @@
 #include "labs/radiance/evaluate/frequency_renderer.h"
 #include "labs/radiance/train/frequency_trainer.h"
 
-namespace klab::learning {
+namespace klab::learning::sampling_claim {
 namespace {
 
 constexpr int64_t kSteps = 400;
@@ -165,4 +165,4 @@ const ExperimentRegistrar registrar({"sampling",
                                      run});
 
 }  // namespace
-}  // namespace klab::learning
+}  // namespace klab::learning::sampling_claim

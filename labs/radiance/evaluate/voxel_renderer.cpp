@@ -7,7 +7,7 @@ namespace klab {
 namespace {
 
 // As many rays as visible samples come in a stretch at most; what does not fit comes in the next one.
-VoxelConfig config_of(const VoxelModel& model, const BackendChoice& where) {
+VoxelConfig config_of_voxel_renderer(const VoxelModel& model, const BackendChoice& where) {
   VoxelConfig c = model.config;
   c.batch_samples = c.first_rays = std::max(where.picture_samples, 3 * model.grid);
   c.background = model.placement.black ? "black" : "white";
@@ -26,7 +26,7 @@ StepNumbers numbers_of(const VoxelModel& model) {
 
 VoxelRenderer::VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where)
     : plan_(plan),
-      config_(config_of(model, where)),
+      config_(config_of_voxel_renderer(model, where)),
       lists_(config_, model.grid, model.rows(), {.views = 1}, where.sizes),
       list_(lists_.picture()),
       pictures_(lists_.arena, list_,

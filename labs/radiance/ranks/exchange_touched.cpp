@@ -7,7 +7,7 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kFloatExchangeTouched = sizeof(float);
 
 bool bit_of(const uint8_t* bits, int64_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
 void set_bit(uint8_t* bits, int64_t i) { bits[i / 8] = uint8_t(bits[i / 8] | 1 << (i % 8)); }
@@ -32,11 +32,12 @@ void Exchange::reduce_touched(const Parts& p, std::span<float> values, float sca
   int64_t room = 0;
   std::vector<Piece> from;
   for (int r = 0; r < carrier_.size; ++r) {
-    const int64_t bytes = r == me ? 0 : touched_floats(p, me, bits_of_all_.data() + r * mask) * kFloat;
+    const int64_t bytes =
+        r == me ? 0 : touched_floats(p, me, bits_of_all_.data() + r * mask) * kFloatExchangeTouched;
     from.push_back({room, bytes});
     room += bytes;
   }
-  received_.resize(size_t(room / kFloat));
+  received_.resize(size_t(room / kFloatExchangeTouched));
   carrier_.all_to_all(sent_.data(), values_to, received_.data(), from);
   add_up_touched(p, values, from, scale);
 }
@@ -60,7 +61,7 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<float> values) {
       std::fill_n(block, n, 0.0F);
     }
     counts_.blocks += p.first_block(r + 1) - p.first_block(r);
-    to.push_back({before * kFloat, (int64_t(sent_.size()) - before) * kFloat});
+    to.push_back({before * kFloatExchangeTouched, (int64_t(sent_.size()) - before) * kFloatExchangeTouched});
   }
   return to;
 }
@@ -72,7 +73,7 @@ void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span
   const int64_t mask = p.mask_bytes(me), first = p.first_block(me);
   touched_.assign(size_t(mask), 0);
   std::vector<const float*> next;
-  for (const Piece& piece : from) next.push_back(received_.data() + piece.at / kFloat);
+  for (const Piece& piece : from) next.push_back(received_.data() + piece.at / kFloatExchangeTouched);
   std::vector<float> sum(size_t(p.block), 0.0F);
   for (int64_t b = first; b < p.first_block(me + 1); ++b) {
     float* const own = values.data() + b * p.block;
@@ -111,16 +112,18 @@ void Exchange::gather_touched(const Parts& p, std::span<float> values) {
   int64_t room = 0;
   std::vector<Piece> from;
   for (int r = 0; r < carrier_.size; ++r) {
-    const int64_t bytes = r == me ? 0 : touched_floats(p, r, bits_.data() + masks[size_t(r)].at) * kFloat;
+    const int64_t bytes =
+        r == me ? 0 : touched_floats(p, r, bits_.data() + masks[size_t(r)].at) * kFloatExchangeTouched;
     from.push_back({room, bytes});
     room += bytes;
   }
-  received_.resize(size_t(room / kFloat));
-  carrier_.all_to_all(sent_.data(), pieces(nowhere, [&](int r) { return not_to_me(r, own * kFloat); }),
+  received_.resize(size_t(room / kFloatExchangeTouched));
+  carrier_.all_to_all(sent_.data(),
+                      pieces(nowhere, [&](int r) { return not_to_me(r, own * kFloatExchangeTouched); }),
                       received_.data(), from);
   for (int r = 0; r < carrier_.size; ++r) {
     if (r == me) continue;
-    const float* next = received_.data() + from[size_t(r)].at / kFloat;
+    const float* next = received_.data() + from[size_t(r)].at / kFloatExchangeTouched;
     each_touched(p, r, bits_.data() + masks[size_t(r)].at, [&](int64_t at, int64_t n) {
       std::copy_n(next, n, values.data() + at);
       next += n;

@@ -51,7 +51,7 @@ const MpiCalls& load_calls(int processes) {
   return *calls();
 }
 
-void require(const MpiCalls& mpi, int code, const char* what) {
+void require_ranks(const MpiCalls& mpi, int code, const char* what) {
   if (code == 0) return;
   char text[512] = {};
   mpi.text(code, text, sizeof text);
@@ -72,7 +72,7 @@ Ranks::Ranks() {
   // While this process is small. From MPI_Init on, where all wait for each other, all have joined.
   last_words_ = std::make_unique<LastWords>(LastWords::meeting_of_launcher());
   mpi_ = &load_calls(processes);
-  require(*mpi_, mpi_->init(&rank_, &size_), "MPI_Init_thread");
+  require_ranks(*mpi_, mpi_->init(&rank_, &size_), "MPI_Init_thread");
   if_killed("", "");
 }
 
@@ -92,35 +92,37 @@ bool Ranks::may_speak() { return !last_words_ || last_words_->may_speak(); }
 
 void Ranks::sum(std::span<float> values) {
   if (size_ == 1) return;
-  require(*mpi_, mpi_->sum_floats(values.data(), int64_t(values.size())), "MPI_Allreduce");
+  require_ranks(*mpi_, mpi_->sum_floats(values.data(), int64_t(values.size())), "MPI_Allreduce");
   bytes_sent_ += int64_t(values.size_bytes()) * 2 * (size_ - 1) / size_;
 }
 
 void Ranks::sum(std::span<double> values) {
-  if (size_ > 1) require(*mpi_, mpi_->sum_doubles(values.data(), int64_t(values.size())), "MPI_Allreduce");
+  if (size_ > 1)
+    require_ranks(*mpi_, mpi_->sum_doubles(values.data(), int64_t(values.size())), "MPI_Allreduce");
 }
 
 void Ranks::broadcast(std::span<double> values) {
-  if (size_ > 1) require(*mpi_, mpi_->broadcast(values.data(), int64_t(values.size_bytes())), "MPI_Bcast");
+  if (size_ > 1)
+    require_ranks(*mpi_, mpi_->broadcast(values.data(), int64_t(values.size_bytes())), "MPI_Bcast");
 }
 
 void Ranks::broadcast(std::string& text) {
   if (size_ == 1) return;
   auto size = int64_t(text.size());
-  require(*mpi_, mpi_->broadcast(&size, sizeof size), "MPI_Bcast");
+  require_ranks(*mpi_, mpi_->broadcast(&size, sizeof size), "MPI_Bcast");
   text.resize(size_t(size));
-  require(*mpi_, mpi_->broadcast(text.data(), size), "MPI_Bcast");
+  require_ranks(*mpi_, mpi_->broadcast(text.data(), size), "MPI_Bcast");
 }
 
 std::vector<std::string> Ranks::gather(const std::string& text) {
   if (size_ == 1) return {text};
   const auto own = int64_t(text.size());
   std::vector<int64_t> sizes(size_t(size_), 0);
-  require(*mpi_, mpi_->gather(&own, sizeof own, sizes.data()), "MPI_Allgather");
+  require_ranks(*mpi_, mpi_->gather(&own, sizeof own, sizes.data()), "MPI_Allgather");
   const int64_t longest = *std::ranges::max_element(sizes);
   std::string mine = text, all(size_t(longest * size_), ' ');
   mine.resize(size_t(longest), ' ');
-  require(*mpi_, mpi_->gather(mine.data(), longest, all.data()), "MPI_Allgather");
+  require_ranks(*mpi_, mpi_->gather(mine.data(), longest, all.data()), "MPI_Allgather");
   std::vector<std::string> texts;
   for (size_t i = 0; i < sizes.size(); ++i)
     texts.push_back(all.substr(i * size_t(longest), size_t(sizes[i])));
@@ -138,10 +140,10 @@ void Ranks::all_to_all(const void* send, std::span<const Piece> to, void* receiv
     receive_bytes.push_back(from[size_t(r)].bytes);
     if (r != rank_) bytes_sent_ += to[size_t(r)].bytes;
   }
-  require(*mpi_,
-          mpi_->all_to_all(static_cast<const char*>(send), send_at.data(), send_bytes.data(),
-                           static_cast<char*>(receive), receive_at.data(), receive_bytes.data()),
-          "MPI_Waitall");
+  require_ranks(*mpi_,
+                mpi_->all_to_all(static_cast<const char*>(send), send_at.data(), send_bytes.data(),
+                                 static_cast<char*>(receive), receive_at.data(), receive_bytes.data()),
+                "MPI_Waitall");
 }
 
 Carrier Ranks::carrier() {
@@ -153,7 +155,7 @@ Carrier Ranks::carrier() {
 }
 
 void Ranks::wait_for_all() {
-  if (size_ > 1) require(*mpi_, mpi_->wait_for_all(), "MPI_Ibarrier");
+  if (size_ > 1) require_ranks(*mpi_, mpi_->wait_for_all(), "MPI_Ibarrier");
 }
 
 int Ranks::run(const std::function<int()>& work) {

@@ -18,7 +18,7 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kLeastPixels = 64;
+constexpr int64_t kLeastPixelsEvaluation = 64;
 constexpr int kShown = 8;
 
 /// Asked for by a signal.
@@ -54,7 +54,7 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
                         CallTimes& times, std::span<const View> views, int64_t pixels,
                         const std::filesystem::path& folder, const ViewShare& share) {
   const bool asked_before = stop_requested;
-  for (; pixels >= kLeastPixels; pixels /= 2) {
+  for (; pixels >= kLeastPixelsEvaluation; pixels /= 2) {
     int index = share.first;
     size_t done = 0;
     Pace pace(views.size());

@@ -46,7 +46,7 @@ StepPrecision precision_of(const FieldSettings& s) {
   return {.formats = s.on_a_gpu ? half_formats_on_a_gpu() : half_formats(), .scale = s.loss_scale};
 }
 
-int64_t picture_bytes(const Scene& scene) { return bytes_of(scene); }
+int64_t picture_bytes_fields(const Scene& scene) { return bytes_of(scene); }
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> list = {
@@ -112,7 +112,7 @@ const std::vector<Kind>& kinds() {
        .trainer_bytes =
            [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
              return voxel_bytes_at_most(s.voxels) + 400 * s.voxels.batch_samples +
-                    (place.backend.in_host_memory ? 0 : picture_bytes(scene));
+                    (place.backend.in_host_memory ? 0 : picture_bytes_fields(scene));
            },
        .model_bytes = [](const FieldSettings& s, int) { return voxel_bytes_at_most(s.voxels) / 4; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,

@@ -20,11 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kOwners = {"pictures", "table", "optimizer", "grid", "batch", "trainer"};
-constexpr const char* kHead =
+constexpr const char* kHeadMetrics =
     "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied,memory,memory_peak,cpu,"
     "waited,learning_rate,batch,bytes_pictures,bytes_table,bytes_optimizer,bytes_grid,bytes_batch,bytes_"
     "trainer,bytes_sent,loss_scale,skipped";
-constexpr int64_t kMostBytes = 200'000'000;
+constexpr int64_t kMostBytesMetrics = 200'000'000;
 constexpr size_t kMostColumns = 100;
 
 std::vector<std::string> fields_of(const std::string& line) {
@@ -39,7 +39,7 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 /// Lines as fields, the titles first; a last one without its end is left out.
 std::vector<std::vector<std::string>> lines_in(const fs::path& file) {
-  std::istringstream in(read_input(file, kMostBytes));
+  std::istringstream in(read_input(file, kMostBytesMetrics));
   std::vector<std::vector<std::string>> lines;
   for (std::string line; std::getline(in, line) && !in.eof();) lines.push_back(fields_of(line));
   return lines;
@@ -57,7 +57,7 @@ double number_of_field(const std::string& text) {
 }
 
 /// The step of a line; -1 where it has none.
-int64_t step_of(const std::vector<std::string>& titles, const std::vector<std::string>& fields) {
+int64_t step_of_metrics(const std::vector<std::string>& titles, const std::vector<std::string>& fields) {
   const size_t at = column_of(titles, "step");
   if (fields.size() != titles.size() || at >= fields.size()) return -1;
   try {
@@ -70,12 +70,12 @@ int64_t step_of(const std::vector<std::string>& titles, const std::vector<std::s
 }  // namespace
 
 Metrics::Metrics(const fs::path& file, int64_t done) : file_(file) {
-  std::string text = std::string(kHead) + "\n";
+  std::string text = std::string(kHeadMetrics) + "\n";
   if (std::error_code error; done > 0 && fs::exists(file, error)) {
     const auto lines = lines_in(file);
-    const std::vector<std::string> wanted = fields_of(kHead);
+    const std::vector<std::string> wanted = fields_of(kHeadMetrics);
     for (size_t i = 1; i < lines.size(); ++i) {
-      if (const int64_t step = step_of(lines[0], lines[i]); step < 0 || step > done) continue;
+      if (const int64_t step = step_of_metrics(lines[0], lines[i]); step < 0 || step > done) continue;
       for (size_t c = 0; c < wanted.size(); ++c) {
         const size_t at = column_of(lines[0], wanted[c]);
         text += (c == 0 ? "" : ",") + (at < lines[i].size() ? lines[i][at] : std::string());

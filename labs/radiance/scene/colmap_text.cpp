@@ -12,14 +12,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
-constexpr Range kNumbers{0, 4294967295.0};     // of cameras
+constexpr int64_t kMostBytesColmapText = 8'000'000'000;  // of a file
+constexpr Range kNumbers{0, 4294967295.0};               // of cameras
 constexpr size_t kMostParameters = 64;
 
 /// The lines of a text, with their numbers.
 class Lines {
  public:
-  explicit Lines(const fs::path& file) : file_(file), text_(read_input(file, kMostBytes)), left_(text_) {}
+  explicit Lines(const fs::path& file)
+      : file_(file), text_(read_input(file, kMostBytesColmapText)), left_(text_) {}
 
   bool next(std::string_view& line) {
     if (left_.empty()) return false;
@@ -62,7 +63,7 @@ uint32_t camera_number(const Lines& lines, Words& words) {
   return uint32_t(value);
 }
 
-void read_cameras(const fs::path& file, ColmapModel& model) {
+void read_cameras_colmap_text(const fs::path& file, ColmapModel& model) {
   Lines lines(file);
   std::string_view line;
   while (lines.next_with_words(line)) {
@@ -81,7 +82,7 @@ void read_cameras(const fs::path& file, ColmapModel& model) {
   }
 }
 
-void read_images(const fs::path& file, ColmapModel& model) {
+void read_images_colmap_text(const fs::path& file, ColmapModel& model) {
   Lines lines(file);
   std::string_view line;
   while (lines.next_with_words(line)) {
@@ -97,7 +98,7 @@ void read_images(const fs::path& file, ColmapModel& model) {
   }
 }
 
-PointCloud read_points(const fs::path& file) {
+PointCloud read_points_colmap_text(const fs::path& file) {
   PointCloud cloud;
   Lines lines(file);
   std::string_view line;
@@ -121,11 +122,11 @@ PointCloud read_points(const fs::path& file) {
 }  // namespace
 
 void read_colmap_text(const fs::path& folder, ColmapModel& model) {
-  read_cameras(folder / "cameras.txt", model);
-  read_images(folder / "images.txt", model);
+  read_cameras_colmap_text(folder / "cameras.txt", model);
+  read_images_colmap_text(folder / "images.txt", model);
   const fs::path points = folder / "points3D.txt";
   std::error_code ignored;
-  if (fs::exists(points, ignored)) model.cloud = read_points(points);
+  if (fs::exists(points, ignored)) model.cloud = read_points_colmap_text(points);
 }
 
 }  // namespace klab

@@ -19,17 +19,17 @@ namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-using Bytes = std::vector<uint8_t>;
+using ImageBytes = std::vector<uint8_t>;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
   throw std::runtime_error("image " + file.string() + ": " + what);
 }
 
-constexpr int64_t kMostBytes = 2'000'000'000;  // of a file
+constexpr int64_t kMostBytesImage = 2'000'000'000;  // of a file
 
-Bytes read_whole(const fs::path& file) {
+ImageBytes read_whole(const fs::path& file) {
   try {
-    Bytes bytes = read_bytes(file, kMostBytes);
+    ImageBytes bytes = read_bytes(file, kMostBytesImage);
     if (bytes.empty()) throw std::runtime_error(file.string() + ": is empty");
     return bytes;
   } catch (const std::runtime_error& e) {
@@ -43,10 +43,12 @@ void require_size(const fs::path& file, uint32_t width, uint32_t height) {
                    "; a side must be " + text_of(range::picture_side));
 }
 
-bool is_png(const Bytes& b) { return b.size() >= 8 && std::memcmp(b.data(), "\x89PNG\r\n\x1a\n", 8) == 0; }
-bool is_jpeg(const Bytes& b) { return b.size() >= 3 && b[0] == 0xFF && b[1] == 0xD8 && b[2] == 0xFF; }
+bool is_png(const ImageBytes& b) {
+  return b.size() >= 8 && std::memcmp(b.data(), "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+bool is_jpeg(const ImageBytes& b) { return b.size() >= 3 && b[0] == 0xFF && b[1] == 0xD8 && b[2] == 0xFF; }
 
-Image decode_png(const fs::path& file, const Bytes& bytes, bool header_only) {
+Image decode_png(const fs::path& file, const ImageBytes& bytes, bool header_only) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, decltype(&png_image_free)> guard(&png, png_image_free);
@@ -69,7 +71,7 @@ Image decode_png(const fs::path& file, const Bytes& bytes, bool header_only) {
   return image;
 }
 
-PictureHeader header_of(const fs::path& file, const Bytes& bytes) {
+PictureHeader header_of(const fs::path& file, const ImageBytes& bytes) {
   PictureHeader header;
   if (is_png(bytes)) {
     const Image image = decode_png(file, bytes, true);
@@ -101,7 +103,8 @@ Image cropped(Image image, int width, int height) {
   return part;
 }
 
-Image load_jpeg(const fs::path& file, const Bytes& bytes, const PictureHeader& header, const Decoding& how) {
+Image load_jpeg(const fs::path& file, const ImageBytes& bytes, const PictureHeader& header,
+                const Decoding& how) {
   const int orientation = how.as_stored ? 1 : header.orientation;
   const auto [width, height] = header.stored;
   int decoder = by_decoder(how.reduce);
@@ -127,7 +130,7 @@ int64_t bytes_to_load(ImageSize stored, int reduce, bool is_jpeg) {
 }
 
 Image load_image(const fs::path& file, const Decoding& how) {
-  const Bytes bytes = read_whole(file);
+  const ImageBytes bytes = read_whole(file);
   const PictureHeader header = header_of(file, bytes);
   const auto [width, height] = header.stored;
   if (how.reduce < 1 || width / how.reduce < 1 || height / how.reduce < 1)

@@ -13,7 +13,7 @@ namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-using Bytes = std::vector<uint8_t>;
+using JpegBytes = std::vector<uint8_t>;
 
 struct JpegErrors {
   jpeg_error_mgr base;
@@ -34,11 +34,11 @@ void on_jpeg_message(j_common_ptr info, int level) {
 
 /// What decode_into() reads and makes. It leaves by longjmp, without running destructors: what owns memory lives here.
 struct Work {
-  const Bytes& bytes;
+  const JpegBytes& bytes;
   int denominator;  // 0: the header only
   Image image{};
   int orientation = 1;
-  Bytes row{};
+  JpegBytes row{};
 };
 
 bool decode_into(Work& work, jpeg_decompress_struct& jpeg, JpegErrors& errors) {
@@ -117,13 +117,13 @@ int exif_orientation(const uint8_t* data, size_t size) {
   return 1;
 }
 
-PictureHeader jpeg_header(const fs::path& file, const Bytes& bytes) {
+PictureHeader jpeg_header(const fs::path& file, const JpegBytes& bytes) {
   Work work{.bytes = bytes, .denominator = 0};
   decode(file, work);
   return {.stored = {work.image.width, work.image.height}, .orientation = work.orientation, .jpeg = true};
 }
 
-Image decode_jpeg(const fs::path& file, const Bytes& bytes, int denominator) {
+Image decode_jpeg(const fs::path& file, const JpegBytes& bytes, int denominator) {
   Work work{.bytes = bytes, .denominator = denominator};
   decode(file, work);
   return std::move(work.image);

@@ -11,12 +11,12 @@
 namespace klab {
 namespace {
 
-using Point = std::array<double, 3>;
+using PlacePoint = std::array<double, 3>;
 
-Point place_of(const Camera& c) { return {c.pose[3], c.pose[7], c.pose[11]}; }
-Point axis_of(const Camera& c, size_t k) { return {c.pose[k], c.pose[4 + k], c.pose[8 + k]}; }
-double dot(const Point& a, const Point& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-Point minus(const Point& a, const Point& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+PlacePoint place_of(const Camera& c) { return {c.pose[3], c.pose[7], c.pose[11]}; }
+PlacePoint axis_of(const Camera& c, size_t k) { return {c.pose[k], c.pose[4 + k], c.pose[8 + k]}; }
+double dot(const PlacePoint& a, const PlacePoint& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+PlacePoint minus(const PlacePoint& a, const PlacePoint& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
 
 std::vector<const Camera*> cameras_of(const Frames& frames) {
   std::vector<const Camera*> cameras;
@@ -27,7 +27,7 @@ std::vector<const Camera*> cameras_of(const Frames& frames) {
 
 /// The shortest turn that brings the cameras' mean up direction to +z; none where they have no direction in common.
 std::array<float, 9> turn_of(const std::vector<const Camera*>& cameras) {
-  Point up{};
+  PlacePoint up{};
   for (const Camera* c : cameras)
     for (size_t k = 0; k < 3; ++k) up[k] += axis_of(*c, 1)[k] / double(cameras.size());
   const double length = std::sqrt(dot(up, up));
@@ -50,10 +50,10 @@ std::array<float, 9> turn_of(const std::vector<const Camera*>& cameras) {
 
 /// The point that is nearest to all lines of sight: sum over cameras of (I - d·dᵀ)(c - p) = 0. False where that has no
 /// solution worth the name, or lies behind most cameras.
-bool nearest_to_lines(const std::vector<const Camera*>& cameras, Point& out) {
+bool nearest_to_lines(const std::vector<const Camera*>& cameras, PlacePoint& out) {
   double A[3][3] = {}, b[3] = {};
   for (const Camera* c : cameras) {
-    const Point d = axis_of(*c, 2), p = place_of(*c);
+    const PlacePoint d = axis_of(*c, 2), p = place_of(*c);
     for (size_t i = 0; i < 3; ++i)
       for (size_t j = 0; j < 3; ++j) {
         const double a = (i == j ? 1 : 0) - d[i] * d[j];
@@ -79,8 +79,8 @@ bool nearest_to_lines(const std::vector<const Camera*>& cameras, Point& out) {
   return 2 * behind <= int64_t(cameras.size());
 }
 
-Point mean_place(const std::vector<const Camera*>& cameras) {
-  Point mean{};
+PlacePoint mean_place(const std::vector<const Camera*>& cameras) {
+  PlacePoint mean{};
   for (const Camera* c : cameras)
     for (size_t k = 0; k < 3; ++k) mean[k] += place_of(*c)[k] / double(cameras.size());
   return mean;
@@ -127,7 +127,7 @@ void place(const Scene& scene, const std::string& name, Camera& camera) {
 
 void choose_place(Scene& scene, const Frames& frames) {
   const std::vector<const Camera*> cameras = cameras_of(frames);
-  Point middle{};
+  PlacePoint middle{};
   if (!nearest_to_lines(cameras, middle)) {
     middle = mean_place(cameras);
     scene.notes.emplace_back(
@@ -135,7 +135,7 @@ void choose_place(Scene& scene, const Frames& frames) {
   }
   double distance = 0;
   for (const Camera* c : cameras) {
-    const Point d = minus(place_of(*c), middle);
+    const PlacePoint d = minus(place_of(*c), middle);
     distance += std::sqrt(dot(d, d)) / double(cameras.size());
   }
   constexpr double kDistance = 4 * 0.33;

@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the file's numbers ar
 constexpr Range kVertices{1, 1 << 26};
 using Kind = PlyProperty::Kind;
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+[[noreturn]] void refuse_ply_header(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
@@ -54,11 +54,12 @@ void read_property(const std::filesystem::path& file, std::istringstream& words,
   words >> type >> name;
   std::optional<PlyProperty> property = property_of_type(type);
   if (!property || name.empty())
-    refuse(file, "a property of type '" + excerpt(type) + "' is none of a vertex that is read here");
+    refuse_ply_header(file,
+                      "a property of type '" + excerpt(type) + "' is none of a vertex that is read here");
   property->at = header.stride;
   property->index = int64_t(header.properties.size());
   if (!header.properties.emplace(name, *property).second)
-    refuse(file, "the property '" + excerpt(name) + "' is there twice");
+    refuse_ply_header(file, "the property '" + excerpt(name) + "' is there twice");
   header.stride += property->size;
 }
 
@@ -66,16 +67,16 @@ int64_t number_of_vertices(const std::filesystem::path& file, const std::string&
   try {
     return number_from<int64_t>(text, kVertices);
   } catch (const std::invalid_argument& error) {
-    refuse(file, std::string("its number of vertices ") + error.what());
+    refuse_ply_header(file, std::string("its number of vertices ") + error.what());
   }
 }
 
 void require_all_vertices(const std::filesystem::path& file, const PlyHeader& header, size_t bytes) {
   const int64_t left = int64_t(bytes - header.data);
   if (header.stride * header.vertices != left)
-    refuse(file,
-           fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
-                       header.vertices, header.stride, header.stride * header.vertices, left));
+    refuse_ply_header(
+        file, fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
+                          header.vertices, header.stride, header.stride * header.vertices, left));
 }
 
 }  // namespace
@@ -98,12 +99,13 @@ std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size
 PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes,
                           bool ascii_allowed) {
   size_t at = 0;
-  if (next_ply_line(bytes, at) != "ply") refuse(file, "is no .ply file: its first line is not 'ply'");
+  if (next_ply_line(bytes, at) != "ply")
+    refuse_ply_header(file, "is no .ply file: its first line is not 'ply'");
   PlyHeader header;
   bool format = false, vertices = false;
   while (true) {
     const std::optional<std::string> line = next_ply_line(bytes, at);
-    if (!line) refuse(file, "is cut: there is no line 'end_header'");
+    if (!line) refuse_ply_header(file, "is cut: there is no line 'end_header'");
     std::istringstream words(*line);
     std::string first, second, third;
     words >> first;
@@ -113,23 +115,25 @@ PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<u
       words >> second;
       header.ascii = ascii_allowed && second == "ascii";
       if (!header.ascii && second != "binary_little_endian")
-        refuse(file, fmt::format("has the format '{}'; only binary_little_endian {}", excerpt(second),
-                                 ascii_allowed ? "and ascii are read" : "is read"));
+        refuse_ply_header(file,
+                          fmt::format("has the format '{}'; only binary_little_endian {}", excerpt(second),
+                                      ascii_allowed ? "and ascii are read" : "is read"));
       format = true;
     } else if (first == "element") {
       words >> second >> third;
       if (second != "vertex" || vertices)
-        refuse(file, "has an element '" + excerpt(second) + "'; vertices and nothing else are read");
+        refuse_ply_header(file,
+                          "has an element '" + excerpt(second) + "'; vertices and nothing else are read");
       header.vertices = number_of_vertices(file, third);
       vertices = true;
     } else if (first == "property" && vertices) {
       read_property(file, words, header);
     } else {
-      refuse(file, "has the line '" + excerpt(*line) + "' in its header");
+      refuse_ply_header(file, "has the line '" + excerpt(*line) + "' in its header");
     }
   }
-  if (!format) refuse(file, "its header has no line 'format'");
-  if (!vertices) refuse(file, "its header has no 'element vertex'");
+  if (!format) refuse_ply_header(file, "its header has no line 'format'");
+  if (!vertices) refuse_ply_header(file, "its header has no 'element vertex'");
   header.data = at;
   if (!header.ascii) require_all_vertices(file, header, bytes.size());
   return header;

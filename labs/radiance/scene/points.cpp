@@ -14,10 +14,10 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
+constexpr int64_t kMostBytesPoints = 8'000'000'000;  // of a file
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+[[noreturn]] void refuse_points(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
@@ -34,14 +34,15 @@ Wanted wanted_of(const std::filesystem::path& file, const PlyHeader& header) {
   for (const char* name : {"x", "y", "z"}) {
     const auto at = header.properties.find(name);
     if (at == header.properties.end())
-      refuse(file, fmt::format("has no property '{}': is it a cloud of points?", name));
+      refuse_points(file, fmt::format("has no property '{}': is it a cloud of points?", name));
     wanted.place[k++] = at->second;
   }
   size_t colors = 0;
   for (const char* name : {"red", "green", "blue"}) {
     const auto at = header.properties.find(name);
     if (at == header.properties.end()) continue;
-    if (at->second.size != 1) refuse(file, fmt::format("the property '{}' is no color of 8 bits", name));
+    if (at->second.size != 1)
+      refuse_points(file, fmt::format("the property '{}' is no color of 8 bits", name));
     wanted.color[colors++] = at->second;
   }
   wanted.colored = colors == 3;
@@ -64,12 +65,12 @@ void read_text(const std::filesystem::path& file, const std::vector<uint8_t>& by
   std::vector<double> numbers(header.properties.size());
   for (int64_t i = 0; i < header.vertices; ++i) {
     const auto line = next_ply_line(bytes, at);
-    if (!line) refuse(file, fmt::format("announces {} vertices and has {}", header.vertices, i));
+    if (!line) refuse_points(file, fmt::format("announces {} vertices and has {}", header.vertices, i));
     Words words(*line);
     for (double& number : numbers)
       if (!read_number(words.next(), number))
-        refuse(file,
-               fmt::format("vertex {} does not have {} numbers: '{}'", i, numbers.size(), excerpt(*line)));
+        refuse_points(
+            file, fmt::format("vertex {} does not have {} numbers: '{}'", i, numbers.size(), excerpt(*line)));
     add_vertex(cloud, wanted, [&](const PlyProperty& p) { return numbers[size_t(p.index)]; });
   }
 }
@@ -84,12 +85,12 @@ void PointCloud::add(double x, double y, double z, const std::array<uint8_t, 3>&
 }
 
 PointCloud read_point_cloud(const std::filesystem::path& file) {
-  const std::vector<uint8_t> bytes = read_bytes(file, kMostBytes);
+  const std::vector<uint8_t> bytes = read_bytes(file, kMostBytesPoints);
   const PlyHeader header = read_ply_header(file, bytes, true);
   const Wanted wanted = wanted_of(file, header);
   // A line of text has a digit and a blank or an end for each number.
   if (header.ascii && 2 * header.vertices * int64_t(header.properties.size()) > int64_t(bytes.size()))
-    refuse(file, fmt::format("announces {} vertices, more than it has room for", header.vertices));
+    refuse_points(file, fmt::format("announces {} vertices, more than it has room for", header.vertices));
   require_memory(header.vertices * int64_t(sizeof(ScenePoint)), "reading the points of " + file.string(),
                  "thin them out first");
   PointCloud cloud;

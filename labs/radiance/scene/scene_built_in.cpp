@@ -13,11 +13,11 @@ namespace klab {
 namespace {
 
 // World space is the unit cube itself: the scene's box.
-enum class Kind { sphere, box, disk };
+enum class ObjectKind { sphere, box, disk };
 enum class Texture { plain, checker, stripes, marble };
 
 struct Object {
-  Kind kind;
+  ObjectKind kind;
   Vec3 center;
   Vec3 size;  // sphere: radius in x; box: half extents; disk: radius in x
   Texture texture;
@@ -75,13 +75,13 @@ Hit nearest(const std::vector<Object>& objects, const Ray& ray) {
   Hit h;
   for (const Object& o : objects) {
     switch (o.kind) {
-      case Kind::sphere:
+      case ObjectKind::sphere:
         hit_sphere(o, ray, h);
         break;
-      case Kind::box:
+      case ObjectKind::box:
         hit_box(o, ray, h);
         break;
-      case Kind::disk:
+      case ObjectKind::disk:
         hit_disk(o, ray, h);
         break;
     }
@@ -139,45 +139,55 @@ std::vector<Object> make_objects(uint64_t seed) {
   std::uniform_real_distribution<float> u(-1, 1);
   const auto jitter = [&](float amount) { return amount * u(random); };
   std::vector<Object> o;
-  o.push_back({Kind::disk,
+  o.push_back({ObjectKind::disk,
                {0.5F, 0.5F, 0.2F},
                {0.42F, 0, 0},
                Texture::checker,
                {0.85F, 0.82F, 0.75F},
                {0.25F, 0.3F, 0.38F},
                0});
-  o.push_back({Kind::sphere,
+  o.push_back({ObjectKind::sphere,
                {0.42F + jitter(0.02F), 0.55F, 0.36F},
                {0.16F, 0, 0},
                Texture::marble,
                {0.8F, 0.2F, 0.12F},
                {0.98F, 0.75F, 0.4F},
                0.5F});
-  o.push_back({Kind::box,
+  o.push_back({ObjectKind::box,
                {0.66F, 0.66F + jitter(0.02F), 0.32F},
                {0.1F, 0.1F, 0.12F},
                Texture::stripes,
                {0.1F, 0.35F, 0.65F},
                {0.9F, 0.9F, 0.85F},
                0.15F});
-  o.push_back(
-      {Kind::sphere, {0.66F, 0.36F, 0.28F}, {0.08F, 0, 0}, Texture::plain, {0.75F, 0.78F, 0.8F}, {}, 1.F});
-  o.push_back({Kind::box,
+  o.push_back({ObjectKind::sphere,
+               {0.66F, 0.36F, 0.28F},
+               {0.08F, 0, 0},
+               Texture::plain,
+               {0.75F, 0.78F, 0.8F},
+               {},
+               1.F});
+  o.push_back({ObjectKind::box,
                {0.36F, 0.3F, 0.25F},
                {0.06F, 0.06F, 0.05F},
                Texture::checker,
                {0.2F, 0.6F, 0.3F},
                {0.95F, 0.95F, 0.6F},
                0});
-  o.push_back({Kind::sphere,
+  o.push_back({ObjectKind::sphere,
                {0.36F, 0.3F, 0.34F},
                {0.045F, 0, 0},
                Texture::stripes,
                {0.95F, 0.6F, 0.1F},
                {0.4F, 0.1F, 0.5F},
                0.3F});
-  o.push_back(
-      {Kind::sphere, {0.66F, 0.66F, 0.51F}, {0.07F, 0, 0}, Texture::plain, {0.5F, 0.15F, 0.45F}, {}, 0.6F});
+  o.push_back({ObjectKind::sphere,
+               {0.66F, 0.66F, 0.51F},
+               {0.07F, 0, 0},
+               Texture::plain,
+               {0.5F, 0.15F, 0.45F},
+               {},
+               0.6F});
   return o;
 }
 

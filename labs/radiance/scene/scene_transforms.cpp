@@ -19,13 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
+[[noreturn]] void refuse_transforms(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
 
 json parse(const fs::path& file) {
   json document = read_json_file(file);
-  if (!document.is_object()) fail(file, "holds no JSON object at its top level");
+  if (!document.is_object()) refuse_transforms(file, "holds no JSON object at its top level");
   return document;
 }
 
@@ -42,23 +42,24 @@ std::optional<ImageSize> stated_size(const fs::path& file, const json& document,
 fs::path mask_of(const fs::path& file, const json& entry, const std::string& name) {
   const auto at = entry.find("mask_path");
   if (at == entry.end()) return {};
-  if (!at->is_string()) fail(file, fmt::format("frame {}: \"mask_path\" is no text", name));
+  if (!at->is_string()) refuse_transforms(file, fmt::format("frame {}: \"mask_path\" is no text", name));
   const fs::path mask =
       file.parent_path() / file_name_of(file, *at, fmt::format("frame {}: \"mask_path\"", name));
   std::error_code ignored;
   if (!fs::is_regular_file(mask, ignored))
-    fail(file, fmt::format("frame {}: its mask {} is not there; take \"mask_path\" out if none is wanted",
-                           name, mask.string()));
+    refuse_transforms(
+        file, fmt::format("frame {}: its mask {} is not there; take \"mask_path\" out if none is wanted",
+                          name, mask.string()));
   return mask;
 }
 
 // The frames of one document whose pictures are there; the others are counted in `notes`.
-std::vector<Frame> frames_of(const fs::path& file, const json& document, int downscale,
-                             std::vector<std::string>& notes) {
+std::vector<Frame> frames_of_transforms(const fs::path& file, const json& document, int downscale,
+                                        std::vector<std::string>& notes) {
   const auto list = document.find("frames");
   if (list == document.end() || !list->is_array())
-    fail(file, "has no \"frames\" array: is this a transforms file?");
-  if (list->empty()) fail(file, "has an empty \"frames\" array");
+    refuse_transforms(file, "has no \"frames\" array: is this a transforms file?");
+  if (list->empty()) refuse_transforms(file, "has an empty \"frames\" array");
   refuse_other_lenses(file, document);
   std::vector<Frame> frames;
   PictureFinder pictures(file.parent_path(), downscale);
@@ -67,7 +68,7 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, int dow
     const json& entry = (*list)[i];
     const auto path = entry.is_object() ? entry.find("file_path") : entry.end();
     if (!entry.is_object() || path == entry.end() || !path->is_string())
-      fail(file, fmt::format("frame {} has no \"file_path\" text", i));
+      refuse_transforms(file, fmt::format("frame {} has no \"file_path\" text", i));
     const std::string name = file_name_of(file, *path, fmt::format("frame {}: \"file_path\"", i));
     refuse_other_lenses(file, entry);
     const auto pose = pose_of(file, entry, name);
@@ -87,8 +88,9 @@ std::vector<Frame> frames_of(const fs::path& file, const json& document, int dow
   for (std::string& note : pictures.notes(file.filename().string(), list->size()))
     notes.push_back(std::move(note));
   if (frames.empty())
-    fail(file, fmt::format("none of its {} frames has a usable picture (first looked for: {})", list->size(),
-                           (file.parent_path() / pictures.first_missing()).string()));
+    refuse_transforms(
+        file, fmt::format("none of its {} frames has a usable picture (first looked for: {})", list->size(),
+                          (file.parent_path() / pictures.first_missing()).string()));
   return frames;
 }
 
@@ -100,13 +102,13 @@ fs::path document_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".json")
       found += (found.empty() ? "" : ", ") + entry.path().filename().string();
-  fail(folder,
-       found.empty()
-           ? "holds no transforms_train.json, no transforms.json and no COLMAP model (cameras.bin or "
-             "cameras.txt; in sparse, sparse/0 or colmap/sparse/0 too)"
-           : "holds neither transforms_train.json nor transforms.json nor a COLMAP model; name one of "
-             "these files itself if it is one: " +
-                 found);
+  refuse_transforms(
+      folder, found.empty()
+                  ? "holds no transforms_train.json, no transforms.json and no COLMAP model (cameras.bin or "
+                    "cameras.txt; in sparse, sparse/0 or colmap/sparse/0 too)"
+                  : "holds neither transforms_train.json nor transforms.json nor a COLMAP model; name one of "
+                    "these files itself if it is one: " +
+                        found);
 }
 
 /// nerfstudio's lists of files: which frames train, and which are for testing (the test set, else the validation set).
@@ -116,7 +118,7 @@ bool split_by_lists(const fs::path& file, const json& document, Frames& frames,
     std::set<std::string> list;
     const auto at = document.find(key);
     if (at == document.end()) return list;
-    if (!at->is_array()) fail(file, fmt::format("\"{}\" is no list of files", key));
+    if (!at->is_array()) refuse_transforms(file, fmt::format("\"{}\" is no list of files", key));
     for (const json& name : *at)
       list.insert(fs::path(file_name_of(file, name, fmt::format("\"{}\"", key))).lexically_normal().string());
     return list;
@@ -142,11 +144,11 @@ bool split_by_lists(const fs::path& file, const json& document, Frames& frames,
       !train.empty() && wanted > got)
     notes.push_back(fmt::format("{} of {} files listed for training and testing are no frame with a picture",
                                 wanted - got, wanted));
-  if (frames.train.empty()) fail(file, "no frame with a picture is in \"train_filenames\"");
+  if (frames.train.empty()) refuse_transforms(file, "no frame with a picture is in \"train_filenames\"");
   return true;
 }
 
-void read_points(const fs::path& file, const json& document, Scene& scene) {
+void read_points_named(const fs::path& file, const json& document, Scene& scene) {
   const auto at = document.find("ply_file_path");
   if (at == document.end()) return;
   const fs::path points = file.parent_path() / file_name_of(file, *at, "\"ply_file_path\"");
@@ -162,14 +164,16 @@ void read_points(const fs::path& file, const json& document, Scene& scene) {
 void place_by_file(const fs::path& file, const json& document, bool ngp, Scene& scene) {
   const double aabb = optional_number(file, document, "aabb_scale", range::aabb_scale).value_or(1);
   if (std::exp2(std::round(std::log2(aabb))) != aabb)
-    fail(file, fmt::format("\"aabb_scale\" must be a power of two from 1 to 128, found {}", aabb));
+    refuse_transforms(file,
+                      fmt::format("\"aabb_scale\" must be a power of two from 1 to 128, found {}", aabb));
   scene.cascades = 1 + int(std::lround(std::log2(aabb)));
   // Blender's sets fit into [-1.5, 1.5]³; instant-ngp's convention is p·0.33 + 0.5.
   scene.scale =
       float(optional_number(file, document, "scale", range::scale).value_or(ngp ? 0.33 : 1.0 / 3.0));
   scene.offset = {0.5F, 0.5F, 0.5F};
   if (const auto offset = document.find("offset"); offset != document.end()) {
-    if (!offset->is_array() || offset->size() != 3) fail(file, "\"offset\" must be three numbers");
+    if (!offset->is_array() || offset->size() != 3)
+      refuse_transforms(file, "\"offset\" must be three numbers");
     const auto element = [&](size_t i) {
       return float(
           number_of<double>((*offset)[i], fmt::format("offset[{}]", i), range::offset, file.string()));
@@ -197,13 +201,13 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
   Scene scene;
   scene.name = fs::weakly_canonical(file).parent_path().filename().string();
   scene.format = format_of(document);
-  Frames frames{.train = frames_of(file, document, options.downscale, scene.notes), .test = {}};
+  Frames frames{.train = frames_of_transforms(file, document, options.downscale, scene.notes), .test = {}};
   const fs::path test_file = file.parent_path() / "transforms_test.json";
   if (file.filename() == "transforms_train.json" && fs::exists(test_file))
-    frames.test = frames_of(test_file, parse(test_file), options.downscale, scene.notes);
+    frames.test = frames_of_transforms(test_file, parse(test_file), options.downscale, scene.notes);
   else if (!split_by_lists(file, document, frames, scene.notes))
     frames.hold_out(options.holdout);
-  read_points(file, document, scene);
+  read_points_named(file, document, scene);
   require_matrix(file, document, "applied_transform");
   const bool placed = has_any(document, {"aabb_scale", "scale", "offset"});
   if (scene.format == "nerfstudio" && !placed)

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
+[[noreturn]] void refuse_field(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
 
@@ -30,12 +30,13 @@ std::optional<double> optional_number(const fs::path& file, const json& object, 
 
 std::array<float, 12> pose_of(const fs::path& file, const json& frame, const std::string& name) {
   const auto at = frame.find("transform_matrix");
-  if (at == frame.end()) fail(file, fmt::format("frame {} has no \"transform_matrix\"", name));
+  if (at == frame.end()) refuse_field(file, fmt::format("frame {} has no \"transform_matrix\"", name));
   std::array<float, 12> pose{};
   const json& rows = *at;
   const auto bad = [&](const std::string& why) {
-    fail(file, fmt::format("frame {}: \"transform_matrix\" {}; it must be a rigid 4x4 camera-to-world matrix",
-                           name, why));
+    refuse_field(
+        file, fmt::format("frame {}: \"transform_matrix\" {}; it must be a rigid 4x4 camera-to-world matrix",
+                          name, why));
   };
   if (!rows.is_array() || rows.size() != 4) bad("does not have 4 rows");
   for (size_t r = 0; r < 4; ++r) {
@@ -60,15 +61,16 @@ std::array<float, 12> pose_of(const fs::path& file, const json& frame, const std
 
 void refuse_other_lenses(const fs::path& file, const json& object) {
   const auto refuse = [&](const std::string& what) {
-    fail(file,
-         what +
-             " is a lens klab does not know: it knows pinholes with OpenCV's k1, k2, p1, p2 and its fisheye "
-             "(undistort the pictures first, for instance with COLMAP's image_undistorter)");
+    refuse_field(
+        file,
+        what +
+            " is a lens klab does not know: it knows pinholes with OpenCV's k1, k2, p1, p2 and its fisheye "
+            "(undistort the pictures first, for instance with COLMAP's image_undistorter)");
   };
   if (const auto model = object.find("camera_model"); model != object.end()) {
     const std::string text = model->is_string() ? model->get<std::string>() : model->dump();
     if (text != "PERSPECTIVE" && lens_model(text) == nullptr)
-      fail(file, fmt::format("\"camera_model\" is {}", unknown_lens(text)));
+      refuse_field(file, fmt::format("\"camera_model\" is {}", unknown_lens(text)));
   }
   for (const char* key : {"latlong", "equirectangular", "lightfield"})
     if (const auto at = object.find(key); at != object.end() && *at != false && *at != 0)
@@ -99,10 +101,10 @@ bool is_fisheye(const json& document, const json& frame) {
 
 std::string file_name_of(const fs::path& file, const json& value, const std::string& what) {
   constexpr size_t kLongestName = 1000;
-  if (!value.is_string()) fail(file, what + " is no text");
+  if (!value.is_string()) refuse_field(file, what + " is no text");
   std::string name = value.get<std::string>();
   if (name.size() > kLongestName || name.find('\0') != std::string::npos)
-    fail(file, what + " is no name of a file");
+    refuse_field(file, what + " is no name of a file");
   return name;
 }
 
@@ -114,7 +116,7 @@ void require_matrix(const fs::path& file, const json& document, const char* key)
     good = (*at)[r].is_array() && (*at)[r].size() == 4;
     for (size_t c = 0; good && c < 4; ++c) good = (*at)[r][c].is_number();
   }
-  if (!good) fail(file, fmt::format("\"{}\" must be 3 or 4 rows of 4 numbers", key));
+  if (!good) refuse_field(file, fmt::format("\"{}\" must be 3 or 4 rows of 4 numbers", key));
 }
 
 std::string lens_name(const json& document, const json& frame, const Lens& lens) {
@@ -148,7 +150,8 @@ Lens lens_in(const fs::path& file, const json& document, const json& frame, Imag
   };
   const auto fx = focal("fl_x", "camera_angle_x", w, size.width);
   const auto fy = focal("fl_y", "camera_angle_y", h, size.height);
-  if (!fx && !fy) fail(file, "gives no focal length: add \"camera_angle_x\" (radians) or \"fl_x\" (pixels)");
+  if (!fx && !fy)
+    refuse_field(file, "gives no focal length: add \"camera_angle_x\" (radians) or \"fl_x\" (pixels)");
   c.fx = float(fx ? *fx : *fy);
   c.fy = float(fy ? *fy : *fx);
   c.cx = float(field("cx", times(range::center_sides, w)).value_or(0.5 * w) * sx);
@@ -160,10 +163,11 @@ Lens lens_in(const fs::path& file, const json& document, const json& frame, Imag
   const bool fisheye = is_fisheye(document, frame);
   const auto unused = [&](const char* key, float value) {
     if (value != 0)
-      fail(file,
-           fmt::format("\"{}\" is {}, which {} does not have: undistort the pictures first, for instance "
-                       "with COLMAP's image_undistorter",
-                       key, value, fisheye ? "a lens of wide angle here" : "klab's lens of k1, k2, p1, p2"));
+      refuse_field(
+          file,
+          fmt::format("\"{}\" is {}, which {} does not have: undistort the pictures first, for instance "
+                      "with COLMAP's image_undistorter",
+                      key, value, fisheye ? "a lens of wide angle here" : "klab's lens of k1, k2, p1, p2"));
   };
   if (fisheye) {
     unused("p1", p1), unused("p2", p2);

@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
 
-constexpr int64_t kRecord = 32, kMostBytes = 8'000'000'000;
+constexpr int64_t kRecord = 32, kMostSplatBytes = 8'000'000'000;
 constexpr float kDegree0 = 0.28209479F;  // the function of degree 0: sqrt(1/(4π))
 constexpr float kLeastScale = 1e-30F, kMostScale = 1e30F;
 
@@ -29,7 +29,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == size_t(kRecord));
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
+[[noreturn]] void refuse_splat_file(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
@@ -58,10 +58,10 @@ void read_record(const std::filesystem::path& file, const Record& r, int64_t i, 
   bool turned = false;
   for (int64_t k = 0; k < 3; ++k) {
     if (!std::isfinite(r.position[k]))
-      refuse(file, fmt::format("the place of Gaussian {} is {}", i, r.position[k]));
+      refuse_splat_file(file, fmt::format("the place of Gaussian {} is {}", i, r.position[k]));
     if (!(r.scale[k] >= kLeastScale && r.scale[k] <= kMostScale))
-      refuse(file, fmt::format("the scale of Gaussian {} must be from {} to {}, found {}", i, kLeastScale,
-                               kMostScale, r.scale[k]));
+      refuse_splat_file(file, fmt::format("the scale of Gaussian {} must be from {} to {}, found {}", i,
+                                          kLeastScale, kMostScale, r.scale[k]));
     set.position[size_t(k * n + i)] = r.position[k];
     set.log_scale[size_t(k * n + i)] = std::log(r.scale[k]);
     set.coefficients[size_t(k * n + i)] = (float(r.rgba[k]) / 255 - 0.5F) / kDegree0;
@@ -72,7 +72,8 @@ void read_record(const std::filesystem::path& file, const Record& r, int64_t i, 
     set.quaternion[size_t(k * n + i)] = (float(r.rotation[k]) - 128) / 128;
     turned = turned || r.rotation[k] != 128;
   }
-  if (!turned) refuse(file, fmt::format("the rotation of Gaussian {} has no direction: its length is 0", i));
+  if (!turned)
+    refuse_splat_file(file, fmt::format("the rotation of Gaussian {} has no direction: its length is 0", i));
 }
 
 }  // namespace
@@ -96,10 +97,10 @@ void save_splat(const std::filesystem::path& file, const GaussianSet& grid, cons
 }
 
 GaussianSet load_splat(const std::filesystem::path& file, const WorldPlace& place) {
-  const std::vector<uint8_t> bytes = read_bytes(file, kMostBytes);
+  const std::vector<uint8_t> bytes = read_bytes(file, kMostSplatBytes);
   if (bytes.empty() || int64_t(bytes.size()) % kRecord != 0)
-    refuse(file,
-           fmt::format("has {} bytes; a .splat has {} a Gaussian, and one at least", bytes.size(), kRecord));
+    refuse_splat_file(file, fmt::format("has {} bytes; a .splat has {} a Gaussian, and one at least",
+                                        bytes.size(), kRecord));
   GaussianSet set = GaussianSet::zeros(int64_t(bytes.size()) / kRecord, 0);
   for (int64_t i = 0; i < set.n; ++i) {
     Record record;

@@ -9,9 +9,9 @@
 namespace klab {
 namespace {
 
-constexpr float kDegree0 = 0.28209479F;  // the function of degree 0: sqrt(1/(4π))
-constexpr float kLeast = 1e-5F;          // grid units
-constexpr size_t kLeaf = 8;              // points that are looked at one by one
+constexpr float kDegree0StartPoints = 0.28209479F;  // the function of degree 0: sqrt(1/(4π))
+constexpr float kLeast = 1e-5F;                     // grid units
+constexpr size_t kLeaf = 8;                         // points that are looked at one by one
 
 float coordinate(const Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
 
@@ -79,7 +79,7 @@ class Tree {
 };
 
 /// So many of n, drawn without repetition, in their order.
-std::vector<size_t> chosen(size_t n, size_t most, uint64_t seed) {
+std::vector<size_t> chosen_start_points(size_t n, size_t most, uint64_t seed) {
   std::vector<size_t> all(n), out;
   std::iota(all.begin(), all.end(), size_t{0});
   std::mt19937_64 random(seed);
@@ -100,7 +100,8 @@ std::vector<float> mean_distance_to_three(std::span<const Vec3> points) {
 GaussianSet gaussians_from_points(std::span<const ScenePoint> points, int64_t most, int degree,
                                   uint64_t seed) {
   if (points.empty() || most < 1) throw std::invalid_argument("there are no points to begin with");
-  const std::vector<size_t> from = chosen(points.size(), std::min(points.size(), size_t(most)), seed);
+  const std::vector<size_t> from =
+      chosen_start_points(points.size(), std::min(points.size(), size_t(most)), seed);
   const auto n = from.size();
   std::vector<Vec3> places(n);
   for (size_t i = 0; i < n; ++i) places[i] = points[from[i]].position;
@@ -111,7 +112,7 @@ GaussianSet gaussians_from_points(std::span<const ScenePoint> points, int64_t mo
       const size_t at = size_t(k) * n + i;
       set.position[at] = coordinate(places[i], k);
       set.log_scale[at] = std::log(std::max(size[i], kLeast));
-      set.coefficients[at] = (float(points[from[i]].rgb[size_t(k)]) / 255 - 0.5F) / kDegree0;
+      set.coefficients[at] = (float(points[from[i]].rgb[size_t(k)]) / 255 - 0.5F) / kDegree0StartPoints;
     }
     set.quaternion[i] = 1;
     set.opacity_raw[i] = std::log(0.1F / 0.9F);

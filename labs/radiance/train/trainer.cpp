@@ -15,7 +15,7 @@
 namespace klab {
 namespace {
 
-const char* name_of(Part part) {
+const char* tensor_name(Part part) {
   return part == Part::table ? "hash_table" : part == Part::density ? "density" : "color";
 }
 
@@ -40,7 +40,7 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
 constexpr int64_t kAverageEvery = 8;
 
 /// Of one part of the batch.
-Config of_a_part(Config config, const BatchShare& share) {
+Config of_a_part_trainer(Config config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
   return config;
@@ -59,7 +59,7 @@ bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
                  const StepSizes& sizes, PicturePool* pool, BatchShare share, const StepPrecision& precision)
     : scene_(with_views(scene)),
-      config_(of_a_part(config, share)),
+      config_(of_a_part_trainer(config, share)),
       plan_(plan),
       seed_(seed),
       sizes_(sizes),
@@ -297,11 +297,13 @@ Model Trainer::averaged() const {
 std::vector<TensorView> Trainer::state() const {
   std::vector<TensorView> list = model_.tensors();
   for (const Part part : kParts) {
-    for (const TensorView& t : moment_tensors(name_of(part), moments_[size_t(part)])) list.push_back(t);
+    for (const TensorView& t : moment_tensors(tensor_name(part), moments_[size_t(part)])) list.push_back(t);
     const Array<float>& average = averages_[size_t(part)];
     if (config_.ema > 0)
-      list.push_back(
-          {std::string("optimizer.") + name_of(part) + ".average", "F32", {average.size()}, average.data()});
+      list.push_back({std::string("optimizer.") + tensor_name(part) + ".average",
+                      "F32",
+                      {average.size()},
+                      average.data()});
   }
   if (adaptive_)
     for (const TensorView& t : adaptive_->state()) list.push_back(t);

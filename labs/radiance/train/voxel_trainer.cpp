@@ -16,10 +16,10 @@
 namespace klab {
 namespace {
 
-constexpr const char* kNames[] = {"density", "coefficients"};
+constexpr const char* kNamesVoxelTrainer[] = {"density", "coefficients"};
 
 /// Of one part of the batch.
-VoxelConfig of_a_part(VoxelConfig config, const BatchShare& share) {
+VoxelConfig of_a_part_voxel_trainer(VoxelConfig config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
   return config;
@@ -30,7 +30,7 @@ VoxelConfig of_a_part(VoxelConfig config, const BatchShare& share) {
 VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const Plan& plan, uint64_t seed,
                            const Backend& backend, const StepSizes& sizes, BatchShare share)
     : scene_(with_views(scene)),
-      config_(of_a_part(config, share)),
+      config_(of_a_part_voxel_trainer(config, share)),
       plan_(plan),
       seed_(seed),
       backend_(backend),
@@ -251,7 +251,7 @@ void VoxelTrainer::save(const std::filesystem::path& file,
       nlohmann::json{{"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"changes", changes_}}.dump();
   std::vector<TensorView> list = model_.tensors();
   for (size_t k = 0; k < 2; ++k)
-    for (const TensorView& t : moment_tensors(kNames[k], moments_[k])) list.push_back(t);
+    for (const TensorView& t : moment_tensors(kNamesVoxelTrainer[k], moments_[k])) list.push_back(t);
   save_tensors(file, list, metadata);
 }
 
@@ -266,7 +266,7 @@ void VoxelTrainer::restore(const TensorFile& file) {
   model_ = VoxelModel::read(file);
   build();
   for (size_t k = 0; k < 2; ++k) {
-    for (const TensorView& t : moment_tensors(kNames[k], moments_[k]))
+    for (const TensorView& t : moment_tensors(kNamesVoxelTrainer[k], moments_[k]))
       file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
     moments_[k].require_plausible(step, where);
   }

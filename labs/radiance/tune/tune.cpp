@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kWarmSteps = 256;  // after which the occupancy grid knows what is empty
 constexpr double kWarmSeconds = 10;
 constexpr size_t kJudges = 4;          // views that batches are scored on
-constexpr double kAlike = 0.1;         // dB: what two seeds of one training are apart
+constexpr double kAlikeTune = 0.1;     // dB: what two seeds of one training are apart
 constexpr int64_t kLeastTuned = 4096;  // samples of a batch
 constexpr int64_t kMostTuned = 1 << 20;
 
@@ -287,7 +287,7 @@ class Search {
     const size_t best =
         halve(result_.batch,
               [&](size_t i, double until) { return trained_on(trainings[i], until, result_.batch[i].name); },
-              {.seconds = o_.seconds, .same = kAlike, .stop = [] { return bool(stop_requested); }});
+              {.seconds = o_.seconds, .same = kAlikeTune, .stop = [] { return bool(stop_requested); }});
     result_.tuned.batch_samples = batch_samples(trainings[best].settings);
     result_.tuned.batch_seconds = o_.seconds;
     result_.tuned.batch_gain =
