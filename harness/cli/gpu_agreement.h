@@ -14,7 +14,7 @@
 
 namespace klab {
 
-/// One variant: the counts of both, without rates, or the reason why there are none of the host.
+/// One variant: the counts of both, without rates, or the reason why the host has none.
 struct Agreement {
   std::string variant, why_not;
   std::vector<ComparedCounter> counts;

@@ -20,7 +20,7 @@ struct Sweep {
 Sweep parse_sweep(const std::string& text);
 
 /// Returns the shapes of an op along the sweep. Other dimensions stay as in `base`. "size" sets the first
-/// dimension and those that equal it in the base, such as all three of a cube. Shapes that are not legal are
+/// dimension and those that equal it in the base (for a cube, all three). Shapes that are not legal are
 /// left out. Throws std::invalid_argument if the op lacks the dimension, naming those it has, or if no shape
 /// is left.
 std::vector<BenchShape> shapes_of(const Sweep& sweep, const Op& op, const BenchShape& base);

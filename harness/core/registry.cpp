@@ -69,7 +69,7 @@ void require_own_names(const Variant& fresh) {
 /// Merges another form of the same CUDA file into `known`. Returns false if it is another variant.
 bool join(Variant& known, Variant& other) {
   if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
-  // Only the module compiled for the GPU knows the requirements there, such as a library.
+  // Only the module compiled for the GPU knows the requirements there, for example a library.
   const bool on_host = known.host || known.host_traced, on_device = bool(known.device);
   if (on_device != bool(other.device) && on_host != on_device)
     known.supported = [host = on_host ? known.supported : other.supported,

@@ -242,7 +242,7 @@ class Build {
     add(c, o_.link);
     add(c, {"-L" + (top_ / "lib64").string(), (top_ / "lib64/libklab_anchor.a").string(),
             (top_ / "lib64/libklab_cuda.so").string()});
-    // Build systems such as CMake read these lines to learn how to link. They must find this program and
+    // Build systems (CMake, for example) read these lines to learn how to link. They must find this program and
     // these libraries.
     if (o_.verbose) {
       std::fprintf(stderr, "ld -o %s -L%s/lib64 -lcudadevrt -lcudart\n", c[2].c_str(), top_.c_str());
