@@ -1,4 +1,4 @@
-// --backend of commands that run a program of ops.
+// The option --backend of commands that run a program of ops.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -59,7 +59,7 @@ int record_baseline(SessionPlan plan, const std::string& name, int sessions) {
     wrong = wrong || any_wrong(more.rows);
     append(run, std::move(more));
     plan.check = false;
-    // What was too slow, wrong or not supported at first is not tried again.
+    // Variants that were too slow, wrong or not supported in the first session are not tried again.
     if (session > 1) continue;
     std::vector<std::string> ids;
     for (const SessionTask& t : plan.tasks) ids.insert(ids.end(), t.variants.begin(), t.variants.end());
@@ -73,7 +73,8 @@ int record_baseline(SessionPlan plan, const std::string& name, int sessions) {
   }
   progress.clear();
   append(run, std::move(counted));
-  // The baseline against itself, one half of its sessions against the other: what it can see from now on.
+  // Compare the baseline with itself, one half of its sessions with the other. This is the smallest change
+  // that it can detect.
   nlohmann::json floors = nlohmann::json::array();
   double widest = 0;
   const CompareResult self = compare_runs(run, run);

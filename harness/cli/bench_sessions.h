@@ -1,4 +1,4 @@
-// klab bench in sessions: what a baseline is made of.
+// klab bench in sessions, for baselines.
 #pragma once
 
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace klab {
 
-/// klab bench --session N --plan FILE --out FILE, as regress and --baseline start it: one session in this process.
+/// Runs one session in this process, as started by regress and --baseline: klab bench --session N --plan FILE
+/// --out FILE.
 int run_planned_session(const std::string& plan_file, int session, const std::string& out);
 
-/// klab bench --baseline NAME: sessions, each a process of its own, kept as a baseline of this machine.
+/// Implements klab bench --baseline NAME: runs sessions in processes of their own, and keeps them as a
+/// baseline of this machine.
 int record_baseline(SessionPlan plan, const std::string& name, int sessions);
 
 }  // namespace klab

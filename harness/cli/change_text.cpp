@@ -11,7 +11,7 @@
 namespace klab {
 namespace {
 
-/// What matters first: wrong, slower, faster, undecided, same; the largest change first within each.
+/// Orders changes: wrong, slower, faster, undecided, same; the largest change first within each.
 int rank_of(const Change& c) {
   if (!c.failed.empty()) return 0;
   switch (c.judgement.verdict) {
@@ -75,7 +75,7 @@ std::string margin_of(const Change& c) {
 
 std::string place_of(const Change& c) { return c.size.empty() ? c.shape : c.size; }
 
-/// The anchor, short where it is of the same op.
+/// Returns the anchor's name, shortened if it belongs to the same op.
 std::string anchor_of(const Change& c) {
   return c.anchor.starts_with(c.op + ".") ? c.anchor.substr(c.op.size() + 1) : c.anchor;
 }

@@ -1,4 +1,4 @@
-// A comparison of two runs, as people and build servers read it.
+// Formats a comparison of two runs for people and build servers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,22 +9,22 @@
 namespace klab {
 
 struct ChangeTextOptions {
-  bool list_missing = false;  // name what is in one run only, instead of counting it
+  bool list_missing = false;  // list the entries that are in one run only, instead of counting them
   double threshold = 0.02;
 };
 
-/// A table, worst first, and what must be known to read it.
+/// Returns a table, worst first, with the notes needed to read it.
 std::string change_text(const CompareResult& result, const ChangeTextOptions& options);
 
-/// The same as Markdown, for a pull request.
+/// Returns the same as Markdown, for a pull request.
 std::string change_markdown(const CompareResult& result, const ChangeTextOptions& options);
 
 nlohmann::json change_json(const CompareResult& result, int exit_code);
 
-/// JUnit XML: SLOWER and wrong are failures, UNDECIDED is skipped.
+/// Returns JUnit XML: SLOWER and wrong are failures, UNDECIDED is skipped.
 std::string change_junit(const CompareResult& result);
 
-/// "3 SLOWER, 1 FASTER, 20 SAME, 2 UNDECIDED".
+/// Returns "3 SLOWER, 1 FASTER, 20 SAME, 2 UNDECIDED".
 std::string change_summary(const CompareResult& result);
 
 }  // namespace klab

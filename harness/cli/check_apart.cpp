@@ -32,13 +32,13 @@ std::string quoted(const std::string& text) {
 
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return fmt::format("its process was ended by {}", strsignal(WTERMSIG(status)));
-  // A shell in between tells a signal by its number above 128.
+  // If a shell ran the process, exit codes above 128 are signals.
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (code > 128) return fmt::format("its process was ended by {}", strsignal(code - 128));
   return fmt::format("its process ended with exit code {}", code);
 }
 
-/// What the crash guard wrote of it: "klab: SIGSEGV while checking <variant> at m=17 n=33, random inputs".
+/// Extracts the crash guard's message: "klab: SIGSEGV while checking <variant> at m=17 n=33, random inputs".
 std::string at_its_end(const std::string& variant, const std::string& said) {
   std::istringstream in(said);
   const std::string before = " while checking " + variant;
@@ -90,7 +90,7 @@ std::string options_text(const CheckOptions& options) {
   return rest;
 }
 
-/// What `klab check` of some variants printed and said, and how it ended.
+/// Standard output, standard error and exit status of a `klab check` process.
 struct CheckProcess {
   std::string printed, said;
   int status = 0;
@@ -98,8 +98,8 @@ struct CheckProcess {
 
 CheckProcess check_in_process(const std::vector<const Variant*>& variants, const std::string& options,
                               const std::filesystem::path& errors) {
-  // Workers that spin while they wait would take the core from the process beside this one. A count of turns, which main() sets
-  // for this process, outweighs the policy.
+  // Workers that spin while they wait would take a core from the concurrent process. GOMP_SPINCOUNT, which
+  // main() sets for this process, has precedence over OMP_WAIT_POLICY.
   std::string command =
       "GOMP_SPINCOUNT=0 KMP_BLOCKTIME=0 OMP_WAIT_POLICY=passive " + quoted(own_program().string()) + " check";
   for (const Variant* v : variants) command += " " + quoted(v->id);

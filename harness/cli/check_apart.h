@@ -1,5 +1,5 @@
-// Variants checked in processes of their own: what one breaks, the others do not feel. A GPU, after a kernel that faulted,
-// does nothing more for its process.
+// Checks variants in processes of their own, so that one cannot break the others. On a GPU, a kernel that
+// faulted disables the device for its whole process.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace klab {
 
-/// Each variant of these as a selection of its own.
+/// Splits a selection into one per variant.
 std::vector<Selected> one_by_one(std::span<const Selected> selection);
 
-/// Checks ops in processes of their own, as many at a time as there are cores, since most of a check keeps one core busy. Calls
-/// `done(k, results, seconds)` for each selection[k], in this order; a process that ends without an answer is a failure of
-/// all its variants.
+/// Checks ops in processes of their own, as many concurrently as there are cores, since most of a check uses
+/// one core. Calls `done(k, results, seconds)` for each selection[k], in this order. A process that ends
+/// without an answer counts as a failure of all its variants.
 void check_ops(std::span<const Selected> selection, const CheckOptions& options,
                const std::function<void(size_t, OpCheck, double)>& done);
 
-/// What one such process printed, for that variant. `said` is what it wrote to standard error: the crash guard's line there
+/// Parses the output of such a process for one variant. `said` is its standard error: the crash guard's line
 /// names shape, pattern and alignment.
 CheckResult read_check(const std::string& variant, const std::string& printed, int status,
                        const std::string& said = {});

@@ -1,4 +1,4 @@
-// Collects the commands, parses, runs one.
+// Collects the commands, parses the command line, runs one command.
 #include "harness/cli/command.h"
 
 #include <omp.h>
@@ -48,7 +48,8 @@ void add_settings(CLI::App& app) {
       ->group("Everywhere");
 }
 
-/// Extras are told from typing errors here rather than by CLI11, so that the nearest names can be given.
+/// Reports unknown arguments. Done here rather than by CLI11, so that the message can name the nearest
+/// options.
 int complain_of_extras(const CLI::App& root, const CLI::App* command,
                        const std::vector<std::string>& extras) {
   const std::string& first = extras.front();
@@ -66,7 +67,7 @@ int complain_of_extras(const CLI::App& root, const CLI::App* command,
                     command->get_name() + " --help says what it takes.");
   std::vector<std::string> names;
   for (const Command& c : commands()) names.push_back(c.name);
-  names.insert(names.end(), {"test", "tidy", "format"});  // the launcher's
+  names.insert(names.end(), {"test", "tidy", "format"});  // commands of the launcher
   return complain(not_found_text("command", first, names) + "\nklab --help lists the commands.");
 }
 
@@ -140,7 +141,7 @@ CommandRegistrar::CommandRegistrar(const char* file, Command command) {
 }
 
 int run_command_line(int argc, const char* const* argv) {
-  // Also into a pipe: who reads along sees each line when it is said.
+  // Also in a pipe: readers see each line at once.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return parse_and_run(argc, argv);

@@ -1,4 +1,4 @@
-// The frame of the command line: one file a command, each registering itself, so that a lab can bring its
+// The frame of the command line: one file per command, each registering itself, so that a lab can add its
 // own.
 //
 //   // harness/cli/cmd_greet.cpp
@@ -9,11 +9,12 @@
 //   {
 //     auto name = std::make_shared<std::string>("world");
 //     app.add_option("name", *name, "whom");
-//     return [name] { fmt::print("hello {}\n", *name); return exit_ok; };
+//     return [name] { fmt::print("hello {}
+// ", *name); return exit_ok; };
 //   }});
 //
-// What a command throws becomes "klab: <what>" on stderr and exit code 2. --threads, --seed and --isa are added to
-// every command by the frame; find their values in settings() when the command runs.
+// An exception thrown by a command is printed as "klab: <what>" on stderr, with exit code 2. The frame adds
+// --threads, --seed and --isa to every command; their values are in settings() when the command runs.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +29,18 @@ class App;
 
 namespace klab {
 
-/// What klab's exit code says.
+/// Exit codes of klab.
 inline constexpr int exit_ok = 0;
-inline constexpr int exit_failed = 1;  // a check failed, a variant became slower
-inline constexpr int exit_usage = 2;   // bad input, an unknown name, or it could not be done
+inline constexpr int exit_failed = 1;  // a check failed, or a variant became slower
+inline constexpr int exit_usage = 2;   // bad input, an unknown name, or an operation that failed
 
-/// Options that every command has.
+/// Options of every command.
 struct Settings {
-  int threads = 0;  // 0: all; already given to OpenMP when a command runs
+  int threads = 0;  // 0: all; already set in OpenMP when a command runs
   uint64_t seed = 1;
   bool seed_given = false;
-  std::vector<std::string> rest;  // what stands behind --, for commands that take it
-  std::string isa;  // Highway's name of an instruction set; in force when a command runs. Empty: the best
+  std::vector<std::string> rest;  // arguments after `--`, for commands that accept them
+  std::string isa;  // Highway's name of an instruction set, in force when a command runs. Empty: the best
 };
 const Settings& settings();
 
@@ -47,23 +48,23 @@ struct Command {
   std::string name;
   std::string summary;  // one line, for the list of commands
   std::string details;  // further lines of --help; may be empty
-  /// Adds the command's options and returns what runs it once they are parsed. Values that the returned
-  /// function needs are best kept in a shared_ptr, since setup returns before the parse.
+  /// Adds the command's options and returns the function to run after parsing. Setup returns before the
+  /// parse, so values that this function needs should be held in a shared_ptr.
   std::function<std::function<int()>(CLI::App&)> setup;
-  bool takes_rest = false;  // words behind --, which are somebody else's: settings().rest
-  std::string file = {};    // filled by the registrar
+  bool takes_rest = false;  // accepts arguments after `--`, passed through in settings().rest
+  std::string file = {};    // set by the registrar
 };
 
-/// All commands by name.
+/// Returns all commands by name.
 const std::vector<Command>& commands();
 
-/// Adds a command. A second one of that name ends the program, naming both files.
+/// Adds a command. A second one of that name ends the program with a message that names both files.
 class CommandRegistrar {
  public:
   CommandRegistrar(const char* file, Command command);
 };
 
-/// The whole program: parses, runs one command, turns exceptions into a message and an exit code.
+/// Runs the program: parses, runs one command, and turns exceptions into a message and an exit code.
 int run_command_line(int argc, const char* const* argv);
 
 }  // namespace klab

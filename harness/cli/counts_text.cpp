@@ -16,7 +16,7 @@ int64_t count_of(const Row& row, const std::string& name) {
   return at == row.counts.end() ? 0 : at->second;
 }
 
-/// A count, or one divided by another to one decimal, "4.0"; nothing where there is nothing to divide by.
+/// Formats a count, or its ratio to another with one decimal, "4.0"; empty if there is nothing to divide by.
 PrintedCount printed(const Row& row, const char* title, const char* name, const char* what,
                      const char* per = nullptr) {
   PrintedCount p{.title = title, .name = name, .text = ""};
@@ -29,7 +29,7 @@ PrintedCount printed(const Row& row, const char* title, const char* name, const 
 
 bool holds_counts(const Row& r) { return r.backend == "cuda" && r.seconds.empty() && !r.counts.empty(); }
 
-/// What the last column says: "0.25x loads".
+/// Returns the text of the last column: "0.25x loads".
 std::string against_parent(const Row& row, const std::vector<Row>& rows) {
   const Variant* v = find_variant(row.variant);
   if (v == nullptr || v->parent.empty()) return "";
@@ -45,7 +45,7 @@ std::string rung_of(const Row& r) {
   return r.variant.starts_with(r.op + ".") ? r.variant.substr(r.op.size() + 1) : r.variant;
 }
 
-/// The rows of `order` under the columns that one of them fills.
+/// Returns a table of the rows in `order`, with the columns that at least one of them fills.
 Table table_of(const std::vector<const Row*>& order, const std::vector<Row>& rows) {
   std::vector<std::vector<PrintedCount>> counts;
   counts.reserve(order.size());

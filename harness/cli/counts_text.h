@@ -1,4 +1,4 @@
-// Counts of CUDA rungs as people read them, where there is no GPU to time them on.
+// Formats counts of CUDA rungs when there is no GPU to time them on.
 #pragma once
 
 #include <optional>
@@ -9,28 +9,29 @@
 
 namespace klab {
 
-/// One count as the table prints it.
+/// One count as printed in the table.
 struct PrintedCount {
-  std::string title;  // of its column: "loads", "sectors/request"
-  std::string name;   // where it stands alone: "load sectors/request"
-  std::string text;   // "" where the rung has no such access
-  double value = 0;   // of what is printed, so 0 for ""
+  std::string title;  // column title: "loads", "sectors/request"
+  std::string name;   // full name outside the table: "load sectors/request"
+  std::string text;   // "" if the rung has no such access
+  double value = 0;   // value as printed, so 0 for ""
 };
 
-/// All columns of the table, in order, of a row that holds counts.
+/// Returns all columns of the table, in order, for a row that holds counts.
 std::vector<PrintedCount> printed_counts(const Row& row);
 
-/// The printed count that fell furthest against the parent's row.
+/// The printed count that decreased most relative to the parent's row.
 struct FewerCount {
   std::string name;
-  double ratio = 1;  // to the parent's, below 1
+  double ratio = 1;  // relative to the parent's, below 1
 };
 
-/// Nothing where no printed count is lower.
+/// Returns an empty value if no printed count is lower.
 std::optional<FewerCount> fewer_than(const Row& row, const Row& parent);
 
-/// A table of the rows that hold counts, with what is to be said of them beside their shape; "" when there are none. Columns
-/// that are empty for all of them are left out; the last one says of each rung which count fell furthest against its parent.
+/// Returns a table of the rows that hold counts, with `remark` next to their shape; "" if there are none.
+/// Columns that are empty for all rows are left out. The last column names the count of each rung that
+/// decreased most relative to its parent.
 std::string counts_text(
     const std::vector<Row>& rows,
     const std::string& remark = "no GPU here: counted, not timed; klab trace VARIANT shows where");

@@ -18,8 +18,8 @@ bool ComparedCounter::agrees() const {
 
 namespace {
 
-/// Where a GPU was asked for an instruction's executions under another name: with those that no lane takes part in, by the hardware or
-/// by patched code.
+/// Finds a counter, also under alternative names: with instructions that no lane takes part in, counted by
+/// the hardware or by patched code.
 std::map<std::string, double>::const_iterator find_counter(const std::map<std::string, double>& gpu,
                                                            std::string counter) {
   auto found = gpu.find(counter);
@@ -31,7 +31,7 @@ std::map<std::string, double>::const_iterator find_counter(const std::map<std::s
              : gpu.find(counter.insert(hardware, "__sass").erase(hardware + 6, 1));
 }
 
-// What is asked for besides what the host counts, for bound and occupancy.
+// Requested in addition to the counts of the host, for bound and occupancy.
 constexpr const char* kTime = "gpu__time_duration.sum";
 constexpr const char* kDramRead = "dram__bytes_read.sum";
 constexpr const char* kDramWrite = "dram__bytes_write.sum";

@@ -20,7 +20,7 @@ std::string times_text(const std::optional<Estimate>& e) {
   return e ? three_digits(e->value) + "x" : std::string();
 }
 
-/// The farther end of the interval, in percent of the median.
+/// Returns the larger distance to the ends of the interval, in percent of the median.
 std::string spread_text(const Estimate& e) {
   if (e.n < 2) return "?";
   return fmt::format("±{:.1f}%", 100 * std::max(e.high - e.value, e.value - e.low) / e.value);
@@ -34,7 +34,7 @@ Ink ink_of(const std::string& verdict) {
   return verdict == "held" ? Ink::green : verdict == "not held" ? Ink::red : Ink::yellow;
 }
 
-/// "fma 229" or "-".
+/// Formats "fma 229" or "-".
 std::string rate(const Ceilings& c, CeilingKind kind, int level, int threads) {
   const Ceiling* found = c.find(kind, level, threads);
   return found ? three_digits(found->per_second * 1e-9) : "-";
@@ -71,7 +71,7 @@ std::string ceilings_text(const Ceilings& c, int threads) {
 
 std::string noise_text() {
   double busy = busy_elsewhere();
-  // What has just ended (a build, a program that gives back its memory) is not what goes on.
+  // Ignore work that has just ended (a build, a program that frees its memory).
   for (int again = 0; again < 2 && busy >= 0.2; ++again) busy = std::min(busy, busy_elsewhere(0.25));
   if (busy < 0.2) return "";
   return inked(fmt::format("other work keeps {:.1f} of {} hardware threads busy: expect wide intervals\n",

@@ -1,4 +1,4 @@
-// A timed ladder as people read it: one line a rung, with bars for the speedups.
+// Formats a timed ladder: one line per rung, with bars for the speedups.
 #pragma once
 
 #include <string>
@@ -11,28 +11,31 @@
 
 namespace klab {
 
-/// What this machine can do at most, in a few lines.
+/// Returns the ceilings of this machine in a few lines.
 std::string ceilings_text(const Ceilings& ceilings, int threads);
 
-/// One line of warning when other work keeps the machine busy, else nothing.
+/// Returns one line of warning if other work keeps the machine busy, else an empty string.
 std::string noise_text();
 
-/// Heading, ceiling, table, and what was skipped, failed or looks like an error, each with its reason.
+/// Returns heading, ceiling, table, and the entries that were skipped, failed or look like an error, each
+/// with its reason.
 std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows);
 
-/// How cost grows along a sweep, against the contract's formula; how time falls with threads.
+/// Describes how cost grows along a sweep compared to the contract's formula, and how time falls with
+/// threads.
 std::string sweep_text(const std::vector<Row>& rows);
 
-/// What became of the rows of an interrupted run, to be said after "interrupted": ", 7 rows are in x.csv" or "".
+/// Returns where the rows of an interrupted run are, as the continuation of "interrupted": ", 7 rows are in
+/// x.csv" or "".
 std::string interrupted_text(const Recording& run, const std::string& out);
 
-/// True when one of the rows failed its check.
+/// Returns whether a row failed its check.
 bool any_wrong(const std::vector<Row>& rows);
 
-/// Asks, once: was SIGINT received since the first call of watch_interrupt()? A second SIGINT ends the
-/// program.
+/// watch_interrupt() installs the handler once. interrupted() returns whether SIGINT was received since then.
+/// A second SIGINT ends the program.
 void watch_interrupt();
 bool interrupted();
-inline constexpr int exit_interrupted = 130;  // what shells expect
+inline constexpr int exit_interrupted = 130;  // the shells' convention
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// --loss-scale, --scale-start and --scale-after, of every command that trains in 16 bits.
+// The options --loss-scale, --scale-start and --scale-after of every command that trains in 16 bits.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace klab {
 
-/// `text` is what --loss-scale is given; set_loss_scale() reads it.
+/// `text` receives the value of --loss-scale; set_loss_scale() parses it.
 inline void add_loss_scale(CLI::App& app, LossScaleSettings& settings, std::string& text) {
   app.add_option("--loss-scale", text,
                  "dynamic (default with f16), or the number by which the loss is multiplied (default 1)");

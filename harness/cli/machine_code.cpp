@@ -56,7 +56,7 @@ std::string first_complaint(const std::string& words) {
   return first.empty() ? "it said nothing" : first;
 }
 
-/// nvcc's options without those that choose for which GPU.
+/// Returns nvcc's options without those that select a GPU architecture.
 std::vector<std::string> without_architecture(const std::vector<std::string>& options) {
   std::vector<std::string> kept;
   for (size_t k = 0; k < options.size(); ++k) {

@@ -1,4 +1,5 @@
-// What nvcc makes of CUDA files: compiled for the named GPU, disassembled, and read, so that accesses can be counted as compiled.
+// Machine code of CUDA files: compiled by nvcc for the named GPU, disassembled, and parsed, so that accesses
+// can be counted as compiled.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +13,24 @@ namespace klab {
 struct MachineCode {
   simt::CompiledCode code;
   std::string text;  // of the disassembler
-  std::string why;   // there is none; empty: there is
+  std::string why;   // reason why there is none; empty if there is
 };
 
-/// Compiles each file with nvcc ($KLAB_NVCC, $CUDACXX, on PATH, /usr/local/cuda) and has nvdisasm ($KLAB_NVDISASM, on PATH, beside
-/// nvcc) print it. `options`: further ones for nvcc; those that choose an architecture are left out. KLAB_NVCC=none: asks for none.
+/// Compiles each file with nvcc ($KLAB_NVCC, $CUDACXX, on PATH, /usr/local/cuda) and disassembles it with
+/// nvdisasm ($KLAB_NVDISASM, on PATH, next to nvcc). `options` are further ones for nvcc; those that select
+/// an architecture are dropped. KLAB_NVCC=none disables it.
 MachineCode machine_code_of(const std::vector<std::string>& files, const std::vector<std::string>& options);
 
-/// Loads and stores of local memory in a kernel's machine code: arrays of a thread, and registers that did not suffice.
+/// Loads and stores of local memory in a kernel's machine code: arrays of a thread, and spilled registers.
 struct LocalMemory {
   std::string kernel;
   int64_t loads = 0, stores = 0;  // instructions
 };
-/// Of the kernels that were launched, those that have any.
+/// Returns the launched kernels that use local memory.
 std::vector<LocalMemory> local_memory_of(const simt::CompiledCode& code,
                                          const std::vector<simt::LaunchRecord>& launches);
 
-/// The options that klab's own kernels below that folder are compiled with.
+/// Returns the options that klab's own kernels below that folder are compiled with.
 std::vector<std::string> nvcc_options(const std::filesystem::path& root);
 
 }  // namespace klab

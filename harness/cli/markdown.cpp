@@ -9,14 +9,14 @@
 namespace klab {
 namespace {
 
-/// A run of text in one ink, without spaces: what lines are filled with.
+/// A run of text in one color, without spaces: the unit for filling lines.
 struct Word {
   std::string text;
   Ink ink = Ink::plain;
   bool space_before = true;
 };
 
-/// The words of a paragraph, a heading or a cell, as its pieces of text come.
+/// Collects the words of a paragraph, a heading or a cell from its pieces of text.
 class Words {
  public:
   void add(std::string_view text, Ink ink) {
@@ -44,7 +44,8 @@ class Words {
   }
   size_t size() const { return list_.size(); }
 
-  /// Lines of at most `width` columns that begin with `first` and then `rest`. Words that touch ("`code`,") stay together.
+  /// Fills lines of at most `width` columns. The first begins with `first`, the others with `rest`. Adjacent
+  /// words ("`code`,") stay together.
   std::string filled(const std::string& first, const std::string& rest, int width, const Paper& on) const {
     std::string out = first;
     int column = columns_of(first);
@@ -82,14 +83,14 @@ std::string_view entity(std::string_view text) {
 
 std::string text_of(const MD_ATTRIBUTE& a) { return {a.text, a.size}; }
 
-/// Takes a page from md4c, block by block and piece by piece, and sets it.
+/// Receives a page from md4c block by block, and formats it.
 class Typesetter {
  public:
   Typesetter(const Typesetting& how, const Paper& on)
       : hints_(how.hints), width_(std::min(how.width, 88)), on_(on) {}
 
   std::string run(const std::string& markdown) {
-    // Blocks of HTML would hold what is folded away unread; as spans their tags come like any text.
+    // md4c would skip the contents of HTML blocks. As spans, tags and text are both delivered.
     MD_PARSER parser{};
     parser.flags = MD_FLAG_TABLES | MD_FLAG_NOHTMLBLOCKS | MD_FLAG_NOINDENTEDCODEBLOCKS;
     parser.enter_block = [](MD_BLOCKTYPE t, void* d, void* self) { return of(self).enter(t, d); };
@@ -109,7 +110,7 @@ class Typesetter {
   struct List {
     bool tight;
     unsigned number;  // of the next item
-    char mark;        // '.' or ')' behind it; 0: no numbers
+    char mark;        // '.' or ')' after it; 0: not numbered
     int indent;
   };
 
@@ -123,11 +124,11 @@ class Typesetter {
     if (folded_ == 0 && !after_summary_ && !out_.empty() && !out_.ends_with("\n\n")) out_ += "\n";
   }
 
-  /// Sets the words that have come: a paragraph, or what an item begins with.
+  /// Prints the collected words: a paragraph, or the beginning of an item.
   void paragraph() {
     if (words_.empty()) return;
     if (!tight_item_) gap();
-    const int margin = details_ > 0 ? 0 : margin_;  // hints of an item begin at the page's edge
+    const int margin = details_ > 0 ? 0 : margin_;  // hints in an item start at the left edge
     const std::string rest = quotes_ > 0 ? "  | " : std::string(size_t(margin), ' ');
     put(words_.filled(lead_.empty() ? rest : lead_, rest, width_, on_));
     lead_.clear();
@@ -221,7 +222,8 @@ class Typesetter {
     put(table.text(on_));
   }
 
-  /// Links become their text and, where that says something new, the address; pictures their description and file.
+  /// Replaces links by their text, plus the address if it adds information, and pictures by their description
+  /// and file.
   int span(MD_SPANTYPE type, void* detail, bool begins) {
     if (type == MD_SPAN_STRONG) bold_ += begins ? 1 : -1;
     if (type == MD_SPAN_CODE) code_span_ = begins;
@@ -253,7 +255,7 @@ class Typesetter {
     return 0;
   }
 
-  /// Folded hints show their summary alone, unless they are asked for. Tags that only style are left out.
+  /// Shows only the summary of folded hints, unless they were requested. Tags that only style are dropped.
   void tag(std::string_view s) {
     if (s.starts_with("<details")) {
       paragraph();
@@ -300,8 +302,8 @@ class Typesetter {
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
   size_t link_from_ = 0;
-  int details_ = 0;  // <details> that are open
-  int folded_ = 0;   // of these, around what is left out
+  int details_ = 0;  // open <details>
+  int folded_ = 0;   // open <details> around text that is left out
   bool after_fold_ = false, after_summary_ = false;
 };
 

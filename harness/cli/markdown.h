@@ -1,4 +1,4 @@
-// A lesson page, set for a terminal or a pipe.
+// Formats a lesson page for a terminal or a pipe.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 namespace klab {
 
 struct Typesetting {
-  bool hints = false;  // show what <details> folds away
-  int width = 100;     // columns; text is filled to at most 88 of them, which is as far as an eye likes to go
+  bool hints = false;  // show the contents of <details>
+  int width = 100;     // columns; text uses at most 88 of them, which is comfortable to read
 };
 
-/// The Markdown that lesson pages use: headings, paragraphs, lists, quotes, tables, fenced code, emphasis,
-/// links, pictures (named, not drawn) and <details>. What it does not know is printed as it stands.
+/// Formats the Markdown that lesson pages use: headings, paragraphs, lists, quotes, tables, fenced code,
+/// emphasis, links, pictures (named, not drawn) and <details>. Anything else is printed unchanged.
 std::string typeset(const std::string& markdown, const Typesetting& how, const Paper& on = paper());
 
-/// The sections "## <name>..." of a page whose first word begins with `name` up to a word's end or, for a
-/// number, up to "_": section_of(page, "04") finds "## 04_cache_tile: ...". Empty when there is none.
+/// Returns the sections "## <name>..." of a page whose first word begins with `name` up to a word's end or,
+/// for a number, up to "_": section_of(page, "04") finds "## 04_cache_tile: ...". Empty if there is none.
 std::string section_of(const std::string& markdown, const std::string& name);
 
-/// The first words of all level-2 headings, without backticks and colon.
+/// Returns the first words of all level-2 headings, without backticks and colon.
 std::vector<std::string> section_names(const std::string& markdown);
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// klab check --mutants: mutates variants and says what survived.
+// klab check --mutants: mutates variants and reports the survivors.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@ namespace klab {
 struct MutationRun {
   std::vector<std::string> what;  // ops, variants, globs
   std::string backend;
-  int most = 0;  // mutants a variant; 0: all
+  int most = 0;  // mutants per variant; 0: all
   bool json = false;
 };
 
-/// Prints progress, the survivors by file and line, and a count. Returns the exit code: 0 also where some survived.
+/// Prints progress, the survivors by file and line, and a count. Returns the exit code: 0 even if some
+/// survived.
 int run_mutants(const MutationRun& run);
 
 }  // namespace klab

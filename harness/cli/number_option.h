@@ -1,4 +1,5 @@
-// Options that take a number: all of it a number, finite, and in its range, which --help shows and messages name.
+// Options that take a number: the whole text must be a finite number in the range, which --help and messages
+// show.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +10,8 @@
 
 namespace klab {
 
-/// Refuses what is no Number within the range, before CLI11 converts it (which cuts numbers that are too large, and takes NaN).
+/// Rejects text that is not a Number within the range. Runs before CLI11's conversion, which clips numbers
+/// that are too large and accepts NaN.
 template <class Number>
 CLI::Validator number_within(Range range) {
   const auto complaint = [range](const std::string& text) -> std::string {

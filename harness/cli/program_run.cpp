@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-/// All processes that descend from one, itself included.
+/// Returns all descendants of a process, including itself.
 std::set<pid_t> descendants(pid_t root) {
   std::map<pid_t, pid_t> parents;
   std::error_code error;
@@ -41,7 +41,7 @@ std::set<pid_t> descendants(pid_t root) {
     std::ifstream in(entry.path() / "stat");
     std::string text;
     std::getline(in, text);
-    const size_t close = text.rfind(')');  // the name in parentheses may hold anything
+    const size_t close = text.rfind(')');  // the name in parentheses may contain anything
     if (close == std::string::npos) continue;
     char state = 0;
     int parent = 0;
@@ -80,7 +80,7 @@ void pass_on(int signal) {
   raise(signal);
 }
 
-/// Watches a process until its end, or ends it. What it has started is ended with it: klab takes what loses its parent.
+/// Watches a process until its end, or ends it. Its children end with it: klab adopts orphans.
 class Watched {
  public:
   Watched(pid_t child, const ProgramLimits& limits) : child_(child), limits_(limits) {
@@ -113,7 +113,7 @@ class Watched {
  private:
   void look(ProgramRun& run) {
     if (!run.ended.empty()) {
-      if (++grace_ > 60) kill(-child_, SIGKILL);  // it had three seconds for its report
+      if (++grace_ > 60) kill(-child_, SIGKILL);  // it had three seconds to write its report
       return;
     }
     const auto all = descendants(child_);
@@ -222,7 +222,7 @@ bool is_source(const std::string& file) {
   return e == ".cu" || e == ".cpp" || e == ".cc" || e == ".cxx" || e == ".c" || e == ".cuh";
 }
 
-/// A program that klab-nvcc has made names its runtime.
+/// Returns whether klab-nvcc built the program: it then contains the name of its runtime.
 bool made_by_klab(const fs::path& program) {
   const std::string bytes = read_text(program);
   return bytes.find("libklab_cuda.so") != std::string::npos;
@@ -231,7 +231,7 @@ bool made_by_klab(const fs::path& program) {
 fs::path toolkit_folder() {
   fs::path top = cuda_compiler::toolkit();
   std::error_code error;
-  // Of a program that another project has made: where klab is installed.
+  // For a program of another project: use the installation of klab.
   if (top.empty() && fs::exists(klab_home() / "../../lib/klab/cuda/flags.txt", error))
     top = fs::canonical(klab_home() / "../../lib/klab/cuda");
   if (top.empty())
@@ -263,7 +263,7 @@ fs::path compiled(const ProgramOptions& o, const fs::path& folder) {
   return program;
 }
 
-/// What nvcc makes of the program's CUDA files, where there are any and somebody wants to know.
+/// Returns nvcc's machine code for the program's CUDA files, or the reason why there is none.
 MachineCode machine_code(const ProgramOptions& o) {
   MachineCode none;
   if (!o.compiled) return none.why = "--no-compiled", none;

@@ -1,4 +1,4 @@
-// What klab trace shows of a program: findings first, then what was counted.
+// The output of klab trace for a program: findings first, then the counts.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 std::string speed_text(const ProgramRun& run) {
   const auto accesses = double(run.accesses());
-  if (run.kernel_seconds < 0.01 || accesses < 1e4) return "";  // too little to say a speed
+  if (run.kernel_seconds < 0.01 || accesses < 1e4) return "";  // too little to state a speed
   return fmt::format("{:.1f} M accesses watched in {:.1f} s of kernels, {:.1f} M/s",
                      accesses * run.share / 1e6, run.kernel_seconds,
                      accesses * run.share / 1e6 / run.kernel_seconds);
@@ -44,7 +44,7 @@ TraceView view_of(const ProgramRun& run) {
   return view;
 }
 
-/// Told apart: what is wrong, and what is only left behind.
+/// Returns the findings with leaks last.
 std::vector<const simt::Finding*> ordered(const ProgramRun& run) {
   std::vector<const simt::Finding*> list;
   for (const bool leaks : {false, true})

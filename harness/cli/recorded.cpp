@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folders of machines; the recorded counts beside them are no run, and of no machine.
+/// Returns the folders of machines, without the folder of recorded counts, which belongs to no machine.
 std::vector<fs::path> machine_folders(const fs::path& root) {
   std::vector<fs::path> folders;
   std::error_code error;
@@ -28,7 +28,7 @@ std::vector<fs::path> machine_folders(const fs::path& root) {
   return folders;
 }
 
-/// Names of the recorded runs of all machines.
+/// Returns the names of the recorded runs of all machines.
 std::vector<std::string> recorded_names(const fs::path& root) {
   std::vector<std::string> names;
   std::error_code error;

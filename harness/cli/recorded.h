@@ -14,30 +14,30 @@ class App;
 
 namespace klab {
 
-/// source_root(). Throws std::invalid_argument when there is none.
+/// Returns source_root(). Throws std::invalid_argument if there is none.
 std::filesystem::path root_or_throw();
 
-/// Where a baseline of this machine is kept. Throws std::invalid_argument for a bad name, and when this program does
-/// not know where klab's folder is.
+/// Returns the place of a baseline of this machine. Throws std::invalid_argument for a bad name, or if klab's
+/// folder is not known.
 Baseline baseline_of(const std::string& name);
 
-/// What a name or a path on the command line means: a file, or a baseline of this machine, or else one of another.
-/// Throws NotFound with the names that there are.
+/// Resolves a name or path on the command line: a file, or a baseline of this machine, or else one of another
+/// machine. Throws NotFound with the existing names.
 std::string rows_file_of(const std::string& name);
 
-/// read_csv of that; an interrupted run is refused.
+/// Reads those rows; rejects an interrupted run.
 Recording read_rows(const std::string& name);
 
-/// Options that compare and regress share.
+/// Options common to compare and regress.
 struct JudgeOptions {
   std::string threshold = "2%";
   bool strict = false, list_missing = false, json = false, markdown = false;
   std::string junit;
-  double fraction() const;  // of the threshold; throws std::invalid_argument on nonsense
+  double fraction() const;  // the threshold as a fraction; throws std::invalid_argument if it is invalid
 };
 void add_judge_options(CLI::App& app, JudgeOptions& options);
 
-/// Prints a comparison as asked, writes JUnit XML if asked, and returns the exit code.
+/// Prints a comparison in the requested format, writes JUnit XML if requested, and returns the exit code.
 int show(const CompareResult& result, const JudgeOptions& options);
 
 }  // namespace klab

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// The object in a file when it is JSON, else null.
+/// Returns the JSON object in a file, else null.
 json read_json(const fs::path& file) {
   try {
     json j = read_json_file(file);

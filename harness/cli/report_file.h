@@ -1,4 +1,4 @@
-// Writing a report, and what it needs beside the rows.
+// Writes a report, and finds its inputs other than rows.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace klab {
 
-/// Fills machine and ceilings from what lies beside the rows (rows.json, machine.json), or from this machine where the
-/// rows are its own. Leaves them null where nothing is known.
+/// Sets machine and ceilings from files next to the rows (rows.json, machine.json), or from this machine if
+/// the rows are its own. Leaves them null if nothing is known.
 void find_records(ReportInput& input, const std::vector<std::string>& row_names);
 
-/// Throws std::invalid_argument naming a row that is there twice.
+/// Throws std::invalid_argument that names a duplicate row.
 void refuse_rows_twice(const Recording& run);
 
-/// The report of a run that was just measured here, in the working folder or, where nothing can be written there, in
-/// the temporary one. Returns its path; empty when there is nothing to show or no place to write to.
+/// Writes the report of a run that was just measured here, to the working folder or, if that is not writable,
+/// to the temporary folder. Returns its path; empty if there is nothing to show or no writable folder.
 std::string write_tour_report(const Recording& run);
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// The sections of a lesson page, as they stand in its source.
+// Finds the sections of a lesson page in its source.
 #include <algorithm>
 #include <sstream>
 
@@ -18,7 +18,7 @@ std::string trimmed(const std::string& s) {
   return s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// Calls f(line, name) for each line, where name is the section it stands in ("" before the first).
+/// Calls f(line, name) for each line, where name is its section ("" before the first).
 template <class F>
 void each_line(const std::string& markdown, F f) {
   std::istringstream in(markdown);
@@ -31,7 +31,7 @@ void each_line(const std::string& markdown, F f) {
       name = trimmed(line.substr(3));
       name.erase(std::remove(name.begin(), name.end(), '`'), name.end());
       const size_t word = name.find_first_of(":, ");
-      // A rung, cuda.01_naive, is known by its name alone; other headings are their own names.
+      // A rung, cuda.01_naive, is identified by its name alone; other headings by their whole text.
       name = name.substr(0, name.substr(0, word).find('_') != std::string::npos ? word : name.find(": "));
     } else if (!code && line.starts_with("# ")) {
       name.clear();
@@ -44,7 +44,7 @@ void each_line(const std::string& markdown, F f) {
 
 std::string section_of(const std::string& markdown, const std::string& name) {
   std::string found;
-  // "4", "04", "cuda.04"
+  // a number: "4", "04", "cuda.04"
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   const bool number = digits < name.size();
   const bool one = name.size() - digits == 1;

@@ -12,10 +12,11 @@
 namespace klab {
 namespace {
 
-// The largest product of all extents with which no count of elements leaves 63 bits.
+// The largest product of all extents for which no count of elements exceeds 63 bits.
 constexpr double kMostElements = 1e18;
 
-// What a call takes, in sizes of its tensors: those of the variant, the reference's in double precision, two copies.
+// Memory of a call in multiples of its tensors: the variant's, the reference's in double precision, two
+// copies.
 constexpr double kSizesHeld = 6;
 
 }  // namespace

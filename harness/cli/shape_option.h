@@ -1,4 +1,4 @@
-// --shape: the sizes of one call, by hand.
+// The option --shape: the sizes of one call, given by hand.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class App;
 
 namespace klab {
 
-/// The option; `text` for --help.
+/// Adds the option; `text` is for --help.
 void add_shape(CLI::App& app, std::vector<int64_t>& shape, const char* text);
 
-/// Throws std::invalid_argument when the shape has another number of extents than the op, when the contract does not have it,
-/// and std::runtime_error when its tensors, and those that they are compared with, do not fit into memory.
+/// Throws std::invalid_argument if the number of extents is not the op's, or the shape is invalid for its
+/// contract. Throws std::runtime_error if its tensors, and those for comparison, do not fit in memory.
 void require_shape(const LabOp& op, const std::vector<int64_t>& shape);
 
 }  // namespace klab

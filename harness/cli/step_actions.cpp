@@ -34,7 +34,7 @@ Answer ask(const Step& step, const fs::path& file, const StepCheckOptions& o) {
                      .progress = [&](const std::string& doing) { progress.show(step.name + ": " + doing); }});
 }
 
-/// klab's own rung, or the parent, written as a work file.
+/// Checks klab's own rung, or the parent, written as a work file.
 Answer ask_with(const Step& step, const StepCheckOptions& o) {
   if (o.with != "own" && o.with != "parent") throw std::invalid_argument("--with takes own or parent");
   const ScratchFolder folder;
@@ -73,14 +73,15 @@ void print(const Step& step, const Answer& a, const StepCheckOptions& o) {
   std::fflush(stdout);
 }
 
-/// The parent as the answer must be refused where something is asked for.
+/// Returns whether the answer is the expected one: the parent must be rejected if the step requires
+/// something.
 bool as_it_should(const Answer& a, const StepCheckOptions& o) {
   if (o.with == "own") return o.time ? a.passed() : a.good();
   if (!o.time) return a.right() && !a.good();
   return a.outcome == Outcome::no_faster || a.outcome == Outcome::unchanged;
 }
 
-/// Why the step's rung can run at none of its lab's sizes on this machine; empty where it can.
+/// Returns why the step's rung can run at none of its lab's sizes on this machine; empty if it can.
 std::string why_not_here(const Step& step) {
   std::string why;
   for (const BenchShape& b : step.op->bench) {
@@ -91,7 +92,7 @@ std::string why_not_here(const Step& step) {
   return why;
 }
 
-/// The first step of the path that is not done, from the lab worked at last on.
+/// Returns the first step of the path that is not done, starting from the lab worked on last.
 const Step* next_open(const ProgressBook& book) {
   const auto done = [&](const Step& s) {
     const auto at = book.steps.find(s.own->id);
@@ -169,7 +170,7 @@ int watch_step(const Step& step, const StepCheckOptions& o) {
       continue;
     }
     seen = now;
-    // At once, so that no verdict stands there that is about another text.
+    // Clear at once, so that no verdict about an earlier text stays on the screen.
     fmt::print("{}{}\n", paper().terminal ? "\x1b[2J\x1b[3J\x1b[H" : "\n",
                inked(fmt::format("checking {} ...", step.name), Ink::dim));
     std::fflush(stdout);
@@ -224,7 +225,7 @@ int show_path(const std::string& lab) {
                  inked(state, r && r->done ? Ink::green : Ink::dim));
     }
   }
-  // Who asks for a lab goes on in it.
+  // If a lab was named, continue in it.
   const auto in_lab = [&]() -> const Step* {
     const auto list = one == nullptr ? std::vector<const Step*>{} : steps_of(*one);
     const auto at =

@@ -1,4 +1,5 @@
-// What klab step does besides showing a step: checking a file, watching it, klab's answer, where one stands.
+// The actions of klab step other than showing a step: check a file, watch it, show klab's answer, show the
+// progress.
 #pragma once
 
 #include <string>
@@ -12,27 +13,27 @@ struct StepCheckOptions {
   bool time = true;
   bool json = false;
   double seconds = 60;
-  std::string with;  // "own" or "parent": klab's file in place of the learner's; nothing is recorded then
+  std::string with;  // "own" or "parent": checks klab's file instead of the learner's, and records nothing
 };
 
-/// Checks the work file, prints the answer, records the try. Returns the exit code.
+/// Checks the work file, prints the answer, and records the try. Returns the exit code.
 int check_step(const Step& step, const StepCheckOptions& options);
 
-/// All steps whose name begins so (all for ""), with klab's own rung, or the parent, as the file: is every answer the one it
-/// should be? Those whose rung can run at no size of its lab on this machine are left, with the reason. Throws
-/// std::invalid_argument when no name begins so.
+/// Checks all steps whose name begins with `begin` (all for ""), with klab's own rung or the parent as the
+/// file, and verifies the answers. Steps whose rung can run at no size of its lab on this machine are skipped
+/// with the reason. Throws std::invalid_argument if no name matches.
 int check_every_step(const std::string& begin, const StepCheckOptions& options);
 
-/// check_step, and again whenever the file is saved, until interrupted.
+/// Runs check_step whenever the file is saved, until interrupted.
 int watch_step(const Step& step, const StepCheckOptions& options);
 
-/// The way from the parent to klab's rung, and what the lesson says about it.
+/// Shows the changes from the parent to klab's rung, and the lesson's text about them.
 int show_solution(const Step& step);
 
-/// Where one is on the path, and what comes next.
+/// Shows the learner's position on the path, and the next step.
 int show_path(const std::string& lab);
 
-/// Moves the work file aside and begins again.
+/// Moves the work file aside and starts over.
 int restart_step(const Step& step);
 
 }  // namespace klab

@@ -28,7 +28,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-/// What a kernel printed, as far as anybody reads it.
+/// Returns the first lines of a kernel's output.
 std::string beginning_of(const std::string& printed) {
   constexpr size_t kMost = 20;
   std::string out;
@@ -38,7 +38,7 @@ std::string beginning_of(const std::string& printed) {
   return out + (in.eof() ? "" : "| ...\n");
 }
 
-/// Lines longer than the paper is wide are broken between words.
+/// Breaks lines that are longer than the output is wide between words.
 std::string wrapped(const std::string& text) {
   const size_t width = std::max<size_t>(40, std::min<size_t>(size_t(paper().width), 110) - 12);
   std::string out;
@@ -109,7 +109,7 @@ std::string speed_text(const Step& step, const Answer& a) {
   return text;
 }
 
-/// The next hint that was not read; when all were, klab's own answer.
+/// Returns the command for the next unread hint; after the last, for klab's own answer.
 std::string stuck_text(const Step& step) {
   const size_t hints = lesson_of(step).hints.size();
   const ProgressBook book = read_progress(work_folder());
@@ -142,7 +142,7 @@ std::string next_text(const Step& step, const Answer& a) {
 std::string loops_text(const Compiled& compiled) {
   if (!compiled.loops_unknown.empty()) return indented(inked(compiled.loops_unknown, Ink::dim));
   std::string text;
-  constexpr size_t kMost = 8;  // files with vectors of their own have many loops
+  constexpr size_t kMost = 8;  // files with explicit vectors have many loops
   for (size_t k = 0; k < std::min(kMost, compiled.loops.size()); ++k) {
     const LoopNote& l = compiled.loops[k];
     std::string what = l.vectorized ? fmt::format("vectorized, {} floats at a time", l.bytes / 4)
@@ -159,16 +159,16 @@ std::string answer_text(const Step& step, const Answer& a) {
   const auto seconds = fmt::format("{:.1f} s", a.compiled.seconds);
   if (a.outcome == Outcome::missing || a.outcome == Outcome::harness)
     return inked(std::string(name_of(a.outcome)) + ": " + a.text, Ink::red) + "\n";
-  // What the compiler says, and nothing else.
+  // Show the compiler's message, and nothing else.
   if (!a.compiles())
     return line(1, "compiles?", "no", Ink::red) + first_error(a.compiled.message) + stuck_text(step) + "\n";
   std::string text = line(1, "compiles?", "yes, in " + seconds, Ink::green);
   text += warnings_once(a.compiled.message);
-  // Loops that stayed scalar matter once it is right, and not yet fast.
+  // Loops that stayed scalar matter when the code is right but not yet fast.
   if (a.safe() && !a.passed()) text += loops_text(a.compiled);
   const std::string what = std::string(name_of(a.outcome)) + ": " + a.text;
   const std::string diagnosis = diagnosis_text(diagnose(step, a));
-  // What ends, prints or reaches where it must not is not judged by its values.
+  // Code that exits, prints or accesses forbidden memory is not judged by its values.
   const bool wrong = a.outcome == Outcome::wrong || a.outcome == Outcome::no_variant;
   if (a.right())
     text += line(2, "right?",
@@ -199,7 +199,7 @@ std::string step_text(const Step& step, int hints) {
   const StepLesson lesson = lesson_of(step);
   const auto count = std::min(size_t(std::max(0, hints)), lesson.hints.size());
   std::string text = fmt::format("{}  {}\n", inked("Step " + step.name, Ink::bold), lesson.title);
-  // Who asks for a hint has read the text.
+  // A learner who asks for a hint has read the text.
   if (hints > 0) {
     if (size_t(hints) > lesson.hints.size())
       text += fmt::format("There are {} hints.\n", lesson.hints.size());

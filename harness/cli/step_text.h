@@ -1,4 +1,4 @@
-// A step and the answer to a work file, as a learner reads them.
+// Formats a step, and the answer to a work file, for learners.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace klab {
 
-/// The five answers, in their order: does it compile, is it right, is it safe, is it faster, what next.
+/// Returns the five answers in order: does it compile, is it right, is it safe, is it faster, what next.
 std::string answer_text(const Step& step, const Answer& answer);
 
-/// What the compiler made of the loops, one line each.
+/// Returns the compiler's report on the loops, one line each.
 std::string loops_text(const Compiled& compiled);
 
-/// A step's section of the lesson, set for reading, and how to go on.
+/// Returns a step's section of the lesson, formatted, and how to continue.
 std::string step_text(const Step& step, int hints);
 
 }  // namespace klab

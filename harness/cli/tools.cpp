@@ -34,7 +34,7 @@ std::string on_path(const std::string& program) {
   return "";
 }
 
-/// The first thing in the text that looks like a version.
+/// Returns the first version number in the text.
 std::string version_in(const std::string& text) {
   static const std::regex number(R"([0-9]+(\.[0-9]+)+)");
   std::smatch m;
@@ -71,7 +71,7 @@ Tool find_nvcc() {
   return t;
 }
 
-/// The version a Debian package has here; "" when it is not installed or there is no dpkg.
+/// Returns the version of an installed Debian package; "" if it is not installed or there is no dpkg.
 std::string package_version(const std::string& package) {
   const std::string line = first_line_of("dpkg-query -W -f='${db:Status-Status} ${Version}\\n' " +
                                          shell_quoted(package) + " 2>/dev/null");

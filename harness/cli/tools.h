@@ -1,4 +1,4 @@
-// What is installed here: programs and libraries, with versions and the package that would bring them.
+// Installed programs and libraries, with versions and the package that provides them.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@ struct Tool {
   std::string name;
   std::string version;  // empty: not found
   std::string where;    // path of a program
-  std::string package;  // Debian/Ubuntu package that brings it; empty: none does
-  std::string purpose;  // what klab does with it, or without it
+  std::string package;  // Debian/Ubuntu package that provides it; empty: none does
+  std::string purpose;  // how klab uses it, or works without it
   bool required = false;
 };
 
-/// First line a command prints, or "" when it cannot be run. The command is for the shell.
+/// Returns the first line that a shell command prints, or "" if it cannot be run.
 std::string first_line_of(const std::string& command);
 
-/// Compilers and build tools, found on PATH (nvcc also in $CUDACXX and /usr/local/cuda).
+/// Finds compilers and build tools on PATH (nvcc also in $CUDACXX and /usr/local/cuda).
 std::vector<Tool> find_programs();
 
-/// Libraries this program was built with, and those it could have been.
+/// Lists the libraries that this program was built with, and those that it could use.
 std::vector<Tool> find_libraries();
 
-/// Share of all processors' time in [0, 1] that went to other programs over a quarter of a second, and the
-/// share that another guest of the same host took. Negative where the system does not tell.
+/// Fraction of all processors' time in [0, 1] used by other programs during a quarter of a second, and that
+/// taken by other guests of the same host. Negative if the system does not report it.
 struct Load {
   double busy = -1;
   double stolen = -1;

@@ -1,4 +1,4 @@
-// The page of `klab trace`: one file, light and dark, readable on a phone.
+// The page of `klab trace`: one file, in light and dark mode, readable on a phone.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace klab {
 namespace {
 
-/// Beyond the style of the report: source keeps its spaces, and gives way, by breaking its longest lines, so that all
-/// counters are in sight on a page of ordinary width.
+/// Additions to the report's style: source keeps its spaces and breaks its longest lines, so that all
+/// counters are visible on a page of ordinary width.
 constexpr const char* kStyle = R"(
 td.src { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 22rem; font: .82rem/1.35 ui-monospace, "DejaVu Sans Mono", monospace; }
 tr.quiet td { color: var(--dim); border-bottom-color: transparent; }
@@ -47,7 +47,7 @@ std::vector<HtmlCell> html_cells_of(const LineCounts& l) {
           number(double(l.excess()), std::to_string(l.excess()))};
 }
 
-/// The cells of an access, and of a run whose machine code was read what nvcc made of it.
+/// Returns the cells of an access, with nvcc's instructions if machine code was read.
 std::vector<HtmlCell> html_cells_of(const TraceView& v, const LineCounts& l) {
   std::vector<HtmlCell> cells = html_cells_of(l);
   if (!v.run.compiled_by.empty()) cells.push_back(number(double(l.compiled.requests), compiled_in_words(l)));

@@ -1,4 +1,4 @@
-// Counted lines beside the source they come from.
+// Shows counted lines next to their source.
 #include <algorithm>
 #include <sstream>
 
@@ -18,7 +18,8 @@ std::vector<std::string> lines_of(const std::string& file) {
   return lines;
 }
 
-/// The line that the function around `line` begins at: the nearest above that is not indented and no brace.
+/// Returns the first line of the function around `line`: the nearest line above that is neither indented nor
+/// a brace.
 int function_begin(const std::vector<std::string>& lines, int line) {
   for (int k = std::min(line, int(lines.size())); k > 1; --k) {
     const std::string& text = lines[size_t(k - 1)];
@@ -55,7 +56,7 @@ std::vector<SourceView> annotated_source(const CountedRun& run) {
     while (to < run.lines.size() && run.lines[to].file == run.lines[from].file) ++to;
     SourceView view{.file = place_in_tree(run.lines[from].file), .rows = {}};
     const auto lines = lines_of(run.lines[from].file);
-    int shown = 0;  // the last line that is
+    int shown = 0;  // last line shown
     for (size_t k = from; k < to; ++k) {
       const LineCounts& l = run.lines[k];
       if (l.line < 1) continue;
@@ -98,7 +99,7 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
                     "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", double(n.requests)});
     list.push_back({"global " + words + " sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum",
                     double(n.sectors)});
-    if (atomic)  // those whose result is asked for are counted apart
+    if (atomic)  // atomics whose result is used are counted separately
       for (size_t k = list.size() - 2; k < list.size(); ++k) {
         list[k].also = list[k].nsight;
         list[k].also.replace(list[k].also.rfind("red"), 3, "atom");

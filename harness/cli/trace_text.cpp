@@ -22,7 +22,7 @@ double each(int64_t count, const simt::Counts& n) {
   return n.requests > 0 ? double(count) / double(n.requests) : 0;
 }
 
-/// "4.0" or, where fewer would do, "32.0 (4.0)": as few as hold the distinct bytes.
+/// Formats "4.0" or, if fewer would suffice, "32.0 (4.0)", with the fewest that hold the distinct bytes.
 std::string against(double is, double ideal) {
   return is > 1.05 * ideal ? fmt::format("{:.1f} ({:.1f})", is, ideal) : fmt::format("{:.1f}", is);
 }
@@ -32,7 +32,7 @@ Ink ink_of(const LineCounts& l) {
   return l.excess() * 2 > cost ? Ink::red : l.excess() * 5 > cost ? Ink::yellow : Ink::plain;
 }
 
-/// Kind, requests, lanes, sectors and conflicts of an access, for both tables.
+/// Returns kind, requests, lanes, sectors and conflicts of an access, for both tables.
 std::vector<Cell> cells_of(const LineCounts& l) {
   const simt::Counts& n = l.counts;
   const bool global = l.space == simt::Space::global;
@@ -51,7 +51,7 @@ std::vector<Column> columns(const TraceView& v, std::vector<Column> first) {
   return first;
 }
 
-/// The cells of an access, and of a run whose machine code was read what nvcc made of it.
+/// Returns the cells of an access, with nvcc's instructions if machine code was read.
 std::vector<Cell> cells_of(const TraceView& v, const LineCounts& l) {
   std::vector<Cell> cells = cells_of(l);
   if (v.run.compiled_by.empty()) return cells;
@@ -60,7 +60,7 @@ std::vector<Cell> cells_of(const TraceView& v, const LineCounts& l) {
   return cells;
 }
 
-/// Why there is no column of what was compiled, or who compiled it.
+/// Returns why there is no column of compiled code, or which compiler produced it.
 std::string compiled_note(const TraceView& v) {
   if (!v.run.no_compiled.empty()) return "as compiled: not known, " + v.run.no_compiled;
   if (v.run.compiled_by.empty()) return "";
@@ -75,7 +75,8 @@ std::string cut(const std::string& text, int width) {
   return columns_of(text) <= width ? text : text.substr(0, size_t(std::max(width, 1)));
 }
 
-/// "occupancy with the largest carve-out of shared memory, 228 KB of a multiprocessor of NVIDIA H100 SXM"
+/// Returns "occupancy with the largest carve-out of shared memory, 228 KB of a multiprocessor of NVIDIA H100
+/// SXM".
 std::string carveout_text() {
   const simt::GpuModel& gpu = simt::named_gpu();
   const size_t bytes = simt::carveout(gpu);

@@ -1,4 +1,5 @@
-// What `klab trace` shows: the kernel's source with its counters, in the terminal, as JSON and as one HTML page.
+// The output of `klab trace`: the kernel's source with its counters, in the terminal, as JSON and as one HTML
+// page.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,49 +18,49 @@ struct TraceView {
   const Variant* variant = nullptr;
   CountedRun run;
   std::vector<Hint> hints;
-  std::string no_resources;        // why registers are not known; empty: they are
-  std::vector<LocalMemory> local;  // in the machine code, where it has been read
-  bool bound = false;              // with the least time on the named GPU
+  std::string no_resources;        // reason why registers are not known; empty if they are
+  std::vector<LocalMemory> local;  // in the machine code, if it was read
+  bool bound = false;              // show the least time on the named GPU
 };
 
-/// A counter under the name that Nsight Compute gives it, with the one that klab uses in words.
+/// A counter with Nsight Compute's name and klab's description.
 struct NamedCounter {
   std::string words, nsight;
   double value = 0;
   bool ratio = false;
-  std::string also = {};  // a counter of which the GPU's is the rest
-  bool rare = false;      // may be left out of a GPU's counters
+  std::string also = {};  // a counter whose value the GPU adds to this one
+  bool rare = false;      // may be missing in a GPU's counters
 };
-/// `compiled`: as nvcc compiled the kernels.
+/// `compiled`: counts as nvcc compiled the kernels.
 std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled = false);
 
-/// A line of the source, and the accesses in it.
+/// A source line with its accesses.
 struct SourceRow {
   int number = 0;
   std::string text;
   std::vector<const LineCounts*> counts;  // worst first
 };
-/// The files that have counted lines, each from the first line of a kernel to the last that counts.
+/// A file with counted lines, from the first line of a kernel to the last counted one.
 struct SourceView {
-  std::string file;  // by its place in the tree
+  std::string file;  // its place in the tree
   std::vector<SourceRow> rows;
 };
 std::vector<SourceView> annotated_source(const CountedRun& run);
 
-/// All counted lines, worst first: by what they cost beyond what they must, then by what they cost.
+/// Returns all counted lines, worst first: by excess cost, then by cost.
 std::vector<const LineCounts*> worst_first(const CountedRun& run);
 
-/// "128 of 16 B": the requests that nvcc's code makes, and of which widths; "as written"; "none"; "?" where it is not known.
+/// Describes nvcc's requests and their widths: "128 of 16 B", "as written", "none", or "?" if not known.
 std::string compiled_in_words(const LineCounts& line);
-/// As many requests of the same width, or nothing known of others.
+/// Returns whether nvcc's code makes as many requests of the same width, or is not known.
 bool compiled_as_written(const LineCounts& line);
 
-/// Launches, occupancy, source, worst lines and counters. Of a program `op` and `variant` are null.
+/// Returns launches, occupancy, source, worst lines and counters. For a program, `op` and `variant` are null.
 std::string trace_tables(const TraceView& view);
 std::string trace_html_tables(const TraceView& view);
-/// Counts, launches and lines.
+/// Adds counts, launches and lines.
 void add_counts(nlohmann::ordered_json& j, const TraceView& view);
-/// A page of that title, with a line of small print below it.
+/// Returns a page with that title and a line of small print below it.
 std::string trace_page(const std::string& title, const std::string& small_print, const std::string& content);
 
 std::string trace_text(const TraceView& view);

@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-constexpr int kFewestSessions = 4;  // below, rounds are compared instead of sessions
+constexpr int kFewestSessions = 4;  // with fewer, rounds are compared instead of sessions
 
 class Comparer {
  public:
@@ -55,7 +55,7 @@ class Comparer {
     return only.empty() || std::find(only.begin(), only.end(), variant) != only.end();
   }
 
-  /// A row that was timed, of any session; or one that says why not.
+  /// Returns a timed row from any session, or else one that says why it was not timed.
   static const Row* row_of(const Sessions& run, const std::string& variant) {
     const Row* found = nullptr;
     for (const auto& [session, ladder] : run)
@@ -130,7 +130,7 @@ class Comparer {
   void pair_up(const Row& any, const Sessions& base, const Sessions* fresh) {
     const Row* before = row_of(base, any.variant);
     if (before->seconds.empty() && before->counts.empty())
-      return;  // was skipped then; whether it runs now is no comparison
+      return;  // it was skipped in the base, so there is nothing to compare
     const Row* after = fresh ? row_of(*fresh, any.variant) : nullptr;
     if (after == nullptr) {
       result_.missing.push_back(place(*before));
@@ -188,7 +188,7 @@ class Comparer {
     anchors_.push_back(std::move(list));
   }
 
-  /// Nothing disturbed, and yet nothing to measure it by.
+  /// Explains why a variant that was not disturbed has no anchor.
   static std::string why_no_anchor(const std::string& variant, const Sessions& base, const Sessions& fresh) {
     const Variant* const known = find_variant(variant);
     const Variant* const naive = known != nullptr ? naive_of(*known) : nullptr;
@@ -202,7 +202,8 @@ class Comparer {
     return "nothing in the same ladder to measure it by: no first rung, library or ceiling in both runs";
   }
 
-  /// Log of the ceiling beside a variant, up to a constant that is the same in every run; 0 where none was kept.
+  /// Returns the log of the ceiling measured with a variant, up to a constant that is the same in every run;
+  /// 0 if none was recorded.
   static double ceiling_of(const Sessions& run, const std::string& variant, const std::string& ceiling) {
     std::vector<double> all;
     for (const auto& [session, ladder] : run)
@@ -212,7 +213,7 @@ class Comparer {
     return all.empty() ? 0 : median(all);
   }
 
-  /// Counts have no noise: one more is a regression, and needs no statistics.
+  /// Compares counts. They have no noise: an increase by one is a regression, and needs no statistics.
   static void compare_counts(Change& c, const std::map<std::string, int64_t>& base,
                              const std::map<std::string, int64_t>& fresh) {
     bool more = false, fewer = false, any = false;
@@ -296,7 +297,7 @@ class Comparer {
 
   const ComparisonOptions& options_;
   std::map<std::string, Sessions> base_, fresh_;
-  std::vector<std::vector<Anchor>> anchors_;  // one a change
+  std::vector<std::vector<Anchor>> anchors_;  // one per change
   CompareResult result_;
   bool same_machine_ = true;
 };

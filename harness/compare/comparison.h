@@ -1,9 +1,9 @@
-// Two recorded runs against each other: what can be compared, with what as the measure, and the verdicts.
+// Compares two recorded runs: finds the comparable rows, picks an anchor, and computes the verdicts.
 //
-// Compared is time over the time of an anchor that ran in the same rounds, so that a slower day or machine does
-// not read as a regression: the first rung of the ladder, a library, or the ceiling, whichever repeats best in
-// the base. An anchor that changed itself would make everything else look changed the other way; so a verdict
-// that another anchor surely contradicts is withheld.
+// Times are compared relative to an anchor that ran in the same rounds, so that a slower day or machine is
+// not taken for a regression. The anchor is the first rung of the ladder, a library, or the ceiling,
+// whichever repeats best in the base. An anchor that itself changed would make everything else appear changed
+// in the other direction. So a verdict that another anchor clearly contradicts is withheld.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,25 +16,27 @@
 
 namespace klab {
 
-/// Rounds in which a variant's threads waited for a processor by this share of the time more than twice of what is usual
-/// in the base are left out: what they show is what else ran.
+/// Rounds are left out if a variant's threads waited for a processor by this fraction of the time more than
+/// twice the usual share in the base. They show what else ran.
 inline constexpr double kDisturbed = 0.1;
 
-/// Sessions beside more other work than this, in hardware threads, are left out; the quieter of the two runs is where it
-/// counts from, so that two runs on an equally busy machine can be compared.
+/// Sessions with more other work than this, in hardware threads, are left out. The count starts from the
+/// quieter of the two runs, so that two runs on an equally busy machine can be compared.
 inline constexpr double kOthers = 0.2;
 
-/// With one process a run nothing tells how much processes differ; this much of a change is put down to it.
+/// With one process per run, nothing shows how much processes differ. A change up to this fraction is
+/// attributed to that.
 inline constexpr double kOneProcess = 0.04;
 
-/// When the machine itself ran faster or slower by this factor than for the base, by the ceiling of the same rounds, changes
-/// no larger than that are not judged: processors do not speed up or slow down all code alike.
+/// If the machine itself ran faster or slower than for the base by this factor, judged by the ceiling of the
+/// same rounds, changes up to that factor are not judged. Processors do not change speed equally for all
+/// code.
 inline constexpr double kMoved = 1.2;
 
 struct ComparisonOptions {
   VerdictOptions verdict;
-  bool absolute = false;          // times themselves, without an anchor; only on one machine
-  std::vector<std::string> only;  // ids of variants to judge; empty: all. The others serve as anchors
+  bool absolute = false;          // compares times without an anchor; only valid on one machine
+  std::vector<std::string> only;  // ids of variants to judge; empty: all. The others serve only as anchors
 };
 
 /// One variant at one shape.
@@ -42,34 +44,35 @@ struct Change {
   std::string lab, op, variant, size, shape, cache;
   int threads = 0;
   std::string anchor;       // id of a variant, "ceiling fma f32", or "clock"
-  double base_seconds = 0;  // median of all rounds
+  double base_seconds = 0;  // median over all rounds
   double fresh_seconds = 0;
-  int base_units = 0, fresh_units = 0;  // sessions, or rounds where there are no sessions
+  int base_units = 0, fresh_units = 0;  // sessions, or rounds if there are no sessions
   int left_out = 0;                     // sessions of the new run in which other work took the processor
-  double machine = 0;                   // log of how much faster the ceiling was than in the base
+  double machine = 0;                   // log of the speedup of the ceiling over the base
   Judgement judgement;
-  std::string reason;  // why it is undecided, or what else is to be known; may be empty
-  std::string failed;  // the check that the new one failed; then there is no judgement
+  std::string reason;  // reason for an undecided verdict, or another remark; may be empty
+  std::string failed;  // check that the new variant failed; then there is no judgement
 };
 
 struct CompareResult {
   std::vector<Change> changes;
-  std::vector<std::string> missing;  // in the base only: "variant, size"
-  std::vector<std::string> added;    // in the new run only
-  std::vector<std::string> notes;    // other commit, other machine, ...
+  std::vector<std::string> missing;  // only in the base: "variant, size"
+  std::vector<std::string> added;    // only in the new run
+  std::vector<std::string> notes;    // another commit, another machine, ...
   bool sessions = false;             // units are sessions
   int count(Verdict verdict) const;
 };
 
-/// Throws std::invalid_argument when nothing can be compared (no variant and shape in common, one repetition,
-/// absolute times of two machines) and says why.
+/// Throws std::invalid_argument with the reason if nothing can be compared: no common variant and shape, only
+/// one repetition, or absolute times from two machines.
 CompareResult compare_runs(const Recording& base, const Recording& fresh,
                            const ComparisonOptions& options = {});
 
-/// 0: none slower; 1: some slower or wrong; 2: nothing could be decided, or with `strict` something could not.
+/// Returns 0 if nothing is slower, 1 if something is slower or wrong, and 2 if nothing could be decided, or
+/// with `strict` if anything could not.
 int exit_code_of(const CompareResult& result, bool strict = false);
 
-/// "variant|shape|threads|hot": what makes two rows the same thing.
+/// Returns the key that identifies a row across runs: "variant|shape|threads|hot".
 std::string key_of(const Row& row);
 std::string key_of(const Change& change);
 

@@ -13,8 +13,9 @@
 namespace klab {
 namespace {
 
-constexpr size_t kMostRounds = 60;  // more rounds of one process are merged into so many: neighbors are alike
-constexpr size_t kCleanRounds = 3;  // a session needs this many that nothing disturbed
+// more rounds of one process are merged to this number, since neighboring rounds are alike
+constexpr size_t kMostRounds = 60;
+constexpr size_t kCleanRounds = 3;  // undisturbed rounds that a session needs
 
 std::string ladder_key(const Row& r) {
   return fmt::format("{}|{}|{}|{}", r.op, r.shape, r.threads, cache_state(r.cache));
@@ -25,7 +26,7 @@ bool is_peer(const std::string& id) {
   return v != nullptr && v->peer;
 }
 
-/// How much of the time the threads of each variant wait anyway, when nothing else runs: waking up takes time, too.
+/// The share of time that each variant's threads wait even if nothing else runs, since waking up takes time.
 using Waits = std::map<std::string, double>;
 
 Waits usual_waits(const Sessions& run) {
@@ -45,7 +46,7 @@ bool disturbed(const Row& r, size_t round, const Waits& usual) {
   return r.waited[round] > kDisturbed + (at == usual.end() ? 0 : 2 * at->second);
 }
 
-/// log(time / time of the anchor) of the rounds in which nothing disturbed either.
+/// Returns log(time / time of the anchor) for the rounds in which neither was disturbed.
 std::vector<double> clean_rounds(const Row& row, const std::map<std::string, const Row*>& ladder,
                                  const std::string& anchor, const Waits& usual) {
   std::vector<double> list;
@@ -59,7 +60,8 @@ std::vector<double> clean_rounds(const Row& row, const std::map<std::string, con
     if (disturbed(row, i, usual) || (other != nullptr && disturbed(*other, i, usual))) continue;
     if (anchor == kCeiling) {
       if (row.shares.empty()) return {};
-      // The ceiling uses as many threads as the ladder: what held up any variant may have held it up as well.
+      // The ceiling uses as many threads as the ladder, so anything that delayed a variant may have delayed
+      // it as well.
       const bool held_up = std::any_of(ladder.begin(), ladder.end(),
                                        [&](const auto& entry) { return disturbed(*entry.second, i, usual); });
       if (!held_up) list.push_back(-std::log(row.shares[i]));
@@ -70,7 +72,8 @@ std::vector<double> clean_rounds(const Row& row, const std::map<std::string, con
   return list;
 }
 
-/// Hardware threads that other work kept busy in the middle session; 0 where nobody knows.
+/// Returns the median over sessions of the hardware threads that other work kept busy; 0 if it was not
+/// recorded.
 double usual_others(const Sessions& run) {
   std::vector<double> all;
   for (const auto& [session, ladder] : run)
@@ -79,15 +82,15 @@ double usual_others(const Sessions& run) {
   return all.empty() ? 0 : median(all);
 }
 
-/// What nobody has to wait for may still be slowed by others: they use the same caches, memory and power, and some
-/// variants need more of those than their anchors do.
+/// Limits for a quiet session. Other work can slow a variant without making it wait: it shares caches, memory
+/// and power, and some variants need more of those than their anchors do.
 struct Quiet {
   Waits usual;
-  double others = 0;  // hardware threads; sessions beside more other work than this are left out
+  double others = 0;  // hardware threads; sessions with more other work are left out
 };
 
-/// One number a session; or the rounds themselves. Sessions that another ceiling bound have none where that is the
-/// anchor.
+/// Returns one number per session, or the rounds themselves. If the anchor is the ceiling, sessions in which
+/// another ceiling was binding give none.
 Units units_of(const Sessions& run, const std::string& variant, const std::string& anchor,
                const std::string& ceiling, bool sessions, const Quiet& quiet) {
   Units units;
@@ -118,7 +121,7 @@ Units units_of(const Sessions& run, const std::string& variant, const std::strin
   return units;
 }
 
-/// How well the units repeat: median distance from their median.
+/// Returns how well the units repeat: the median distance from their median.
 double spread_of(const std::vector<double>& values) {
   const double middle = median(values);
   std::vector<double> away;
@@ -126,7 +129,7 @@ double spread_of(const std::vector<double>& values) {
   return median(away);
 }
 
-/// First rung, libraries and ceiling, as far as the base has them.
+/// Returns the first rung, the libraries and the ceiling, as far as the base has them.
 std::vector<std::string> names_of(const std::string& variant, const Sessions& base) {
   std::set<std::string> ids;
   for (const auto& [session, ladder] : base)
@@ -135,7 +138,7 @@ std::vector<std::string> names_of(const std::string& variant, const Sessions& ba
   const std::string own = variant.substr(0, variant.rfind('.') + 1);
   std::vector<std::string> names;
   bool first = true;
-  for (const std::string& id : ids) {  // in the order of rungs
+  for (const std::string& id : ids) {  // in rung order
     const bool naive = first && id.starts_with(own) && !is_peer(id);
     if (naive) first = false;
     if ((naive || is_peer(id)) && id != variant) names.push_back(id);
@@ -187,7 +190,7 @@ std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base,
     a.spread = spread_of(a.base.values);
     list.push_back(std::move(a));
   }
-  // An anchor that lost much to other work serves only where there is no better one.
+  // Use an anchor that lost many sessions to other work only if there is no better one.
   std::stable_sort(list.begin(), list.end(), [](const Anchor& a, const Anchor& b) {
     const bool a_whole = a.fresh.left_out <= a.base.left_out, b_whole = b.fresh.left_out <= b.base.left_out;
     return a_whole != b_whole ? a_whole : a.spread < b.spread;

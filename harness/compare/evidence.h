@@ -1,4 +1,4 @@
-// What two runs know of one variant: its time over the time of an anchor, session by session.
+// The measurements of one variant in two runs: its time relative to an anchor, session by session.
 #pragma once
 
 #include <map>
@@ -9,38 +9,38 @@
 
 namespace klab {
 
-/// Everything of one op, shape, number of threads and cache in one run: session -> variant -> row.
+/// All rows of one op, shape, number of threads and cache state in one run: session -> variant -> row.
 using Sessions = std::map<int, std::map<std::string, const Row*>>;
 
-/// By "op|shape|threads|cache". The rows stay where they are.
+/// Groups rows by "op|shape|threads|cache". Keeps pointers to the rows.
 std::map<std::string, Sessions> ladders_of(const Recording& run);
 
-/// "hot" or "cold", without how many copies.
+/// Returns "hot" or "cold", without the number of copies.
 std::string cache_state(const std::string& cache);
 
-/// The ceiling that rows of a variant name in most sessions of both runs; empty when they share none. Which resource
-/// binds is measured, so that it may be another where two come to nearly the same.
+/// Returns the ceiling that a variant's rows name in most sessions of both runs; empty if they share none.
+/// The binding resource is measured, so it may differ between sessions if two limit almost equally.
 std::string common_ceiling(const std::string& variant, const Sessions& base, const Sessions& fresh);
 
-/// log(time / time of the anchor), one a session or, without sessions, one a round.
+/// log(time / time of the anchor), one per session, or one per round if there are no sessions.
 struct Units {
   std::vector<double> values;
   int left_out = 0;  // sessions or rounds in which other work took the processor
 };
 
-/// Something to measure a variant by, and what it gives.
+/// A reference for a variant's time, with the resulting ratios.
 struct Anchor {
   std::string name;  // id of a variant, kCeiling or kClock
   Units base, fresh;
-  double spread = 0;  // how well the base repeats: median distance from the median, as a log ratio
+  double spread = 0;  // repeatability in the base: median distance from the median, as a log ratio
 };
 inline constexpr const char* kCeiling = "ceiling";
 inline constexpr const char* kClock = "clock";
 
-inline constexpr int kFewestUnits = 4;  // below, a run is a repetition and no measurement
+inline constexpr int kFewestUnits = 4;  // a run with fewer is a repetition, not a measurement
 
-/// The anchors that both runs have for a variant, best first: first rung of its ladder, libraries, ceiling; or the
-/// clock alone. `left_out`: the most that other work cost any of them.
+/// Returns the anchors that both runs have for a variant, best first: first rung of its ladder, libraries,
+/// ceiling; or only the clock. `left_out` is the most that any of them lost to other work.
 std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base, const Sessions& fresh,
                                bool sessions, bool absolute, int* left_out);
 

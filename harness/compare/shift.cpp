@@ -18,9 +18,9 @@ void require_set(std::span<const double> set, const char* name) {
     if (!std::isfinite(x)) throw std::invalid_argument(std::string("shift: not finite: ") + name);
 }
 
-/// P(U <= u) for u = 0..m·n. The number of arrangements with U = u is the coefficient of q^u in the Gaussian
-/// binomial of m + n over m, that is in the product of (1 - q^(n+i)) / (1 - q^i) for i = 1..m. Coefficients of
-/// low order come from those of low order alone, so that the tail that matters has no cancellation.
+/// Computes P(U <= u) for u = 0..m·n. The number of arrangements with U = u is the coefficient of q^u in the
+/// Gaussian binomial of m + n over m, which is the product of (1 - q^(n+i)) / (1 - q^i) for i = 1..m.
+/// Coefficients of low order depend only on those of low order, so the relevant tail has no cancellation.
 std::vector<double> exact_tail(int m, int n) {
   const int last = m * n;
   std::vector<double> count(size_t(last) + 1, 0.0);
@@ -29,7 +29,7 @@ std::vector<double> exact_tail(int m, int n) {
     for (int u = last; u >= n + i; --u) count[size_t(u)] -= count[size_t(u - n - i)];
     for (int u = i; u <= last; ++u) count[size_t(u)] += count[size_t(u - i)];
   }
-  // The distribution is symmetric; its upper half is taken from the lower, which is the exact one.
+  // The distribution is symmetric. Copy the lower half, which is exact, to the upper.
   for (int u = 0; u <= last / 2; ++u) count[size_t(last - u)] = count[size_t(u)];
   double all = 0;
   for (const double c : count) all += c;
@@ -78,7 +78,8 @@ Shift shift_of(std::span<const double> base, std::span<const double> fresh, doub
   const size_t pairs = differences.size();
   Shift s;
   s.value = (differences[(pairs - 1) / 2] + differences[pairs / 2]) / 2;
-  // The interval leaves out so many differences at each end that more would be improbable.
+  // The interval leaves out the largest number of differences at each end whose probability is still small
+  // enough.
   const int m = int(base.size()), n = int(fresh.size());
   if (!(rank_tail(m, n, 0) <= alpha / 2)) {
     s.low = -std::numeric_limits<double>::infinity();

@@ -35,10 +35,10 @@ int64_t number_of(const std::string& part, const std::string& text) {
   return int64_t(std::llround(value));
 }
 
-/// Work as the contract counts it: in one unit for all sizes, whichever resource binds at each.
+/// Returns the work as the contract counts it: in one unit for all sizes, whichever resource binds at each.
 double work_of(const Row& r, bool flops) { return flops ? r.flops : r.bytes; }
 
-/// FLOP when multiply-adds bind at one of the sizes or there are no bytes, else bytes.
+/// Returns whether work is counted in FLOP: if multiply-adds bind at one of the sizes, or there are no bytes.
 bool counts_flops(const std::vector<const Row*>& rows) {
   const auto any = [&](auto&& is) { return std::ranges::any_of(rows, is); };
   if (any([](const Row* r) { return !(r->bytes > 0); })) return true;

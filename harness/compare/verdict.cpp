@@ -8,8 +8,8 @@
 namespace klab {
 namespace {
 
-/// Holm's step-down procedure: which of the p-values are significant together at `rate`. `level`, for each, is
-/// what its p-value was held against.
+/// Holm's step-down procedure: decides which p-values are significant together at `rate`. `level` is the
+/// threshold that each p-value was compared to.
 struct Holm {
   std::vector<bool> significant;
   std::vector<double> level;

@@ -12,9 +12,9 @@ namespace klab {
 namespace {
 
 constexpr int64_t kFence = 256;       // bytes on each side; a multiple of every vector width in use
-constexpr int64_t kWideFence = 4096;  // at most, within guarded pages
+constexpr int64_t kWideFence = 4096;  // at most, for guarded pages
 constexpr int64_t kHugePage = 2 << 20;
-constexpr int kMarks = 63;  // different ones
+constexpr int kMarks = 63;  // number of distinct marks
 
 std::string bytes_text(int64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
 
@@ -28,13 +28,14 @@ void Buffer::Free::operator()(std::byte* p) const {
   }
 }
 
-// By address, so that misaligned tensors see whole elements of it. 0x7F81 to 0x7FBF are NaN as f16 and bf16,
-// and twice that is a signaling NaN as f32: adding to it, too, changes it (it becomes quiet).
+// Returns the fence's byte at an address. The pattern depends on the address, so misaligned tensors see whole
+// elements of it. 0x7F81 to 0x7FBF are NaN as f16 and bf16, and two of them form a signaling NaN as f32.
+// Adding to that changes it too (it becomes quiet).
 std::byte Buffer::mark(const std::byte* at) const {
   return reinterpret_cast<uintptr_t>(at) % 2 ? std::byte{0x7F} : std::byte{low_};
 }
 
-// As many marks as a fence can have, as they stand at that address.
+// Returns a fence's worth of marks for that address.
 const std::byte* Buffer::marks(const std::byte* at) const {
   using Marks = std::array<std::byte, kWideFence + 2>;
   static const auto all = [] {
@@ -58,7 +59,7 @@ Buffer::Buffer(int64_t bytes, int64_t misalign, int kin, GuardPlacement placemen
     front_ = std::min<int64_t>(kWideFence, begin_ - pages_->begin());
     back_ = std::min<int64_t>(kWideFence, pages_->end() - (begin_ + bytes_));
   } else if (bytes >= 2 * kHugePage) {
-    // Large tensors ask for huge pages, so that a variant is timed on its access pattern and not on the page
+    // Request huge pages for large tensors, so that timings show a variant's access pattern and not the page
     // size that the allocator happened to get.
     void* p = mmap(nullptr, total + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
@@ -66,7 +67,7 @@ Buffer::Buffer(int64_t bytes, int64_t misalign, int kin, GuardPlacement placemen
     memory_ = {static_cast<std::byte*>(p), Free{total + kHugePage}};
     const auto raw = reinterpret_cast<uintptr_t>(p);
     const uintptr_t aligned = (raw + uintptr_t(kHugePage) - 1) / uintptr_t(kHugePage) * uintptr_t(kHugePage);
-    // The data begin one fence behind a huge-page border when that fits, which it does by construction.
+    // Begin the data one fence after a huge-page boundary if that fits, which it always should.
     begin_ = reinterpret_cast<std::byte*>(aligned) + kFence + misalign;
     if (begin_ + bytes + kFence > static_cast<std::byte*>(p) + total + kHugePage)
       begin_ = static_cast<std::byte*>(p) + kFence + misalign;

@@ -1,4 +1,4 @@
-// What this build is. The definition is generated when it is built.
+// Properties of this build. The definition is generated during the build.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@ namespace klab {
 
 struct BuildInfo {
   std::string compiler;  // "GNU 12.2.0"
-  std::string flags;     // build type and those that change code
+  std::string flags;     // build type, and flags that change the code
   std::string commit;    // git describe; "unknown" outside a checkout
-  bool dirty = false;    // built with changes that are not committed
+  bool dirty = false;    // built with uncommitted changes
   std::string onednn;    // version, or "none"
   std::string openblas;
   std::string benchmark;

@@ -1,7 +1,7 @@
-// Calls a variant through its contract's own arguments, for programs that are made of ops.
+// Calls a variant through its contract's own arguments, for programs composed of ops.
 //
-// The harness binds pointers by position, since it handles every op alike; a program knows which op it calls, and has
-// the compiler hold each pointer to the name and the element type that the contract gives it.
+// The harness binds pointers by position, since it handles every op alike. A program knows which op it calls,
+// so the compiler can check each pointer's name and element type against the contract.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace klab {
 
-/// Shape -> list of integers in the order of the contract's dims; shape_of() is the way back.
+/// Converts a shape to a list of integers in the order of the contract's dims; shape_of() is the inverse.
 template <class Contract>
 std::vector<int64_t> dims_of(const typename Contract::Shape& shape) {
   const auto values =
@@ -22,7 +22,7 @@ std::vector<int64_t> dims_of(const typename Contract::Shape& shape) {
   return {values.begin(), values.end()};
 }
 
-/// "matmul: n = 3, k = -1"
+/// Formats a shape: "matmul: n = 3, k = -1".
 template <class Contract>
 std::string shape_words(const typename Contract::Shape& shape) {
   std::string text(Contract::name);
@@ -34,8 +34,9 @@ std::string shape_words(const typename Contract::Shape& shape) {
   return text;
 }
 
-/// Throws std::invalid_argument when the contract has no such shape, or when a tensor with elements is a null pointer
-/// that the variant reads or writes: all but the optional ones that it does not need. Names dimension or tensor.
+/// Throws std::invalid_argument if the shape is not valid for the contract, or if a non-empty tensor that the
+/// variant uses is a null pointer. Optional tensors that it does not need may be null. The message names the
+/// dimension or tensor.
 template <class Contract>
 void require_valid(const Variant& variant, typename Contract::template Args<float> args) {
   bool valid = true;
@@ -53,8 +54,8 @@ void require_valid(const Variant& variant, typename Contract::template Args<floa
   });
 }
 
-/// Runs a CPU variant. Throws std::invalid_argument as require_valid() does, and std::logic_error for a variant of another
-/// op or another backend, whose function takes other arguments.
+/// Runs a CPU variant. Throws std::invalid_argument as require_valid() does, and std::logic_error for a
+/// variant of another op or backend, whose function takes other arguments.
 template <class Contract>
 void call(const Variant& variant, const typename Contract::template Args<float>& args) {
   if (variant.op != Contract::name || variant.function == nullptr)

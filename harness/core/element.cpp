@@ -23,7 +23,7 @@ void put(void* array, int64_t i, T value) {
 
 template <class T>
 void put_integer(void* array, int64_t i, double value) {
-  // The largest i64 is no double: 2^63 itself would overflow the cast.
+  // The largest i64 is not a double: casting 2^63 would overflow.
   const double low = double(std::numeric_limits<T>::lowest()), high = double(std::numeric_limits<T>::max());
   const double whole = std::nearbyint(value);
   if (std::isnan(whole)) return put<T>(array, i, 0);

@@ -1,4 +1,4 @@
-// Elements of any type a contract may name, read and written as double.
+// Reads and writes elements of any type that a contract may use, as double.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace klab {
 
-/// The element at `index` of an array of that type. Exact for every type but i64 beyond 2^53.
+/// Returns the element at `index` of an array of that type. Exact for every type except i64 beyond 2^53.
 double load(Element element, const void* array, int64_t index);
 
-/// Stores, rounding to nearest even where the type is narrower; integers are clamped to their range.
+/// Stores a value, rounded to nearest even if the type is narrower; integers are clamped to their range.
 void store(Element element, void* array, int64_t index, double value);
 
-/// True for the types that hold whole numbers.
+/// Returns whether the type holds integers.
 bool is_integer(Element element);
 
-/// Half the distance from 1 to the next larger value; 0 for integers.
+/// Returns half the distance from 1 to the next larger value; 0 for integers.
 double unit_roundoff(Element element);
 
-/// The smallest positive value of a floating-point type; 0 for integers.
+/// Returns the smallest positive value of a floating-point type; 0 for integers.
 double smallest_denormal(Element element);
 
-/// The largest finite value.
+/// Returns the largest finite value.
 double largest(Element element);
 
 }  // namespace klab

@@ -11,16 +11,17 @@
 namespace klab {
 namespace {
 
-// Which tensor and which element a value is drawn for.
+// The tensor and element for which a value is drawn.
 struct Place {
   const Dims& dims;
   size_t tensor;
   int64_t index;
-  double scale;              // of Pattern::wide
-  double upper[2] = {1, 1};  // and what the upper half of the first and of the last dimension is scaled by
+  double scale;              // used by Pattern::wide
+  double upper[2] = {1, 1};  // additional scale of the upper half of the first and of the last dimension
 
-  // Rows and columns of one tensor that differ by orders of magnitude: what mixes them, as Strassen's product does, loses the
-  // small ones among the roundings of the large ones.
+  // Returns the scale of an element in a tensor whose rows and columns differ by orders of magnitude.
+  // Algorithms that mix them, like Strassen's product, lose the small ones in the rounding errors of the
+  // large ones.
   double graded() const {
     if (dims.empty() || volume(dims) == 0) return scale;
     const int64_t last = dims.back(), inner = volume(dims) / dims.front();
@@ -28,8 +29,8 @@ struct Place {
            (index % last >= (last + 1) / 2 ? upper[1] : 1);
   }
 
-  // (-1)^(sum of indices): a checkerboard alternates along every dimension, so sums cancel whichever one they
-  // run over.
+  // Returns (-1)^(sum of indices): a checkerboard alternates along every dimension, so sums cancel along any
+  // of them.
   double checkerboard() const {
     int64_t rest = index, sum = 0;
     for (size_t d = dims.size(); d-- > 0;) {
@@ -43,8 +44,8 @@ struct Place {
 double normal(Generator& g) { return std::normal_distribution<double>()(g); }
 double uniform(Generator& g) { return std::uniform_real_distribution<double>()(g); }
 
-// Tensors with even and odd positions differ: were the factors of a product both denormal or both
-// alternating, the products would all vanish or all agree.
+// Draws a value. Tensors at even and odd positions differ: if both factors of a product were denormal or
+// alternating, all products would vanish or have the same sign.
 double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
   const bool first = at.tensor % 2 == 0;
   switch (pattern) {
@@ -56,8 +57,7 @@ double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
       return (first ? at.checkerboard() : 1.0) * (1000.0 + 1e-3 * normal(g));
     case Pattern::denormal: {
       if (first || g() % 2) return 1e-39 * normal(g);
-      // Small enough that a sum over these does not amplify an underflow before it, of which the bound knows
-      // nothing.
+      // Small enough that a sum does not amplify an earlier underflow, which the bound does not cover.
       return (2 * uniform(g) - 1) / std::sqrt(double(volume(at.dims)));
     }
     case Pattern::huge:
@@ -70,7 +70,7 @@ double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
   return 0;
 }
 
-constexpr double kBelowOne = 0x1.fffffep-1;  // the last float before 1
+constexpr double kBelowOne = 0x1.fffffep-1;  // the largest float below 1
 
 double draw_unit(Pattern pattern, const Place& at, Generator& g) {
   switch (pattern) {
@@ -147,7 +147,7 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
     // A power of two from 1/1024 to 1024.
     const bool wide = pattern == Pattern::wide;
     const double scale = wide ? std::ldexp(1.0, int(random() % 21) - 10) : 1;
-    // One time in two the halves of a dimension are alike.
+    // Half of the time both halves of a dimension have the same scale.
     double upper[2];
     for (double& half : upper) half = wide && random() % 2 ? std::ldexp(1.0, -int(random() % 25)) : 1;
     for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// What test tensors hold: the patterns inputs are drawn in.
+// The contents of test tensors: the patterns from which inputs are drawn.
 #pragma once
 
 #include <span>
@@ -10,36 +10,38 @@
 
 namespace klab {
 
-/// How inputs are made. All but `random` are hard on purpose: rounding errors no longer behave as a random
-/// walk there, so they are held to the proven bound only.
+/// How inputs are drawn. All patterns except `random` are hard on purpose: rounding errors do not behave like
+/// a random walk there, so only the proven bound applies.
 ///
 ///              Draw::real                                       Draw::unit
 /// random       standard normal                                  uniform
-/// constant     one value a tensor: all roundings lean one way   one value a tensor: all samples in the same cells
+/// constant     one value a tensor: all roundings lean one way   one value a tensor: all samples in the same
+/// cells
 /// cancelling   large, signs alternating along every dimension   cell borders, k/2^j
 /// denormal     about 1e-39, mixed with ordinary values          0, denormals, the first steps above 0
 /// huge         up to the lab's `huge`                           0, 1/2 and the last values below 1
-/// wide         another scale a tensor, 0 and -0 among them; uniform; the contract arranges widely (Generator::widely)
+/// wide         another scale a tensor, including 0 and -0       uniform; the contract arranges
+/// (Generator::widely)
 /// not_finite   random, with NaN and infinities in the tensors that the lab's op names
 enum class Pattern { random, constant, cancelling, denormal, huge, wide, not_finite };
-/// Those that every op is tried with.
+/// The patterns that every op is tested with.
 inline constexpr Pattern kPatterns[] = {Pattern::random,   Pattern::constant, Pattern::cancelling,
                                         Pattern::denormal, Pattern::huge,     Pattern::wide};
 const char* name_of(Pattern pattern);
 inline bool is_hard(Pattern pattern) { return pattern != Pattern::random; }
 
-/// Draws inputs and accumulated tensors of the variants' view, then lets the contract arrange them. Outputs
-/// are left alone. Equal generators give equal tensors. `huge` bounds Pattern::huge.
+/// Draws inputs and accumulated tensors for the variants' view, then lets the contract arrange them. Outputs
+/// are unchanged. Equal generators give equal tensors. `huge` bounds Pattern::huge.
 void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
           std::span<void* const> pointers, Pattern pattern, double huge, Generator& random);
 
-/// Replaces about one in 64 elements, one at least, of the tensors in `nan` by NaN, and of those in `infinite` by
-/// infinities of both signs.
+/// Replaces about one in 64 elements, and at least one, of the tensors in `nan` by NaN, and of those in
+/// `infinite` by infinities of both signs.
 void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
            std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random);
 
-/// Copies inputs and accumulated tensors between views of one op, f32 to f64 on the way where needed. Outputs
-/// are left alone.
+/// Copies inputs and accumulated tensors between views of one op, and converts f32 to f64 where needed.
+/// Outputs are unchanged.
 void copy_given(const std::vector<TensorSpec>& specs, const Tensors& from, Tensors& to);
 
 /// Poisons the outputs.

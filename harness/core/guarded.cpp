@@ -14,11 +14,11 @@
 namespace klab {
 namespace {
 
-constexpr size_t kGuard = 1 << 20;        // bytes on either side; unmapped pages cost addresses only
-constexpr size_t kSlots = 256;            // tensors at a time
+constexpr size_t kGuard = 1 << 20;        // bytes on each side; unmapped pages cost only addresses
+constexpr size_t kSlots = 256;            // tensors at one time
 constexpr size_t kMostFaults = 64;        // pages that are opened in one run
 constexpr size_t kKeptBytes = 256 << 20;  // in the pool
-constexpr uintptr_t kNull = 1 << 16;      // what lies below is a null pointer with an offset
+constexpr uintptr_t kNull = 1 << 16;      // addresses below are null pointers with an offset
 
 size_t page_size() {
   static const auto size = size_t(sysconf(_SC_PAGESIZE));
@@ -27,7 +27,7 @@ size_t page_size() {
 
 size_t pages_up(size_t bytes) { return (bytes + page_size() - 1) / page_size() * page_size(); }
 
-/// What the handler looks at: plain atomics, since it may interrupt anything.
+/// Read by the signal handler: plain atomics, since it may interrupt anything.
 struct Slot {
   std::atomic<std::byte*> begin{nullptr};  // null: free
   std::atomic<std::byte*> end{nullptr};
@@ -44,7 +44,7 @@ std::array<Opened, kMostFaults> opened;
 std::atomic<size_t> opened_count{0};
 std::atomic<bool> watching{false};
 std::atomic_flag busy =
-    ATOMIC_FLAG_INIT;  // held for a few system calls, by handlers and by take_memory_faults()
+    ATOMIC_FLAG_INIT;  // held during a few system calls, by handlers and by take_memory_faults()
 
 struct Kept {
   std::byte *begin, *end;
@@ -58,7 +58,7 @@ MemoryFault::Access access_of(const void* context) {
 #if defined(__x86_64__)
   return machine.gregs[REG_ERR] & 2 ? MemoryFault::Access::write : MemoryFault::Access::read;
 #elif defined(__aarch64__)
-  // A chain of records; that of the exception syndrome says in bit 6 whether it was a write.
+  // The context holds a list of records. Bit 6 of the exception syndrome's record is set for writes.
   const unsigned char* at = machine.__reserved;
   for (uint32_t head[2]; at + sizeof head <= machine.__reserved + sizeof machine.__reserved; at += head[1]) {
     std::memcpy(head, at, sizeof head);
@@ -81,9 +81,10 @@ bool was_opened(const std::byte* page) {
   return false;
 }
 
-/// Makes the page accessible and notes why. False where that cannot be.
+/// Makes the page accessible and records the fault. Returns false if that is impossible.
 bool open_page(std::byte* at, std::byte* page, const siginfo_t* info, const void* context) {
-  // Another thread was there first: this access may be tried again, unless it is none of pages at all.
+  // Another thread has opened the page, so the access can be retried, unless the signal is not about page
+  // access.
   if (was_opened(page)) return info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR;
   if (opened_count == kMostFaults) return false;
   Opened entry{{at, access_of(context), false}, page, false};
@@ -127,7 +128,7 @@ const char* name_of(GuardPlacement placement) {
 
 GuardedPages::GuardedPages(int64_t bytes) {
   size_t size = pages_up(size_t(bytes));
-  // Few different sizes, so that the pool serves; large ones are what they are.
+  // Round up to a few distinct sizes, so that the pool is effective; large ones keep their size.
   if (size < (1 << 20)) {
     size_t power = page_size();
     while (power < size) power *= 2;

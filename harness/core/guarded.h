@@ -1,8 +1,10 @@
-// Memory between pages that nothing may touch, so that an access beyond a tensor's end is seen though nothing is written.
+// Memory between inaccessible pages, so that an access beyond a tensor's end is noticed even if nothing is
+// written.
 //
-// An access to such a page raises SIGSEGV. Whoever watches (harness/check/crash_guard.h) hands the signal to
-// mend_memory_fault(), which notes it and makes the page accessible: the kernel runs on to its end, on whichever thread it
-// was, and is told afterwards what it touched. take_memory_faults() closes the pages again.
+// An access to such a page raises SIGSEGV. The signal handler (harness/check/crash_guard.h) calls
+// mend_memory_fault(), which records the access and makes the page accessible. The kernel then runs to its
+// end on whichever thread it uses, and its faults are reported afterwards. take_memory_faults() closes the
+// pages again.
 #pragma once
 
 #include <signal.h>
@@ -13,19 +15,19 @@
 
 namespace klab {
 
-/// Where a tensor lies.
+/// Placement of a tensor in memory.
 enum class GuardPlacement {
   fenced,     // in ordinary memory, between two fences
-  from_page,  // an unmapped page lies before it, as far away as it is off alignment
-  to_page,    // an unmapped page lies right behind its last byte; its alignment is what follows from its size
-  near_page,  // off alignment as asked; an unmapped page lies less than 64 bytes behind its end
+  from_page,  // an unmapped page precedes it; the distance is its misalignment
+  to_page,    // an unmapped page follows its last byte; its alignment results from its size
+  near_page,  // off alignment as requested; an unmapped page begins less than 64 bytes after its end
 };
 const char* name_of(GuardPlacement placement);
 
-/// Whole pages with a megabyte of unmapped ones on either side. Taken from a pool and given back to it.
+/// Whole pages with a megabyte of unmapped pages on either side. Taken from a pool and returned to it.
 class GuardedPages {
  public:
-  /// At least so many bytes. Throws std::bad_alloc.
+  /// Provides at least `bytes`. Throws std::bad_alloc.
   explicit GuardedPages(int64_t bytes);
   ~GuardedPages();
   GuardedPages(const GuardedPages&) = delete;
@@ -33,27 +35,27 @@ class GuardedPages {
 
   std::byte* begin() const { return begin_; }
   std::byte* end() const { return end_; }
-  /// A write to a page that may only be read is noted, too, and then let through.
+  /// Writes to a read-only page are also recorded, and then permitted.
   void read_only(bool yes);
 
  private:
   std::byte *begin_ = nullptr, *end_ = nullptr;
-  size_t slot_ = 0;  // in the table that mend_memory_fault() looks at
+  size_t slot_ = 0;  // index in the table that mend_memory_fault() reads
 };
 
-/// An access that should not have been.
+/// An access that must not happen.
 struct MemoryFault {
-  const std::byte* at = nullptr;  // the first byte of it that was not accessible
+  const std::byte* at = nullptr;  // first inaccessible byte of it
   enum class Access { unknown, read, write } access = Access::unknown;
-  bool mapped = false;  // a write to memory that may be read
+  bool mapped = false;  // a write to readable memory
 };
 
-/// From now on accesses to guarded pages, and to addresses where there is no memory at all, are noted.
+/// Starts recording accesses to guarded pages and to unmapped addresses.
 void watch_memory();
-/// Ends that; returns what was noted, one entry a page, and closes what was opened.
+/// Stops recording, returns the faults, one per page, and closes the opened pages.
 std::vector<MemoryFault> take_memory_faults();
 
-/// From a signal handler: whether the access may be tried again.
+/// Called from a signal handler. Returns whether the access can be retried.
 bool mend_memory_fault(int signal, const siginfo_t* info, const void* context);
 
 }  // namespace klab

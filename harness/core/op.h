@@ -1,4 +1,4 @@
-// An operation with its contract forgotten, so that check, gradient check and benchmark are written once.
+// A type-erased operation, so that check, gradient check and benchmark are written once.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace klab {
 
-/// Element types that may stand behind a contract's pointers.
+/// Element types that a contract's pointers may have.
 enum class Element { f32, f64, f16, bf16, i8, u8, i32, u32, i64 };
 
 int64_t size_of(Element element);  // bytes
@@ -24,32 +24,33 @@ struct TensorSpec {
   Role role = Role::input;
   Draw draw = Draw::real;
   Dims dims;
-  Element element = Element::f32;  // of the variants' view; where f32, the reference sees f64
+  Element element = Element::f32;  // as seen by variants; for f32 the reference sees f64
   bool optional = false;           // null for variants that do not need it
 };
 
 struct Op {
   std::string name;
   std::vector<std::string> dims;
-  std::string forward;       // name of the forward op when this is a backward, else empty
-  bool on_host = false;      // CUDA variants are given tensors in the host's memory
-  bool zeros_alike = false;  // outputs: 0 and -0 are the same
+  std::string forward;       // name of the forward op if this is a backward op, else empty
+  bool on_host = false;      // CUDA variants get tensors in host memory
+  bool zeros_alike = false;  // for outputs: 0 and -0 are equal
   std::function<bool(ShapeView)> valid;
   std::function<std::vector<TensorSpec>(ShapeView)> tensors;
   std::function<Cost(ShapeView)> cost;
   std::function<double(ShapeView)> terms;
-  /// Rewrites the float inputs; empty when the contract has no rule for them.
+  /// Rewrites the float inputs; empty if the contract has no rule for them.
   std::function<void(ShapeView, std::span<void* const>, Generator&)> arrange;
-  /// The double reference. `x` and `magnitude` are pointers in the contract's order: f64 where variants see f32.
+  /// The double-precision reference. `x` and `magnitude` are pointers in the contract's order, to f64 where
+  /// variants see f32.
   std::function<void(ShapeView, std::span<void* const> x, std::span<void* const> magnitude)> reference;
-  /// Ties a variant's `run` (VariantSpec<Contract>::run), a shape and pointers in the contract's order into something to
-  /// call; the pointers must outlive it.
+  /// Binds a variant's `run` (VariantSpec<Contract>::run), a shape and pointers in the contract's order to a
+  /// callable. The pointers must outlive it.
   std::function<std::function<void()>(Untyped run, ShapeView, std::span<void* const>)> bind;
   /// Calls a variant's `supported`.
   std::function<std::string(Untyped supported, ShapeView, const Host&)> supported;
 };
 
-/// Shape struct <-> list of integers. A contract's Shape holds int64_t fields only.
+/// Converts a list of integers to a Shape struct. A contract's Shape has only int64_t fields.
 template <class Contract>
 typename Contract::Shape shape_of(ShapeView view) {
   using Shape = typename Contract::Shape;
@@ -61,7 +62,7 @@ typename Contract::Shape shape_of(ShapeView view) {
   return std::bit_cast<Shape>(values);
 }
 
-/// Args<T> whose pointers, in the order of Contract::tensors, are the given ones.
+/// Returns Args<T> with the given pointers, in the order of Contract::tensors.
 template <class Contract, class T>
 typename Contract::template Args<T> args_of(ShapeView shape, std::span<void* const> pointers) {
   typename Contract::template Args<T> args{};
@@ -87,7 +88,7 @@ constexpr Element element_of() {
   else if constexpr (std::is_same_v<U, uint8_t>)
     return Element::u8;
   else if constexpr (std::is_same_v<U, uint16_t>)
-    return Element::f16;  // half precision travels as its bits
+    return Element::f16;  // half precision is passed as its bits
   else if constexpr (std::is_same_v<U, Bfloat16>)
     return Element::bf16;
   else if constexpr (std::is_same_v<U, int32_t>)
@@ -101,7 +102,7 @@ constexpr Element element_of() {
 }
 }  // namespace detail
 
-/// Whether only variants that say so read that tensor.
+/// Returns whether the tensor is optional: only variants that list it in `needs` read it.
 template <class Contract>
 bool is_optional([[maybe_unused]] std::string_view tensor) {
   if constexpr (requires { Contract::optional; })
@@ -110,7 +111,7 @@ bool is_optional([[maybe_unused]] std::string_view tensor) {
   return false;
 }
 
-/// Forgets the contract.
+/// Type-erases the contract.
 template <class Contract>
 Op make_op() {
   Op op;

@@ -11,13 +11,14 @@
 namespace klab {
 namespace {
 
-// A function's static, so that it exists before the first registrar, in whatever order files are initialized.
+// A function-local static, so that it exists before the first registrar in any initialization order.
 std::vector<Variant>& storage() {
   static std::vector<Variant> list;
   return list;
 }
 
-/// Where CUDA variants can run; the order of registration is not known, so that the one without a condition is asked last.
+/// Returns the places where CUDA variants can run. The order of registration is not known, so the one without
+/// a condition is tried last.
 std::vector<CudaPlace>& cuda_places() {
   static std::vector<CudaPlace> list;
   return list;
@@ -35,7 +36,7 @@ std::function<void()> bind_cuda(const std::string& id, ShapeView shape, std::spa
   return fallback->bind(id, shape, pointers);
 }
 
-/// Labs are registered in no order with variants, so that this is asked when a variant is called.
+/// Returns an op. Labs and variants register in any order, so this is looked up when a variant is called.
 const Op& op_of(const std::string& name) {
   const LabOp* op = find_op(name);
   if (op == nullptr) throw std::invalid_argument("no lab teaches " + name);
@@ -51,7 +52,7 @@ const Op& op_of(const std::string& name) {
   std::exit(2);
 }
 
-/// Every id, present or former, is one variant's.
+/// Checks that every present or former id belongs to one variant.
 void require_own_names(const Variant& fresh) {
   const auto had = [](const Variant& v, const std::string& id) {
     return v.id == id || std::ranges::find(v.was, id) != v.was.end();
@@ -65,10 +66,10 @@ void require_own_names(const Variant& fresh) {
     if (old == fresh.id) refuse_name(old, fresh, fresh);
 }
 
-/// Another form of the same CUDA file? Then `known` learns it.
+/// Merges another form of the same CUDA file into `known`. Returns false if it is another variant.
 bool join(Variant& known, Variant& other) {
   if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
-  // What a variant needs of a GPU's machine, a library say, only the module that was compiled for it knows.
+  // Only the module compiled for the GPU knows the requirements there, for example a library.
   const bool on_host = known.host || known.host_traced, on_device = bool(known.device);
   if (on_device != bool(other.device) && on_host != on_device)
     known.supported = [host = on_host ? known.supported : other.supported,
@@ -126,7 +127,7 @@ void register_variant(const Registration& r) {
   v.file = r.file;
   v.line = r.line;
   name_from_path(v, v.file);
-  // Its function is called as the contract of its folder says.
+  // Its function is called according to the contract of its folder.
   if (v.op != r.contract) {
     std::fprintf(
         stderr, "klab: %s:%d registers a variant of %.*s in the folder of %s.\nMove it to kernels/%.*s/%s.\n",
@@ -192,7 +193,7 @@ std::string current_id(const std::string& id) {
 const Variant& trunk_of(const Variant& variant) {
   const Variant* v = &variant;
   while (v->branch()) {
-    // Parents come earlier in the ladder, so that this ends.
+    // Parents come earlier in the ladder, so this ends.
     const Variant* parent = find_variant(v->parent);
     if (parent == nullptr || parent->rung >= v->rung) return *naive_of(variant);
     v = parent;

@@ -15,7 +15,7 @@ bool matches(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-/// "05_matmul" by "05", "5", "matmul" or itself.
+/// Returns whether the name means the lab: "05", "5", "matmul" or "05_matmul".
 bool names_lab(const std::string& what, const Lab& lab) {
   const size_t bar = lab.id.find('_');
   const std::string number = lab.id.substr(0, bar);
@@ -43,8 +43,8 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-/// The variants one name means. A lab's name goes first: "matmul" is the lab with all its ops, when there is
-/// one.
+/// Returns the variants that a name means. A lab's name has precedence: "matmul" is the lab with all its ops,
+/// if there is one.
 std::set<const Variant*> meant_by(const std::string& what) {
   std::set<const Variant*> found;
   const Lab* lab = nullptr;
@@ -83,7 +83,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> nearest(std::string_view wrong, std::span<const std::string> names, size_t count) {
   std::vector<std::tuple<int, int, std::string>> ranked;  // class, distance, name
   for (const std::string& name : names) {
-    // A name may be meant by its part after the number ("05_matmul") or after the last dot of an id.
+    // Also compare with the part after the number ("05_matmul"), or after the last dot of an id.
     const size_t bar = name.find('_');
     const size_t dot = name.rfind('.');
     int distance = edit_distance(wrong, name);

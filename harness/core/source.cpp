@@ -19,7 +19,7 @@ bool is_root(const fs::path& folder) {
 
 fs::path find_root() {
   if (const char* named = std::getenv("KLAB_ROOT"); named != nullptr && is_root(named)) return named;
-  // Registered files carry the path the compiler was given: <root>/kernels/<op>/<backend>/<file>.
+  // Registered files have the path that the compiler was given: <root>/kernels/<op>/<backend>/<file>.
   for (const Variant& v : variants()) {
     const fs::path file = v.file;
     const fs::path root = file.parent_path().parent_path().parent_path().parent_path();
@@ -73,7 +73,7 @@ std::string lesson_path(const std::string& lab_id) { return "labs/" + lab_id + "
 std::string read_text(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
-  // Of an empty file there is nothing to insert, which fails, too.
+  // Inserting an empty file's buffer fails too.
   const bool empty = in && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
   if (!empty && (!in || !(text << in.rdbuf()))) throw std::runtime_error("cannot read " + file.string());
   return text.str();

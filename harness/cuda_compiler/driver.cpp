@@ -53,7 +53,7 @@ std::string whole(const fs::path& file) {
   return text.str();
 }
 
-/// Runs a program to its end. `words`: its standard error goes to that file.
+/// Runs a program to its end. If `words` is set, standard error goes to that file.
 int run(const Words& command, const fs::path& words = {}) {
   std::vector<char*> argv;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
@@ -73,7 +73,7 @@ int run(const Words& command, const fs::path& words = {}) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/// flags.txt of the toolkit.
+/// Contents of the toolkit's flags.txt.
 struct Flags {
   std::string compiler = "g++";
   Words traced, plain;
@@ -96,7 +96,7 @@ Flags read_flags(const fs::path& toolkit_folder) {
   return flags;
 }
 
-std::string klab_include;  // files in it are left as they are
+std::string klab_include;  // files in it are not rewritten
 bool has_device_library;   // the program includes CUB
 
 bool is_foreign(const std::string& file) {
@@ -156,7 +156,7 @@ class Build {
   Words base(bool cuda) const {
     Words c = {flags_.compiler};
     if (cuda || !o_.plain) {
-      // -fsanitize=thread on C++ files of the host as well: what they do to device memory is seen.
+      // Host C++ files get -fsanitize=thread as well, so that their accesses to device memory are seen.
       add(c, o_.plain ? flags_.plain : flags_.traced);
     }
     add(c, {"-std=gnu++20", "-w", "-g1", "-U_FORTIFY_SOURCE"});
@@ -195,7 +195,7 @@ class Build {
     add(p, {input.file, "-o", preprocessed.string()});
     int code = say_and_run(p, words);
     if (!o_.dry) {
-      // Headers of a library of templates that only the toolkit has: once more, with its folder.
+      // If a template library's headers are missing, try again with the folder of the installed toolkit.
       if (code != 0 && misses_header_library(whole(words)))
         if (const Words more =
                 header_library_options(o_.preprocess, scratch_.file("libraries"), top_ / "include");
@@ -220,7 +220,7 @@ class Build {
     }
     if (o_.stop == Options::Stop::preprocessed) return 0;
     Words c = base(true);
-    // CUB gives members the names of what they are made of, which nvcc takes.
+    // CUB gives members the names of their types, which nvcc accepts.
     if (has_device_library) c.emplace_back("-fpermissive");
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
     const int compiled = say_and_run(c, words);
@@ -230,7 +230,7 @@ class Build {
     return compiled == 0 ? 0 : 2;
   }
 
-  /// The compiler's message; where it is about what stands for CUDA's words, it says so.
+  /// Returns the compiler's messages for the user.
   static std::string about_compiling(const std::string& said) { return said; }
 
   int link(const Words& objects) {
@@ -242,7 +242,8 @@ class Build {
     add(c, o_.link);
     add(c, {"-L" + (top_ / "lib64").string(), (top_ / "lib64/libklab_anchor.a").string(),
             (top_ / "lib64/libklab_cuda.so").string()});
-    // Who reads this to learn how to link, as CMake does, shall link with this program, or with these libraries, found there.
+    // Build systems (CMake, for example) read these lines to learn how to link. They must find this program and
+    // these libraries.
     if (o_.verbose) {
       std::fprintf(stderr, "ld -o %s -L%s/lib64 -lcudadevrt -lcudart\n", c[2].c_str(), top_.c_str());
       std::fprintf(stderr, "#$ %s/bin/klab-nvcc -o %s -L%s/lib64 -lcudadevrt -lcudart\n", top_.c_str(),
@@ -260,7 +261,7 @@ class Build {
     return say_and_run(c) == 0 ? 0 : 2;
   }
 
-  /// Where device code would be linked there is nothing to do, but build systems want their file.
+  /// Writes an empty object. Linking device code is unnecessary here, but build systems expect the file.
   int make_empty() {
     const std::string out = o_.output.empty() ? "a_dlink.o" : o_.output;
     return say_and_run({flags_.compiler, "-fPIC", "-x", "c++", "-c", "/dev/null", "-o", out}) == 0 ? 0 : 2;
@@ -273,7 +274,7 @@ class Build {
   int kernels_ = 0;
 };
 
-/// What build systems look for in nvcc's output.
+/// Prints the lines of nvcc's output that build systems look for.
 void answer_version() {
   std::printf(
       "klab-nvcc compiles CUDA programs for the host. It takes the command line of\n"
@@ -303,7 +304,7 @@ fs::path toolkit() {
 Compilation compile(const std::vector<std::string>& arguments, const fs::path& top) {
   Compilation result;
   try {
-    // What CMake asks for the toolkit's place.
+    // CMake's query for the location of the toolkit.
     if (std::ranges::find(arguments, "__cmake_determine_cuda") != arguments.end()) {
       answer_verbose(top);
       result.code = 1;

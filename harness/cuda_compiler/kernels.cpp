@@ -1,4 +1,4 @@
-// Kernels: the function that runs one thread, and the one that is called to launch it.
+// Splits a kernel into the function that runs one thread and the function that launches it.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ constexpr std::array kTypeWords = {"typename", "class",  "int",   "unsigned", "b
 
 bool is_type_word(std::string_view w) { return std::ranges::find(kTypeWords, w) != kTypeWords.end(); }
 
-/// Tokens [from, to) at their commas, outside of all brackets.
+/// Splits tokens [from, to) at commas outside all brackets.
 std::vector<std::pair<size_t, size_t>> at_commas(const Source& s, size_t from, size_t to) {
   std::vector<std::pair<size_t, size_t>> list;
   size_t begin = from;
@@ -40,7 +40,7 @@ std::vector<std::pair<size_t, size_t>> at_commas(const Source& s, size_t from, s
   return list;
 }
 
-/// One parameter, of a template or of a function. What has no name is given `own`.
+/// Parses one parameter of a template or of a function. An unnamed one gets the name `own`.
 Named parameter(const Source& s, size_t from, size_t to, const std::string& own) {
   size_t end = from;  // before a default
   int angles = 0;
@@ -61,7 +61,7 @@ Named parameter(const Source& s, size_t from, size_t to, const std::string& own)
     }
   size_t last = end;
   while (last > from && s.is(last - 1, "]")) last = s.open_of(last - 1);
-  // "T const x" has a name, "const T" has none: what stands before const and volatile is a type or nothing.
+  // "T const x" has a name, "const T" has none: const and volatile follow a type or nothing.
   size_t type = last > from ? last - 1 : from;
   while (type > from && (s.is(type - 1, "const") || s.is(type - 1, "volatile"))) --type;
   const bool named =
@@ -85,9 +85,9 @@ std::string joined(const std::vector<Named>& list, bool names) {
   return text;
 }
 
-/// A kernel's head: where its parts are.
+/// The positions of a kernel's parts before its body.
 struct Head {
-  size_t behind_templates = 0;  // first token behind template<...>
+  size_t behind_templates = 0;  // first token after template<...>
   std::vector<Named> template_parameters;
   bool is_template = false, specialized = false;
   size_t name = 0, open = 0, close = 0;
@@ -137,7 +137,7 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
   const Head h = parse(s, head);
   size_t body = h.close + 1;
   while (body < s.size() && !s.is(body, "{") && !s.is(body, ";")) ++body;
-  if (body == s.size() || s.is(body, ";")) {  // declared, or instantiated
+  if (body == s.size() || s.is(body, ";")) {  // a declaration or an instantiation
     for (size_t k = head; k < h.open; ++k) {
       if (s.is(k, "__global__") || s.is(k, "__host__") || s.is(k, "__device__")) s.remove(k);
       if (s.is(k, "__forceinline__")) s.replace(k, k + 1, "inline");
@@ -153,10 +153,10 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
     if (to == from + 1 && s.is(from, "void")) continue;
     parameters.push_back(parameter(s, from, to, "klab_p" + std::to_string(unnamed++)));
   }
-  // The function that launches: the head as it was written.
+  // The launching function, with the head as written.
   std::string launcher = " " + s.plain(head, h.open) + "(";
   for (size_t k = 0; k < parameters.size(); ++k) launcher += (k > 0 ? ", " : "") + parameters[k].text;
-  if (h.is_template && !h.specialized) {  // parameters without a name have been given one; defaults stay
+  if (h.is_template && !h.specialized) {  // unnamed parameters have been named; defaults are kept
     std::string list;
     int t = 0;
     for (const auto& [from, to] : at_commas(s, head + 2, h.behind_templates - 1)) {
@@ -173,7 +173,7 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
   if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, true) + ">";
   if (!parameters.empty()) launcher += ", " + joined(parameters, true);
   launcher += "); }";
-  // The function that runs one thread: static, and under a name of its own.
+  // The function that runs one thread: static, with a name of its own.
   if (h.specialized) s.replace(head, h.behind_templates, "");
   for (size_t k = h.behind_templates; k < h.name; ++k) {
     if (s.is(k, "__global__"))
@@ -193,7 +193,8 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
 
 namespace {
 
-/// The first token of the expression that ends at i and names a kernel: a<b>::c<d>, x.f, (*p), table[2].
+/// Returns the first token of the expression that ends at i and names a kernel: a<b>::c<d>, x.f, (*p),
+/// table[2].
 size_t expression_begin(const Source& s, size_t i) {
   size_t k = i;
   for (;;) {

@@ -42,7 +42,7 @@ std::string no_library(const std::string& where, const std::string& header, cons
   return where + header + ": " + l.name + " cannot run on the host; it needs a GPU and NVIDIA's toolkit\n";
 }
 
-/// Folders that options name, "-Idir", "-I dir", "-isystem dir".
+/// Returns the folders in options: "-Idir", "-I dir", "-isystem dir".
 std::vector<fs::path> folders_in(const std::vector<std::string>& options) {
   std::vector<fs::path> list;
   for (size_t k = 0; k < options.size(); ++k) {
@@ -55,7 +55,7 @@ std::vector<fs::path> folders_in(const std::vector<std::string>& options) {
   return list;
 }
 
-/// Where Thrust's headers lie: in a toolkit since CUDA 13 in a folder of their own.
+/// Finds the folder of Thrust's headers. Since CUDA 13 a toolkit has them in a folder of their own.
 fs::path header_libraries(const std::vector<std::string>& given) {
   std::vector<fs::path> folders = folders_in(given);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -69,7 +69,8 @@ fs::path header_libraries(const std::vector<std::string>& given) {
   return {};
 }
 
-/// Headers that programs name; what lies in folders called detail, or begins with __, they do not, nor what `klab` has itself.
+/// Lists the public headers. Headers in folders called detail or with names that begin with __ are left out,
+/// and so are those that klab replaces.
 std::vector<fs::path> public_headers(const fs::path& top, const fs::path& klab) {
   std::vector<fs::path> list;
   for (const char* part : {"thrust", "cub", "cuda/std"})
@@ -142,12 +143,12 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
                                                 const fs::path& klab) {
   const fs::path top = header_libraries(given);
   if (top.empty()) return {};
-  // Before each of their headers one that hides what makes them take a file for a GPU's.
+  // Each of their headers gets a wrapper that hides the macros of a GPU compiler.
   const fs::path before = folder / "klab_libraries";
   for (const fs::path& header : public_headers(top, klab)) {
     fs::create_directories((before / header).parent_path());
     const std::string name = header.string();
-    // What CUB launches kernels from is host code.
+    // The parts of CUB that launch kernels are host code.
     const std::string device = name.starts_with("cub/device/") ? "_host"
                                : name.starts_with("cub/")      ? "_device"
                                                                : "";

@@ -1,5 +1,6 @@
-// Libraries that programs include: those that need a GPU are named and refused; headers of templates that work on any processor
-// (Thrust, libcu++) are taken from NVIDIA's toolkit, where it is installed, as their own C++ build has them.
+// Libraries that programs include. Those that need a GPU are rejected by name. Template libraries that work
+// on any processor (Thrust, libcu++) are taken from NVIDIA's toolkit, if installed, in their host
+// configuration.
 #pragma once
 
 #include <filesystem>
@@ -8,30 +9,31 @@
 
 namespace klab::cuda_compiler {
 
-/// A device library's header that the program includes, where a toolkit is installed: a line that says so, or nothing. `own`: the
-/// folder of klab's headers, which stand for some.
+/// Returns a message if the program includes a device library's header from an installed toolkit, else
+/// nothing. `own` is the folder of klab's headers, which replace some.
 std::string library_in(const std::string& preprocessed, bool (*is_foreign)(const std::string& file),
                        const std::string& own);
 
-/// What the preprocessor says, in one line where it is about a header.
+/// Returns the preprocessor's messages, shortened to one line if they are about a header.
 std::string about_headers(const std::string& words);
 
-/// Whether a preprocessor's complaint is that a header of Thrust or of cuda/std is missing.
+/// Returns whether the preprocessor reports a missing header of Thrust or of cuda/std.
 bool misses_header_library(const std::string& words);
 
-/// Whether a file is of a library that is device code, CUB, and is rewritten as the program is.
+/// Returns whether a file belongs to CUB, whose device code is rewritten like the program.
 bool is_device_library(const std::string& file);
 
-/// Whether a file is of such a library, or stands before one.
+/// Returns whether a file belongs to such a library, or is a wrapper of one.
 bool is_header_library(const std::string& file);
 
-/// Options with which the preprocessor finds them; makes what it needs for that in `folder`. Empty where there is no toolkit.
-/// `given`: the program's own options, whose folders are looked into first. `klab`: the headers of klab's toolkit.
+/// Returns options with which the preprocessor finds them, and writes the wrappers into `folder`. Returns
+/// nothing if there is no toolkit. `given` are the program's own options, whose folders are searched first.
+/// `klab` is the folder of klab's headers.
 std::vector<std::string> header_library_options(const std::vector<std::string>& given,
                                                 const std::filesystem::path& folder,
                                                 const std::filesystem::path& klab);
 
-/// Without the folders of another CUDA toolkit's headers, which klab's own stand for.
+/// Removes the folders of another CUDA toolkit's headers, which klab's own replace.
 std::vector<std::string> without_toolkits(const std::vector<std::string>& options);
 
 }  // namespace klab::cuda_compiler

@@ -11,7 +11,7 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// Options of nvcc that say nothing here, with a value in the next word, and without.
+/// Options of nvcc that have no effect here: with a value in the next word, and without.
 constexpr std::array kIgnoredWithValue = {"-Xptxas",
                                           "--ptxas-options",
                                           "-Xcudafe",
@@ -91,7 +91,7 @@ constexpr std::array kIgnored = {"-G",
                                  "--relocatable-device-code=true",
                                  "--relocatable-device-code=false",
                                  "-Werror=all-warnings"};
-/// Libraries of a real toolkit that every program is linked with: klab's runtime stands for them.
+/// Libraries of a real toolkit that every program is linked with. klab's runtime replaces them.
 constexpr std::array kOwnLibraries = {"-lcudart", "-lcudart_static", "-lcudadevrt", "-lcuda", "-lnvidia-ml"};
 constexpr std::array kDeviceLibraries = {"cublas",   "cublasLt", "curand", "cufft", "cusparse",
                                          "cusolver", "cudnn",    "nvrtc",  "nppc",  "nppif",
@@ -107,7 +107,7 @@ std::vector<std::string> at_commas(const std::string& text) {
   return parts;
 }
 
-/// Words of a file that holds options, with quotes.
+/// Splits a file of options into words, respecting quotes.
 std::vector<std::string> words_of(const std::string& file) {
   std::ifstream in(file);
   if (!in) throw std::invalid_argument("--options-file " + file + ": cannot be read");
@@ -153,7 +153,7 @@ class Parser {
     return words_[++at_];
   }
 
-  /// The value of an option that has it behind = or in the next word.
+  /// Reads the value of an option, after = or in the next word.
   bool valued(const std::string& a, std::initializer_list<const char*> names, std::string* value) {
     for (const std::string name : names) {
       if (a == name) {
@@ -183,7 +183,8 @@ class Parser {
       const auto more = words_of(value);
       words_.insert(words_.begin() + std::ptrdiff_t(at_) + 1, more.begin(), more.end());
     } else if (valued(a, {"-std", "--std"}, &value) || one_of(kIgnored, a)) {
-      // Rewritten programs are C++20: the newest that nvcc takes, and a superset of what older ones need.
+      // Rewritten programs are compiled as C++20: the newest standard that nvcc accepts, and a superset of
+      // older ones.
     } else if (std::ranges::any_of(kIgnoredWithValue,
                                    [&](const char* n) { return valued(a, {n}, &value); })) {
     } else if (a.starts_with("-O") || a.starts_with("-t") || a.starts_with("-maxrregcount") || a == "-w" ||
@@ -295,7 +296,8 @@ class Parser {
     o_.inputs.push_back({a, language_.empty() ? end == ".cu" : language_ == "cu"});
   }
 
-  /// "sm_80", "compute_70", "arch=compute_80,code=[sm_80]", "80", "native": the newest that is named.
+  /// Reads the newest architecture named in "sm_80", "compute_70", "arch=compute_80,code=[sm_80]", "80" or
+  /// "native".
   void architecture(const std::string& text) {
     for (size_t k = 0; k < text.size();) {
       if (text[k] < '0' || text[k] > '9') {

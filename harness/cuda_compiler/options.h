@@ -1,4 +1,4 @@
-// nvcc's command line, as far as it says what to make.
+// nvcc's command line, as far as it decides what to build.
 #pragma once
 
 #include <string>
@@ -16,15 +16,16 @@ struct Options {
   std::string output;
   enum class Stop { link, object, preprocessed } stop = Stop::link;
   bool shared = false, archive = false, device_link = false, plain = false, verbose = false, dry = false;
-  bool version = false;                 // --version: say it and end
+  bool version = false;                 // --version: print it and exit
   std::vector<std::string> preprocess;  // -I, -D and the like
   std::vector<std::string> depends;     // -MD and the like
-  std::vector<std::string> host;        // to the host compiler, from -Xcompiler and what nvcc does not know
-  std::vector<std::string> link;        // libraries and what the linker is told, in their order
-  int architecture = 900;               // __CUDA_ARCH__
+  // passed to the host compiler, from -Xcompiler and options that nvcc does not know
+  std::vector<std::string> host;
+  std::vector<std::string> link;  // libraries and linker options, in order
+  int architecture = 900;         // __CUDA_ARCH__
 };
 
-/// Throws std::invalid_argument, saying which option is meant, and what would help.
+/// Throws std::invalid_argument that names the option and the remedy.
 Options parse_options(const std::vector<std::string>& arguments);
 
 }  // namespace klab::cuda_compiler

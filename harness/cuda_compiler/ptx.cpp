@@ -1,4 +1,4 @@
-// Inline PTX in a program's text.
+// Finds and rewrites inline PTX in a program's text.
 #include "harness/cuda_compiler/ptx.h"
 
 #include <cctype>
@@ -10,7 +10,7 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// The text of string literals, %% as %.
+/// Returns the text of string literals, with %% as %.
 std::string text_of(const Source& s, size_t from, size_t to) {
   std::string text;
   for (size_t k = from; k < to; ++k) {
@@ -25,7 +25,7 @@ std::string text_of(const Source& s, size_t from, size_t to) {
   return text;
 }
 
-/// Operands in the place of $0$, $1$, ...; "" where one is missing.
+/// Substitutes operands for $0$, $1$, ...; returns "" if one is missing.
 std::string with_operands(const std::string& code, const std::vector<std::string>& operands) {
   std::string text;
   for (size_t k = 0; k < code.size(); ++k) {
@@ -56,7 +56,8 @@ void rewrite_ptx(Source& s, size_t i) {
   try {
     code = translate_ptx(text);
   } catch (const std::invalid_argument& e) {
-    // Of a library most functions are never called.
+    // Most functions of a library are never called, so an unsupported instruction fails only if it is
+    // reached.
     if (is_device_library(*s[i].file)) {
       s.replace(i, close + 1,
                 "::klab::program::not_known_ptx(\"" + std::string(e.what()) +
@@ -66,7 +67,7 @@ void rewrite_ptx(Source& s, size_t i) {
     s.fail(i, std::string("the inline PTX \"") + e.what() +
                   "\" is not known on the host; it needs a GPU, or CUDA C++ in its place");
   }
-  // "=r"(x), ...: the operands, in their order.
+  // Collect the operands "=r"(x), ... in order.
   std::vector<std::string> operands;
   for (; k < close; ++k)
     if (s.is(k, "(")) {

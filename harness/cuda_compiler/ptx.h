@@ -1,5 +1,6 @@
-// Inline PTX as C++: statement by statement, of the instructions that programs write because CUDA C++ has no name for them
-// (PTX manual, "Instruction Set"). What is straight-line code of registers, memory, warps and matrices is known; branches are not.
+// Translates inline PTX to C++, statement by statement. Supports the instructions that programs write because
+// CUDA C++ has no name for them (PTX manual, "Instruction Set"): straight-line code with registers, memory,
+// warps and matrices, but no branches.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace klab::cuda_compiler {
 
-/// The text of an asm statement, %% already %, as C++ statements in which $0, $1, ... stand for the operands. Throws
-/// std::invalid_argument naming the first instruction that is not known.
+/// Translates the text of an asm statement, with %% already %, to C++ statements in which $0, $1, ... are the
+/// operands. Throws std::invalid_argument that names the first unsupported instruction.
 std::string translate_ptx(const std::string& text);
 
 }  // namespace klab::cuda_compiler

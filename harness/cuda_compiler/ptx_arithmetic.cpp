@@ -6,7 +6,7 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// One that takes operands of its type and gives one: #0 is the type, #1, #2, #3 the operands.
+/// Instructions that map operands of their type to one result: #0 is the type, #1, #2, #3 the operands.
 const std::map<std::string, std::string>& ptx_plain() {
   static const std::map<std::string, std::string> list = {
       {"add", "#0(#1 + #2)"},
@@ -66,7 +66,7 @@ std::string filled_form(std::string form, const std::string& type, const PtxInst
       text += form[k] == '@' ? n.value(i.operands[which]) : n.as(type, i.operands[which]);
     ++k;
   }
-  // A type in angles, or behind sizeof, is no cast.
+  // A type in angle brackets or after sizeof is not a cast.
   for (size_t at; (at = text.find("<(" + type + ")>")) != std::string::npos;)
     text.replace(at, type.size() + 4, "<" + type + ">");
   return text;
@@ -102,7 +102,7 @@ std::string compared(const PtxInstruction& i, const PtxNames& n, const std::stri
   return n.set(i.operands[0], n.as(type, i.operands[1]) + " " + at->second + " " + n.as(type, i.operands[2]));
 }
 
-/// cvt.rn.f32.s32 and the like: to the first type from the second.
+/// Translates cvt.rn.f32.s32 and the like: to the first type from the second.
 std::string converted(const PtxInstruction& i, const PtxNames& n) {
   if (i.parts.size() < 3 || i.operands.size() != 2) return "";
   const std::string &to = i.parts[i.parts.size() - 2], &from = i.parts.back();
@@ -128,7 +128,7 @@ std::string converted(const PtxInstruction& i, const PtxNames& n) {
                                              : "trunc";
     return n.set(i.operands[0], "(" + ptx_type(to) + ")" + round + "(" + source + ")");
   }
-  // Rounding other than to nearest is no conversion that C++ has.
+  // C++ has no conversion with other rounding than to nearest.
   if (real(to) && (i.has("rz") || i.has("rm") || i.has("rp"))) return "";
   return n.set(i.operands[0], "(" + ptx_type(to) + ")" + source);
 }
@@ -148,7 +148,7 @@ std::string moved_registers(const PtxInstruction& i, const PtxNames& n, const st
   return "";
 }
 
-/// Sums with a carry: add.cc, addc, sub.cc, subc.
+/// Translates sums with a carry: add.cc, addc, sub.cc, subc.
 std::string with_carry(const PtxInstruction& i, const PtxNames& n, const std::string& type) {
   if (i.operands.size() != 3) return "";
   const bool takes = i.op() == "addc" || i.op() == "subc", gives = i.has("cc");
@@ -168,7 +168,7 @@ std::string ptx_arithmetic(const PtxInstruction& i, const PtxNames& n) {
   const std::string type = ptx_type_of(i);
   if (i.op() == "cvt") return converted(i, n);
   if (type.empty() || i.operands.empty()) return "";
-  // Halves are numbers of 16 bits here; directed rounding is not C++'s.
+  // Halves are 16-bit integers here, and C++ has no directed rounding.
   if (i.op() != "mov" && (i.parts.back().find("f16") != std::string::npos)) return "";
   if (type == "float" || type == "double")
     for (const char* way : {"rz", "rm", "rp", "sat"})

@@ -6,7 +6,7 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// ".shared", ".shared::cta"
+/// Returns whether the instruction has ".shared" or ".shared::cta".
 bool ptx_shared(const PtxInstruction& i) { return i.has("shared") || i.has("shared::cta"); }
 
 std::string moved_memory(const PtxInstruction& i, const PtxNames& n) {
@@ -62,7 +62,8 @@ std::string copied_memory(const PtxInstruction& i, const PtxNames& n) {
     return "::klab::simt::copy_async_wait(" + n.as("int", i.operands[0]) + ");";
   if (i.has("bulk") || i.has("mbarrier") || !ptx_shared(i) || i.operands.size() < 3) return "";
   std::string filled = n.as("unsigned", i.operands[2]);
-  // Behind the number of bytes may come how many of them are copied; or a policy of the caches, which says nothing here.
+  // The number of bytes may be followed by the number that is copied, or by a cache policy, which has no
+  // effect here.
   if (i.operands.size() > 3 && !(i.operands.size() == 4 && i.has("L2::cache_hint")))
     filled = n.as("unsigned", i.operands[3]);
   return "::klab::simt::copy_async(" + n.address(i.operands[0], true) + ", " +

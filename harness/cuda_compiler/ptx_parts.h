@@ -1,4 +1,4 @@
-// An instruction of PTX in its parts, and what the tables of its translation share.
+// A PTX instruction in its parts, and helpers shared by the translation tables.
 #pragma once
 
 #include <set>
@@ -7,45 +7,46 @@
 
 namespace klab::cuda_compiler {
 
-/// The namespace of what translated instructions call (klab_cuda/ptx.h).
+/// Namespace of the functions that translated instructions call (klab_cuda/ptx.h).
 inline const std::string kPtxHelpers = "::klab::program::ptx::";
 
-/// Without blanks at its ends.
+/// Removes blanks at both ends.
 std::string ptx_trimmed(const std::string& text);
 
 struct PtxInstruction {
-  std::string text;                   // all of it, for messages
+  std::string text;                   // complete text, for messages
   std::vector<std::string> parts;     // "mma.sync" -> mma, sync
   std::vector<std::string> operands;  // as written: "%0", "{%1, %2}", "[%3+16]"
   bool has(const std::string& part) const;
   const std::string& op() const { return parts[0]; }
 };
 
-/// Registers that a statement declares, and how operands become C++.
+/// Registers that a statement declares, and the translation of operands to C++.
 class PtxNames {
  public:
   void declare(const std::string& name) { names_.insert(name); }
-  /// An expression; throws std::invalid_argument for what is no operand.
+  /// Returns the operand as an expression. Throws std::invalid_argument if it is not an operand.
   std::string value(const std::string& operand) const;
-  /// value() as a C++ type.
+  /// Returns value() converted to a C++ type.
   std::string as(const std::string& type, const std::string& operand) const;
-  /// A statement that gives the operand that value. `_` takes all.
+  /// Returns a statement that assigns the value to the operand. `_` discards it.
   std::string set(const std::string& operand, const std::string& value) const;
-  /// "{%1, %2}" as its operands; one that is no list as itself.
+  /// Splits "{%1, %2}" into its operands. Any other operand is returned alone.
   static std::vector<std::string> list(const std::string& operand);
-  /// "[%3+16]" as an address: a pointer for generic and global memory, a number of 32 bits for shared memory.
+  /// Translates "[%3+16]" to an address: a pointer for generic and global memory, a 32-bit number for shared
+  /// memory.
   std::string address(const std::string& operand, bool shared) const;
 
  private:
   std::set<std::string> names_;
 };
 
-/// "u32" -> "unsigned"; empty where the part names no type.
+/// Translates a type: "u32" -> "unsigned"; empty if the part is not a type.
 std::string ptx_type(const std::string& part);
-/// The last type that an instruction's name has; empty: none.
+/// Returns the last type in an instruction's name; empty if there is none.
 std::string ptx_type_of(const PtxInstruction& i);
 
-/// Each translates what it knows; an empty text: not known.
+/// Each translates the instructions it supports, and returns an empty text for others.
 std::string ptx_arithmetic(const PtxInstruction& i, const PtxNames& n);
 std::string ptx_memory(const PtxInstruction& i, const PtxNames& n);
 std::string ptx_matrices(const PtxInstruction& i, const PtxNames& n);

@@ -23,7 +23,7 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
-/// Statements, without the braces of scopes around them.
+/// Splits the text into statements, without the braces of enclosing scopes.
 std::vector<std::string> ptx_statements(const std::string& text) {
   std::vector<std::string> list;
   std::string one;
@@ -73,7 +73,7 @@ PtxInstruction ptx_parsed(const std::string& text) {
   return i;
 }
 
-/// `.reg .b32 a, b<3>;`
+/// Translates a declaration: `.reg .b32 a, b<3>;`.
 std::string ptx_declared(const std::string& text, PtxNames& names) {
   const size_t dot = text.find('.', 1), space = text.find(' ', dot);
   if (dot == std::string::npos || space == std::string::npos) throw std::invalid_argument(text);

@@ -7,7 +7,8 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// shfl.sync.up.b32 d|p, a, b, c, mask: p says whether the value came from another lane of the segment.
+/// Translates shfl.sync.up.b32 d|p, a, b, c, mask. p tells whether the value came from another lane of the
+/// segment.
 std::string shuffled(const PtxInstruction& i, const PtxNames& n) {
   static const std::map<std::string, std::string> names = {
       {"idx", "index"}, {"up", "up"}, {"down", "down"}, {"bfly", "exclusive_or"}};
@@ -44,7 +45,8 @@ std::string ptx_element(const std::string& part) {
   return at == list.end() ? "" : "::klab::program::Element::" + at->second;
 }
 
-/// mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c; of single bits ends with .xor.popc or .and.popc
+/// Translates mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c. Names for single bits end with
+/// .xor.popc or .and.popc.
 std::string multiplied_matrices(const PtxInstruction& i, const PtxNames& n) {
   if (!i.has("sync") || i.operands.size() != 4 || !i.has("row") || !i.has("col") || i.has("sp") ||
       i.parts.size() < (i.has("popc") ? 10u : 8u))
@@ -56,7 +58,7 @@ std::string multiplied_matrices(const PtxInstruction& i, const PtxNames& n) {
   const size_t last = i.parts.size() - (bits ? 3 : 1);
   const std::string d = ptx_element(i.parts[last - 3]), a = ptx_element(i.parts[last - 2]),
                     b = ptx_element(i.parts[last - 1]), c = ptx_element(i.parts[last]);
-  // Volta's m8n8k4 of halves has quarter warps, which nothing newer has.
+  // Volta's m8n8k4 of halves works on quarter warps, which newer GPUs do not have.
   const bool volta = m == 8 && i.parts[last] != "f64" && i.parts[last] != "s32";
   if (m == 0 || volta || d.empty() || a.empty() || b.empty() || d != c) return "";
   const bool wide = i.parts[last] == "f64";
@@ -107,7 +109,8 @@ std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
                                     n.as(ptx_type_of(i), i.operands[1]) + ")");
   if ((op == "bar" && i.has("warp")) && i.operands.size() == 1)
     return "__syncwarp(" + n.as("unsigned", i.operands[0]) + ");";
-  // Barrier 0 of the whole block; others, and parts of a block, have no name in CUDA C++.
+  // Barrier 0 of the whole block. CUDA C++ has no name for other barriers, or for barriers of a part of a
+  // block.
   if ((op == "bar" || op == "barrier") && i.has("sync") && i.operands.size() == 1 && i.operands[0] == "0")
     return "__syncthreads();";
   if (op == "nanosleep") return "__nanosleep(0);";

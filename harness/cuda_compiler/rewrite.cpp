@@ -11,7 +11,7 @@ enum class Kind : unsigned char { file, type, function, other };
 
 struct Scope {
   Kind kind = Kind::file;
-  bool device = false;  // code that runs on a device, perhaps among others
+  bool device = false;  // code for a device, perhaps also for the host
 };
 
 constexpr const char* kShared = "static thread_local constinit __attribute__((aligned(128)))";
@@ -21,7 +21,8 @@ constexpr const char* kShared = "static thread_local constinit __attribute__((al
 #define KLAB_COMMENT "//"
 #endif
 constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
-// Zeros take no room in the file. The compiler's own flags of the section stand behind the comment's mark.
+// Zeros take no space in the file. The comment character hides the compiler's own section flags, which
+// follow.
 constexpr const char* kDeviceZero =
     "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
 
@@ -66,7 +67,7 @@ class Rewriter {
     }
   }
 
-  /// What the { at i opens, by the declaration before it.
+  /// Returns the scope that the { at i opens, from the declaration before it.
   Scope scope_of(size_t i) const {
     const Scope& around = scopes_.back();
     size_t from = head_;
@@ -94,7 +95,7 @@ class Rewriter {
     return {Kind::function, s_.has(head_, i, "__device__") || s_.has(head_, i, "__global__")};
   }
 
-  /// Returns where to go on, kNone for the next token.
+  /// Rewrites a keyword. Returns the next token to process; kNone: the following one.
   size_t word(size_t i) {
     const std::string_view w = s_[i].text;
     if (w[0] != '_' && w != "asm") return Source::kNone;
@@ -145,7 +146,7 @@ class Rewriter {
     s_.fail(i, "nothing ends this declaration");
   }
 
-  /// alignas goes before all other words of its declaration, where C++ wants it.
+  /// Moves alignas before all other words of its declaration, as C++ requires.
   void alignment_first(size_t end) {
     for (size_t k = head_ + 1; k < end && !s_.is(k, "[") && !s_.is(k, "{") && !s_.is(k, "="); ++k) {
       if (!s_.is(k, "alignas") || s_.is(k - 1, "struct") || s_.is(k - 1, "union") || s_.is(k - 1, "class"))
@@ -173,7 +174,7 @@ class Rewriter {
     s_.insert_before(end, " __asm__(\"klab_dynamic_shared\")");
   }
 
-  /// In a function: a reference to an array of unknown length.
+  /// Declares dynamic shared memory within a function: a reference to an array of unknown length.
   void dynamic_here(size_t i, size_t end) {
     std::string type;
     size_t name = Source::kNone, k = head_;
@@ -216,7 +217,7 @@ class Rewriter {
 
   void device(size_t i) { s_.replace(i, i + 1, is_variable(i) ? section_of(i) : ""); }
 
-  /// Whether __device__ at i stands before a variable that lives as long as the program.
+  /// Returns whether __device__ at i declares a variable that lives as long as the program.
   bool is_variable(size_t i) const {
     if (scopes_.back().kind != Kind::file &&
         !(scopes_.back().kind == Kind::type && s_.has(head_, i, "static")))

@@ -1,9 +1,10 @@
-// CUDA's language as C++ that the host compiler understands: what is not C++ is replaced, all else stays as it is, line by
-// line. Works on preprocessed text, so macros, included files and template arguments need no care.
+// Rewrites CUDA's language as C++ for the host compiler. Only constructs that are not C++ are replaced; lines
+// keep their numbers. Works on preprocessed text, so macros, included files and template arguments need no
+// special treatment.
 //
 //   k<<<g, b>>>(x)         (::klab::program::configure(g, b), k(x))
-//   __global__ void k(x)   a function that runs one thread, and behind it k itself, which launches it
-//   __shared__ T a[8]      a variable of the thread of the host that runs the block
+//   __global__ void k(x)   a function that runs one thread, followed by k itself, which launches it
+//   __shared__ T a[8]      a variable of the host thread that runs the block
 //   extern __shared__      the block's dynamic shared memory
 //   __constant__ __device__ __managed__    variables, the first two in sections of their own
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace klab::cuda_compiler {
 
-/// What cannot be had on the host. what(): "file:line: what, and what would be needed".
+/// Thrown for code that the host cannot run. what(): "file:line: the construct, and what it would need".
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,7 +26,7 @@ struct Rewritten {
   int kernels = 0, launches = 0;
 };
 
-/// `is_foreign`: files that are left as they are. Throws Unsupported.
+/// Rewrites the text. `is_foreign` selects files that are left unchanged. Throws Unsupported.
 Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file));
 
 }  // namespace klab::cuda_compiler

@@ -1,4 +1,4 @@
-// What the parts of the rewriter share: tokens, edits, and where in the nest of scopes a token stands.
+// State shared by the parts of the rewriter: tokens, edits, and the scope of a token.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Edit {
   std::string text;
 };
 
-/// Indexes of tokens throughout; kNone: there is none.
+/// A source text. Positions are indexes of tokens; kNone: there is none.
 class Source {
  public:
   static constexpr size_t kNone = ~size_t(0);
@@ -26,16 +26,16 @@ class Source {
   size_t size() const { return list_.tokens.size(); }
   bool is(size_t i, std::string_view t) const { return i < size() && list_.tokens[i].text == t; }
 
-  /// The bracket that closes the one at i: of ( [ {. Throws Unsupported when none does.
+  /// Returns the bracket that closes the ( [ or { at i. Throws Unsupported if there is none.
   size_t close_of(size_t i) const;
-  size_t open_of(size_t i) const;  // the other way
-  /// Behind the template arguments that begin with the < at i.
+  size_t open_of(size_t i) const;  // the reverse
+  /// Returns the token after the template arguments that begin with the < at i.
   size_t behind_angles(size_t i) const;
-  /// The < that a > closes.
+  /// Returns the < that a > closes.
   size_t angle_open_of(size_t i) const;
-  /// Whether one of the tokens [from, to) is that.
+  /// Returns whether a token in [from, to) equals t.
   bool has(size_t from, size_t to, std::string_view t) const;
-  /// The text of tokens, on one line, without CUDA's keywords.
+  /// Returns the text of tokens on one line, without CUDA's keywords.
   std::string plain(size_t from, size_t to) const;
   [[noreturn]] void fail(size_t i, const std::string& what) const;
 
@@ -53,14 +53,14 @@ class Source {
   std::vector<Edit> edits_;
 };
 
-/// A kernel's definition, from `head` (its first token) on; `word` is its __global__. Returns the ( of the parameters, or
-/// kNone where it is a declaration, which needs no more than losing its keywords.
+/// Rewrites a kernel's definition from `head`, its first token, on; `word` is its __global__. Returns the (
+/// of the parameters, or kNone for a declaration, which only loses its keywords.
 size_t rewrite_kernel(Source& s, size_t head, size_t word, int number);
 
-/// The launch whose <<< begins at i. Returns the ( of the arguments.
+/// Rewrites the launch whose <<< begins at i.
 void rewrite_launch(Source& s, size_t i);
 
-/// asm(...) in device code, from its word at i to its ).
+/// Rewrites asm(...) in device code, from the keyword at i to its ).
 void rewrite_ptx(Source& s, size_t i);
 
 }  // namespace klab::cuda_compiler

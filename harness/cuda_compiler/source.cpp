@@ -1,4 +1,4 @@
-// Tokens of a file and what is to be changed in them.
+// Tokens of a file, and the edits to them.
 #include <algorithm>
 #include <array>
 
@@ -100,14 +100,14 @@ std::string Source::plain(size_t from, size_t to) const {
     if (k > from && list_.tokens[k - 1].end() != t.at) text += ' ';
     text += t.text;
   }
-  std::ranges::replace(text, '\n', ' ');  // of raw strings none, of joined lines some
+  std::ranges::replace(text, '\n', ' ');  // joined lines contain line breaks, raw strings keep theirs
   return text;
 }
 
 void Source::replace(size_t from, size_t to, const std::string& with) {
   const size_t begin = list_.tokens[from].at, end = list_.tokens[to - 1].end();
   std::string text = with;
-  // Line markers in between would be lost, line breaks are not.
+  // Line markers in between are lost, but line breaks are kept.
   text.append(size_t(std::ranges::count(text_.substr(begin, end - begin), '\n')), '\n');
   edits_.push_back({begin, end - begin, std::move(text)});
 }
@@ -119,7 +119,7 @@ std::string Source::edited() const {
   result.reserve(text_.size() + 4096);
   size_t at = 0;
   for (const Edit& e : edits) {
-    if (e.at < at) continue;  // inside of what has been replaced
+    if (e.at < at) continue;  // lies in text that was replaced
     result += text_.substr(at, e.at - at);
     result += e.text;
     at = e.at + e.length;

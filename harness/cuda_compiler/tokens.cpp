@@ -40,7 +40,7 @@ class Reader {
  private:
   char peek(size_t n) const { return at_ + n < text_.size() ? text_[at_ + n] : '\0'; }
 
-  /// A marker, or a pragma, up to its end of line.
+  /// Reads a line marker or a pragma up to the end of its line.
   void directive() {
     const size_t end = std::min(text_.find('\n', at_), text_.size());
     const std::string_view line = text_.substr(at_, end - at_);
@@ -63,7 +63,7 @@ class Reader {
     file_ = known == list_.files.end() ? list_.files.emplace_back(std::make_unique<std::string>(name)).get()
                                        : known->get();
     ours_ = !foreign_(*file_);
-    line_ = number - 1;  // the end of this line counts one more
+    line_ = number - 1;  // the end of this line adds one
   }
 
   void add(TokenKind kind, size_t length) {
@@ -103,7 +103,7 @@ class Reader {
     }
   }
 
-  /// Of a literal whose quote stands `from` characters on; with both quotes.
+  /// Returns the length, with both quotes, of a literal whose quote is `from` characters ahead.
   size_t quoted_length(size_t from) const {
     const char quote = peek(from);
     size_t n = from + 1;

@@ -1,4 +1,4 @@
-// Preprocessed C++ as tokens, each with its place in the text and in the files it came from.
+// Preprocessed C++ as tokens, each with its position in the text and in its original file.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Token {
   std::string_view text;
   size_t at = 0;  // offset in the text
   TokenKind kind = TokenKind::mark;
-  bool ours = true;                   // false: of a header of the system, which stays as it is
-  const std::string* file = nullptr;  // by the compiler's line markers
+  bool ours = true;                   // false: from a system header, which stays unchanged
+  const std::string* file = nullptr;  // from the compiler's line markers
   int line = 0;
   bool is(std::string_view t) const { return text == t; }
   bool word() const { return kind == TokenKind::word; }
@@ -28,8 +28,9 @@ struct TokenList {
   std::vector<std::unique_ptr<std::string>> files;
 };
 
-/// Of what `g++ -E` prints: lines "# 12 "file" 1 3" say where the next line is from; other lines with # are pragmas and
-/// give no tokens. Marks are single characters but for :: and ->. `is_foreign` tells files that are not looked into.
+/// Tokenizes the output of `g++ -E`. Lines "# 12 "file" 1 3" name the origin of the next line; other lines
+/// with # are pragmas and give no tokens. Marks are single characters except :: and ->. `is_foreign` selects
+/// files that are not tokenized.
 TokenList tokenize(std::string_view text, bool (*is_foreign)(const std::string& file));
 
 }  // namespace klab::cuda_compiler

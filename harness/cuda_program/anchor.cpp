@@ -1,9 +1,9 @@
-// In every program and shared library of CUDA code: makes a thread's copy of its shared memory, says where its variables are,
-// and tells the runtime of itself.
+// Linked into every program and shared library with CUDA code. Creates a thread's copy of the shared memory,
+// reports where the variables lie, and registers the program with the runtime.
 #include "harness/simt/modules.h"
 
 extern "C" {
-// Made by the linker where the program has such variables (harness/cuda_compiler/rewrite.cpp).
+// Defined by the linker if the program has such variables (harness/cuda_compiler/rewrite.cpp).
 #define KLAB_SECTION(name)                                                      \
   extern const char __start_##name __attribute__((weak, visibility("hidden"))); \
   extern const char __stop_##name __attribute__((weak, visibility("hidden")));
@@ -11,11 +11,11 @@ KLAB_SECTION(klab_constant)
 KLAB_SECTION(klab_device)
 KLAB_SECTION(klab_device_zero)
 
-/// What every file of CUDA code names, so that the linker takes this one along.
+/// Referenced by every file with CUDA code, so that the linker includes this one.
 __attribute__((visibility("hidden"))) extern const char klab_program_anchor;
 const char klab_program_anchor = 1;
 
-/// 1 in files whose accesses are watched, and set by them before any of this runs.
+/// 1 in files whose accesses are watched. It is initialized before any code here runs.
 __attribute__((weak, visibility("hidden"))) extern const char klab_program_watched;
 
 __attribute__((visibility("hidden"))) thread_local char klab_dynamic_shared[klab::simt::kProgramArena]

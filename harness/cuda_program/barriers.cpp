@@ -1,8 +1,9 @@
-// Phases of cuda::barrier: arrivals, waiting, copies that land when a phase ends (klab_cuda/phases.h).
+// Phases of cuda::barrier: arrivals, waits, and copies that land when a phase ends (klab_cuda/phases.h).
 //
-// What was done before an arrival is ordered before what comes after a wait. The executor remembers order by intervals that a whole
-// block has in common, and the end of a phase begins a new one. So nothing that phases order is called a race; of what they do not
-// order, what one thread does after the end of a phase for which it has not waited is taken for ordered.
+// Accesses before an arrival are ordered before accesses after a wait. The executor tracks order by intervals
+// that a whole block shares, and the end of a phase begins a new interval. So accesses that phases order are
+// never reported as races. One error goes unnoticed: a thread that acts after the end of a phase without
+// waiting for it counts as ordered.
 #include <array>
 #include <cstring>
 #include <map>
@@ -15,7 +16,7 @@
 namespace klab::program {
 namespace {
 
-/// The 8 bytes of a barrier. Memory that nobody has set up does not begin with the mark.
+/// The 8 bytes of a barrier. Uninitialized memory does not begin with the mark.
 struct PhaseWord {
   static constexpr uint64_t kMark = 0xBA44;
   unsigned phase = 0, expected = 0, pending = 0;
@@ -30,9 +31,9 @@ struct PhaseWord {
   }
 };
 
-/// What a thread waits for.
+/// The phase that a thread waits for.
 struct PhaseWait {
-  const uint64_t* word = nullptr;  // nullptr: it does not
+  const uint64_t* word = nullptr;  // nullptr: it does not wait
   unsigned phase = 0;
   bool by_parity = false;
 
@@ -52,7 +53,7 @@ PhasesOfBlock& phases() {
 }
 std::pair<uint64_t, const void*> phase_key(const void* word) { return {simt::running->block_number, word}; }
 
-/// The state, for an access that is watched as one of the barrier's word.
+/// Returns the barrier's state. The read is watched as an access to the barrier's word.
 PhaseWord known_phase(const uint64_t* word, uint8_t how, const char* file, int line, const void* pc) {
   simt::Executor& ex = *simt::running;
   if (!PhaseWord::is_one(*word))
@@ -75,7 +76,7 @@ bool meeting_can_be_held(simt::Executor& ex, const simt::Lane& l) {
   return (l.mask & ~ex.ended(l.warp) & ~present) == 0;
 }
 
-/// Whether no thread of the block can ever go on. The running one waits.
+/// Returns whether no thread of the block can ever continue. The running thread waits.
 bool nobody_goes_on(simt::Executor& ex) {
   for (unsigned t = 0; t < ex.threads(); ++t) {
     const simt::Lane& l = ex.lane_of(t / 32, t % 32);
@@ -151,7 +152,7 @@ void phases_begin(uint64_t* word, unsigned expected, const char*, int) {
   PhaseWord w(0);
   w.expected = w.pending = expected;
   *word = w.bits();
-  // What a launch that was ended has left.
+  // Remove what an aborted launch left.
   phases().waiting.fill({});
   phases().copies.erase(phase_key(word));
 }

@@ -1,5 +1,5 @@
-// What kernels call of the C library: copies and fills are watched, the heap is the device's, blocks print in their order, and a failed assertion ends the
-// kernel, not the program.
+// The C library functions that kernels call. Copies and fills are watched, the heap is the device's, blocks
+// print in their order, and a failed assertion ends the kernel rather than the program.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace {
 
 bool in_kernel() { return klab::simt::running != nullptr && klab::simt::running->lane != nullptr; }
 
-/// As a thread would copy: in the widest pieces that both ends are aligned to, at most 8 bytes.
+/// Reports accesses as a thread would copy: in the widest pieces to which both ends are aligned, at most 8
+/// bytes.
 void touch(const void* p, size_t bytes, bool write, const void* pc, uintptr_t alignment) {
   if (in_kernel()) {
     klab::simt::Trace* trace = klab::simt::running->trace;
@@ -75,7 +76,7 @@ void klab_free(void* p) {
   }
 }
 
-// What kernels print comes in the order of their blocks.
+// Kernels print in the order of their blocks.
 int printf(const char* format, ...) {
   if (in_kernel()) klab::simt::running->in_turn();
   va_list values;
@@ -93,7 +94,7 @@ int putchar(int character) {
   return std::fputc(character, stdout);
 }
 
-/// What assert() calls.
+/// Called by assert().
 [[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
                                 const char* function) noexcept {
   if (in_kernel()) {
@@ -115,8 +116,8 @@ int putchar(int character) {
 }
 }
 
-// new and delete: this library's take the place of the C++ library's. In a kernel's own text they are of the device's heap; the executor, which
-// runs in between, has the host's.
+// new and delete replace those of the C++ library. In a kernel's own code they use the device's heap; the
+// executor, which runs in between, uses the host's.
 namespace {
 void* new_bytes(size_t bytes, const void* pc) {
   if (in_kernel() && klab::simt::module_at(pc) != nullptr) return klab_malloc(bytes);

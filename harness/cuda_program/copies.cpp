@@ -1,4 +1,4 @@
-// Copies between host and device, plain, in rows, in layers, and of variables.
+// Copies between host and device: plain, by rows, by layers, and of variables.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 enum class Side { host, device };
 
-/// Whether the bytes may be copied from or to: in one live allocation, or of the host.
+/// Checks that the bytes may be copied from or to: they must lie in one live allocation or in host memory.
 Side side_of(const void* p, size_t bytes) {
   const auto* c = static_cast<const char*>(p);
   const simt::Allocation* a = memory_at(p);
@@ -36,7 +36,8 @@ bool both(const void* p) {
   return a != nullptr && a->live && a->home != simt::Home::device;
 }
 
-/// What is said of a side must be so: memory of the host is none of the device's. Pinned and managed memory is both.
+/// Checks that the declared direction matches the memory: host memory is not the device's. Pinned and managed
+/// memory is both.
 void check_kind(const void* to, Side to_side, const void* from, Side from_side, cudaMemcpyKind kind) {
   require(unsigned(kind) <= 4, cudaErrorInvalidMemcpyDirection);
   if (kind == cudaMemcpyDefault) return;
@@ -48,7 +49,7 @@ void check_kind(const void* to, Side to_side, const void* from, Side from_side, 
 
 bool is_of_host(const void* p) { return memory_at(p) == nullptr || both(p); }
 
-/// Part of a 3-D copy: rows of one side.
+/// One side of a 3-D copy, as rows.
 struct Box {
   char* begin;
   size_t pitch, layer;
@@ -82,7 +83,7 @@ void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, siz
 
 void copy_3d(const cudaMemcpy3DParms& p) {
   const Box to = box_of(p.dstArray, p.dstPos, p.dstPtr), from = box_of(p.srcArray, p.srcPos, p.srcPtr);
-  // Of arrays the width counts texels.
+  // For arrays the width counts texels.
   const size_t texel = p.dstArray != nullptr   ? p.dstArray->texel()
                        : p.srcArray != nullptr ? p.srcArray->texel()
                                                : 1;
@@ -100,7 +101,8 @@ void fill(void* p, int value, size_t bytes) {
 
 namespace {
 
-/// A copy that the caller waits for, as far as CUDA does: copies within the device only begin.
+/// Copies immediately. The caller waits for it as far as CUDA does: copies within the device are only
+/// started.
 void now(Work work, bool waits) {
   require_no_capture();
   work();

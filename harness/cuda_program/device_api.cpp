@@ -1,4 +1,4 @@
-// The device that a program sees: the one that klab was told to be (harness/simt/gpus.h), and one of them.
+// The device that a program sees: the GPU that klab emulates (harness/simt/gpus.h), as the only one.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -14,8 +14,9 @@ using klab::program::state;
 
 namespace {
 
-constexpr size_t kTotalMemory = size_t(16) << 30;  // what programs are told
-// Rates that no kernel is timed by: what the H100 has, so that programs that divide by them print numbers.
+constexpr size_t kTotalMemory = size_t(16) << 30;  // as reported to programs
+// Rates that klab does not use. They are the H100's, so that programs that divide by them print sensible
+// numbers.
 constexpr int kClockKHz = 1'980'000, kMemoryClockKHz = 2'619'000, kBusBits = 5120;
 size_t limits[8] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0};
 
@@ -187,7 +188,7 @@ cudaError_t cudaDeviceReset() {
   return api(
       [] {
         klab::program::synchronized(nullptr, true);
-        // A lost device comes back. Memory is freed with it.
+        // A reset revives a lost device. It also frees its memory.
         for (const klab::simt::Allocation* a : klab::simt::live_allocations())
           if (a->home == klab::simt::Home::device) klab::simt::device_free(a->begin);
         state().broken = cudaSuccess;

@@ -1,4 +1,4 @@
-// Errors: names, texts, and how a call ends.
+// Errors: names, messages, and how a call ends.
 #include <algorithm>
 
 #include "harness/cuda_program/state.h"
@@ -66,7 +66,7 @@ constexpr Named kErrors[] = {
 };
 #undef KLAB_ERROR
 
-/// Errors after which nothing works any more, as on a device whose context is lost.
+/// Returns whether all later calls fail too, as on a device whose context is lost.
 bool breaks(cudaError_t e) {
   return e == cudaErrorIllegalAddress || e == cudaErrorLaunchTimeout || e == cudaErrorMisalignedAddress ||
          e == cudaErrorLaunchFailure || e == cudaErrorAssert;
@@ -88,7 +88,7 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   State& s = state();
   std::unique_lock lock(s.mutex, std::defer_lock);
   if (simt::running != nullptr && simt::running->grid != nullptr)
-    simt::running->in_turn();  // from a kernel: the thread that has launched it holds the lock, and waits
+    simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
   else
     lock.lock();
   cudaError_t error = cudaSuccess;

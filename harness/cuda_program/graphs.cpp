@@ -1,4 +1,4 @@
-// Graphs: work that is kept, put in order, and done as often as it is asked for.
+// Graphs: recorded work that is ordered once and run on each launch.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -9,7 +9,7 @@
 using namespace klab::program;
 
 namespace {
-/// What comes after others follows them; nodes that nothing orders keep the order they were added in.
+/// Sorts the nodes so that each follows its dependencies. Unordered nodes keep the order they were added in.
 std::vector<const CUgraphNode_st*> in_order(const CUgraph_st& graph) {
   std::vector<const CUgraphNode_st*> list;
   std::set<const CUgraphNode_st*> placed;
@@ -21,7 +21,7 @@ std::vector<const CUgraphNode_st*> in_order(const CUgraph_st& graph) {
       list.push_back(node.get());
       placed.insert(node.get());
     }
-    require(placed.size() > before);  // a circle
+    require(placed.size() > before);  // else there is a cycle
   }
   return list;
 }

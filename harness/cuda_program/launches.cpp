@@ -1,4 +1,4 @@
-// Launches: by <<<>>>, by pointers to arguments, cooperative; and what is asked about kernels.
+// Launches: by <<<>>>, by pointers to arguments, cooperative; and queries about kernels.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -22,7 +22,7 @@ struct Configuration {
 };
 thread_local std::vector<Configuration> configured;
 
-/// A kernel's name that is called for its function, or with pointers to its arguments.
+/// A call of a kernel's name that only queries its function, or passes pointers to its arguments.
 struct Question {
   std::optional<Call> call;
   void** args = nullptr;
@@ -30,7 +30,7 @@ struct Question {
 };
 thread_local Question* question = nullptr;
 
-/// Parameters of a launch, which outlive the call.
+/// Allocates the parameters of a launch, which outlive the call.
 std::shared_ptr<void> room_for(const Call& call, bool made) {
   void* p = std::aligned_alloc(64, (call.bytes + 63) / 64 * 64 + 64);
   return {p, [destroy = call.destroy, made](void* q) {
@@ -44,7 +44,7 @@ Question ask(const void* function, void** args) {
   Question q;
   q.args = args;
   Question* const before = std::exchange(question, &q);
-  // The function that launches takes the kernel's arguments; it looks at none of them when it is asked.
+  // The launching function has the kernel's arguments as parameters, but reads none of them in a query.
   reinterpret_cast<void (*)()>(const_cast<void*>(function))();
   question = before;
   require(q.call.has_value(), cudaErrorInvalidDeviceFunction);
@@ -73,7 +73,7 @@ void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t share
     std::chrono::steady_clock::time_point begin;
     ~Timed() {
       s.kernel_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      std::fflush(stdout);  // what kernels print
+      std::fflush(stdout);  // output of kernels
     }
   } timed{s, begin};
   simt::launch({.kernel = call.body,
@@ -179,7 +179,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
     bool cooperative = false;
     for (unsigned k = 0; k < config->numAttrs; ++k) {
       const cudaLaunchAttribute& a = config->attrs[k];
-      // Work runs in the order it is asked for: what lets launches overlap or pass each other says nothing.
+      // Work runs when it is submitted, so attributes that let launches overlap or overtake each other are
+      // ignored.
       require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative ||
                   a.id == cudaLaunchAttributeProgrammaticStreamSerialization ||
                   a.id == cudaLaunchAttributePriority,
@@ -266,8 +267,8 @@ unsigned klab_is_shared(const void* p) {
   return (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes) ||
          (c >= e.dynamic_shared && c < e.dynamic_shared + e.launch->shared_bytes);
 }
-// Addresses of shared memory as numbers of 32 bits, as PTX has them: static variables from kStaticAt on, the dynamic array
-// from kDynamicAt on.
+// Addresses of shared memory as 32-bit numbers, as in PTX: static variables from kStaticAt on, the dynamic
+// array from kDynamicAt on.
 constexpr unsigned kStaticAt = 1 << 10, kDynamicAt = 1 << 20;
 unsigned klab_shared_address(const void* p) {
   const auto* c = static_cast<const char*>(p);

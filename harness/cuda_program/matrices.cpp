@@ -22,13 +22,13 @@ double element_value(Element type, const void* fragment, size_t index) {
   const size_t width = size_t(element_bits(type)), from = index * width;
   uint64_t bits = 0;
   std::memcpy(&bits, static_cast<const char*>(fragment) + from / 8, (width + 7) / 8);
-  bits >>= from % 8;  // of elements that share a byte the first one is the lowest
+  bits >>= from % 8;  // the first of several elements in a byte is in the low bits
   switch (type) {
     case Element::f16:
       return double(simt::float_from_half(uint16_t(bits)));
     case Element::bf16:
       return double(simt::float_from_bfloat16(uint16_t(bits)));
-    case Element::tf32:  // tensor cores look at 10 bits of the mantissa
+    case Element::tf32:  // tensor cores use 10 bits of the mantissa
       return double(std::bit_cast<float>(uint32_t(bits) & 0xFFFFE000u));
     case Element::f32:
       return double(std::bit_cast<float>(uint32_t(bits)));
@@ -58,7 +58,7 @@ void set_element(Element type, void* fragment, size_t index, double x, bool satu
   } else if (type == Element::f64) {
     std::memcpy(at, &x, 8);
   } else if (type == Element::s32) {
-    // Whole numbers below 2^53: exact. They wrap around where nothing is said of saturation.
+    // Integers below 2^53 are exact. They wrap around unless saturation is requested.
     const double limited = saturated ? std::clamp(x, -2147483648.0, 2147483647.0) : x;
     const auto bits = uint32_t(int64_t(limited));
     std::memcpy(at, &bits, 4);
@@ -68,7 +68,7 @@ void set_element(Element type, void* fragment, size_t index, double x, bool satu
   }
 }
 
-/// Where an element of a lane's fragment lies.
+/// The position of an element of a lane's fragment.
 struct ElementPlace {
   int row, column;
 };
@@ -113,7 +113,7 @@ void multiply_fragments(void* const* slots, unsigned present) {
         const double x = a[size_t(i * s.k + k)], y = b[size_t(k * s.n + j)];
         c[size_t(i * s.n + j)] += s.product == Product::bits_xor ? double(x != y) : x * y;
       }
-  // d may be c: written after all have been read.
+  // d may alias c, so it is written after all inputs have been read.
   each_lane([&](int lane, const MatrixSlot& slot) {
     for (int i = 0; i < s.m * s.n / 32; ++i) {
       const ElementPlace p = element_in_c(s, lane, i);

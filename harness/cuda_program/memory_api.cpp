@@ -11,7 +11,7 @@
 namespace klab::program {
 namespace {
 
-constexpr size_t kPitch = 512;  // rows begin at multiples of it
+constexpr size_t kPitch = 512;  // alignment of rows
 constexpr size_t kMost = size_t(16) << 30;
 
 size_t up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -24,7 +24,7 @@ void* allocate(size_t bytes, simt::Home home, const char* what) {
   void* p = simt::device_alloc(bytes, name.c_str());
   simt::Allocation* a = simt::allocation_at(p);
   a->home = home;
-  // What the host writes there is not seen: all of it counts as written.
+  // Writes by the host are not seen, so all of it counts as written.
   if (home != simt::Home::device) simt::mark_defined(p, bytes, true);
   return p;
 }
@@ -39,7 +39,7 @@ void release(void* p, bool host) {
   simt::device_free(p);
 }
 
-/// Memory of the host that kernels may touch: by address, its length and the copy... the range is watched as it is.
+/// Host memory that was registered for kernels: address and length. It is watched in place.
 std::map<const char*, size_t>& registered() {
   static auto& list = *new std::map<const char*, size_t>;
   return list;

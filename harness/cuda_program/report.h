@@ -1,13 +1,13 @@
-// What is said of a program when it ends: a file for klab trace, or its findings in words.
+// Output about a program when it ends: a file for klab trace, or its findings as text.
 #pragma once
 
 #include <string>
 
 namespace klab::program {
 
-/// Device memory that has not been freed, as findings; for these alone no program fails.
+/// Adds findings for device memory that was not freed. They alone do not fail a program.
 void add_leaks();
-/// Whether there are findings beyond leaks.
+/// Returns whether there are findings other than leaks.
 bool something_illegal();
 void write_report(const std::string& file, int exit_code);
 void print_findings();

@@ -1,4 +1,4 @@
-// Streams, events and graphs, as the parts of the runtime that make them share them.
+// Streams, events and graphs, as shared by the parts of the runtime.
 #pragma once
 
 #include <chrono>
@@ -14,20 +14,21 @@ struct CUgraphNode_st {
   std::vector<CUgraphNode_st*> after;
 };
 struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in an order that obeys what each comes after
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // topologically sorted
 };
 struct CUgraphExec_st {
   std::vector<klab::program::Work> work;
-  std::vector<const CUgraphNode_st*> nodes;  // whose work it is; the graph may be gone
+  std::vector<const CUgraphNode_st*> nodes;  // nodes that the work came from; their graph may be destroyed
 };
 struct CUstream_st {
   unsigned flags = 0;
   int priority = 0;
-  std::shared_ptr<CUgraph_st> captured;  // into it, nullptr: work is done
-  bool captures = false;                 // began it, rather than having joined
+  std::shared_ptr<CUgraph_st> captured;  // graph that captures the stream; nullptr: work runs
+  bool captures = false;                 // started the capture, rather than joined it
   bool spoiled = false;
-  uint64_t done = 0;                                     // number of the last work it was given
-  std::vector<std::pair<CUstream_st*, uint64_t>> waits;  // for other streams, up to their work of that number
+  uint64_t done = 0;  // number of the last work submitted
+  // other streams it waits for, up to their work of that number
+  std::vector<std::pair<CUstream_st*, uint64_t>> waits;
 };
 struct CUevent_st {
   unsigned flags = 0;

@@ -1,5 +1,5 @@
-// Streams and events. Work is done when it is asked for; what is kept is what a program must wait for, and what is
-// captured into graphs.
+// Streams and events. Work runs when it is submitted. The runtime only records what a program must wait for,
+// and what is captured into graphs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -47,10 +47,10 @@ std::vector<Busy>& busy_list() {
 }
 
 std::atomic<bool> any_busy{false};
-/// After each change of the list.
+/// Call after each change of the list.
 void count_busy() { any_busy = !busy_list().empty(); }
 
-/// The stream's work up to that number is over, and so is what it waited for.
+/// Records that the stream's work up to that number is over, and so is everything it waited for.
 void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_st*, uint64_t>>& waits) {
   std::erase_if(busy_list(), [&](const Busy& b) {
     if (b.stream == s && b.number <= number) return true;
@@ -96,7 +96,7 @@ void synchronized(cudaStream_t stream, bool all) {
   }
   CUstream_st& s = stream_of(stream);
   over(&s, ~uint64_t(0), s.waits);
-  // The legacy stream waits for all that are not told to keep out of its way.
+  // The legacy stream waits for all streams that are not marked non-blocking.
   if (&s == &legacy())
     for (CUstream_st* o : streams())
       if ((o->flags & cudaStreamNonBlocking) == 0) over(o, ~uint64_t(0), o->waits);
@@ -132,7 +132,7 @@ std::string busy_reason(const void* p) {
   const auto found = std::ranges::find(busy_list(), a, &Busy::what);
   if (found == busy_list().end()) return "";
   std::string why = found->why;
-  std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });  // told once
+  std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });  // reported once
   count_busy();
   return why;
 }
@@ -164,7 +164,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return api([&] {
     require(streams().erase(stream) == 1, cudaErrorInvalidResourceHandle);
-    // What it was given goes on: who reads it must still wait for the device.
+    // Work of the destroyed stream continues, so its results still require a wait for the device.
     for (CUstream_st* s : streams())
       std::erase_if(s->waits, [&](const auto& w) { return w.first == stream; });
     for (Busy& b : busy_list())
@@ -283,7 +283,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     e.recorded = true;
     e.at = std::chrono::steady_clock::now();
     e.stream = &s;
-    // In the legacy stream an event comes after all that was given to others before.
+    // An event in the legacy stream comes after all work submitted to other streams before.
     e.number = &s == &legacy() ? state().work_number.load() : s.done;
     e.waits = s.waits;
   });
@@ -294,7 +294,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
     if (!e.recorded) return;
     over(e.stream, e.number, e.waits);
-    if (e.stream == &legacy())  // work of other streams that came before it
+    if (e.stream == &legacy())  // work of other streams that preceded it
       for (CUstream_st* o : streams())
         if ((o->flags & cudaStreamNonBlocking) == 0) over(o, e.number, {});
   });

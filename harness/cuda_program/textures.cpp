@@ -1,5 +1,5 @@
-// Textures: what a fetch returns, and the texels it reads (CUDA C++ Programming Guide, appendix on texture fetching: weights of
-// linear filtering have 8 bits of fraction).
+// Textures: the value of a fetch, and the texels it reads (CUDA C++ Programming Guide, appendix on texture
+// fetching: weights of linear filtering have 8 bits of fraction).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,7 +54,7 @@ Texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how) {
   return t;
 }
 
-/// An index outside of [0, n) as the mode has it; -1: the border.
+/// Maps an index outside [0, n) by the addressing mode; -1 means the border.
 int64_t inside(int64_t i, int64_t n, cudaTextureAddressMode mode) {
   if (i >= 0 && i < n) return i;
   switch (mode) {
@@ -73,7 +73,7 @@ int64_t inside(int64_t i, int64_t n, cudaTextureAddressMode mode) {
 
 using Channels = std::array<uint32_t, 4>;
 
-/// One texel, as bits or as floats.
+/// Reads one texel, as bits or as floats.
 Channels read(const Texture& t, int64_t x, int64_t y, int64_t z, const void* pc, bool as_float) {
   Channels c{};
   const std::array<int, 4> bits = {t.format.x, t.format.y, t.format.z, t.format.w};
@@ -104,10 +104,10 @@ Channels read(const Texture& t, int64_t x, int64_t y, int64_t z, const void* pc,
   return c;
 }
 
-/// The coordinate of a texel's center is its index and a half; weights have 8 bits.
+/// The texels around a coordinate. A texel's center is at its index plus a half; weights have 8 bits.
 struct Place {
   int64_t low, high;
-  float weight;  // of high
+  float weight;  // weight of high
 };
 Place place_of(float x, bool linear, int64_t n, cudaTextureAddressMode mode) {
   if (!linear) {
@@ -204,7 +204,7 @@ void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index,
   Channels c{};
   if (!by_index)
     c = fetched(t, dimensions, x, y, z, layer, pc);
-  else if (index >= 0 && size_t(index) < t.width)  // else zeros, as CUDA has it
+  else if (index >= 0 && size_t(index) < t.width)  // else zeros, as in CUDA
     c = read(t, index, 0, 0, pc, as_float);
   std::memcpy(channels, c.data(), sizeof c);
 }

@@ -1,5 +1,5 @@
-// A program from its beginning to its end: the session that all its launches belong to, what host code does that it must not, and
-// what is said of all of it at the end, on whatever way the program ends.
+// A program from start to end: the session that all its launches use, illegal accesses by its host code, and
+// the report when it ends, in whichever way.
 #include <execinfo.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ extern "C" const char klab_runtime_of_programs = 1;
 namespace klab::program {
 namespace {
 
-pid_t began = 0;  // children of the program report nothing
+pid_t began = 0;  // process to report on; its children report nothing
 std::atomic<bool> ended{false};
 alignas(16) char signal_stack[1 << 18];
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
@@ -57,7 +57,7 @@ void say_end(int code) {
     print_findings();
 }
 
-/// A program that would end well, but in which something illegal was seen, ends with 1.
+/// Turns a successful exit into exit code 1 if something illegal was found.
 void at_exit(int code, void*) {
   std::fflush(nullptr);
   say_end(code);
@@ -72,7 +72,7 @@ void at_exit(int code, void*) {
 void on_signal(int signal, siginfo_t* info, void* context) {
   simt::kernel_fault(signal, info, context);
   std::signal(signal, SIG_DFL);
-  // Not all of what follows is safe here. If it hangs, the alarm ends it.
+  // The following code is not entirely async-signal-safe. If it hangs, the alarm ends it.
   alarm(20);
   if (signal != SIGTERM) {
     simt::running = nullptr;
@@ -89,7 +89,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
-  // Most accesses: of memory that is the host's as well, when no kernel or copy runs.
+  // The common case: an access to memory shared with the host while no kernel or copy is pending.
   if (simt::is_device(p) && nothing_busy()) {
     const simt::Allocation* a = simt::owner_of(static_cast<const char*>(p));
     if (a != nullptr && a->live && a->home != simt::Home::device && p >= a->begin &&
@@ -135,7 +135,7 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
                        what + "outside of " + a->name + " (" + std::to_string(a->bytes) + " bytes), byte " +
                            std::to_string(c - a->begin),
                        pc);
-    // On a machine with a GPU the program would end here.
+    // On a machine with a GPU the program would crash here.
     std::fflush(nullptr);
     say_end(139);
     _exit(139);
@@ -149,10 +149,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
   inside = false;
 }
 
-/// Says early that a launch takes long.
+/// Reports early that a launch takes long.
 void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
   using Clock = std::chrono::steady_clock;
-  // Of one launch at a time, whichever thread runs the block.
+  // State of one launch at a time, whichever thread runs the block.
   static Clock::time_point begin;
   static bool told = false;
   static double shown = 0;
@@ -201,7 +201,7 @@ __attribute__((constructor)) void begin() {
   for (const int s : kSignals) sigaction(s, &action, nullptr);
 }
 
-/// What nvcc made of the program, where klab trace has had it compiled and disassembled; else nullptr.
+/// Returns the machine code of the program, if klab trace has compiled and disassembled it; else nullptr.
 const simt::CompiledCode* machine_code() {
   const char* file = std::getenv("KLAB_PROGRAM_COMPILED");
   if (file == nullptr) return nullptr;
@@ -209,7 +209,7 @@ const simt::CompiledCode* machine_code() {
   std::ostringstream text;
   text << in.rdbuf();
   try {
-    return new simt::CompiledCode(simt::read_disassembly(text.str(), file));  // as long as the process
+    return new simt::CompiledCode(simt::read_disassembly(text.str(), file));  // lives as long as the process
   } catch (const std::runtime_error& e) {
     std::fprintf(stderr, "klab: %s; counted as written only\n", e.what());
     return nullptr;
@@ -224,7 +224,7 @@ State& state() {
     simt::Options options{.traced = true};
     options.share = std::min(1.0, std::max(1e-6, number_from("KLAB_PROGRAM_SHARE", 1)));
     options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
-    // More than klab's own kernels are given: other people let one thread do the work of a grid.
+    // A higher limit than for klab's own kernels: some programs let one thread do the work of a grid.
     options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
     options.compiled = machine_code();
     options.threads = std::clamp(int(number_from("KLAB_PROGRAM_THREADS", simt::cores())), 1, 1024);
@@ -232,7 +232,7 @@ State& state() {
     simt::Session::share(*s->session);
     return s;
   }();
-  simt::Session::current();  // this thread's from here on
+  simt::Session::current();  // becomes this thread's session
   return one;
 }
 

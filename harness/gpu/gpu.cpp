@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 std::atomic<bool> on{false};
 std::atomic<const Gpu*> other_gpu{nullptr};
 
-/// What a function of the module says went wrong: text that stays until the next call; nullptr: nothing.
+/// Throws if a function of the module returned an error: text that stays valid until the next call, or
+/// nullptr.
 void require(const char* error) {
   if (error != nullptr) throw std::runtime_error(error);
 }
@@ -39,7 +40,8 @@ Gpu open_gpu() {
   const fs::path file = module_file();
   if (file.empty())
     throw std::runtime_error("this build has no kernels for a GPU (preset cuda, or the bundle, has)");
-  // Whoever has no driver has no GPU either; without it the module would load, and its first call would say less.
+  // Without a driver there is no GPU. The module would load without it, but its first call would give a less
+  // helpful error.
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) throw std::runtime_error("there is no NVIDIA driver here (libcuda.so.1)");
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -86,7 +88,7 @@ Gpu open_gpu() {
             require_allocated(alloc(&p, bytes));
             return p;
           },
-      .free = [free](void* p) { free(p); },  // called where nothing may throw
+      .free = [free](void* p) { free(p); },  // called from code that must not throw
       .alloc_pinned =
           [alloc_pinned](size_t bytes) {
             void* p = nullptr;
@@ -121,7 +123,7 @@ Gpu open_gpu() {
             return graph;
           },
       .graph_launch = [graph_launch](void* graph) { require(graph_launch(graph)); },
-      .graph_free = [graph_free](void* graph) { graph_free(graph); },  // called where nothing may throw
+      .graph_free = [graph_free](void* graph) { graph_free(graph); },  // called from code that must not throw
       .synchronize = [synchronize] { require(synchronize()); },
       .begin = [begin] { require(begin()); },
       .end =

@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-constexpr size_t kFence = 256;  // bytes before and behind, so that what is between keeps its alignment
+constexpr size_t kFence = 256;  // bytes before and after; keeps the alignment of the data between
 constexpr unsigned char kPattern = 0xFD;
 
 size_t bytes_of(const TensorSpec& spec) { return size_t(volume(spec.dims) * size_of(spec.element)); }
@@ -111,7 +111,8 @@ std::function<void()> gpu_bind(const std::string& id, ShapeView shape, std::span
     std::unique_ptr<GpuTensors> tensors;
     std::function<void()> call;
   };
-  // At the first call: after a kernel that faulted the device refuses even memory, and it is a call that fails.
+  // Allocate at the first call: after a kernel has faulted the device rejects even allocations, and then a
+  // call should fail.
   const auto bound = std::make_shared<Bound>();
   return [device, variant, &op, bound, shape = std::vector<int64_t>(shape.begin(), shape.end()),
           host = std::vector<void*>(pointers.begin(), pointers.end())] {

@@ -1,4 +1,4 @@
-// A CUDA variant on a GPU: its tensors in device memory, fenced.
+// Runs a CUDA variant on a GPU, with fences around its tensors in device memory.
 #pragma once
 
 #include <functional>
@@ -26,14 +26,14 @@ class GpuTensors {
   int64_t bytes() const;
   void upload(std::span<void* const> host);
   void download(std::span<void* const> host) const;
-  /// Throws naming the tensor whose fence was written, and where.
+  /// Throws if a fence was written; names the tensor and the place.
   void require_fences() const;
 
  private:
   void* alloc(size_t bytes) const;
   void free(void* p) const;
   void put(void* to, const void* from, size_t bytes) const;   // into a tensor
-  void take(void* to, const void* from, size_t bytes) const;  // out of one
+  void take(void* to, const void* from, size_t bytes) const;  // out of a tensor
 
   const Gpu& gpu_;
   Place place_;
@@ -41,8 +41,8 @@ class GpuTensors {
   std::vector<void*> pointers_;
 };
 
-/// What `bind` of a CUDA variant does while OnGpu holds: copies there, runs, waits, copies back. Throws what the device
-/// says.
+/// Implements `bind` of a CUDA variant while OnGpu holds: copies tensors to the GPU, runs, waits, and copies
+/// back. Throws the device's error.
 std::function<void()> gpu_bind(const std::string& variant, ShapeView shape, std::span<void* const> pointers);
 
 }  // namespace klab

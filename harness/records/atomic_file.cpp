@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::string cannot(int error) { return std::string("cannot be written: ") + std::strerror(error); }
 
-/// The file that a rename must replace: a link's target, not the link.
+/// Returns the file that a rename must replace: a link's target, not the link.
 fs::path target_of(const fs::path& file) {
   std::error_code error;
   const fs::path target = fs::weakly_canonical(file, error);
@@ -34,7 +34,8 @@ AtomicFile::AtomicFile(const fs::path& file) : file_(file), target_(target_of(fi
     if (!S_ISREG(info.st_mode)) refuse(file_, "is there already and is not a regular file");
     if (access(target_.c_str(), W_OK) != 0) refuse(file_, "is there already and is write-protected");
   }
-  // Beside the target, since a rename does not cross file systems; by process, so that two do not share it.
+  // In the target's folder, since a rename does not cross file systems. Named by process, so that two
+  // processes do not share it.
   temporary_ =
       target_.parent_path() / ("." + target_.filename().string() + "." + std::to_string(getpid()) + ".tmp");
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -1,5 +1,5 @@
-// Files that no reader ever sees half of: written beside the target under a temporary name, flushed to the disk, then
-// renamed into place.
+// Files that readers never see half-written: written under a temporary name in the target's folder, flushed
+// to disk, then renamed into place.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace klab {
 
-/// what() names the file and says why it cannot be written.
+/// what() names the file and the reason why it cannot be written.
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One file on its way. Without commit() the target stays as it was and nothing is left behind. A link stays a link:
-/// what it points to is replaced. Every member throws FileError: the constructor when the folder is missing or closed, or
-/// when what is there is no regular file or is write-protected.
+/// A file being written. Without commit() the target is unchanged and nothing is left behind. A link stays a
+/// link; the file it points to is replaced. Every member throws FileError. The constructor throws it if the
+/// folder is missing or closed, or if the existing file is not regular or is write-protected.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& file);
@@ -26,7 +26,7 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  /// Where the bytes go until then, for libraries that open files by name.
+  /// Returns the temporary file, for libraries that open files by name.
   const std::filesystem::path& temporary() const { return temporary_; }
   void commit();
 
@@ -37,7 +37,7 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& file, std::string_view text);
 
-/// Throws FileError now, rather than after hours of work, when the file could not be written.
+/// Throws FileError now, rather than after hours of work, if the file could not be written.
 void require_writable_file(const std::filesystem::path& file);
 
 }  // namespace klab

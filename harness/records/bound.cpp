@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kSectorsAPass = 4, kFlopsAnInstruction = 64;
 constexpr double kSectorBytes = 32;
-constexpr double kWidest = 16;  // bytes of a load of a lane
+constexpr double kWidest = 16;  // bytes that one load moves per lane
 
-/// Multiprocessors that are busy all the time, if blocks are equal.
+/// Returns the average number of busy multiprocessors, if blocks are equal.
 double busy(const CountedWork& w, const simt::GpuModel& gpu) {
   const double all = gpu.multiprocessors;
   return w.blocks > 0 ? w.blocks / std::ceil(w.blocks / all) : all;
@@ -46,7 +46,7 @@ CountedWork work_of_contract(const Cost& compulsory, const Variant& variant) {
 namespace {
 
 void add(CountedWork& w, simt::Space space, bool write, unsigned width, const simt::Counts& n) {
-  if (space == simt::Space::constant) return;  // a cache of its own
+  if (space == simt::Space::constant) return;  // it has its own cache
   if (space == simt::Space::global) {
     w.requests += double(n.requests);
     if (write) w.written += double(n.sectors);

@@ -1,21 +1,28 @@
-// The least time that a GPU needs for what was counted on the host, and which of its limits that is.
+// Computes the least time that a GPU needs for the work counted on the host, and names the limit.
 //
-// A bound, no prediction: it says what no schedule, no cache and no occupancy can make faster. What a kernel waits for, it does
-// not know. Each limit is taken by itself, as if all others cost nothing:
+// This is a bound, not a prediction: no schedule, cache or occupancy can beat it. It ignores waiting. Each
+// limit is evaluated alone, as if all others cost nothing:
 //
 //   DRAM                   the bytes that the contract calls compulsory, once
-//   L1 and shared memory   one pass of 128 bytes a clock and multiprocessor: a request for memory takes one at least, and one
-//                          for every four sectors; a request for shared memory its wavefronts, as if
-//                          the compiler joined neighboring accesses of a thread into such of 16 bytes, which it may where it
-//                          knows how an array is aligned: no wide access takes less than its narrow ones divided by their number
-//   L2                     sectors that are stored or changed by atomics, which L1 passes on, 32 bytes each; of GPUs whose white
-//                          paper says what L2 moves in a clock. What is loaded L1 may have
-//   instructions           a warp's loads and stores, and one multiply-add for every 64 FLOPs, at four a clock
-//   multiply-adds          the contract's FLOPs, by tensor cores where a variant's arithmetic or what it is given is narrower than
-//                          single precision, at twice their rate where that has 8 bits
+//   L1 and shared memory   one pass of 128 bytes per clock and multiprocessor. A request to global memory
+//   takes
+//                          at least one pass, and one for every four sectors. A request to shared memory
+//                          takes
+//                          its wavefronts, as if the compiler merged a thread's neighboring accesses into
+//                          accesses of 16 bytes. It may do that if it knows the alignment of an array, and a
+//                          wide
+//                          access takes at least the time of its narrow ones divided by their number
+//   L2                     sectors that are stored or changed by atomics, which L1 passes on, 32 bytes each.
+//   Only
+//                          for GPUs whose white paper states L2's bytes per clock. Loads may hit in L1
+//   instructions           a warp's loads and stores, and one multiply-add for every 64 FLOPs, at four per
+//   clock
+//   multiply-adds          the contract's FLOPs. On tensor cores if a variant's arithmetic or its operands
+//   are
+//                          narrower than single precision, at twice the rate for 8 bits
 //
-// Blocks do not share a multiprocessor's time better than evenly: of b equal blocks on S multiprocessors one has ceil(b/S).
-// Launches are counted and cost nothing here.
+// Blocks share multiprocessors at best evenly: with b equal blocks on S multiprocessors, one gets ceil(b/S).
+// Launches are counted, but cost nothing here.
 #pragma once
 
 #include <vector>
@@ -26,25 +33,25 @@
 
 namespace klab {
 
-/// What was counted, as far as a limit asks for it.
+/// The counted work, as far as a limit uses it.
 struct CountedWork {
   double dram_bytes = 0;
-  double passes = 0;    // of L1 and shared memory
-  double written = 0;   // sectors of global memory, by stores and atomics
-  double requests = 0;  // loads, stores and atomics of a warp
+  double passes = 0;    // through L1 and shared memory
+  double written = 0;   // sectors of global memory written by stores and atomics
+  double requests = 0;  // loads, stores and atomics per warp
   double flops = 0;
-  int tensor = 0;  // how many times their rate for half precision tensor cores may do them; 0: they may not
-  double blocks = 0;  // of the launch with the most
+  int tensor = 0;  // multiple of the half-precision rate that tensor cores may use; 0: they may not be used
+  double blocks = 0;  // of the largest launch
   double launches = 0;
 
-  /// The same work so many times over, in as many times the blocks.
+  /// Returns `factor` times the work, in `factor` times the blocks.
   CountedWork times(double factor) const;
 };
 
-/// What the contract says a call costs, and nothing that was counted.
+/// Returns the cost of a call by the contract, without any counts.
 CountedWork work_of_contract(const Cost& compulsory, const Variant& variant);
 CountedWork work_of(const CountedRun& run, const Variant& variant);
-/// The same of what a watched session has seen, of calls that the contract says cost so much.
+/// Returns the work that a watched session has seen. `compulsory` is the cost of its calls by the contract.
 CountedWork work_of(const simt::Profile& profile, const Cost& compulsory, const Variant& variant);
 
 struct LeastTime {

@@ -25,7 +25,7 @@ bool concerns(const LineCounts& l, Waste waste) {
   return false;
 }
 
-/// How many times as much as would do.
+/// Returns the ratio of the actual to the ideal count.
 double factor(const simt::Counts& n, Waste waste) {
   const auto ratio = [](int64_t is, int64_t ideal) { return ideal > 0 ? double(is) / double(ideal) : 1; };
   switch (waste) {
@@ -57,7 +57,7 @@ int64_t excess_of(const simt::Counts& n, Waste waste) {
   return 0;
 }
 
-/// Below these a kernel is as good as it gets: edges and odd shapes cost a little.
+/// Returns the ratio up to which a waste is ignored: edges and odd shapes cost a little.
 double harmless(Waste waste) { return waste == Waste::lanes ? 2.0 : 1.25; }
 
 std::string text_of(const LineCounts& l, Waste waste) {
@@ -91,7 +91,7 @@ class Rungs {
  public:
   Rungs(const LabOp& op, const CountedRun& run) : op_(op), run_(run) {}
 
-  /// The first rung behind this one that does not have this waste.
+  /// Returns the first later rung that does not have this waste.
   std::string without(Waste waste) {
     const Variant* self = find_variant(run_.variant);
     bool behind = false;
@@ -114,7 +114,7 @@ class Rungs {
         CountedRun run = count_run(op_, v, run_.shape, run_.seed);
         if (run.error.empty() && run.findings.empty()) at->second = std::move(run);
       } catch (const std::invalid_argument&) {
-        // It cannot run here: then it mends nothing here.
+        // A rung that cannot run here is not a remedy here.
       }
     }
     return at->second ? &*at->second : nullptr;
@@ -128,7 +128,7 @@ class Rungs {
 }  // namespace
 
 std::vector<Hint> hints_of(const LabOp& op, const CountedRun& run) {
-  int64_t all = 0;  // sectors and wavefronts: what the memory system is busy with
+  int64_t all = 0;  // sectors and wavefronts: the load on the memory system
   for (const LineCounts& l : run.lines) all += l.counts.sectors + l.counts.wavefronts;
   std::vector<Hint> hints;
   Rungs rungs(op, run);
@@ -137,7 +137,7 @@ std::vector<Hint> hints_of(const LabOp& op, const CountedRun& run) {
          {Waste::load_sectors, Waste::store_sectors, Waste::conflicts, Waste::collisions, Waste::lanes}) {
       if (!concerns(l, waste) || factor(l.counts, waste) <= harmless(waste)) continue;
       const int64_t excess = excess_of(l.counts, waste);
-      // Lanes that rest cost a part of a request each, not a sector each.
+      // An idle lane wastes a part of a request, not a sector.
       if (double(waste == Waste::lanes ? excess / 32 : excess) < 0.05 * double(all)) continue;
       hints.push_back({waste, l.file, l.line, excess, text_of(l, waste), rungs.without(waste)});
     }

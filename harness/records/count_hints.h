@@ -1,4 +1,4 @@
-// What the counts of a kernel advise: which line moves more than it must, and which rung no longer does.
+// Hints from the counts of a kernel: which line moves more than it must, and which rung avoids that.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct Hint {
   int line = 0;
   int64_t excess = 0;  // sectors, wavefronts or lanes that could be saved
   std::string text;    // "32.0 sectors/request where 4.0 would do; neighboring lanes are 1024 bytes apart"
-  std::string rung;    // id of the first later rung of the ladder without this waste; empty: none
+  std::string rung;    // id of the first later rung without this waste; empty: none
 };
 
-/// Worst first. Counts later rungs at the same shape to find what mends it.
+/// Returns hints, worst first. Counts later rungs at the same shape to find one that avoids the waste.
 std::vector<Hint> hints_of(const LabOp& op, const CountedRun& run);
 
 }  // namespace klab

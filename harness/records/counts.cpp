@@ -16,7 +16,7 @@
 namespace klab {
 namespace {
 
-constexpr double kWork = 1e6;  // operations or bytes of a counted call
+constexpr double kWork = 1e6;  // operations or bytes of a call that is counted
 
 void add_launches(const CountedRun& run, std::map<std::string, int64_t>& counts) {
   int64_t barriers = 0, shared_bytes = 0;

@@ -5,7 +5,7 @@
 
 namespace klab {
 
-/// The text as one cell: in quotation marks where it needs them, line ends as spaces.
+/// Returns the text as one cell: quoted if necessary, with line ends as spaces.
 std::string csv_quoted(std::string text);
 
 }  // namespace klab

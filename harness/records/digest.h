@@ -1,4 +1,4 @@
-// A digest over what a learner hands in.
+// Digest over a learner's submission.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace klab {
 
-/// SHA-256 (FIPS 180-4) as 64 hexadecimal digits.
+/// Returns SHA-256 (FIPS 180-4) as 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// What a learner hands in: one JSON file, with a digest over it.
+// A learner's submission: one JSON file with a digest over it.
 #pragma once
 
 #include <map>
@@ -10,15 +10,16 @@ namespace klab {
 inline constexpr int kExportVersion = 1;
 
 struct ExportFile {
-  std::map<std::string, std::string> files;  // by their place in a work folder
-  std::string machine;                       // fingerprint; empty where the export names none
-  bool intact = false;                       // there is a digest, and it is that of the rest
+  std::map<std::string, std::string> files;  // by path in a work folder
+  std::string machine;                       // fingerprint; empty if the export has none
+  bool intact = false;                       // the digest is present and matches
 };
 
-/// Over all of an export but the digest itself. Exports had it under "seal" before.
+/// Computes the digest over an export without its digest. Earlier exports stored it under "seal".
 std::string digest_of_export(nlohmann::json j);
 
-/// Throws std::runtime_error, "<where>: <why>", for a text that is no export. One that was changed is read, and not intact.
+/// Throws std::runtime_error, "<where>: <why>", if the text is not an export. A modified export is read with
+/// intact = false.
 ExportFile read_export(const std::string& text, const std::string& where);
 
 }  // namespace klab

@@ -16,17 +16,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMostNesting = 64;  // levels; what klab reads has at most eight
+constexpr int kMostNesting = 64;  // levels; files that klab reads have at most eight
 
 [[noreturn]] void refuse_input(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
-/// A file that was opened and is a regular one.
+/// An open regular file.
 class OpenFile {
  public:
   OpenFile(const std::filesystem::path& file, int64_t most) : file_(file) {
-    // Without waiting, as a pipe or a terminal would have it.
+    // Opens without blocking, as opening a pipe or a terminal could.
     descriptor_ = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (descriptor_ < 0)
       refuse_input(file, errno == ENOENT || errno == ENOTDIR ? "no such file"
@@ -68,7 +68,7 @@ class OpenFile {
   int64_t size_ = 0;
 };
 
-/// Brackets that are open at once, outside of texts. A parser that descends for each would run out of stack.
+/// Returns the deepest nesting of brackets outside strings. A recursive parser would overflow its stack.
 int nesting_of(std::string_view text) {
   int depth = 0, most = 0;
   bool quoted = false;

@@ -24,14 +24,15 @@ int64_t kilobytes_in(const char* file, const std::string& wanted) {
 
 int64_t known_or_none(int64_t bytes) { return bytes == kUnknownMemory ? 0 : bytes; }
 
-/// The one number in a file; "max" is no limit.
+/// Reads the only number in a file; "max" means no limit.
 int64_t number_in_file(const std::string& file) {
   std::ifstream in(file);
   int64_t value = 0;
   return in >> value ? value : kUnknownMemory;
 }
 
-/// What the group, and those above it, leave. Pages of files that are merely kept do not count.
+/// Returns the memory left by the process's control group and its ancestors. Cached file pages do not count
+/// as used.
 int64_t left_by_groups() {
   std::ifstream in("/proc/self/cgroup");
   int64_t left = kUnknownMemory;

@@ -1,4 +1,4 @@
-// Memory that this process has and could still have, and the refusal of what needs more.
+// Memory that this process uses and could still get, and the error for tasks that need more.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,12 @@
 
 namespace klab {
 
-/// Bytes that could still be had without swapping: by the system, by the control groups that this process is in, and by
-/// its limit on address space. 0 when the system says nothing.
+/// Returns the bytes that can still be allocated without swapping, limited by the system, the process's
+/// control groups, and its limit on address space. Returns 0 if the system does not report it.
 int64_t available_memory();
 
-/// Of this process, by the system: resident now, and at most so far (VmRSS, VmHWM). Bytes; 0 where /proc does not say.
+/// Returns this process's resident memory, now and at its peak (VmRSS, VmHWM). Bytes; 0 if /proc does not
+/// report it.
 int64_t resident_memory();
 int64_t peak_memory();
 

@@ -24,7 +24,7 @@ namespace {
   throw std::invalid_argument(fmt::format("{}:{}: {}", file, line, what));
 }
 
-/// "1,024" is how it writes a thousand.
+/// Parses a metric's value. Thousands are written as "1,024".
 double metric_value(std::string text, const std::string& file, int line) {
   std::erase(text, ',');
   double value = 0;
@@ -83,8 +83,8 @@ std::map<std::string, double> read_ncu(const std::string& text, const std::strin
 }
 
 std::vector<NcuLaunch> read_ncu_launches(const std::string& text, const std::string& file) {
-  // Of the lines, its table: every cell stands in quotation marks, and what the program printed has none. The numbers
-  // are those of the lines in the file.
+  // Keep only the lines of the table: all its cells are quoted, while the program's own output is not.
+  // `numbers` maps its lines to lines of the file.
   std::string table;
   std::vector<int> numbers = {0};
   std::istringstream in(text);
@@ -111,7 +111,7 @@ std::vector<NcuLaunch> read_ncu_launches(const std::string& text, const std::str
     if (!reader.has_column("Metric Value")) refuse_line(file, line(), "there is no column Metric Value");
     std::string metric, value, id, kernel, grid, last;
     while (reader.read_row(metric, value, id, kernel, grid)) {
-      // Columns that are not there leave these as they were.
+      // Missing columns leave these unchanged.
       if (launches.empty() || id != last) launches.push_back({kernel, grid, {}});
       last = id;
       if (value != "n/a") launches.back().metrics[metric] += metric_value(value, file, line());

@@ -53,7 +53,7 @@ Number number_of(const nlohmann::json& value, const std::string& name, Range ran
   if (!value.is_number()) refuse();
   if constexpr (std::is_integral_v<Number>) {
     if (!value.is_number_integer()) refuse();
-    // Only what is stored without a sign may need the last bit.
+    // Only unsigned storage may use the top bit.
     if (value.is_number_unsigned()) {
       const auto whole = value.get<uint64_t>();
       if (whole > uint64_t(std::numeric_limits<Number>::max()) || !within(double(whole), range)) refuse();

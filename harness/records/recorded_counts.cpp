@@ -65,14 +65,14 @@ PlaceCounts place_of(const LineCounts& l) {
 
 std::string anew(const std::string& op) { return fmt::format("klab counts {} --accept records it anew", op); }
 
-/// "kernels/transpose/cuda/01_naive.cu:18" into file and line; other places stay whole.
+/// Splits "kernels/transpose/cuda/01_naive.cu:18" into file and line; other places are returned whole.
 std::pair<std::string, int> split(const std::string& where) {
   const size_t colon = where.rfind(':');
   if (where == kAll || where.starts_with("kernel ") || colon == std::string::npos) return {where, 0};
   return {where.substr(0, colon), std::atoi(where.c_str() + colon + 1)};
 }
 
-/// The length of the longest sequence that both have from there on, for all places.
+/// The length of the longest common subsequence from each pair of positions on.
 using Lengths = std::vector<std::vector<int>>;
 using Places = std::vector<const PlaceCounts*>;
 Lengths common(const Places& a, const Places& b) {
@@ -84,8 +84,8 @@ Lengths common(const Places& a, const Places& b) {
   return most;
 }
 
-/// Pairs recorded places with present ones, either of them null where it has no partner: those with the same counts first,
-/// then what lies between them, one by one.
+/// Pairs recorded places with present ones, either of them null if it has no partner. Places with equal
+/// counts are paired first, then the places between them, one by one.
 std::vector<std::pair<const PlaceCounts*, const PlaceCounts*>> pairs_of(const Places& a, const Places& b) {
   const Lengths most = common(a, b);
   std::vector<std::pair<const PlaceCounts*, const PlaceCounts*>> pairs;
@@ -113,7 +113,8 @@ std::vector<std::pair<const PlaceCounts*, const PlaceCounts*>> pairs_of(const Pl
   return pairs;
 }
 
-/// Places by what must agree for two of them to be the same access: file and kind, or the name of the kernel.
+/// Groups places by the properties that must agree for two of them to be the same access: file and kind, or
+/// the name of the kernel.
 std::map<std::pair<std::string, std::string>, Places> grouped(const RungCounts& rung) {
   std::map<std::pair<std::string, std::string>, Places> groups;
   for (const PlaceCounts& p : rung.places) groups[{p.place, p.access}].push_back(&p);
@@ -278,7 +279,8 @@ std::vector<CountChange> changes_of(const RungCounts& recorded, const RungCounts
     return changes;
   }
   const auto before = grouped(recorded), after = grouped(now);
-  std::vector<std::pair<std::string, std::string>> keys;  // as the present rung has them, then what it lost
+  // in the order of the present rung, followed by those it lost
+  std::vector<std::pair<std::string, std::string>> keys;
   for (const RungCounts* rung : {&now, &recorded})
     for (const PlaceCounts& p : rung->places)
       if (std::ranges::find(keys, std::pair(p.place, p.access)) == keys.end())

@@ -30,7 +30,8 @@ const Series* best_peer(const Ladder& ladder) {
   return best;
 }
 
-/// How many times faster `row` is than `other`; empty without one, and for a variant against itself.
+/// Returns how many times faster `row` is than `other`; empty without `other`, and for a variant against
+/// itself.
 std::optional<Estimate> speedup(const Series* other, const Series& row) {
   if (other == nullptr || other == &row) return std::nullopt;
   return ratio_interval(other->seconds, row.seconds);
@@ -68,7 +69,8 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
   }
   row.of_ceiling = median_interval(shares);
   row.shares = std::move(shares);
-  // A shared cache is another program's for whole rounds; what the machine cannot do is faster than its best round.
+  // Another program can free a shared cache for whole rounds. But no measurement may beat the ceiling's best
+  // round.
   if (median_interval(at_best).low > kRefused)
     row.error = fmt::format(
         "{} {:.3g} times what {} allows: no result. Either it does not do the work that the "
@@ -78,12 +80,13 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
     row.error = "above its ceiling: measurement error";
 }
 
-/// By the data sheet of the GPU's model: what the contract costs, of DRAM where L2 cannot hold the tensors.
+/// Sets the ceiling from the data sheet of the GPU's model: the contract's cost, with DRAM only if L2 cannot
+/// hold the tensors.
 void add_gpu_ceiling(Row& row, const Ladder& ladder, const Variant& variant, const Machine& machine) {
   const simt::GpuModel* model = simt::model_of(machine.gpu);
   if (model == nullptr) return;
   CountedWork work = work_of_contract(ladder.cost, variant);
-  constexpr double kSurelyBeyondL2 = 256e6;  // bytes; larger than any of these GPUs' twice over
+  constexpr double kSurelyBeyondL2 = 256e6;  // bytes; more than twice the L2 of any known GPU
   if (ladder.shape.cache == Cache::hot && work.dram_bytes < kSurelyBeyondL2) work.dram_bytes = 0;
   const LeastTime least = least_time(work, *model);
   if (least.seconds() <= 0) return;
@@ -95,7 +98,7 @@ void add_gpu_ceiling(Row& row, const Ladder& ladder, const Variant& variant, con
   if (row.of_ceiling->low > 1) row.error = "above its ceiling: measurement error";
 }
 
-/// No speedup is counted for a time that is refused, nor from it.
+/// Removes the speedups of rejected times, and those relative to them.
 void withhold_speedups(std::vector<Row>& rows) {
   const auto refused = [&](const std::string& variant) {
     return std::ranges::any_of(rows, [&](const Row& r) { return r.variant == variant && is_refused(r); });

@@ -47,9 +47,10 @@ Column text_column(const char* name, std::string Row::*field) {
           [field](Line& l, const std::string& text) { l.row.*field = text; }};
 }
 
-std::string digits(double v) { return fmt::format("{}", v); }  // the fewest digits that read back the same
+// the shortest text that reads back as the same number
+std::string digits(double v) { return fmt::format("{}", v); }
 
-/// Three columns for an estimate that may be absent, then all empty.
+/// Adds three columns for an optional estimate; they are empty if it is absent.
 void add_estimate(std::vector<Column>& list, const char* value, const char* low, const char* high,
                   Estimate Line::*field) {
   const auto part = [&](const char* name, double Estimate::*member) {
@@ -65,7 +66,7 @@ void add_estimate(std::vector<Column>& list, const char* value, const char* low,
   part(high, &Estimate::high);
 }
 
-/// A number of timed rows; empty in rows that were skipped.
+/// Returns a column for a number of timed rows; empty in rows that were skipped.
 Column timed_column(const char* name, const std::function<double(const Row&)>& get,
                     const std::function<void(Row&, double)>& set, double (*parse)(const std::string&)) {
   return {name, [get](const Line& l) { return l.row.seconds.empty() ? std::string() : digits(get(l.row)); },
@@ -94,7 +95,7 @@ std::string join_numbers(const std::vector<double>& times) {
   return text;
 }
 
-/// "sectors=4096;wavefronts=512"
+/// Formats counts as "sectors=4096;wavefronts=512".
 std::string join_counts(const std::map<std::string, int64_t>& counts) {
   std::string text;
   for (const auto& [name, count] : counts)
@@ -119,12 +120,12 @@ std::map<std::string, int64_t> split_counts(const std::string& text) {
   return counts;
 }
 
-/// Without these there is no telling what was measured, or whether the file is whole.
+/// Without these columns it is unknown what was measured, or whether the file is complete.
 const std::set<std::string_view> kNeeded = {
     "row",   "rows",    "run",    "fingerprint",    "op",          "variant",      "shape",
     "cache", "threads", "rounds", "seconds_median", "seconds_low", "seconds_high", "bytes",
     "flops", "seconds"};
-/// "transcendental f32=3.3e-05;read L3=3e-05"
+/// Formats resources as "transcendental f32=3.3e-05;read L3=3e-05".
 std::string join_resources(const std::vector<Resource>& resources) {
   std::string text;
   for (const Resource& r : resources)
@@ -204,7 +205,7 @@ std::vector<Column> make_columns() {
                   [](Line& l, const std::string& t) { l.row.bytes = not_negative(t); }});
   list.push_back({"flops", [](const Line& l) { return digits(l.row.flops); },
                   [](Line& l, const std::string& t) { l.row.flops = not_negative(t); }});
-  // Two columns for the eye; they follow from others, so that reading only looks whether they are numbers.
+  // Two columns for human readers. They follow from others, so reading only checks that they are numbers.
   list.push_back(timed_column(
       "gb_per_s", [](const Row& r) { return r.bytes / r.time.value * 1e-9; }, [](Row&, double) {},
       not_negative));

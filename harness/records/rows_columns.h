@@ -1,4 +1,4 @@
-// The columns of a file of rows: one list that both writes and reads.
+// The columns of a file of rows: one list for both writing and reading.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,31 @@
 
 namespace klab::rows_csv {
 
-/// A cell that does not hold what it should; the caller adds file, line and column.
+/// Thrown for an invalid cell; the caller adds file, line and column.
 struct CellError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What the cells of a line say before it is known to be consistent.
+/// The cells of a line before their consistency is checked.
 struct Line {
   Row row;
   int64_t index = 0, count = 0, rounds = 0;
   bool complete = true;
-  Estimate over_naive, over_parent, over_peer, of_ceiling;  // value 0: not there
+  Estimate over_naive, over_parent, over_peer, of_ceiling;  // value 0: absent
 };
 
 struct Column {
   const char* name;
   std::function<std::string(const Line&)> write;
   std::function<void(Line&, const std::string&)> read;
-  /// Files of earlier versions may lack it: rows say less without it, and what they say stays right.
+  /// Files of earlier versions may lack it. Rows then hold less, but nothing wrong.
   bool optional = false;
-  const char* was = nullptr;  // its name in files of earlier versions, which are still read
+  const char* was = nullptr;  // its name in files of earlier versions, which can still be read
 };
 
 inline constexpr size_t kColumns = 54;
 
-/// In the order of the file; kColumns of them.
+/// Returns kColumns columns, in file order.
 const std::vector<Column>& columns();
 
 }  // namespace klab::rows_csv

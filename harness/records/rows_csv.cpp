@@ -1,4 +1,4 @@
-// Rows as comma-separated values: writes them, and reads them back with errors that name line and column.
+// Writes rows as comma-separated values, and reads them back with errors that name line and column.
 #if defined(__GNUC__) && !defined(__clang__)
 // The parser cuts long file names on purpose, and ends them itself.
 #pragma GCC diagnostic ignored "-Wstringop-truncation"
@@ -31,7 +31,7 @@ using namespace rows_csv;
 
 constexpr int64_t kLargestFile = 64'000'000;  // bytes
 
-/// The estimates of a row share rounds and confidence with its time.
+/// Returns the estimate if it is present. Estimates of a row share rounds and confidence with its time.
 std::optional<Estimate> present(Estimate e, const Row& row) {
   if (!(e.value > 0)) return std::nullopt;
   e.n = row.time.n;
@@ -45,7 +45,7 @@ void require_ordered(const char* column, const Estimate& e) {
         column, CellError(fmt::format("{} lies outside of its interval {} to {}", e.value, e.low, e.high)));
 }
 
-/// Cells that are each in order may still contradict each other. Throws a pair of column and error.
+/// Checks that valid cells do not contradict each other. Throws a pair of column and error.
 void finish(Line& l) {
   using Problem = std::pair<const char*, CellError>;
   Row& r = l.row;
@@ -82,7 +82,8 @@ void finish(Line& l) {
 
 using Reader = io::CSVReader<kColumns, io::trim_chars<>, io::double_quote_escape<',', '"'>>;
 
-/// The columns' names as the file at `path` has them: a column that was renamed may be there under its former name.
+/// Returns the columns' names as used in the file at `path`: a renamed column may appear under its former
+/// name.
 std::array<std::string, kColumns> names_in(const std::string& path) {
   std::set<std::string> header;
   io::LineReader lines(path);
@@ -159,7 +160,7 @@ class RunReader {
     throw RowsError(fmt::format("{}:{}: column '{}' {}", path_, line, column, why));
   }
 
-  /// Which columns the file has. An estimate of which a part is missing is read as missing.
+  /// Determines which columns the file has. An estimate with a missing part counts as missing.
   void find_columns() {
     const auto base = [](std::string name) {
       for (const char* part : {"_low", "_high"})
@@ -177,7 +178,7 @@ class RunReader {
     for (size_t i = 0; i < kColumns; ++i) present_[i] = !incomplete.contains(base(columns()[i].name));
   }
 
-  /// What writes a file like this one.
+  /// Returns the command that writes a file like this one.
   std::string command() const {
     const std::filesystem::path path = path_;
     if (path.parent_path().parent_path().filename() != "recorded")
@@ -187,7 +188,7 @@ class RunReader {
                          : fmt::format("klab bench WHAT --baseline {}", name);
   }
 
-  /// What rows of a file that lacks the columns are known to hold anyway.
+  /// Fills in values that can be derived if the file lacks their columns.
   static void complete(Row& r) {
     if (const Lab* lab = lab_of(r.op); r.lab.empty() && lab != nullptr) r.lab = lab->id;
     const size_t dot = r.variant.find('.');
@@ -196,7 +197,7 @@ class RunReader {
     if (r.size.empty()) r.size = r.shape;
   }
 
-  /// Says after which column the line ends.
+  /// Throws an error that names the last column of the truncated line.
   [[noreturn]] void fail_ragged() const {
     io::LineReader again(path_);
     const char* text = again.next_line();
@@ -219,7 +220,7 @@ class RunReader {
                         names.size()));
   }
 
-  /// Numbers cut in the middle are still numbers, so that only the line end tells that the last one is whole.
+  /// A truncated number is still a number, so only the line end proves that the last one is complete.
   bool ends_in_newline() const {
     std::ifstream in(path_, std::ios::binary | std::ios::ate);
     return in.seekg(-1, std::ios::end) && in.get() == '\n';
@@ -280,10 +281,10 @@ class RunReader {
   Recording run_;
 };
 
-/// Rows under former ids become rows of the variants as they are called now. Of several in one file that are one variant
-/// now, the one of the latest name counts: the others were rungs of their own, which have become part of it.
+/// Renames rows to the present ids of their variants. If several rows in a file now belong to one variant,
+/// the one with the latest name is kept: the others were rungs that have since been merged into it.
 void take_present_ids(Recording& run) {
-  const auto age = [](const Row& r) {  // 0: its present name
+  const auto age = [](const Row& r) {  // 0: the present name
     const Variant* v = find_variant(r.variant);
     if (v == nullptr || v->id == r.variant) return size_t(0);
     return size_t(v->was.end() - std::ranges::find(v->was, r.variant));

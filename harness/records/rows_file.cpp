@@ -1,4 +1,4 @@
-// A run as a file: the format by the name.
+// Writes a run to a file; the name determines the format.
 #include <nlohmann/json.hpp>
 
 #include "harness/records/atomic_file.h"

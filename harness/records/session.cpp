@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder for a process's plan, rows and words, gone in the end.
+/// A temporary folder for a process's plan, rows and output.
 class Folder {
  public:
   Folder() {
@@ -53,7 +53,7 @@ std::string text_of(const std::string& file) {
   return text.str();
 }
 
-/// Runs this program with these arguments, its words into a file. Returns its exit code, or 128 + signal.
+/// Runs this program with these arguments, with its output in a file. Returns its exit code, or 128 + signal.
 int run_again(std::vector<std::string> arguments, const std::string& words) {
   std::string program = fs::read_symlink("/proc/self/exe").string();
   arguments.insert(arguments.begin(), "klab");
@@ -106,10 +106,9 @@ Recording run_session(const SessionPlan& plan, int session, const std::function<
   for (const SessionTask& task : plan.tasks) {
     const LabOp* op = find_op(task.op);
     const Lab* lab = lab_of(task.op);
-    if (op == nullptr || lab == nullptr)
-      continue;  // of another version of klab; it will be listed as missing
+    if (op == nullptr || lab == nullptr) continue;  // from another version of klab; it is reported as missing
     std::vector<const Variant*> list;
-    for (const std::string& id : task.variants)  // two ids of an older version may be one variant now
+    for (const std::string& id : task.variants)  // two ids of an older version may now be one variant
       if (const Variant* v = find_variant(id); v != nullptr && std::ranges::find(list, v) == list.end())
         list.push_back(v);
     if (list.empty()) continue;
@@ -204,7 +203,8 @@ SessionPlan plan_from_text(const std::string& text) {
   try {
     plan.check = j.at("check");
     for (const auto& t : j.at("tasks")) {
-      // Member by member: what throws in the middle of one initializer has GCC 12 destroy the members before it twice.
+      // Assign member by member: if one initializer throws halfway, GCC 12 destroys the earlier members
+      // twice.
       SessionTask task;
       task.op = t.at("op").get<std::string>();
       task.shape.name = t.at("size").get<std::string>();
@@ -212,7 +212,7 @@ SessionPlan plan_from_text(const std::string& text) {
       for (const auto& extent : t.at("shape"))
         task.shape.shape.push_back(number_of<int64_t>(extent, "shape", range::extent, where));
       task.threads =
-          number_in<int>(t, "threads", {0, range::threads.high}, where);  // 0: as many as there are
+          number_in<int>(t, "threads", {0, range::threads.high}, where);  // 0: all hardware threads
       task.variants = t.at("variants").get<std::vector<std::string>>();
       plan.tasks.push_back(std::move(task));
     }

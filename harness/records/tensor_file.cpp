@@ -20,14 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int64_t kMostTensorBytes = 64'000'000'000;  // of a file
-constexpr uint64_t kMostTensorHeader = 16'000'000;    // of which its header
+constexpr int64_t kMostTensorBytes = 64'000'000'000;  // in a file
+constexpr uint64_t kMostTensorHeader = 16'000'000;    // in its header
 
 [[noreturn]] void refuse_tensors(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-/// Bytes of an element; 0 for a type that klab has no use for.
+/// Returns the bytes of an element; 0 for a type that klab does not use.
 size_t width_of(const std::string& dtype) {
   static const std::map<std::string, size_t> widths = {{"F64", 8},  {"F32", 4}, {"F16", 2},
                                                        {"BF16", 2}, {"I64", 8}, {"I32", 4},
@@ -36,7 +36,7 @@ size_t width_of(const std::string& dtype) {
   return at == widths.end() ? 0 : at->second;
 }
 
-// Product of the dimensions times the element, or the largest size_t when that does not fit.
+// Returns the bytes of a tensor, or the largest size_t if they do not fit.
 size_t bytes_of(const std::vector<int64_t>& shape, const std::string& dtype) {
   size_t n = width_of(dtype);
   for (const int64_t d : shape)
@@ -57,7 +57,7 @@ void save_tensors(const fs::path& file, std::span<const TensorView> tensors,
     offset += bytes;
   }
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begin 8-byte aligned, padded as the format asks
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // padded to 8 bytes, as the format requires
   const uint64_t length = text.size();
   AtomicFile out(file);
   out.write(&length, 8);
@@ -125,7 +125,7 @@ TensorFile::Entry TensorFile::entry_from(const std::string& name, const nlohmann
   return e;
 }
 
-// As the format asks: every byte belongs to one tensor.
+// Checks that every byte belongs to exactly one tensor, as the format requires.
 void TensorFile::require_tiled() const {
   std::vector<std::pair<size_t, size_t>> parts;
   for (const auto& [name, e] : entries_) parts.emplace_back(e.begin, e.end);

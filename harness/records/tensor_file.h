@@ -1,4 +1,4 @@
-// Named tensors on disk, in the safetensors format: any Python user can open them.
+// Named tensors on disk, in the safetensors format, which Python can open.
 //
 // Layout (https://github.com/huggingface/safetensors): 8 bytes little-endian length of a JSON header, the
 // header
@@ -23,25 +23,25 @@ struct TensorView {
   const void* data;
 };
 
-/// Writes under a temporary name, flushes to the disk, then renames: a reader sees the old file or the new
-/// one, whole, whatever happens in between. Throws std::runtime_error with the reason of the operating
-/// system.
+/// Writes under a temporary name, flushes to disk, then renames: readers always see the complete old or new
+/// file. Throws std::runtime_error with the operating system's reason.
 void save_tensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
                   const std::map<std::string, std::string>& metadata);
 
 class TensorFile {
  public:
-  /// Reads the whole file. Throws std::runtime_error naming file and what is wrong: missing, cut short, a
-  /// header that is no JSON, offsets that do not fit the data or the shape, tensors that overlap, bytes of no tensor.
+  /// Reads the whole file. Throws std::runtime_error that names the file and the error: missing, truncated, a
+  /// header that is not JSON, offsets that do not fit the data or the shape, overlapping tensors, or bytes
+  /// that belong to no tensor.
   explicit TensorFile(const std::filesystem::path& file);
 
   const std::filesystem::path& path() const { return file_; }
   size_t data_bytes() const { return data_.size(); }
   const std::string& metadata(const std::string& key) const;
   bool has_metadata(const std::string& key) const { return metadata_.contains(key); }
-  /// All of them, by name. Their data live as long as this.
+  /// Returns all tensors by name. Their data live as long as this object.
   std::vector<TensorView> tensors() const;
-  /// Copies a tensor out; dtype and shape must be the given ones, and floats finite.
+  /// Copies a tensor out. dtype and shape must match, and floats must be finite.
   void read(const std::string& name, const std::string& dtype, const std::vector<int64_t>& shape,
             void* into) const;
 

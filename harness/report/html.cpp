@@ -146,7 +146,7 @@ std::string rows_html(const ReportInput& in, const std::vector<LadderView>& ladd
          table.html(true) + "</section>\n";
 }
 
-/// The ceilings that the rows themselves name, for runs whose record is not at hand.
+/// Collects the ceilings named in the rows, for runs without a record of the machine.
 json ceilings_of(const std::vector<Row>& rows) {
   std::map<std::pair<std::string, int>, double> best;
   for (const Row& r : rows)
@@ -173,7 +173,7 @@ std::string report_html(const ReportInput& in) {
     training.push_back(read_training(folder, in.train.size() > 1 ? 4 : 10));
   const TrainingPlots curves = training_plots(training, plots);
   const bool drawn = plots.draw();
-  const bool timed = !run.rows.empty() || training.empty();  // or trainings alone
+  const bool timed = !run.rows.empty() || training.empty();  // false: only trainings
   std::string nav = timed ? "<a href=\"#machine\">machine</a>" : "";
   if (in.comparison) nav += "<a href=\"#verdict\">verdict</a>";
   if (timed) nav += "<a href=\"#all\">all rows</a>";

@@ -20,7 +20,7 @@ HtmlCell times_cell(const std::optional<Estimate>& e) {
   return cell;
 }
 
-/// Plots of an op beyond these are folded away.
+/// Further plots of an op are folded away.
 constexpr size_t kPlotsShown = 4;
 
 std::string figure(const std::string& svg, const std::string& caption) {
@@ -43,7 +43,7 @@ std::string predictions_html(const LadderView& view) {
   return html.empty() ? "" : "<ul class=\"note\">" + html + "</ul>\n";
 }
 
-/// "100 %: h100 a100, 67 %: 4090": of the GPUs that a row knows the occupancy of, the fullest first.
+/// Describes the occupancy on the GPUs that a row has it for, fullest first: "100 %: h100 a100, 67 %: 4090".
 std::string occupancy_words(const Row& row) {
   std::map<int64_t, std::string, std::greater<>> by_percent;
   for (const auto& [name, percent] : row.needs)

@@ -14,14 +14,14 @@ namespace klab {
 
 struct HtmlCell {
   std::string html;
-  std::string sort;   // number to sort by, or empty
-  std::string style;  // class
+  std::string sort;   // key to sort by, or empty
+  std::string style;  // CSS class
   static HtmlCell text(const std::string& text, const std::string& style = "");
   static HtmlCell code(const std::string& text);
   static HtmlCell number(double value, const std::string& shown, const std::string& style = "");
 };
 
-/// A table that the page's script can sort and, if asked, filter.
+/// A table that the page's script can sort and optionally filter.
 class HtmlTable {
  public:
   HtmlTable(std::string id, std::vector<std::string> heads) : id_(std::move(id)), heads_(std::move(heads)) {}
@@ -35,10 +35,11 @@ class HtmlTable {
   std::vector<std::string> styles_;
 };
 
-/// Time, interval, rate, share of the ceiling, three speedups and the error of a timed row.
+/// Appends the cells of a timed row: time, interval, rate, share of the ceiling, three speedups and the
+/// error.
 void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row& row);
 
-/// A lab: its plots are asked for first, drawn by one gnuplot, and put in then.
+/// The section of a lab. Its plots are requested first, drawn by one gnuplot for all, and then inserted.
 struct LabSection {
   std::string id;
   std::function<std::string(const Plots&)> html;
@@ -52,7 +53,7 @@ struct TrainingPlots {
   struct Levels {
     std::string shares, gradient;
   };
-  std::vector<Levels> levels;  // of each run's hash table; empty where it has none
+  std::vector<Levels> levels;  // by run: its hash table's levels; empty if it has none
 };
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots);
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,

@@ -23,7 +23,8 @@ std::optional<Estimate> over_sessions(const std::vector<const Row*>& rows,
   return median_interval(values);
 }
 
-/// A branch at a size that is not its own. Counted rows have no such size: what is counted is small.
+/// Returns whether the row is of a branch at a size other than its own. Counted rows have no such size, since
+/// counting uses small shapes.
 bool pays_elsewhere(const Row& row) {
   const Variant* v = find_variant(row.variant);
   const LabOp* op = find_op(row.op);
@@ -44,14 +45,14 @@ Row merged(const std::vector<const Row*>& rows) {
     if (other->worst_error) r.worst_error = std::max(r.worst_error.value_or(0), *other->worst_error);
   }
   if (times.empty()) return r;
-  r.seconds = times;  // one a session
+  r.seconds = times;  // one per session
   r.shares.clear();
   r.waited.clear();
   r.time = median_interval(times);
   r.over_naive = over_sessions(rows, &Row::over_naive);
   r.over_parent = over_sessions(rows, &Row::over_parent);
   r.over_peer = over_sessions(rows, &Row::over_peer);
-  // Where two resources come to nearly the same, another may bind in another session.
+  // If two resources limit almost equally, another one may bind in another session.
   std::vector<const Row*> bound;
   std::vector<double> limits;
   for (const Row* other : rows)
@@ -87,7 +88,8 @@ Recording merged_sessions(const Recording& run) {
 double LadderView::work() const {
   if (rows.empty()) return 0;
   if (ceiling.starts_with("fma")) return rows.front()->flops;
-  // Bytes in order are a row's bytes; of values and random reads a row says how many through its share.
+  // Bytes read in order are the row's bytes. Numbers of values and of random reads follow from the row's
+  // share.
   const bool in_order = unit_of(ceiling) == unit_of(CeilingKind::read) && !ceiling.starts_with("gather");
   std::vector<double> known;
   if (!in_order)

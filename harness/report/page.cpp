@@ -12,7 +12,7 @@ namespace klab {
 
 namespace {
 
-/// Numbers stand under each other, and what is none among them beside them.
+/// Aligns numbers in a column; other text goes next to them.
 HtmlCell cell_of(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

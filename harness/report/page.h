@@ -1,5 +1,5 @@
-// A page of plots, tables and pictures in one HTML file, in the style of the report: for commands that have something to
-// show besides rows.
+// A page of plots, tables and pictures in one HTML file, in the report's style. For commands that show more
+// than rows.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@ class Page {
   void table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows);
   void curves(const std::vector<Curve>& curves, const std::string& x, const std::string& y, bool log_x,
               bool log_y, const std::string& caption);
-  /// A PNG; left out, with a note, where it cannot be read.
+  /// Adds a PNG. If it cannot be read, a note replaces it.
   void picture(const std::string& file, int width, const std::string& caption);
 
-  /// Draws the plots (a note stands in their place where gnuplot is missing) and gives the page.
+  /// Draws the plots and returns the page. Without gnuplot a note replaces the plots.
   std::string html();
 
  private:
   std::string title_;
   Plots plots_;
-  std::vector<std::function<std::string()>> parts_;  // called when the plots are drawn
+  std::vector<std::function<std::string()>> parts_;  // called after the plots are drawn
 };
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// Reads a PNG, shrinks it, and makes it part of a page.
+// Reads a PNG, shrinks it, and embeds it in a page.
 #include <png.h>
 #include <stdio.h>  // jpeglib.h needs FILE
 
@@ -19,7 +19,7 @@ struct Pixels {
   std::vector<uint8_t> rgb;
 };
 
-constexpr int kLargest = 20000;  // pixels a side
+constexpr int kLargest = 20000;  // pixels per side
 
 Pixels read_png(const std::string& file) {
   png_image image{};
@@ -39,7 +39,7 @@ Pixels read_png(const std::string& file) {
   return p;
 }
 
-/// Each new pixel is the mean of those it covers.
+/// Shrinks the picture. Each new pixel is the mean of those it covers.
 Pixels shrunk(const Pixels& p, int width) {
   if (width < 1 || p.width <= width) return p;
   Pixels small{width, std::max(1, int(int64_t(p.height) * width / p.width)), {}};

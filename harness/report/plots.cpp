@@ -20,16 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Middle tones that stand out from white and from black, and from each other for most eyes.
+// Medium tones that contrast with white and with black, and that most people can tell apart.
 constexpr const char* kColors[] = {"#3b7dd8", "#e07b00", "#2a9d5c", "#c2479b", "#8a6fe8",
                                    "#b8860b", "#d9534f", "#1b9aaa", "#7a8b3a", "#9a6a4f"};
 const char* color(size_t i) { return kColors[i % std::size(kColors)]; }
 
 constexpr const char* kPeer = "#8a8f98";
 
-constexpr double kLabelHeight = 0.045;  // of a line of text in a roofline, as a share of its vertical axis
+// height of a line of text in a roofline, as a fraction of its vertical axis
+constexpr double kLabelHeight = 0.045;
 
-/// Text between double quotes of gnuplot.
+/// Quotes text for gnuplot.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -40,14 +41,14 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-/// A rung in a diagram of two logarithmic axes.
+/// A rung in a diagram with two logarithmic axes.
 struct RungPoint {
   double x, y;
   std::string name;
 };
 
-/// Names of points that lie so close that they would cover each other become one, in their middle. `near`: factor
-/// between neighbors up to which they do.
+/// Merges the names of points that would overlap into one label in their middle. `near` is the factor up to
+/// which neighbors overlap.
 std::vector<RungPoint> readable(std::vector<RungPoint> points, double near) {
   std::ranges::sort(points, {}, &RungPoint::y);
   std::vector<RungPoint> labels;
@@ -75,13 +76,13 @@ bool is_peer(const Row& row) {
   return v != nullptr && v->peer;
 }
 
-/// "04" of "04_cache_tile".
+/// Returns "04" for "04_cache_tile".
 std::string number_of(const Row& row) {
   const std::string name = short_name(row);
   return name.substr(0, name.find('_'));
 }
 
-/// The black of gnuplot becomes the page's text color, and names inside get this plot's prefix, since all plots
+/// Replaces gnuplot's black by the page's text color, and prefixes names with the plot's key, since all plots
 /// share one page.
 std::string adapted(std::string svg, const std::string& key) {
   const auto replace = [&svg](const std::string& from, const std::string& to) {
@@ -120,7 +121,8 @@ std::string Plots::begin(int width, int height) {
 
 namespace {
 
-/// 1, 2 or 5 times a power of ten, so that an axis to `most` has five numbers or fewer, which do not run into each other.
+/// Returns 1, 2 or 5 times a power of ten, chosen so that an axis up to `most` has at most five numbers and
+/// they do not overlap.
 double step_of_tics(double most) {
   const double least = most / 5.5, power = std::pow(10, std::floor(std::log10(least)));
   for (const double times : {1.0, 2.0, 5.0})
@@ -141,7 +143,7 @@ std::string Plots::ladder(const LadderView& view) {
     const Row& r = *rows[i];
     const double rate = view.rate(r) * 1e-9, scale = rate * r.time.value;
     const double low = scale / r.time.high, high = scale / r.time.low;
-    longest = std::max({longest, rate, std::min(high, 1.3 * rate)});  // a wild interval may leave the picture
+    longest = std::max({longest, rate, std::min(high, 1.3 * rate)});  // a very wide interval may be cut off
     if (r.ceiling == view.ceiling) ceiling = std::max(ceiling, r.ceiling_per_second * 1e-9);
     const std::string times = r.over_naive ? three_digits(r.over_naive->value) + "×" : "";
     data += fmt::format("{} {} {} {} {} {}\n", i + 1, rate, low, high, is_peer(r) ? "0x8a8f98" : "0x3b7dd8",
@@ -167,10 +169,11 @@ std::string Plots::ladder(const LadderView& view) {
 
 namespace {
 
-/// The roof over rungs that were timed on a GPU, by the data sheet that their ceilings name: "DRAM of NVIDIA H200".
+/// The roofline of rungs that were timed on a GPU, from the data sheet that their ceilings name: "DRAM of
+/// NVIDIA H200".
 struct GpuRoof {
   const simt::GpuModel* model = nullptr;
-  bool tensor = false;  // a rung may use tensor cores
+  bool tensor = false;  // whether a rung uses tensor cores
 
   double lanes() const { return 2.0 * model->multiprocessors * model->rates.clock * model->rates.lanes; }
   double peak() const {
@@ -207,7 +210,8 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       threads = std::max(threads, r->threads);
       data += fmt::format("{} {} {}\n", intensity, rate, is_peer(*r) ? "0x8a8f98" : "0x3b7dd8");
       points.push_back({intensity, rate, number_of(*r)});
-      // A resource that is neither a slope nor the peak bounds the FLOP/s of this op only: a line over its rungs.
+      // A resource that is neither a slope nor the peak limits the FLOP/s of this op only. It is drawn as a
+      // line over its rungs.
       if (r->of_ceiling &&
           (unit_of(r->ceiling) == unit_of(CeilingKind::transcendental) || r->ceiling.starts_with("gather")))
         others[{r->ceiling, intensity}].push_back(rate / r->of_ceiling->value);
@@ -314,7 +318,7 @@ std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, 
     s += "EOD\n";
   }
   s += fmt::format(
-      // The key is a line taller than its text: else it covers the name of the axis above it.
+      // The key is one line taller than its text; else it would cover the name of the axis above it.
       "set xlabel {} offset 0,0.7\nset ylabel {} offset 1.2,0\nset key below left Left reverse maxcols 2 "
       "samplen 1.6 height 1.2 font ',11'\n{}{}",
       quoted(x), quoted(y), log_x ? "set logscale x\nset format x '%.0s %c'\n" : "",
@@ -323,7 +327,7 @@ std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, 
   for (size_t i = 0; i < list.size(); ++i)
     plots += fmt::format(
         "{}$d{} with linespoints pt 7 ps {} lw 1.6 lc rgb '{}' title {}", i ? ", " : "", i,
-        list[i].points.size() == 1 ? 1.0 : 0.45,  // nothing but a point
+        list[i].points.size() == 1 ? 1.0 : 0.45,  // a single point needs a visible mark
         list[i].name.find("openblas") != std::string::npos || list[i].name.find("onednn") != std::string::npos
             ? kPeer
             : color(i),

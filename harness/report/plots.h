@@ -1,5 +1,5 @@
-// Plots as SVG, by gnuplot: ladders, rooflines, sweeps, curves. They carry no background and draw their text in the
-// color of the page's text, so that they read in light and in dark.
+// Plots as SVG, drawn by gnuplot: ladders, rooflines, sweeps, curves. They have no background and use the
+// page's text color, so they are readable in light and dark mode.
 #pragma once
 
 #include <map>
@@ -18,29 +18,30 @@ struct Curve {
   std::vector<std::pair<double, double>> points;
 };
 
-/// Collects plots, draws them all with one gnuplot, hands out their SVG.
+/// Collects plots, draws them all with one gnuplot, and returns their SVG.
 class Plots {
  public:
-  /// Bars of the rate of every rung with its interval; the ceiling as a line; the speedup over naive beside it.
+  /// Adds bars of every rung's rate with its interval, the ceiling as a line, and the speedup over naive next
+  /// to each bar.
   std::string ladder(const LadderView& view);
 
-  /// Williams, Waterman, Patterson 2009: rate against FLOP/byte, under the ceilings that are known.
+  /// Adds a roofline (Williams, Waterman, Patterson 2009): rate against FLOP/byte, under the known ceilings.
   std::string roofline(const std::vector<const LadderView*>& views, const nlohmann::json& ceilings);
 
-  /// Rate against size, a line a rung.
+  /// Adds rate against size, one line per rung.
   std::string sizes(const std::vector<const LadderView*>& views);
 
-  /// Any curves on given axes.
+  /// Adds curves on the given axes.
   std::string curves(const std::vector<Curve>& curves, const std::string& x, const std::string& y, bool log_x,
                      bool log_y);
 
-  /// Runs gnuplot. False when there is none or it failed; then every plot is empty.
+  /// Runs gnuplot. Returns false if it is missing or failed; then every plot is empty.
   bool draw();
 
-  /// What gnuplot said when draw() was false.
+  /// Returns gnuplot's message after draw() returned false.
   const std::string& error() const { return error_; }
 
-  /// The SVG of a plot by the key that its maker returned.
+  /// Returns the SVG of a plot by the key that was returned when it was added.
   std::string svg(const std::string& key) const;
 
  private:

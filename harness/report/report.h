@@ -1,6 +1,6 @@
-// The report: one HTML file about recorded runs, with nothing outside it; the same as Markdown and as CSV.
+// The report: one self-contained HTML file about recorded runs. The same is available as Markdown and as CSV.
 //
-// It shows what rows say and measures nothing itself.
+// It presents rows and measures nothing itself.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,22 +18,24 @@ struct ReportInput {
   nlohmann::json machine;   // as machine.h writes it, or null
   nlohmann::json ceilings;  // as ceilings.h writes them, or null
   std::optional<CompareResult> comparison;
-  std::string baseline;            // its name
+  std::string baseline;            // name of the baseline
   std::vector<std::string> train;  // folders of training runs
-  bool all = false;                // every branch at every size, not only where it pays
+  bool all = false;                // show every branch at every size, not only where it pays
 };
 
-/// Throws std::runtime_error when a training folder holds no result.json, or a broken one.
+/// Throws std::runtime_error if a training folder has no result.json, or a broken one.
 std::string report_html(const ReportInput& input);
 std::string report_markdown(const ReportInput& input);
 
-/// A Markdown table with one line an op: its fastest rung at the size that the tour shows, or else the largest.
+/// Returns a Markdown table with one line per op: its fastest rung at the size that the tour shows, or else
+/// at the largest.
 std::string report_summary(const ReportInput& input);
 
-/// One line a variant and size, for a spreadsheet: fewer columns than the rows, and numbers ready to plot.
+/// Returns one line per variant and size, for a spreadsheet: fewer columns than the rows, with numbers ready
+/// to plot.
 std::string report_csv(const ReportInput& input);
 
-/// Rows of several sessions become one: medians over the sessions, with their interval.
+/// Merges rows of several sessions: medians over the sessions, with their interval.
 Recording merged_sessions(const Recording& run);
 
 }  // namespace klab

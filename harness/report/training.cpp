@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 
 using MetricsReader = io::CSVReader<5, io::trim_chars<>, io::no_quote_escape<','>>;
 
-/// Of the columns that are drawn; the others of the file may be any. The last two are empty where the loss is not scaled, and older
-/// files do not have them.
+/// The columns that are drawn; the file may have others. The last two are empty if the loss is not scaled,
+/// and missing in older files.
 constexpr std::array<const char*, 5> kColumns = {"seconds", "loss", "psnr_batch", "loss_scale", "skipped"};
 constexpr size_t kNeeded = 3;
 
-/// "inf" and "nan" are numbers, too: a diverged run says so.
+/// Parses a number. "inf" and "nan" are accepted: a diverged run writes them.
 double number_in(const std::string& text, const char* column, const fs::path& file, unsigned line) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -57,9 +57,9 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
       if (std::isfinite(point[1]) && std::isfinite(point[2])) points.push_back(point);
     }
   } catch (const io::error::base& e) {
-    throw std::runtime_error(e.what());  // names file and line
+    throw std::runtime_error(e.what());  // the message names file and line
   }
-  // A curve of a few hundred points shows all there is to see.
+  // A few hundred points are enough for a curve.
   const size_t step = std::max<size_t>(1, points.size() / 250);
   for (size_t i = 0; i < points.size(); i += step) {
     run.loss.points.emplace_back(points[i][0], points[i][1]);
@@ -89,7 +89,7 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().extension() == ".png") files.push_back(entry.path());
-  // Pictures beside the truth first, then depth, then the rest.
+  // Sort comparisons with the ground truth first, then depth, then the rest.
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     const auto rank = [](const fs::path& p) {
       const std::string name = p.filename().string();

@@ -1,4 +1,4 @@
-// What a training run left in its folder: metrics.csv, result.json and pictures.
+// The output of a training run in its folder: metrics.csv, result.json and pictures.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,18 +16,19 @@ struct TrainingPicture {
 };
 
 struct TrainingRun {
-  std::string name;  // the folder's
+  std::string name;  // name of the folder
   nlohmann::json result;
   Curve psnr, loss;      // of the batch, over seconds
-  Curve scale, skipped;  // what the loss was multiplied by, and steps left out so far; empty where it was not
+  Curve scale, skipped;  // loss scale, and number of skipped steps so far; empty if the loss was not scaled
   std::vector<TrainingPicture> pictures;
 };
 
-/// Throws std::runtime_error naming the file that is missing or broken. Pictures are made smaller; those that cannot
-/// be read are left out.
+/// Throws std::runtime_error that names the missing or broken file. Pictures are shrunk; those that cannot be
+/// read are left out.
 TrainingRun read_training(const std::string& folder, size_t most_pictures);
 
-/// A PNG, shrunk to at most that many pixels in width, as JPEG in base64. Empty when it cannot be read.
+/// Returns a PNG as base64-encoded JPEG, shrunk to at most `width` pixels in width. Empty if it cannot be
+/// read.
 TrainingPicture embedded_picture(const std::string& file, int width);
 
 }  // namespace klab

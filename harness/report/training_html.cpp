@@ -40,7 +40,7 @@ std::string stages_html(const TrainingRun& run) {
   return html + "</tbody></table></div>\n";
 }
 
-/// What the end of a training says of its hash table, level by level; empty where there is none.
+/// Returns the final statistics of a training's hash table, level by level; empty if there are none.
 std::vector<json> levels_of(const TrainingRun& run) {
   std::vector<json> levels;
   if (run.result.contains("levels") && run.result["levels"].is_array())

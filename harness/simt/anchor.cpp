@@ -1,12 +1,12 @@
-// Compiled into every module of CUDA variants: makes this thread's copy of the module's shared memory, and says where its
-// constant memory is.
+// Compiled into every module of CUDA variants. Creates this thread's copy of the module's shared memory, and
+// reports where the module's constant memory lies.
 extern "C" {
 __attribute__((visibility("default"))) void* klab_simt_anchor() {
   static thread_local char first __attribute__((aligned(128)));
   return &first;
 }
 
-// Made by the linker where a file has __constant__ variables (language.h).
+// Defined by the linker when a file has __constant__ variables (language.h).
 extern const char __start_klab_constant __attribute__((weak, visibility("hidden")));
 extern const char __stop_klab_constant __attribute__((weak, visibility("hidden")));
 __attribute__((visibility("default"))) void klab_simt_constant(const char** begin, const char** end) {

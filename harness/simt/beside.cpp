@@ -1,4 +1,4 @@
-// Blocks beside each other, on several threads of the host: what each of these threads does.
+// Runs blocks concurrently on several host threads: the code that each of these threads executes.
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/trace.h"
@@ -16,7 +16,7 @@ void Executor::wait_for_turn() {
   if (!its_turn) give_up();
 }
 
-/// The launch has ended before this block: nobody asks for what it does any more.
+/// Leaves a block whose launch ended in an earlier block. Its results are not used.
 void Executor::give_up() {
   given_up_ = aborted_ = true;
   for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);

@@ -1,6 +1,6 @@
-// Copies between the host's memory and the device's, as a bus with two directions would carry them: those of one stream one
-// after the other, those of one direction one after the other, streams and directions beside each other. Time is counted
-// in bytes of one direction; kernels take none.
+// Models copies between host and device memory on a bus with two directions. Copies on one stream are
+// sequential, and so are copies in one direction; otherwise streams and directions overlap. Time is measured
+// in bytes of one direction; kernels take no time.
 #pragma once
 
 #include <array>
@@ -14,19 +14,21 @@ enum class Direction : uint8_t { up, down };
 
 class Bus {
  public:
-  /// A copy is asked for on a stream; 0 is the one that everything else runs on, others begin after what it did so far.
+  /// Adds a copy on a stream. Stream 0 runs everything else; other streams begin after the work that stream 0
+  /// has done so far.
   void copy(int stream, Direction direction, size_t bytes);
-  /// What stream 0 does next waits for all streams.
+  /// Makes later work on stream 0 wait for all streams.
   void join();
 
-  /// Bytes copied, both directions.
+  /// Returns the bytes copied in both directions.
   int64_t bytes() const { return bytes_; }
-  /// Bytes that one direction carries, or could have carried, from the first copy to the end of the last.
+  /// Returns the bytes that one direction carries, or could have carried, between the first copy and the end
+  /// of the last.
   int64_t path() const;
 
  private:
-  std::vector<int64_t> ready_ = {0};  // of each stream: when its last copy ends
-  std::array<int64_t, 2> free_{};     // of each direction
+  std::vector<int64_t> ready_ = {0};  // by stream: when its last copy ends
+  std::array<int64_t, 2> free_{};     // by direction
   int64_t bytes_ = 0;
 };
 

@@ -12,11 +12,11 @@ namespace klab::simt {
 namespace {
 
 constexpr int kNoLoop = -1;
-constexpr int kCalled = 1000;  // loops around a function that is called: not known
+constexpr int kCalled = 1000;  // loop depth for code of a called function, whose callers' loops are not known
 
 /// A load or store in the machine code.
 struct Instruction {
-  size_t at = 0;  // as the how many-th of the kernel
+  size_t at = 0;  // index of the instruction in its kernel
   CompiledAccess what;
   unsigned width = 4;
 };
@@ -26,13 +26,13 @@ struct Branch {
   std::string to;
 };
 
-/// A kernel as its text is read.
+/// A kernel whose text is being read.
 struct Open {
   std::string mangled;
   size_t count = 0;
   std::vector<Instruction> accesses;
   std::vector<Branch> branches;
-  size_t called_from = SIZE_MAX;  // where functions begin that are called
+  size_t called_from = SIZE_MAX;  // index of the first instruction of called functions
   std::map<std::string, size_t> labels;
   int64_t local_loads = 0, local_stores = 0;
 };
@@ -45,7 +45,7 @@ bool is_toolkit(const std::string& file) {
   return at != std::string::npos && file.find("cuda") != std::string::npos;
 }
 
-/// "LDG.E.128.CONSTANT" -> its parts.
+/// Splits "LDG.E.128.CONSTANT" into its parts.
 std::vector<std::string> parts_of(const std::string& opcode) {
   std::vector<std::string> parts;
   std::istringstream in(opcode);
@@ -65,7 +65,8 @@ unsigned width_of(const std::vector<std::string>& parts) {
   return width;
 }
 
-/// The accesses that an opcode is: none, one, or for a copy into shared memory and for generic addresses two.
+/// Returns the accesses that an opcode makes: none, one, or two for copies into shared memory and for generic
+/// addresses.
 std::vector<CompiledAccess> accesses_of(const std::vector<std::string>& parts) {
   const std::string& op = parts[0];
   const auto one = [](Space space, bool write, bool atomic = false, bool generic = false) {
@@ -113,7 +114,7 @@ void read_instruction(Open& kernel, const std::string& text, const std::string& 
   }
 }
 
-/// The innermost loop that an instruction is in: as a number, kNoLoop for none.
+/// Returns the index of the innermost loop that contains an instruction; kNoLoop if there is none.
 int loop_of(const std::vector<std::pair<size_t, size_t>>& loops, size_t at) {
   int best = kNoLoop;
   for (size_t k = 0; k < loops.size(); ++k) {
@@ -141,7 +142,7 @@ CompiledKernel closed(const Open& open) {
   for (const Branch& b : open.branches)
     if (const auto to = open.labels.find(b.to); to != open.labels.end() && to->second < b.at)
       loops.emplace_back(to->second, b.at);
-  // By line and kind, then by loop.
+  // Groups by line and kind, then by loop.
   struct Loop {
     std::array<int, 6> widths{};
     unsigned bytes = 0;
@@ -179,7 +180,7 @@ CompiledKernel closed(const Open& open) {
   return kernel;
 }
 
-/// `//## File "/a.h", line 5 inlined at "/b.cu", line 40`: file and line, with the file's folders.
+/// Reads file (with its folders) and line from `//## File "/a.h", line 5 inlined at "/b.cu", line 40`.
 bool read_place(const std::string& text, std::string* file, int* line) {
   const size_t open = text.find('"'), close = text.find('"', open + 1);
   const size_t number = text.find("line ", close);
@@ -207,7 +208,7 @@ CompiledCode read_disassembly(const std::string& text, const std::string& file) 
   std::istringstream in(text);
   Open open;
   bool in_kernel = false, places = false, found = false;
-  std::string place;  // of the instructions that follow; its file without folders
+  std::string place;  // of the instructions that follow: the file without folders
   int place_line = 0;
   const auto close = [&] {
     if (in_kernel) code.kernels.push_back(closed(open));
@@ -230,7 +231,8 @@ CompiledCode read_disassembly(const std::string& text, const std::string& file) 
       std::string name;
       int number = 0;
       if (!read_place(line.substr(at), &name, &number)) continue;
-      // The first of several lines is the innermost; the others say where it was called. What CUDA has built in is passed over.
+      // The first of several lines is the innermost; the others name the callers. Lines in the toolkit's own
+      // files are skipped.
       if (places && place_line != 0) continue;
       places = true;
       const bool passed = is_toolkit(name);

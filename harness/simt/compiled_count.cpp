@@ -8,7 +8,7 @@
 namespace klab::simt {
 namespace {
 
-/// A statement over several lines has its accesses in one for one compiler, in another for the next.
+/// Compilers attribute the accesses of a statement over several lines to different lines of it.
 constexpr int kLinesApart = 6;
 
 size_t log2_of(uint32_t width) { return std::min<size_t>(size_t(__builtin_ctz(width)), 5); }
@@ -34,7 +34,8 @@ void CompiledCounter::launch_begins(const CompiledCode* code, const std::string&
   passes_.clear();
 }
 
-/// What the site became in the running kernel; nullptr where the compiler left nothing of it.
+/// Returns the access that the compiler generated for this site in the running kernel; nullptr if it removed
+/// the site.
 const CompiledAccess* CompiledCounter::compiled(uint16_t site) {
   if (access_of_.size() <= site) access_of_.resize(size_t(site) + 1, kUnknown);
   int& at = access_of_[site];
@@ -56,7 +57,8 @@ const CompiledAccess* CompiledCounter::compiled(uint16_t site) {
   return at == kNone ? nullptr : &kernel_->accesses[size_t(at)];
 }
 
-/// Whether the source has a loop around the access that the compiled code has not: then one pass holds several of its rounds.
+/// Returns whether the source has a loop around the access that the compiled code lacks. One pass then holds
+/// several rounds of that loop.
 bool CompiledCounter::unrolled(const CompiledAccess& a, uint16_t site) {
   return site < block_of_.size() && flow_->loops_around(block_of_[site]) > a.depth;
 }
@@ -67,18 +69,18 @@ CompiledCounter::Pass& CompiledCounter::pass_of(unsigned warp, size_t access) {
   return passes_[warp][access];
 }
 
-/// `rows`: lanes that a matrix instruction takes rows from stand for so many accesses of one lane each.
+/// Adds the cost of one request to its site.
 void CompiledCounter::count(const Request& r, uint16_t site, unsigned width) {
   Site& s = (*profile_)[site];
   s.compiled.add(cost_of(s.space, s.write, s.atomic, r.bytes, r.mask, r.address));
   s.compiled_widths |= uint8_t(1u << __builtin_ctz(width));
 }
 
-/// Cuts what a pass holds into requests.
+/// Cuts the accesses that a pass holds into requests.
 void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
   std::vector<Request>& held = pass.held;
   if (held.empty()) return;
-  // All instructions of a pass are executed: what was the same by chance was loaded all the same.
+  // All instructions of a pass are executed, so repeated addresses were loaded too.
   for (const Request& r : pass.again) {
     if (pass.bytes + r.bytes > a.bytes) break;
     held.push_back(r);
@@ -86,7 +88,8 @@ void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
   }
   pass.again.clear();
   if (a.matrix && held.front().bytes < 16) {
-    // Fragments, as lanes hold them: four of 4 bytes are what one LDSM loads, whose rows take a pass each matrix.
+    // These are fragments as lanes hold them. One LDSM loads four fragments of 4 bytes; its rows take one
+    // pass for each matrix.
     for (size_t k = 0; k < held.size(); k += 4) {
       Counts sum;
       for (size_t j = k; j < std::min(k + 4, held.size()); ++j)
@@ -131,7 +134,8 @@ void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
     made.push_back(r);
     k += together;
   }
-  // Variables lie elsewhere here than on a GPU: what is more than there are instructions goes together there.
+  // Variables have other addresses here than on a GPU, so fewer neighbors may have been found. Merge requests
+  // in order until their number is that of the instructions.
   const auto instructions = size_t(std::accumulate(a.widths.begin(), a.widths.end(), 0));
   for (size_t k = 1; k < made.size() && made.size() > instructions;) {
     Request& into = made[k - 1];
@@ -148,8 +152,9 @@ void CompiledCounter::settle(const CompiledAccess& a, Pass& pass) {
   pass.bytes = 0;
 }
 
-/// What a store may change is loaded again, and what a load may read is stored before; where the compiler took an access out
-/// of its loop, it knew better.
+/// Ends the passes of one kind. A store ends passes of loads that it may change, and a load ends passes of
+/// stores that it may read. Accesses that the compiler moved out of their loop are exempt: it proved that
+/// nothing changes.
 void CompiledCounter::settle_kind(unsigned warp, Space space, bool write) {
   if (passes_.size() <= warp || passes_[warp].empty()) return;
   for (size_t k = 0; k < kernel_->accesses.size(); ++k) {
@@ -161,7 +166,7 @@ void CompiledCounter::settle_kind(unsigned warp, Space space, bool write) {
 void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask,
                               const uintptr_t* address) {
   Site& s = (*profile_)[site];
-  if (s.space == Space::constant) {  // the cache that they go to takes them one by one in any case
+  if (s.space == Space::constant) {  // the constant cache serves them one by one in any case
     s.compiled_known = true;
     s.compiled.add(cost_of(s.space, false, false, bytes, mask, address));
     s.compiled_widths |= uint8_t(1u << log2_of(bytes));
@@ -172,7 +177,7 @@ void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint
   if (a == nullptr) return;
   Request r{.mask = mask, .bytes = bytes, .site = site, .address = {}};
   std::memcpy(r.address, address, sizeof r.address);
-  // An odd width is a copy in pieces, which has been taken apart before; atomics and volatile accesses are made as written.
+  // A copy of odd width was already split into pieces. Atomics and volatile accesses are executed as written.
   if (s.atomic || s.is_volatile || s.async || (bytes & (bytes - 1)) != 0) {
     if (s.merges && a->instructions > 0 && s.atomic) {
       bool one = true;

@@ -1,10 +1,11 @@
-// Counts requests as the compiled code makes them: addresses come from the run on the host, widths and numbers of instructions
-// from the machine code (compiled_code.h).
+// Counts requests as the compiled code makes them. Addresses come from the run on the host; widths and
+// numbers of instructions come from the machine code (compiled_code.h).
 //
-// What one pass through the compiled code moves for a line is known: so many bytes a lane, by instructions of such widths. The
-// addresses of the source's accesses fill one pass after the other. An address that the pass holds already has been loaded, and
-// lies in a register, unless it is the same access again in a loop that the compiled code has as well. A pass that is full, or that a barrier or a store ends behind which values are no longer known, is cut
-// into requests: neighbors in memory go together as far as the widths allow.
+// The machine code says how many bytes one pass moves for a line, and with instructions of which widths. The
+// source's accesses fill one pass after the other. An address that the pass already holds is in a register,
+// unless the same access repeats in a loop that the compiled code has too. A pass ends when it is full, or at
+// a barrier or a store after which its values may be stale. It is then cut into requests: neighbors in memory
+// are merged as far as the widths allow.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +21,23 @@
 
 namespace klab::simt {
 
-/// Requests, lanes, bytes, sectors, wavefronts, collisions of one request. `address`: of the lanes in `mask`.
+/// Returns requests, lanes, bytes, sectors, wavefronts and collisions of one request. `address` has an entry
+/// for each lane in `mask`.
 Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t mask, const uintptr_t* address);
 
 class CompiledCounter {
  public:
-  /// `code` nullptr: nothing is counted.
-  /// `flow`: what is seen of the kernel's blocks of code while it runs.
+  /// Starts counting for a launch; counts nothing if `code` is nullptr. `flow` holds the blocks of code seen
+  /// while the kernel runs.
   void launch_begins(const CompiledCode* code, const std::string& kernel, Profile* profile, Flow* flow);
   bool counts() const { return kernel_ != nullptr; }
-  /// The site is in that block of code.
+  /// Records the block of code that contains the site.
   void seen(uint16_t site, uintptr_t block) {
     if (block_of_.size() <= site) block_of_.resize(size_t(site) + 1, 0);
     block_of_[site] = block;
   }
   void request(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
-  /// All threads have met: what they loaded before, they load again.
+  /// Ends all passes: after a barrier, threads load values again.
   void barrier();
   void warp_synchronized(unsigned warp);
   void block_ended();
@@ -47,10 +49,10 @@ class CompiledCounter {
     uintptr_t address[32];
   };
   struct Pass {
-    uint16_t site = 0;  // of its first access
+    uint16_t site = 0;  // site of its first access
     unsigned bytes = 0;
     std::vector<Request> held;
-    std::vector<Request> again;  // what it held already
+    std::vector<Request> again;  // accesses to addresses that the pass already held
   };
   static constexpr int kUnknown = -2, kNone = -1;
 
@@ -66,10 +68,10 @@ class CompiledCounter {
   const CompiledKernel* kernel_ = nullptr;
   Profile* profile_ = nullptr;
   Flow* flow_ = nullptr;
-  std::vector<uintptr_t> block_of_;        // of each site
-  std::vector<int> access_of_;             // of each site, as an index of the kernel's accesses
-  std::vector<SourceLine> line_of_;        // of each site, once asked for
-  std::vector<std::vector<Pass>> passes_;  // of each warp, by access
+  std::vector<uintptr_t> block_of_;        // by site
+  std::vector<int> access_of_;             // by site: index into the kernel's accesses
+  std::vector<SourceLine> line_of_;        // by site, looked up on first use
+  std::vector<std::vector<Pass>> passes_;  // by warp and access
 };
 
 }  // namespace klab::simt

@@ -15,11 +15,11 @@
 namespace klab::simt {
 namespace {
 
-/// A kernel whose stack overflows leaves none to handle that on.
+/// Gives the thread a signal stack: a kernel that overflows its own stack leaves no room for the handler.
 void give_signal_stack() {
   constexpr size_t kBytes = 256 << 10;
   stack_t stack{};
-  stack.ss_sp = new char[kBytes];  // as long as the thread, which is as long as the process
+  stack.ss_sp = new char[kBytes];  // never freed: threads live as long as the process
   stack.ss_size = kBytes;
   sigaltstack(&stack, nullptr);
 }
@@ -84,7 +84,7 @@ int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 void on_crew(int count, const std::function<void()>& work) {
   static std::mutex making;
   static Crew* crew = nullptr;
-  static pid_t of = 0;  // a child of this process has none of its threads
+  static pid_t of = 0;  // process that owns the crew; a forked child has none of its threads
   {
     const std::lock_guard lock(making);
     if (crew == nullptr || of != getpid()) crew = new Crew;

@@ -11,7 +11,7 @@
 
 namespace klab::cuda {
 
-/// kernel<<<grid, block, shared_bytes>>>(args...), and the error CUDA would give, thrown.
+/// Launches kernel<<<grid, block, shared_bytes>>>(args...). Throws the error that CUDA would return.
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, A&&... args) {
   std::tuple<std::remove_cv_t<P>...> parameters(static_cast<P>(args)...);
@@ -38,7 +38,7 @@ inline void copy_device(void* to, const void* from, size_t bytes) {
   ::klab::simt::device_copy(to, from, bytes);
 }
 
-/// Between the host's memory and the device's.
+/// Copy between host and device memory.
 inline void upload(void* device, const void* host, size_t bytes) {
   ::klab::simt::host_copy(0, true, bytes);
   ::klab::simt::device_upload(device, host, bytes);
@@ -48,8 +48,8 @@ inline void download(void* host, const void* device, size_t bytes) {
   ::klab::simt::device_download(host, device, bytes);
 }
 
-/// Streams that run beside each other. Here they run when they are joined, one piece of work after the other, and the
-/// seed decides whose turn it is: what relies on an order that no stream gives comes out wrong.
+/// Concurrent streams. Here their work is deferred until they are joined, then runs one piece at a time in an
+/// order that the seed chooses. A kernel that relies on an order no stream guarantees computes wrong results.
 template <int count>
 class Fork {
  public:
@@ -90,17 +90,17 @@ class Fork {
   void add(int which, F work) {
     list_.push_back({which, std::move(work)});
   }
-  // Goes on to the stream's next piece.
+  // Advances to the stream's next piece; returns whether there is none.
   bool none_left(int which) {
     size_t& n = next_[which];
     while (n < list_.size() && list_[n].stream != which) ++n;
     return n == list_.size();
   }
   std::vector<Piece> list_;
-  size_t next_[count] = {};  // of each stream: where in the list it is
+  size_t next_[count] = {};  // by stream: position in the list
 };
 
-/// Device memory for one run(). Its content is undefined.
+/// Device memory for one run(). Its contents are undefined.
 class Scratch {
  public:
   explicit Scratch(size_t bytes) : p_(::klab::simt::scratch_take(bytes)) {}

@@ -47,11 +47,12 @@ Fiber* Executor::idle_fiber() {
     void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    // An overflow shows. Of very many stacks only the first have a guard: the system counts them, those of all threads.
+    // A guard page makes a stack overflow fault. Only the first stacks get one, since the system limits the
+    // number of mappings in a process.
     static std::atomic<size_t> guards{0};
     if (guards++ < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
     f->stack = static_cast<char*>(p) + kStackGuard;
-    // Tops of stacks at different places in a page, so that they do not compete for one set of the cache.
+    // Offset the tops of the stacks within a page, so that they do not compete for one cache set.
     const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
     f->at = ctx::make_fcontext(f->stack + top, top, fiber_main);
     idle_.push_back(f.get());
@@ -62,7 +63,8 @@ Fiber* Executor::idle_fiber() {
   return f;
 }
 
-/// After an aborted launch fibers stand in the middle of threads that will never go on.
+/// Makes all fibers idle again. After an aborted launch they are suspended in threads that will never be
+/// resumed.
 void Executor::reset_fibers() {
   idle_.clear();
   for (size_t i = 0; i < fibers_.size(); ++i) {
@@ -107,19 +109,19 @@ Lane* Executor::next_fresh(unsigned warp) {
   return nullptr;
 }
 
-/// Runs a lane until it waits, or ends and no fresh one of its warp is left.
+/// Runs a lane until it waits, or until it ends and its warp has no fresh lane left.
 void Executor::resume(Lane& next) {
   go_on_with(&next);
   ++resumed_;
   if (next.fiber == nullptr) next.runs_on(idle_fiber());
   const auto back = ctx::jump_fcontext(next.fiber->at, this);
-  // Not always the fiber that was entered: lanes that wait hand on to the next.
+  // May be another fiber than the one entered: a lane that waits switches directly to the next.
   if (back.data != nullptr) static_cast<Fiber*>(back.data)->at = back.fctx;
   lane = nullptr;
   if (aborted_) throw Error("", "");
 }
 
-/// The next lane in the running warp's turn that goes on where it stood.
+/// Returns the next suspended lane in the running warp's turn that is ready.
 Lane* Executor::next_ready() {
   while (++scan_ < scan_end_) {
     Lane& next = lanes_[scan_first_ + order_[scan_first_ + scan_]];
@@ -185,7 +187,7 @@ bool Executor::run_warp(unsigned warp) {
     bool ready = false;
     for (unsigned i = 0; i < count && yielded_; ++i) ready = ready || lanes_[first + i].state == State::ready;
     if (!ready) break;
-    // Lanes that let others run: other warps go first.
+    // Some lanes yielded: let other warps go first.
     if (trace != nullptr) trace->segment_full(warp);
     return true;
   }
@@ -280,11 +282,11 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
 }
 
 uint64_t Executor::work_of_block() const {
-  constexpr uint64_t kThread = 4, kResume = 8;  // in steps, about
+  constexpr uint64_t kThread = 4, kResume = 8;  // approximate, in steps
   return steps_ + kThread * threads_ + kResume * resumed_;
 }
 
-/// All blocks, one after the other.
+/// Runs all blocks sequentially.
 void Executor::run_alone(Session& session, Trace* with) {
   const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed};
   const uint64_t blocks = order.size();

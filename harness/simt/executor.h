@@ -1,9 +1,10 @@
-// Runs the threads of a block as fibers, one block after the other, or, on as many threads of the host, several beside each
-// other (grid_run.h): then each thread has an executor.
+// Runs the threads of a block as fibers. Blocks run sequentially, or concurrently on several host threads
+// with one executor each (grid_run.h).
 //
-// A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends; one that ends goes on with
-// the next thread of its warp that has not begun, so a kernel without barriers needs one fiber only. The scheduler
-// runs warp after warp until nothing can move, then releases the barrier, or says who waits where.
+// A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends. A fiber whose thread
+// ended continues with the next thread of its warp that has not begun, so a kernel without barriers needs
+// only one fiber. The scheduler runs warp after warp until nothing can move. It then releases the barrier, or
+// reports which threads wait where.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -31,15 +32,15 @@ extern constinit thread_local unsigned klab_thread_idx[3], klab_block_idx[3], kl
     klab_grid_dim[3];
 }
 
-inline constexpr size_t kStackOfThread = 256 << 10;  // bytes, its local memory
+inline constexpr size_t kStackOfThread = 256 << 10;  // bytes: its local memory
 
 struct Fiber {
   boost::context::detail::fcontext_t at = nullptr;
   char* stack = nullptr;  // lowest address
-  Lane* lane = nullptr;   // whose thread it runs
+  Lane* lane = nullptr;   // lane whose thread it runs
 };
 
-/// A copy that has been asked for and has not landed.
+/// An asynchronous copy that was issued and has not landed.
 struct AsyncCopy {
   char* to;
   const char* from;
@@ -47,7 +48,8 @@ struct AsyncCopy {
   const void* site;
 };
 
-/// A call of a function that is not inlined: the block of code it is in, and how many calls made there have returned.
+/// A call of a function that was not inlined: the block of code that contains it, and how many calls made in
+/// that block have returned.
 struct Frame {
   uintptr_t block = 0;
   uint32_t turn = 0;
@@ -55,17 +57,17 @@ struct Frame {
 
 enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
 
-/// What each access needs comes first, in one line of the cache.
+/// Fields that every access needs come first, in one cache line.
 struct alignas(64) Lane {
   Fiber* fiber = nullptr;
   char* stack = nullptr;      // the fiber's
   uint64_t steps = 0;         // accesses and branches since it began
-  std::vector<Frame> frames;  // of a traced thread: its calls, the innermost last
+  std::vector<Frame> frames;  // of a traced thread: its calls, innermost last
   unsigned thread = 0;        // x + X·(y + Y·z)
   unsigned lane = 0, warp = 0;
   State state = State::fresh;
   unsigned x = 0, y = 0, z = 0;
-  // While it waits.
+  // Valid while the lane waits.
   Meeting what = Meeting::syncwarp;
   unsigned mask = 0;
   void* slot = nullptr;
@@ -92,61 +94,63 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
-  /// On one of several threads: blocks of a grid, as long as there are any.
+  /// Runs blocks of a grid on one of several threads, until none are left.
   void work_on(GridRun& grid);
-  /// Takes the memory for blocks' shared variables from the kernel's module; on the thread that runs them.
+  /// Takes the memory for blocks' shared variables from the kernel's module. Must be called on the thread
+  /// that runs them.
   void attach(const Launch& launch);
 
-  // Called on a fiber.
+  // The next functions are called on a fiber.
   void wait_for_grid(const char* file, int line);
   int wait_at_barrier(Vote vote, int predicate, const char* file, int line);
   void wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned),
                       const char* name, const char* file, int line);
   void let_others_run();
-  /// Counts one step of the block. Called at every branch, and for every access that is traced.
+  /// Counts one step of the block. Called at every branch and at every traced access.
   void step(const void* pc) {
     if (++steps_ >= turn_) turn_ends(pc);
   }
-  /// Ends the launch: the running thread never goes on.
+  /// Ends the launch; the running thread is never resumed.
   [[noreturn]] void abandon(Finding finding);
-  /// With kernel, block and thread of the running one, or of that lane.
+  /// Returns the finding with kernel, block and thread filled in, of the running lane or of the one given.
   Finding placed(Finding finding, const Lane* lane = nullptr) const;
-  /// Keeps it.
+  /// Adds the finding to the list.
   void report(Finding finding, const Lane* lane = nullptr);
   void add(const Finding& placed);
-  /// What other blocks may have a say in: waits until all blocks before have ended.
+  /// Waits until all earlier blocks have ended. Called before any operation whose result other blocks can
+  /// influence.
   void in_turn() {
     if (!its_turn) wait_for_turn();
   }
-  /// That of an access, unless it is to memory of the thread or of the block.
+  /// Does the same before an access, unless it is to memory of the thread or of the block.
   void in_turn(const void* p) {
     if (!its_turn && !is_the_blocks(p)) wait_for_turn();
   }
 
-  Lane* lane = nullptr;  // the running one; nullptr outside of kernels
+  Lane* lane = nullptr;  // running lane; nullptr outside kernels
   unsigned block[3] = {0, 0, 0};
   unsigned block_dim[3] = {1, 1, 1};
   unsigned grid_dim[3] = {1, 1, 1};
   const Launch* launch = nullptr;
   Trace* trace = nullptr;
   char* dynamic_shared = nullptr;
-  char* arena = nullptr;          // where dynamic shared memory has to lie; nullptr: anywhere
-  char* static_shared = nullptr;  // of the kernel's module, this thread's
+  char* arena = nullptr;          // required address of dynamic shared memory; nullptr: any
+  char* static_shared = nullptr;  // this thread's copy for the kernel's module
   size_t static_shared_bytes = 0;
   uint64_t block_number = 0;
-  GridRun* grid = nullptr;  // whose blocks this thread runs with others
-  uint64_t turn = 0;        // of the block: how many come before it
-  bool its_turn = true;     // they have all ended
+  GridRun* grid = nullptr;  // grid whose blocks this thread shares with others; nullptr when it runs alone
+  uint64_t turn = 0;        // of the block: number of blocks before it
+  bool its_turn = true;     // all earlier blocks have ended
 
-  /// Lanes of one warp that have ended, as a mask; lanes that never were count as ended.
+  /// Returns the mask of a warp's lanes that have ended. Lanes beyond the block's size count as ended.
   unsigned ended(unsigned warp) const;
-  /// Those that have not begun, or go on without waiting for others.
+  /// Returns the mask of lanes that have not begun, or run without waiting for others.
   unsigned going_on(unsigned warp) const;
   Lane& lane_of(unsigned warp, unsigned index) { return lanes_[warp * 32 + index]; }
   unsigned warps() const { return (threads_ + 31) / 32; }
   unsigned threads() const { return threads_; }
   uint64_t watched_blocks() const { return watched_; }
-  /// The running lane: what threadIdx says.
+  /// Makes `l` the running lane and sets threadIdx.
   void go_on_with(Lane* l) {
     lane = l;
     klab_thread_idx[0] = l->x;
@@ -163,10 +167,10 @@ class Executor {
   bool is_the_blocks(const void* p) const;
   uint64_t work_of_block() const;
   static void fiber_main(boost::context::detail::transfer_t from);
-  /// A block that waits for the others of its grid: its threads, its shared memory, what is known of it.
+  /// A block that waits for the others of its grid: its threads, shared memory and trace.
   struct Parked;
   void begin_block();
-  /// Until all threads have ended (true) or wait for the grid.
+  /// Runs until all threads have ended (true) or wait for the grid (false).
   bool run_block();
   void take_block(uint64_t number);
   void run_together(const std::vector<uint64_t>& blocks);
@@ -184,18 +188,20 @@ class Executor {
   void reset_fibers();
   Fiber* idle_fiber();
   void shuffle_lanes(unsigned warp);
-  /// A thread that has run for long lets the others run, if there is no limit to end the launch by.
+  /// Ends the turn of a thread that has run for long. Other threads run next, or the step limit ends the
+  /// launch.
   void turn_ends(const void* pc);
 
   static constexpr uint64_t kTurn = 1 << 16;
-  uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps at which the turn ends
-  uint64_t progress_ = 0;                           // steps when a thread last ended or all passed a barrier
-  std::array<uint8_t, 32> in_meetings_{};           // lanes of each warp that wait for others of it
-  unsigned scan_ = 0, scan_first_ = 0, scan_end_ = 0;  // of the lanes of a warp that go on in turn
-  bool yielded_ = false;                               // a lane has let others run
-  uint64_t resumed_ = 0;                               // times that a thread of the running block went on
+  uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps_ at which the turn ends
+  uint64_t progress_ = 0;                           // steps_ when a thread last ended or all passed a barrier
+  std::array<uint8_t, 32> in_meetings_{};           // by warp: lanes that wait for others of it
+  // position among the lanes of a warp that continue in turn
+  unsigned scan_ = 0, scan_first_ = 0, scan_end_ = 0;
+  bool yielded_ = false;  // a lane has yielded
+  uint64_t resumed_ = 0;  // times that a thread of the running block was resumed
   std::vector<Lane> lanes_;
-  std::vector<uint8_t> order_;  // in which the lanes of a warp begin
+  std::vector<uint8_t> order_;  // order in which the lanes of a warp begin
   unsigned threads_ = 0;
   unsigned fresh_from_ = 0;
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -204,24 +210,24 @@ class Executor {
   int vote_ = 0;
   bool aborted_ = false;
   bool divergence_told_ = false;
-  uint64_t watched_ = 0;  // blocks of the launch
+  uint64_t watched_ = 0;  // number of watched blocks of the launch
   Options options_;
   std::string kernel_;
   Finding fatal_;
-  bool given_up_ = false;                     // the launch has ended before this block
-  std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: the session's
+  bool given_up_ = false;                     // the launch ended before this block
+  std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: uses the session's
   std::vector<char> dynamic_;
 };
 
-/// Told how many blocks of a launch have run, of how many. nullptr: nobody asks.
+/// Progress callback: blocks of a launch that have run, and how many it has. nullptr: none.
 using BlockDone = void (*)(uint64_t done, uint64_t blocks, const std::string& kernel);
 extern BlockDone block_done;
 
-/// The name CUDA gives to a launch that ended so.
+/// Returns CUDA's name for the error that ended the launch.
 const char* cuda_name_of(const Finding& fatal);
 
-/// The one of this host thread.
+/// Returns the executor of this host thread.
 Executor& executor();
-extern constinit thread_local Executor* running;  // nullptr while no kernel runs here
+extern constinit thread_local Executor* running;  // nullptr while this thread runs no kernel
 
 }  // namespace klab::simt

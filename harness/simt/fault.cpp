@@ -11,7 +11,7 @@
 namespace klab::simt {
 namespace {
 
-/// Where the processor stood; nullptr where it is not known how to tell.
+/// Returns the program counter at the fault; nullptr on processors whose context is not known.
 const char* place_of(const void* context) {
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
@@ -27,7 +27,7 @@ const char* place_of(const void* context) {
 Finding finding_of(int signal, const siginfo_t* info, const Lane& lane) {
   if (signal == SIGFPE)
     return {.kind = Kind::trap, .text = "integer division by zero, whose result a GPU does not define"};
-  // What needs alignment raises a fault without an address on x86-64, and SIGBUS elsewhere.
+  // x86-64 reports a misaligned access as a fault without an address, other processors as SIGBUS.
   if (signal == SIGBUS || info->si_code == SI_KERNEL)
     return {.kind = Kind::misaligned, .text = "an access that is not aligned to its size"};
   const auto* at = static_cast<const char*>(info->si_addr);
@@ -57,16 +57,18 @@ void kernel_fault(int signal, const siginfo_t* info, const void* context) {
   if (signal != SIGSEGV && signal != SIGBUS && signal != SIGFPE) return;
   if (running == nullptr || running->lane == nullptr) return;
   const char* pc = place_of(context);
-  // Elsewhere than in a kernel it may be klab's own fault, and nothing is known of what stands half done.
+  // Outside kernels the fault may be klab's own, with data in an unknown state.
   if (pc == nullptr || module_at(pc) == nullptr) return;
   Finding f = finding_of(signal, info, *running->lane);
-  const SourceLine at = source_of(pc + 1);  // a return address is one behind
+  // +1 because source_of() expects a return address, which is behind the call
+  const SourceLine at = source_of(pc + 1);
   f.file = at.file;
   f.line = at.line;
   sigset_t mine;
   sigemptyset(&mine);
   sigaddset(&mine, signal);
-  pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);  // this handler never returns
+  // this handler never returns, so the signal would stay blocked
+  pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
   running->abandon(std::move(f));
 }
 

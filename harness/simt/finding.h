@@ -1,4 +1,4 @@
-// What the host executor finds wrong with a kernel.
+// Errors that the host executor finds in a kernel.
 #pragma once
 
 #include <stdexcept>
@@ -7,23 +7,23 @@
 namespace klab::simt {
 
 enum class Kind {
-  out_of_bounds,       // outside the allocation, or in none
+  out_of_bounds,       // outside the allocation, or in no allocation
   use_after_free,      //
-  uninitialized,       // read of memory nobody has written
-  shared_race,         // two threads of a block, one of them writing, and no barrier between
+  uninitialized,       // read of memory that was never written
+  shared_race,         // two threads of a block access a word, at least one writes, and no barrier is between
   global_race,         // the same in global memory, also between blocks
-  barrier_divergence,  // a barrier that not all threads of the block reach
-  inactive_lane,       // a warp function names, or reads from, a lane that does not take part
+  barrier_divergence,  // a barrier that some threads of the block do not reach
+  inactive_lane,       // a warp function names, or reads from, a lane that does not participate
   misaligned,          // an access not aligned to its size
-  missing_wait,        // a read of shared memory that an asynchronous copy has not filled yet
+  missing_wait,        // a read of shared memory before the asynchronous copy to it has landed
   deadlock,            // threads wait for each other
-  never_ends,          // the limit of steps is reached
+  never_ends,          // the step limit was reached
   trap,                // the kernel stopped itself
   write_to_constant,   // a write to __constant__ memory or to a parameter
   host_access,         // host code touches device memory
-  not_synchronized,    // host code reads what the device may still be writing
-  leak,                // device memory that a program has not freed when it ends
-  program,             // what befalls the program as a whole
+  not_synchronized,    // host code reads data that the device may still be writing
+  leak,                // device memory that a program did not free before it ended
+  program,             // an error of the program as a whole
 };
 const char* name_of(Kind kind);
 
@@ -32,7 +32,7 @@ struct Finding {
   std::string kernel;  // "transpose"
   unsigned block[3] = {0, 0, 0};
   unsigned thread[3] = {0, 0, 0};
-  std::string file;  // as the compiler was given it
+  std::string file;  // path that the compiler was given
   int line = 0;
   std::string text;  // what happened, one sentence
   int64_t times = 1;
@@ -41,7 +41,7 @@ struct Finding {
   std::string describe() const;
 };
 
-/// A launch that fails, by the name CUDA gives it.
+/// A failed launch, with CUDA's name for the error.
 class Error : public std::runtime_error {
  public:
   Error(const std::string& cuda_name, const std::string& text)

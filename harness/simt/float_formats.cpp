@@ -1,4 +1,5 @@
-// What kernels call of the 16-bit formats (reference/float16.h), and their fused multiply-adds, which round once.
+// The conversions to and from the 16-bit formats that kernels call (reference/float16.h), and fused
+// multiply-adds, which round once.
 #include <bit>
 #include <cmath>
 
@@ -8,14 +9,16 @@
 namespace klab::simt {
 namespace {
 
-/// p + c rounded to odd: the last bit is set when something was cut off, so that a second rounding is right.
+/// Returns p + c rounded to odd. The last bit is set when digits were cut off, so that a second rounding is
+/// correct.
 double add_to_odd(double p, double c) {
   const double sum = p + c;
   if (!std::isfinite(sum)) return sum;
   const double part = sum - p, error = (p - (sum - part)) + (c - part);  // Knuth's two-sum
   auto bits = std::bit_cast<uint64_t>(sum);
   if (error == 0 || bits % 2 == 1) return sum;
-  // The sum was rounded to an even neighbor; the odd one on the other side of the true value is next to it.
+  // The sum was rounded to an even neighbor. The odd neighbor on the other side of the true value is
+  // adjacent.
   bits += (error > 0) == (sum > 0) ? 1 : uint64_t(-1);
   return std::bit_cast<double>(bits);
 }

@@ -46,8 +46,9 @@ std::set<uintptr_t> Flow::behind(uintptr_t block, const Graph& after) const {
   return found;
 }
 
-/// From a block no way leads to an end yet: the threads wait in it, or are still in a loop. The last block of that loop,
-/// which jumps back to the first: compilers leave loops there.
+/// Returns the block that substitutes for the function's end when no path from `block` reaches it yet,
+/// because threads wait there or are still in a loop. This is the last block of that loop, which jumps back
+/// to the first: compilers leave loops there.
 uintptr_t Flow::stands_for_an_end(uintptr_t block, const Graph& after) const {
   const auto earlier = [&](uintptr_t a, uintptr_t b) { return seen_.at(a) < seen_.at(b); };
   for (;;) {
@@ -89,7 +90,7 @@ void Flow::find_post_dominators() {
   meets_ = post_dominators(before, after);
 }
 
-/// In the loop's blocks, of which each leads to its beginning, which is the end of a turn.
+/// Finds post-dominators within a loop. Every block of the loop leads to its first block, where a turn ends.
 void Flow::find_post_dominators(uintptr_t loop) {
   Graph before, after;
   const std::set<uintptr_t>& body = bodies_[loop];
@@ -109,7 +110,7 @@ void Flow::find_post_dominators(uintptr_t loop) {
 /// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
 std::map<uintptr_t, uintptr_t> Flow::post_dominators(Graph& before, Graph& after) {
   std::map<uintptr_t, uintptr_t> found;
-  // In postorder from the end, backwards.
+  // Postorder from the end.
   std::vector<uintptr_t> order;
   std::map<uintptr_t, size_t> number;
   std::vector<std::pair<uintptr_t, size_t>> stack{{kEnd, 0}};
@@ -168,9 +169,9 @@ bool Flow::in_loop(uintptr_t block, uintptr_t loop) {
   return body != bodies_.end() && body->second.contains(block);
 }
 
-/// Natural loops: an edge back to a block that is still open in a search from the function's beginning closes one, of all that
-/// come to it without passing that block (Aho, Lam, Sethi and Ullman, "Compilers", section 9.6). Loops that begin at one block
-/// are one.
+/// Finds natural loops. An edge back to a block that is still open in a depth-first search closes a loop. The
+/// loop consists of all blocks that reach the edge without passing that block (Aho, Lam, Sethi and Ullman,
+/// "Compilers", section 9.6). Loops with the same first block are merged.
 void Flow::find_loops() {
   loops_known_ = true;
   loops_.clear();
@@ -211,7 +212,7 @@ void Flow::find_loops() {
       }
     }
   };
-  // From what nothing leads to; then from what was seen first of the rest.
+  // Search first from blocks without a predecessor, then from the earliest seen of the rest.
   for (const auto& [block, ways] : next_)
     if (before.find(block) == before.end() && state[block] == 0) search(block);
   for (const auto& [block, ways] : next_)

@@ -1,4 +1,4 @@
-// Which blocks of code follow which, as seen while kernels run, and where ways that part meet again.
+// Records which blocks of code follow which while kernels run, and computes where diverging paths reconverge.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace klab::simt {
 
-/// Blocks are named by an address; each belongs to one function.
+/// Blocks are named by an address. Each belongs to one function.
 class Flow {
  public:
   struct Edge {
@@ -20,29 +20,32 @@ class Flow {
   static constexpr uintptr_t kEnd = ~uintptr_t(0);  // the end of the function
   static constexpr uintptr_t kNowhere = 0;
 
-  /// `to` was entered after `from`, kEnd when the function was left.
+  /// Records that `to` was entered after `from`. `to` is kEnd when the function was left.
   void follows(uintptr_t from, uintptr_t to) {
     Edge& seen = recent_[(from ^ to >> 3) % recent_.size()];
     if (seen.from == from && seen.to == to) return;
     seen = {from, to};
     add(from, to);
   }
-  /// Where lanes that part behind `block` meet: its immediate post-dominator. A function's end that is one of several ways
-  /// does not count, since lanes that leave there need not be waited for. kNowhere when no way leads to an end.
+  /// Returns where lanes that diverge after `block` reconverge: its immediate post-dominator. A path that
+  /// leaves the function is ignored if there are others, since lanes that exit need not be waited for.
+  /// Returns kNowhere if no path leads to an end.
   ///
-  /// With `loop`, which the block must be in: where those meet that stay in that loop for this turn, at the latest where its next
-  /// turn begins. Who leaves it is not waited for: compilers for GPUs take such lanes out of the meetings in the loop (BREAK in
-  /// machine code since Volta) and let them wait behind it.
+  /// With `loop`, which must contain the block, returns where the lanes that stay in that loop for this turn
+  /// reconverge, at the latest where its next turn begins. Lanes that leave the loop are not waited for: GPU
+  /// compilers take such lanes out of the loop's reconvergence points (BREAK in machine code since Volta) and
+  /// let them wait behind the loop.
   uintptr_t meets_behind(uintptr_t block, uintptr_t loop = kNowhere);
-  /// The loops that the block is in, by where they begin, the innermost first.
+  /// Returns the loops that contain the block, named by their first block, innermost first.
   const std::vector<uintptr_t>& loops_of(uintptr_t block);
   bool in_loop(uintptr_t block, uintptr_t loop);
-  /// How many loops of its function the block is in, as far as they have been seen.
+  /// Returns how many loops of its function contain the block, as far as seen.
   int loops_around(uintptr_t block);
 
-  /// Knows the first `count` of these, which a later call has as well, and nothing else.
+  /// Replaces the known edges with the first `count` of `known`. A later call passes the same edges as a
+  /// prefix.
   void begin_with(const std::vector<Edge>& known, size_t count);
-  /// What has been seen since, in the order of first sight.
+  /// Returns the edges first seen since begin_with(), in that order.
   std::vector<Edge> news() const { return {edges_.begin() + std::ptrdiff_t(begun_with_), edges_.end()}; }
 
  private:
@@ -58,28 +61,29 @@ class Flow {
 
   std::array<Edge, 1024> recent_{};
   Graph next_;
-  std::map<uintptr_t, size_t> seen_;  // as the how many-th
+  std::map<uintptr_t, size_t> seen_;  // order in which blocks were first seen
   std::map<uintptr_t, uintptr_t> meets_;
   std::map<uintptr_t, std::map<uintptr_t, uintptr_t>> meets_in_;  // by loop
-  std::map<uintptr_t, std::set<uintptr_t>> bodies_;               // of loops, by where they begin
+  std::map<uintptr_t, std::set<uintptr_t>> bodies_;               // blocks of each loop, by its first block
   std::map<uintptr_t, std::vector<uintptr_t>> loops_;
   bool known_ = false, loops_known_ = false;
-  std::vector<Edge> edges_;  // all, in the order of first sight
-  size_t begun_with_ = 0;    // of them, by begin_with()
+  std::vector<Edge> edges_;  // all edges, in the order first seen
+  size_t begun_with_ = 0;    // number of edges given to begin_with()
 };
 
-/// What a kernel's blocks begin with: what those before have seen. So that it does not depend on which of them run beside each
-/// other, what a block has seen is known from the next wave on: waves are the first block, the second, two, four, and so on.
+/// The edges that a kernel's blocks start with: those that earlier blocks have seen. A block's edges become
+/// known at the next wave, so the outcome does not depend on which blocks run concurrently. Waves are the
+/// first block, the second, two, four, and so on.
 class KnownFlow {
  public:
-  /// Whether a wave begins with that block: how many come before it.
+  /// Returns whether a wave begins with the block that has `before` blocks before it.
   static bool begins_wave(uint64_t before) { return (before & (before - 1)) == 0; }
-  /// What a block has seen; blocks in their order.
+  /// Adds the edges that a block has seen. Blocks must be added in order.
   void add(const std::vector<Flow::Edge>& news) {
     for (const Flow::Edge& e : news)
       if (all_.insert(e).second) edges_.push_back(e);
   }
-  /// A wave begins: what has been added until now is known to its blocks.
+  /// Begins a wave: all edges added until now are known to its blocks.
   void begin_wave() { known_ = edges_.size(); }
   const std::vector<Flow::Edge>& edges() const { return edges_; }
   size_t known() const { return known_; }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t operator""_KiB(unsigned long long n) { return n * 1024; }
 
-// In lower case, without spaces: "rtx4090".
+// Returns the name in lower case, without spaces: "rtx4090".
 std::string plain(const std::string& name) {
   std::string text;
   for (const char c : name)
@@ -146,7 +146,7 @@ Occupancy occupancy(const GpuModel& gpu, unsigned threads, int registers, size_t
   }
   const size_t a_block = up(shared + gpu.shared_reserved, gpu.shared_unit);
   if (shared > 0) {
-    // A block that needs more than the carve-out is given the next that holds it.
+    // A block that needs more than the carve-out gets the next larger one that fits it.
     size_t all = carveout(gpu);
     for (const size_t bytes : carveouts(gpu))
       if (all < a_block && bytes >= a_block) all = bytes;

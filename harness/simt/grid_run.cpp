@@ -12,7 +12,7 @@
 namespace klab::simt {
 namespace {
 
-constexpr uint64_t kAhead = 1024;  // blocks that may have begun before their turn has come
+constexpr uint64_t kAhead = 1024;  // blocks that may run ahead of their turn
 
 std::atomic<bool> no_more{false};
 std::atomic<int> adding{0};
@@ -27,13 +27,14 @@ uint64_t mixed(uint64_t x) {  // splitmix64
 }
 
 void stop_adding() {
-  constexpr int kTries = 1000;  // of a millisecond: then the thread that adds is the one that is interrupted
+  // of a millisecond: after that, the thread that adds is the interrupted one and cannot finish
+  constexpr int kTries = 1000;
   no_more = true;
   for (int k = 0; k < kTries && adding != 0; ++k) usleep(1000);
 }
 
 BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : blocks_(blocks) {
-  // n -> n·step + begin with step and blocks coprime.
+  // Maps n -> n·step + begin with step and blocks coprime.
   step_ = blocks > 2 ? mixed(seed) % blocks | 1 : 1;
   const auto coprime = [](uint64_t a, uint64_t b) {
     while (b != 0) a = std::exchange(b, a % b);
@@ -60,7 +61,8 @@ GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile
       profile_(profile),
       first_interval_(Trace::new_intervals(1)) {}
 
-/// Whether what the block begins with is known: all blocks of the waves before have ended.
+/// Returns whether the next block may begin. At the start of a wave, all blocks of earlier waves must have
+/// ended, so that the flow it begins with is known.
 bool GridRun::may_begin(bool watched) {
   if (next_ - ended_ >= kAhead) return false;
   if (!watched) return true;
@@ -90,7 +92,7 @@ bool GridRun::take(Turn& turn, size_t edges_known) {
 }
 
 bool GridRun::wait_for(uint64_t turn) {
-  // Mostly the blocks before are about to end.
+  // Spin briefly first: usually the earlier blocks are about to end.
   for (int k = 0; k < 50 && ended_.load(std::memory_order_acquire) < turn && !is_over(turn); ++k)
     std::this_thread::yield();
   std::unique_lock lock(mutex_);
@@ -102,7 +104,7 @@ bool GridRun::wait_for(uint64_t turn) {
 
 void GridRun::ended(BlockResult result) {
   const std::lock_guard lock(mutex_);
-  // Whoever comes behind a block that has ended the launch need not go on.
+  // Blocks behind one that ended the launch are abandoned.
   if (result.fatal || result.error) last_ = std::min(last_.load(), result.turn);
   waiting_.emplace(result.turn, std::move(result));
   bool moved = false;

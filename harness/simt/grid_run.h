@@ -1,9 +1,10 @@
-// What the threads of the host share that run the blocks of one grid beside each other.
+// State shared by the host threads that run the blocks of one grid concurrently.
 //
-// The outcome is that of blocks that run one after the other, in an order that the seed gives. Blocks run ahead of their turn
-// as long as nobody can tell. What other blocks may have a say in waits until all blocks before have ended: atomics and
-// volatile accesses of global memory, printing, allocating, the clock, and an access that meets another block's. What a
-// block has counted and found is added when its turn has come.
+// The outcome equals that of blocks that run sequentially in an order that the seed chooses. Blocks run ahead
+// of their turn as long as no result can depend on it. Operations that other blocks can influence wait until
+// all earlier blocks have ended: atomics and volatile accesses of global memory, printing, allocating, the
+// clock, and accesses to words that another block has accessed. A block's counts and findings are added when
+// its turn comes.
 #pragma once
 
 #include <atomic>
@@ -26,14 +27,14 @@
 
 namespace klab::simt {
 
-/// Bits that look random, of a number: splitmix64.
+/// Returns a pseudo-random hash of a number: splitmix64.
 uint64_t mixed(uint64_t x);
 
-/// The order of a grid's blocks: a permutation that the seed chooses.
+/// The order of a grid's blocks: a permutation chosen by the seed.
 class BlockOrder {
  public:
   BlockOrder(uint64_t blocks, uint64_t seed);
-  /// The number of the block whose turn is n.
+  /// Returns the number of the block that runs in turn n.
   uint64_t operator[](uint64_t n) const;
   uint64_t size() const { return blocks_; }
 
@@ -41,20 +42,21 @@ class BlockOrder {
   uint64_t blocks_, step_, begin_;
 };
 
-/// Whether the block with that turn is watched, where a share of them is: every so often one, the first in any case.
+/// Returns whether the block with that turn is watched, when only a share of the blocks is. Watched blocks
+/// are evenly spaced; the first one is always watched.
 bool is_watched(uint64_t turn, double share);
 
-/// What one block has done.
+/// Results of one block.
 struct BlockResult {
   uint64_t turn = 0;
   bool watched = false;
   uint64_t work = 0;              // Session::work()
-  std::vector<Site> sites;        // its accesses, in the order it came to them
-  std::vector<Finding> findings;  // different ones, with how often
-  std::vector<Flow::Edge> edges;  // of the flow, that it saw first or for itself
+  std::vector<Site> sites;        // its accesses, in order of first use
+  std::vector<Finding> findings;  // distinct ones, with their number of occurrences
+  std::vector<Flow::Edge> edges;  // edges of the flow that it saw first, or did not know
   int64_t barriers = 0, accesses = 0;
-  std::optional<Finding> fatal;  // it ended the launch
-  std::exception_ptr error;      // it could not be run
+  std::optional<Finding> fatal;  // set if it ended the launch
+  std::exception_ptr error;      // set if it could not be run
 };
 
 class GridRun {
@@ -67,42 +69,42 @@ class GridRun {
   const bool traced;
   const BlockOrder order;
 
-  /// What a worker is to run next.
+  /// A block for a worker to run.
   struct Turn {
-    uint64_t number = 0;  // how many blocks come before it
+    uint64_t number = 0;  // number of blocks before it
     bool watched = false;
-    std::vector<Flow::Edge> news;  // of the kernel's flow, since `edges_known` of them
-    size_t edges = 0;              // that the block begins with
+    std::vector<Flow::Edge> news;  // edges of the kernel's flow beyond the first `edges_known`
+    size_t edges = 0;              // number of edges that the block begins with
   };
-  /// The next block, once it may begin. False where there is none.
+  /// Takes the next block, once it may begin. Returns false if there is none.
   bool take(Turn& turn, size_t edges_known);
-  /// Waits until all blocks before have ended. False where the launch ends before this one.
+  /// Waits until all earlier blocks have ended. Returns false if the launch ends before this block.
   bool wait_for(uint64_t turn);
   bool is_over(uint64_t turn) const { return turn > last_.load(std::memory_order_relaxed); }
   void ended(BlockResult result);
-  /// The launch's own end, once nobody works on it any more.
+  /// The launch's own error. Valid once no thread works on it.
   std::optional<Finding> fatal() const { return fatal_; }
   std::exception_ptr error() const { return error_; }
   uint64_t watched_blocks() const { return watched_; }
 
-  /// `count` intervals of time (shadow.h) that are that block's; returns the first.
+  /// Assigns `count` intervals of time (shadow.h) to a block; returns the first.
   uint32_t intervals(uint64_t turn, uint32_t count);
   uint32_t first_interval() const { return first_interval_; }
-  /// The turn of the block that an interval of this launch belongs to.
+  /// Returns the turn of the block that an interval of this launch belongs to.
   uint64_t turn_of(uint32_t interval);
 
-  /// One number for each access of the source, whoever makes it.
+  /// Returns the number of an access of the source; all threads share the numbers.
   uint16_t number_of_site(const Site& site);
   const void* place_of_site(uint16_t number);
   bool is_atomic(uint16_t number);
 
-  /// What blocks have passed on by atomics (Trace::atomic_at); for the block whose turn it is.
+  /// Writes that blocks have released by atomics (Trace::atomic_at). Used only by the block whose turn it is.
   struct Released {
     uintptr_t address;
     std::vector<uint32_t> until;  // by turn: the last interval; 0: none
   };
   std::vector<Released> released;
-  SplitCells split;  // of words of global memory
+  SplitCells split;  // for words of global memory
 
  private:
   void add(BlockResult& result);
@@ -112,9 +114,9 @@ class GridRun {
   std::mutex mutex_;
   std::condition_variable moved_;
   uint64_t next_ = 0;
-  std::atomic<uint64_t> ended_{0};            // blocks, from the first on without a gap
-  std::atomic<uint64_t> last_{~uint64_t(0)};  // turn behind which the launch ends
-  std::map<uint64_t, BlockResult> waiting_;   // ended before their turn
+  std::atomic<uint64_t> ended_{0};            // blocks that have ended, from the first on without a gap
+  std::atomic<uint64_t> last_{~uint64_t(0)};  // turn after which the launch ends
+  std::map<uint64_t, BlockResult> waiting_;   // results of blocks that ended before their turn
   int sleepers_ = 0;
   uint64_t watched_ = 0;
   KnownFlow flow_;
@@ -134,8 +136,8 @@ class GridRun {
   Profile sites_;
 };
 
-/// The process ends and wants to say what has been counted: from now on nothing is added, and nobody is about to. May be
-/// called in a signal handler.
+/// Stops adding results, and waits for an addition in progress. Called when the process ends and prints its
+/// counts. Safe in a signal handler.
 void stop_adding();
 
 }  // namespace klab::simt

@@ -32,7 +32,7 @@ struct __nv_bfloat16 {
     return *this = __nv_bfloat16(float(*this) * float(o));
   }
 };
-#ifndef KLAB_CUDA_PROGRAM  // there cuda_fp16.h and cuda_bf16.h bring the short names, for who includes them
+#ifndef KLAB_CUDA_PROGRAM  // programs get the short names by including cuda_fp16.h and cuda_bf16.h
 using half = __half;
 using nv_bfloat16 = __nv_bfloat16;
 #endif
@@ -118,7 +118,7 @@ KLAB_SIMT_INLINE __nv_bfloat16 __high2bfloat16(__nv_bfloat162 h) { return h.y; }
 KLAB_SIMT_INLINE float __low2float(__nv_bfloat162 h) { return float(h.x); }
 KLAB_SIMT_INLINE float __high2float(__nv_bfloat162 h) { return float(h.y); }
 
-// Arithmetic, for one number and for pairs.
+// Arithmetic on single numbers and on pairs.
 KLAB_SIMT_INLINE __half __hfma(__half a, __half b, __half c) {
   return __ushort_as_half(klab::simt::half_fma(a.bits, b.bits, c.bits));
 }

@@ -1,4 +1,5 @@
-// What GCC's thread sanitizer calls at each load and store of a traced file. No sanitizer library is linked.
+// The functions that GCC's thread sanitizer calls at each load and store of a traced file. No sanitizer
+// library is linked.
 #include <algorithm>
 #include <cstddef>
 
@@ -23,7 +24,7 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
   running->trace->access(p, bytes, how, pc);
 }
 
-/// Most of them.
+/// Handles the common case of a plain access.
 template <unsigned bytes, bool write>
 inline void seen_plainly(const void* p, const void* pc) {
   using namespace klab::simt;
@@ -36,8 +37,8 @@ inline void seen_plainly(const void* p, const void* pc) {
     ex->trace->access(p, bytes, write ? kWrite : kRead, pc);
 }
 
-/// A copy of an aggregate that is not aligned as a vector. A GPU's compiler moves it in pieces of its alignment, which
-/// the hook is not told: taken for that of its usual members, 4 bytes.
+/// Reports the copy of an aggregate that is not aligned as a vector. A GPU's compiler moves it in pieces of
+/// the aggregate's alignment, which the hook does not know. It assumes 4 bytes, the usual size of members.
 inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
   const size_t piece = bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
   for (size_t at = 0; at < bytes; at += piece) seen(static_cast<char*>(p) + at, piece, how, pc);
@@ -67,8 +68,8 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
     seen_in_pieces(p, bytes, klab::simt::kWrite | klab::simt::kVolatile, __builtin_return_address(0)); \
   }
 
-// Atomic operations that code writes itself (guards of static variables do).
-// NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is no type.
+// Atomic operations in the source itself (guards of static variables use them).
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is not a type.
 #define KLAB_ATOMIC_UPDATE(bits, T, name)                                        \
   T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic, \
@@ -125,7 +126,7 @@ void __tsan_func_exit() {
   if (running == nullptr || running->lane == nullptr || running->trace == nullptr) return;
   running->trace->function_left();
 }
-/// A constructor stores the address of its class's table of virtual functions.
+/// Called when a constructor stores the address of its class's table of virtual functions.
 void __tsan_vptr_update(void* p, void*) {
   seen(p, sizeof(void*), klab::simt::kWrite, __builtin_return_address(0));
 }
@@ -141,10 +142,10 @@ void __tsan_read_range(void* p, size_t bytes) {
 void __tsan_write_range(void* p, size_t bytes) {
   seen_in_pieces(p, bytes, klab::simt::kWrite, __builtin_return_address(0));
 }
-/// The compiler's own check of indexes into arrays whose length it knows; the layout of what it passes is fixed by the
-/// interface of -fsanitize=bounds (compiler-rt, ubsan_handlers.h).
+/// Arguments of the compiler's check of indexes into arrays of known length. Their layout is defined by
+/// -fsanitize=bounds (compiler-rt, ubsan_handlers.h).
 struct IndexType {
-  uint16_t kind, info;  // of an integer: its sign in bit 0, the logarithm of its width above
+  uint16_t kind, info;  // for an integer: the sign in bit 0, the logarithm of the width above
   char name[1];
 };
 struct BadIndex {
@@ -159,7 +160,7 @@ void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
   running->trace->bad_index(what->index->info & 1 ? value >> unused : int64_t(uint64_t(value) >> unused),
                             what->array->name, what->file, int(what->line));
 }
-/// At every branch, so that a loop without accesses is seen too.
+/// Called at every branch, so that loops without accesses are noticed too.
 void __sanitizer_cov_trace_pc() {
   if (running == nullptr || running->lane == nullptr) return;
   if (running->trace != nullptr)

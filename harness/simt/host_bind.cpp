@@ -23,10 +23,11 @@ class HostRun {
     specs_ = op->op.tensors(shape_);
     on_host_ = op->op.on_host;
     if (on_host_) return;
-    // As far off a cache line as the caller's: a variant is told by its pointers what it may load at once.
+    // Keep the caller's offset within a cache line: a variant chooses the width of its loads by its pointers.
     for (size_t k = 0; k < specs_.size(); ++k)
       device_.push_back(host_[k] == nullptr
-                            ? nullptr  // not given: a variant that reads it all the same is found out
+                            // optional and not given; a variant that reads it anyway causes a finding
+                            ? nullptr
                             : device_alloc_off(size_t(bytes(specs_[k])), specs_[k].name.c_str(),
                                                reinterpret_cast<uintptr_t>(host_[k]) % 64));
   }
@@ -43,7 +44,8 @@ class HostRun {
     for (size_t k = 0; k < specs_.size(); ++k) {
       const auto n = size_t(bytes(specs_[k]));
       if (n == 0 || device_[k] == nullptr) continue;
-      // An output is copied too, since the caller has filled it with a pattern; for the kernel it is undefined.
+      // Outputs are copied too, since the caller has filled them with a pattern. For the kernel they are
+      // undefined.
       std::memcpy(device_[k], host_[k], n);
       mark_defined(device_[k], n, specs_[k].role != Role::output);
     }
@@ -75,7 +77,7 @@ class HostRun {
   std::vector<int64_t> shape_;
   std::vector<TensorSpec> specs_;
   std::vector<void*> host_, device_;
-  bool on_host_ = false;  // the variant takes the caller's pointers, and copies by itself
+  bool on_host_ = false;  // the variant takes host pointers and copies by itself
   std::function<void()> plain_, traced_;
 };
 

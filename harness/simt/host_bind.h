@@ -1,4 +1,4 @@
-// CUDA variants called with pointers of the host: device memory for each tensor, copies there and back.
+// Calls CUDA variants with host pointers: allocates device memory for each tensor and copies to it and back.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace klab::simt {
 
-/// What `bind` of a CUDA variant does where it runs on the host. Traced or not as the session of the caller says.
+/// Implements `bind` of a CUDA variant on the host. The caller's session decides whether it is traced.
 /// Tensors begin on 256-byte boundaries, as from cudaMalloc. Outputs are undefined before the run.
 std::function<void()> host_bind(const std::string& variant, ShapeView shape, std::span<void* const> pointers);
 

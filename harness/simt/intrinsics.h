@@ -1,5 +1,5 @@
-// CUDA's arithmetic functions for a host compiler. Fast variants (__expf, ...) are the accurate ones here: a test
-// of the host says nothing about their error on the GPU.
+// CUDA's arithmetic functions for a host compiler. Fast variants (__expf, ...) are as accurate as the others
+// here, so a test on the host tells nothing about their error on the GPU.
 #pragma once
 
 #include <math.h>
@@ -25,7 +25,7 @@ KLAB_SIMT_MINMAX(unsigned long long)
 KLAB_SIMT_MINMAX_MIXED(int, unsigned, unsigned)
 KLAB_SIMT_MINMAX_MIXED(long, unsigned long, unsigned long)
 KLAB_SIMT_MINMAX_MIXED(long long, unsigned long long, unsigned long long)
-// Of a number and NaN the number, as fminf and the GPU's instruction.
+// Returns the number if the other operand is NaN, as fminf and the GPU's instruction do.
 KLAB_SIMT_INLINE float min(float a, float b) { return fminf(a, b); }
 KLAB_SIMT_INLINE float max(float a, float b) { return fmaxf(a, b); }
 KLAB_SIMT_INLINE double min(double a, double b) { return fmin(a, b); }
@@ -35,7 +35,7 @@ KLAB_SIMT_INLINE double min(double a, float b) { return fmin(a, b); }
 KLAB_SIMT_INLINE double max(float a, double b) { return fmax(a, b); }
 KLAB_SIMT_INLINE double max(double a, float b) { return fmax(a, b); }
 
-// glibc declares some of these names itself, hence macros.
+// Macros, because glibc declares some of these names itself.
 #define __expf(x) expf(x)
 #define __exp10f(x) exp10f(x)
 #define __logf(x) logf(x)
@@ -72,7 +72,7 @@ KLAB_SIMT_INLINE void sincospif(float x, float* s, float* c) {
 KLAB_SIMT_INLINE float sinpif(float x) { return float(sin(3.14159265358979323846 * double(x))); }
 KLAB_SIMT_INLINE float cospif(float x) { return float(cos(3.14159265358979323846 * double(x))); }
 
-// Conversions saturate and turn NaN into 0, as the GPU's do.
+// Conversions saturate and turn NaN into 0, as on the GPU.
 namespace klab::simt {
 template <class To, class From>
 KLAB_SIMT_INLINE To saturated(From x) {
@@ -155,7 +155,7 @@ KLAB_SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   return c;
 }
 
-// Loads and stores with a hint for the caches.
+// Loads and stores with a cache hint.
 template <class T>
 KLAB_SIMT_INLINE T __ldg(const T* p) {
   return *p;

@@ -1,10 +1,11 @@
-// CUDA's language for a host compiler: keywords, places, vector types.
+// CUDA's language for a host compiler: keywords, built-in variables, vector types.
 //
-// Places (threadIdx, ...) are calls of functions the compiler may keep the result of, so that instrumented code
-// reports no loads for them. Vectors of 8 and 16 bytes are copied as one piece, as the GPU loads and stores them.
+// Built-in variables (threadIdx, ...) are calls of functions whose result the compiler may keep, so
+// instrumented code reports no loads for them. Vectors of 8 and 16 bytes are copied as one piece, as the GPU
+// loads and stores them.
 //
-// KLAB_CUDA_PROGRAM: the file is a program of its own that harness/cuda_compiler has rewritten. It has keywords no more, and
-// places are objects, as in CUDA.
+// KLAB_CUDA_PROGRAM: the file is a stand-alone program that harness/cuda_compiler has rewritten. Its keywords
+// are gone, and built-in variables are objects, as in CUDA.
 #pragma once
 
 #include "harness/simt/runtime_api.h"
@@ -14,9 +15,10 @@
 #define __global__
 #define __device__
 #define __host__
-// A section of its own tells constant memory from __device__ variables (Module::constant_begin).
+// Its own section distinguishes constant memory from __device__ variables (Module::constant_begin).
 #define __constant__ static __attribute__((section("klab_constant")))
-// constinit: without it GCC guards the construction of arrays of vectors and halves, which reads and writes that guard.
+// Without constinit GCC guards the construction of arrays of vectors and halves, and the kernel would read
+// and write that guard.
 #define __shared__ static thread_local constinit __attribute__((aligned(128)))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
@@ -36,10 +38,11 @@
 extern constinit thread_local const uint3 threadIdx __asm__("klab_thread_idx");
 extern constinit thread_local const uint3 blockIdx __asm__("klab_block_idx");
 namespace klab::simt {
-/// dim3 has a constructor, so that the compiler would not take it for constant, and would report loads.
+/// Replaces dim3, whose constructor keeps the compiler from treating an object as constant: it would report
+/// loads.
 struct Dimensions {
   unsigned x, y, z;
-  operator dim3() const { return dim3(x, y, z); }  // NOLINT: is one
+  operator dim3() const { return dim3(x, y, z); }  // NOLINT: converts implicitly, as dim3 does
 };
 }  // namespace klab::simt
 extern constinit thread_local const klab::simt::Dimensions blockDim __asm__("klab_block_dim");

@@ -1,4 +1,4 @@
-// Counts of a traced run, by line of the source.
+// Counts of a traced run by source line.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,35 @@
 
 namespace klab {
 
-/// One kind of access in one line of the source.
+/// One kind of access in one source line.
 struct LineCounts {
-  std::string file;  // as the compiler was given it
+  std::string file;  // path that the compiler was given
   int line = 0;
   simt::Space space = simt::Space::global;
   bool write = false, atomic = false, async = false;
   unsigned width = 0;  // bytes per lane
-  int64_t stride = 0;  // bytes between neighboring lanes, in the first request of several
+  int64_t stride = 0;  // bytes between neighboring lanes, in the first request with several lanes
   simt::Counts counts;
-  bool compiled_known = false;  // the machine code of its kernels has been read: then what it does, by width
+  // the machine code of its kernels was read; then the next two members hold its instructions
+  bool compiled_known = false;
   uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
   simt::Counts compiled;
-  bool merged = false;  // atomics that a compiler for GPUs gives to one lane of a warp: counted as that
-  /// Sectors and wavefronts that a better order of the same accesses would save.
+  bool merged = false;  // atomics that GPU compilers execute in one lane for the warp, counted that way
+  /// Returns the sectors and wavefronts that a better order of the same accesses would save.
   int64_t excess() const;
 };
 
-/// "load", "shared store", "atomic", "copy in": what an access is.
+/// Returns the kind of the access: "load", "shared store", "atomic", "copy in".
 std::string kind_of(const LineCounts& line);
 
-/// "16 B", "4, 16 B": the widths of the instructions that a compiler made of a line; "none".
+/// Returns the widths of the instructions that a compiler generated for a line: "16 B", "4, 16 B", or "none".
 std::string compiled_widths(const LineCounts& line);
 
-/// Sites of one line and one kind are one: unrolled loops and templates have several. By file and line.
+/// Merges sites of one line and one kind, since unrolled loops and templates have several. Sorted by file and
+/// line.
 std::vector<LineCounts> counts_by_line(const simt::Profile& profile);
 
-/// Equal launches together, in the order of their first time.
+/// Merges equal launches, in order of first occurrence.
 std::vector<simt::LaunchRecord> launches_together(const std::vector<simt::LaunchRecord>& all);
 
 }  // namespace klab

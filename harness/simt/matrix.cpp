@@ -1,5 +1,5 @@
-// mma.sync and ldmatrix: which lane holds which element is as the PTX manual has it (sections "Matrix fragments for
-// mma.m16n8k16", "...m16n8k8", "...m16n8k32" and "ldmatrix").
+// mma.sync and ldmatrix. Which lane holds which element follows the PTX manual (sections "Matrix fragments
+// for mma.m16n8k16", "...m16n8k8", "...m16n8k32" and "ldmatrix").
 #include <bit>
 #include <cstring>
 
@@ -22,10 +22,10 @@ double element(MatrixType type, uint32_t r, int half) {
   if (type == MatrixType::f16) return double(float_from_half(bits));
   return double(float_from_bfloat16(bits));
 }
-/// Tensor cores look at 10 bits of the mantissa.
+/// Rounds toward zero to the 10 bits of mantissa that tensor cores use.
 double tf32(uint32_t r) { return double(std::bit_cast<float>(r & 0xFFFFE000u)); }
 
-/// d = a·b + c of so many depths, summed up exactly enough and rounded once.
+/// Computes d = a·b + c over `depth` products. The sum is accurate enough to be rounded only once.
 void add_up(void* const* slots, unsigned present, const double (&a)[16][32], const double (&b)[32][8],
             int depth) {
   float result[32][4];
@@ -39,7 +39,7 @@ void add_up(void* const* slots, unsigned present, const double (&a)[16][32], con
       result[lane][e] = float(sum);
     }
   }
-  // d may be c: written after all have been read.
+  // d may alias c, so it is written after all lanes' inputs have been read.
   for (int lane = 0; lane < 32; ++lane)
     if (present >> lane & 1)
       std::memcpy(static_cast<MmaSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
@@ -78,7 +78,7 @@ struct ByteSlot {
   const int* c;
 };
 
-/// Both factors of an m16n8k32 from the lanes' registers, four bytes in each.
+/// Reads both factors of an m16n8k32 from the lanes' registers, four bytes in each.
 template <class Slot, class Element, class ValueOfA, class ValueOfB>
 void take_bytes(void* const* slots, unsigned present, Element (&a)[16][32], Element (&b)[32][8],
                 ValueOfA of_a, ValueOfB of_b) {
@@ -113,8 +113,9 @@ void multiply_bytes(void* const* slots, unsigned present) {
       std::memcpy(static_cast<ByteSlot*>(slots[lane])->d, result[lane], sizeof result[lane]);
 }
 
-/// A product of two e4m3s is a multiple of 2^-18 below 2^18, so 33 of them and a float of that size are a double without error. One
-/// of e5m2 and e4m3 is a multiple of 2^-25 below 2^25: a double holds sums of those within 2^53 of each other.
+/// Computes d = a·b + c exactly where a double can hold the sum. A product of two e4m3s is a multiple of
+/// 2^-18 below 2^18, so a double holds 33 of them and a float of that size without error. A product of e5m2
+/// and e4m3 is a multiple of 2^-25 below 2^25: a double holds sums of terms within 2^53 of each other.
 template <const NarrowFormat& of_a>
 void multiply_fp8(void* const* slots, unsigned present) {
   double a[16][32] = {}, b[32][8] = {};
@@ -163,7 +164,7 @@ void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, 
 
 void mma_16_8_fp8(float* d, const uint32_t* a, const uint32_t* b, const float* c, const char* file,
                   int line) {
-  MmaSlot slot{MatrixType::f16, d, a, b, c};  // of which multiply_fp8 does not ask the type
+  MmaSlot slot{MatrixType::f16, d, a, b, c};  // multiply_fp8 ignores the type
   running->wait_for_lanes(Meeting::matrix, ~0u, &slot, multiply_fp8<kE4m3>, "mma.sync", file, line);
 }
 

@@ -24,8 +24,8 @@ const char *watched_begin = nullptr, *watched_end = nullptr;
 namespace {
 
 constexpr size_t kSlot = kDeviceSlot;
-constexpr size_t kGuard = 64 << 10;  // addresses before and behind the data that are its own
-constexpr size_t kFilled = 512;      // bytes of them that exist and hold a known pattern
+constexpr size_t kGuard = 64 << 10;  // bytes of addresses reserved before and after the data
+constexpr size_t kFilled = 512;      // bytes of the guard that are mapped and hold a known pattern
 constexpr size_t kPage = 4096;
 constexpr unsigned char kPattern = 0xFD;
 
@@ -37,7 +37,7 @@ struct Scratch {
 
 struct Device {
   std::mutex mutex;
-  std::vector<Allocation*> owner;  // of each slot
+  std::vector<Allocation*> owner;  // by slot
   std::deque<Allocation> allocations;
   std::vector<Allocation*> unused;
   size_t next = 0;  // slot to try first
@@ -71,7 +71,7 @@ struct Device {
                 "out of memory: no addresses left for " + std::to_string(slots * kSlot >> 20) + " MiB");
   }
 
-  /// Freed allocations whose addresses are used again are forgotten.
+  /// Drops freed allocations whose addresses are used again.
   void forget(size_t at, size_t slots) {
     for (size_t i = at; i < at + slots; ++i) {
       Allocation* old = owner[i];
@@ -85,7 +85,7 @@ struct Device {
 };
 
 Device& device() {
-  static Device& d = *new Device;  // what ends last may still hold memory
+  static Device& d = *new Device;  // never freed: objects destroyed at exit may still hold memory
   return d;
 }
 
@@ -106,7 +106,7 @@ void* device_alloc(size_t bytes, const char* name) { return device_alloc_off(byt
 void* device_alloc_off(size_t bytes, const char* name, size_t off) {
   Device& d = device();
   const std::lock_guard lock(d.mutex);
-  // Beginnings differ in the bits that choose a cache set, as they would from a real allocator.
+  // Allocations begin at different offsets, so that they use different cache sets, as with a real allocator.
   const size_t front = kGuard + (d.count++ * 4352) % kGuard / 256 * 256 + off;
   const size_t slots = (front + bytes + kGuard + kSlot - 1) / kSlot;
   const size_t at = d.find_run(slots);
@@ -148,7 +148,7 @@ void device_free(void* p) {
     throw Error("cudaErrorInvalidValue", "freeing what is not a live allocation");
   char* from = page_down(a->begin - kFilled);
   const size_t bytes = size_t(page_up(a->begin + a->bytes + kFilled) - from);
-  // Kept without memory behind it: the addresses stay this allocation's.
+  // Unmap the memory but keep the addresses, so that a late access is still attributed to this allocation.
   madvise(from, bytes, MADV_DONTNEED);
   mprotect(from, bytes, PROT_NONE);
   if (a->shadow != nullptr) munmap(a->shadow, words_of(*a) * sizeof(Cell) + 1);
@@ -242,7 +242,7 @@ void device_download(void* host, const void* device, size_t bytes) {
   std::memcpy(host, device, bytes);
 }
 
-// One pool a host thread, since variants are checked beside each other.
+// One pool per host thread, since variants are checked concurrently.
 namespace {
 struct ScratchPool {
   std::vector<Scratch> list;
@@ -262,7 +262,7 @@ void* scratch_take(size_t bytes) {
       mark_defined(s.p, bytes, false);
       return s.p;
     }
-  // Few are kept: sizes change from shape to shape.
+  // Keep few: sizes change from shape to shape.
   if (pool.list.size() >= 16)
     for (size_t i = 0; i < pool.list.size(); ++i)
       if (!pool.list[i].taken) {
@@ -280,7 +280,7 @@ void scratch_give(void* p) {
   for (Scratch& s : pool.list) {
     if (s.p != p) continue;
     s.taken = false;
-    std::memset(s.p, 0xFF, s.bytes);  // NaN: what a run leaves is not to be counted on
+    std::memset(s.p, 0xFF, s.bytes);  // NaN: no run may rely on an earlier run's contents
     allocation_at(s.p)->given_back = true;
   }
 }

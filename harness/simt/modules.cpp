@@ -10,7 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 
-// Defined in the library that programs with a main of their own are linked with (harness/cuda_program).
+// Defined in the library that stand-alone programs are linked with (harness/cuda_program).
 extern "C" __attribute__((weak)) const char klab_runtime_of_programs;
 
 namespace klab::simt {
@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::mutex modules_mutex;
-// Read without the lock by running kernels: a deque's elements stay where they are, and the count is set last.
+// Running kernels read it without the lock: elements of a deque do not move, and the count is set last.
 std::deque<Module>& modules() {
-  static auto& list = *new std::deque<Module>;  // what ends last may still ask
+  static auto& list = *new std::deque<Module>;  // never freed: destructors at exit may still use it
   return list;
 }
 
@@ -69,7 +69,7 @@ fs::path module_folder() {
   return {};
 }
 
-/// At the start of the program, so that variants are registered as those linked in are.
+/// Loads the module at program start, so that its variants are registered like those that are linked in.
 const bool loaded = [] {
   if (&klab_runtime_of_programs != nullptr) return false;
   const fs::path folder = module_folder();
@@ -142,7 +142,7 @@ void shared_of(const Module& module, char** begin, size_t* bytes) {
       return;
     }
   Search search{module.begin, nullptr};
-  module.anchor();  // a thread's copy is made when it is first used
+  module.anchor();  // creates this thread's copy, which exists only after first use
   dl_iterate_phdr(visit, &search);
   known.emplace_back(&module, search);
   *begin = static_cast<char*>(search.shared);

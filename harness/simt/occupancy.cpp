@@ -17,7 +17,7 @@ namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-/// "void klab::(anonymous namespace)::f<32>(float const*)" -> "f<32>"
+/// Shortens "void klab::(anonymous namespace)::f<32>(float const*)" to "f<32>".
 std::string short_name(const std::string& mangled) {
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
@@ -62,7 +62,7 @@ std::vector<KernelResources> parse_resources(const std::string& text, const std:
   std::vector<KernelResources> list;
   std::istringstream in(text);
   std::string variant;
-  bool open = false;  // an entry whose registers are still to come
+  bool open = false;  // an entry whose registers have not been read yet
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;

@@ -1,7 +1,7 @@
-// What nvcc says each kernel needs, read from the report that the build writes.
+// The resources of each kernel as nvcc reports them, read from a file that the build writes.
 //
-// The build compiles CUDA variants with ptxas -v where there is an nvcc (KLAB_CUDA in CMake) and keeps what it says in
-// cuda_resources.txt beside the program: registers, spills and shared memory, without a GPU.
+// If there is an nvcc (KLAB_CUDA in CMake), the build compiles CUDA variants with ptxas -v and keeps its
+// output in cuda_resources.txt next to the program: registers, spills and shared memory, without a GPU.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,31 @@ struct KernelResources {
   std::string variant;                        // matmul.cuda.03_shared_tile
   std::string kernel;                         // "transpose", as demangled, without namespaces
   std::string target;                         // "sm_90a"
-  int registers = 0;                          // a thread
+  int registers = 0;                          // per thread
   int64_t shared = 0;                         // bytes, static
   int64_t stack = 0;                          // bytes per thread
   int64_t spill_stores = 0, spill_loads = 0;  // bytes per thread
 };
 
-/// Parses what ptxas -v printed, variants set apart by lines "== <id>". Throws std::runtime_error naming the line that
-/// is not understood.
+/// Parses the output of ptxas -v, in which lines "== <id>" separate variants. Throws std::runtime_error that
+/// names the line it cannot parse.
 std::vector<KernelResources> parse_resources(const std::string& text, const std::string& file);
 
-/// Those of this build. When there are none `why` says why and what would bring them.
+/// Returns the resources reported by this build. If there are none, `why` explains the reason and the remedy.
 const std::vector<KernelResources>& kernel_resources(std::string* why = nullptr);
 
-/// What the report says of one kernel of a variant; templates are found by their name too. Null when it says nothing.
+/// Returns the report's entry for one kernel of a variant, or nullptr. Templates are found by their plain
+/// name too.
 const KernelResources* resources_of(const std::string& variant, const std::string& kernel,
                                     const std::vector<KernelResources>& report = kernel_resources());
 
-/// Of one named GPU, "occupancy_percent_h100".
+/// Prefix of the occupancy on a named GPU: "occupancy_percent_h100".
 inline constexpr std::string_view kOccupancyOf = "occupancy_percent_";
 
-/// What a variant's kernels need at most, as rows carry it: "registers" a thread, "spilled_bytes" a thread,
-/// "shared_bytes" a block, and of `launches` "occupancy_percent_h100" and so on, of the kernel that fills the named GPU
-/// least. Registers, and occupancy with them, are left out where this build has no report of them.
+/// Returns the largest needs of a variant's kernels, under the names used in rows: "registers" per thread,
+/// "spilled_bytes" per thread, and "shared_bytes" per block. For the kernel of `launches` that fills a named
+/// GPU least it adds "occupancy_percent_h100" and so on. Registers and occupancy are left out if this build
+/// has no report of them.
 std::map<std::string, int64_t> needs_of(const std::string& variant,
                                         std::span<const simt::LaunchRecord> launches,
                                         const std::vector<KernelResources>& report = kernel_resources());

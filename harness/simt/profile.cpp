@@ -70,7 +70,7 @@ void Profile::scale(const std::vector<Site>& before, double by) {
 void Profile::grow() {
   std::vector<uint16_t> bigger(table_.size() * 4);
   for (size_t i = 0; i < sites_.size(); ++i) {
-    if (sites_[i].pc == nullptr) continue;  // another thread's
+    if (sites_[i].pc == nullptr) continue;  // entered by another thread
     size_t at = hash_of(sites_[i].pc, sites_[i].space) & (bigger.size() - 1);
     while (bigger[at] != 0) at = (at + 1) & (bigger.size() - 1);
     bigger[at] = uint16_t(i + 1);
@@ -89,7 +89,7 @@ uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, boo
       .pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width};
   const size_t number = numbers_ != nullptr ? numbers_->number_of_site(fresh) : sites_.size();
   if (sites_.size() <= number) sites_.resize(number + 1);
-  if (sites_[number].pc != nullptr) return uint16_t(number);  // there are no numbers left
+  if (sites_[number].pc != nullptr) return uint16_t(number);  // all numbers are used
   sites_[number] = fresh;
   table_[at] = uint16_t(number + 1);
   if (++entries_ * 2 > table_.size()) grow();

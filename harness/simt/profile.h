@@ -1,8 +1,9 @@
-// Counts of one traced run, for each static access of the source and each launch.
+// Counts of one traced run, by static access of the source and by launch.
 //
-// A request is a warp's turn at one load or store: the lanes that execute it together (replay.h). Its sectors are the distinct pieces of 32 bytes it touches; its wavefronts the passes that shared
-// memory needs, when 32 banks of 4 bytes each serve one word a pass (accesses of 8 and 16 bytes are served by half
-// and quarter warps).
+// A request is one execution of a load or store by the lanes of a warp that execute it together (replay.h).
+// Its sectors are the distinct pieces of 32 bytes that it touches. Its wavefronts are the passes that shared
+// memory needs when 32 banks of 4 bytes each serve one word per pass (accesses of 8 and 16 bytes are served
+// by half and quarter warps).
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,22 @@
 
 namespace klab::simt {
 
-/// constant: __constant__ memory, whose cache serves one address of a warp in a pass; its passes are counted as wavefronts.
+/// constant: __constant__ memory, whose cache serves one address of a warp per pass. Its passes are counted
+/// as wavefronts.
 enum class Space : uint8_t { global, shared, constant };
 
 struct Counts {
   int64_t requests = 0;
-  int64_t lanes = 0;          // active ones, summed over requests
-  int64_t bytes = 0;          // asked for by lanes
+  int64_t lanes = 0;          // active lanes, summed over requests
+  int64_t bytes = 0;          // requested by lanes
   int64_t sectors = 0;        // global
-  int64_t ideal_sectors = 0;  // global: as few as hold the distinct bytes of a request
-  int64_t lane_sectors = 0;   // global: as few as hold the bytes of its active lanes, if no two were the same
-  int64_t wavefronts = 0;     // shared, constant
+  int64_t ideal_sectors = 0;  // global: the fewest that hold the distinct bytes of a request
+  // global: the fewest that hold the bytes of its active lanes if all were distinct
+  int64_t lane_sectors = 0;
+  int64_t wavefronts = 0;  // shared, constant
   int64_t ideal_wavefronts = 0;
   int64_t conflicts() const { return wavefronts - ideal_wavefronts; }
-  int64_t collisions = 0;  // atomics: lanes of a request beyond the first at an address
+  int64_t collisions = 0;  // atomics: lanes of a request beyond the first at each address
   void add(const Counts& o);
 };
 
@@ -35,24 +38,23 @@ struct Site {
   const void* pc = nullptr;  // return address of the hook
   Space space = Space::global;
   bool write = false, atomic = false, async = false;
-  bool merges = false;  // an atomic that one lane can do for all at its address
-  bool one_address =
-      true;  // all requests of a block had the same address in all lanes, as far as has been seen
+  bool merges = false;      // an atomic that one lane can execute for all lanes with its address
+  bool one_address = true;  // all lanes of each block's requests so far had the same address
   uintptr_t block_address = 0;
-  uint64_t block = ~uint64_t(0);  // that had it
+  uint64_t block = ~uint64_t(0);  // block that block_address belongs to
   unsigned width = 0;             // bytes per lane
   int64_t stride = 0;  // bytes between neighboring lanes in the first request of more than one lane
   bool is_volatile = false;
   Counts counts;
-  // As compiled (compiled_count.h), where the machine code of the kernel that makes it has been read.
+  // Counts of the compiled code (compiled_count.h), if the machine code of its kernel was read.
   bool compiled_known = false;
   uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
   Counts compiled;
-  /// Forgets what has been counted.
+  /// Resets all counts.
   void clear_counts();
-  /// Of the whole run: the compiler gives the work of all lanes to one.
+  /// Returns whether the compiler lets one lane do the work of all. Valid after the whole run.
   bool merged() const { return merges && one_address && counts.lanes > counts.requests; }
-  /// The counts after that: one lane a request, which meets nobody.
+  /// Returns the counts after merging: one lane per request, without collisions.
   Counts as_merged() const;
 };
 
@@ -60,9 +62,10 @@ struct LaunchRecord {
   std::string kernel;
   unsigned grid[3] = {}, block[3] = {};
   size_t dynamic_shared = 0, static_shared = 0;
-  int64_t barriers = 0;         // a block's
-  int64_t thread_accesses = 0;  // of the thread that makes the most: what no number of others does for it
-  int64_t times = 1;            // equal launches in a row
+  int64_t barriers = 0;  // of one block
+  // of the thread with the most accesses: a serial part that more threads do not shorten
+  int64_t thread_accesses = 0;
+  int64_t times = 1;  // equal launches in a row
 };
 
 class GridRun;
@@ -70,24 +73,24 @@ class GridRun;
 class Profile {
  public:
   Profile();
-  /// Of one of the threads that run a launch: sites have the numbers that they have for all of them.
+  /// Profile of one worker thread; site indexes are shared by all workers.
   explicit Profile(GridRun* numbers);
-  /// Index of the site of that access. An access whose space changes has one site for each.
+  /// Returns the index of an access's site. An access that uses several spaces has one site for each.
   uint16_t site(const void* pc, Space space, bool write, bool atomic, bool merges, unsigned width);
   Site& operator[](uint16_t index) { return sites_[index]; }
   const std::vector<Site>& sites() const { return sites_; }
-  /// Adds what has been counted elsewhere of that access.
+  /// Adds counts of that access from another profile.
   void add(const Site& other);
-  /// Multiplies what has been counted since the sites' counts were `before`.
+  /// Scales the counts added since the sites' counts were `before`.
   void scale(const std::vector<Site>& before, double by);
   std::vector<LaunchRecord> launches;
-  Bus bus;  // for kernels whose operands are on the host
+  Bus bus;  // for kernels whose operands are in host memory
 
  private:
   void grow();
   std::vector<Site> sites_;
   std::vector<uint16_t> table_;  // open addressing; 0 is empty, else index + 1
-  size_t entries_ = 0;           // of the table
+  size_t entries_ = 0;           // in the table
   GridRun* numbers_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Where threads wait for each other: barriers, meetings of lanes, and what to say when nobody can go on.
+// Synchronization of threads: barriers, meetings of lanes, and the report of a deadlock.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace klab::simt {
 namespace {
-constexpr uint64_t kBarrierSteps = 16;  // switching to another thread takes about as long
+constexpr uint64_t kBarrierSteps = 16;  // about the cost of switching to another thread
 }  // namespace
 
 unsigned Executor::going_on(unsigned warp) const {
@@ -109,7 +109,7 @@ bool Executor::release_barrier() {
   return true;
 }
 
-/// Nothing can move. Says who waits for whom.
+/// Reports a deadlock: which threads wait for which.
 void Executor::stuck() {
   const Lane* one = nullptr;
   for (unsigned t = 0; t < threads_ && one == nullptr; ++t)
@@ -196,7 +196,7 @@ void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
   if (grid != nullptr && grid->is_over(turn)) give_up();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
-    if (trace == nullptr) let_others_run();  // it may wait for them; a trace gives turns itself
+    if (trace == nullptr) let_others_run();  // it may wait for them; a traced thread yields elsewhere
     return;
   }
   const SourceLine at = source_of(pc);

@@ -19,7 +19,7 @@ uint32_t WarpLog::with_more(uint32_t lanes) const {
   return mask;
 }
 
-/// The group's accesses in its block. False where a lane that goes on has logged no further.
+/// Replays the group's accesses within its block. Returns false if a running lane's log ends here.
 bool WarpLog::run_block(Group& group, const Run& run) {
   uintptr_t address[32];
   for (;;) {
@@ -34,7 +34,7 @@ bool WarpLog::run_block(Group& group, const Run& run) {
         site = e.site;
         bytes = e.bytes;
       }
-      // One instruction is two sites where it reads shared memory for one lane and global memory for another.
+      // An instruction has two sites if some lanes read shared memory and others global memory.
       if (e.site != site || e.bytes != bytes) return;
       together |= 1u << i;
       address[i] = e.address;
@@ -90,7 +90,8 @@ Place WarpLog::meeting(const Group& group, uintptr_t loop, const Run& run) {
   return block != Flow::kEnd && block != Flow::kNowhere ? Place{block, 0, depth} : Place{};
 }
 
-/// To the meeting behind the loop, of the lanes of the first group around it that is not in it.
+/// Moves a lane to the reconvergence point behind the loop, with the lanes of the innermost group around it
+/// that is not in the loop.
 void WarpLog::leave_loop(Group& group, unsigned lane, const Place& to, const Run& run) {
   const uint32_t bit = 1u << lane;
   group.lanes &= ~bit;
@@ -98,7 +99,7 @@ void WarpLog::leave_loop(Group& group, unsigned lane, const Place& to, const Run
   while (out->loop != 0 && out->until.depth == to.depth && !run.flow.in_loop(to.block, out->loop))
     out = out->parent;
   const Place until = meeting(group, out->loop, run);
-  // Those that were together until now and go to the same meeting.
+  // Join a part that has the same reconvergence point.
   Group* const of = out->until == until && until.block != 0 ? out->parent : out;
   if (to == until) {
     of->lanes |= bit;
@@ -122,7 +123,8 @@ void WarpLog::arrive(Group& group, const Run& run) {
       group.parent->lanes |= 1u << i;
       group.lanes &= ~(1u << i);
     } else if (to.depth < group.until.depth) {
-      // Out of the function in which the others meet: on its own until an outer meeting.
+      // The lane left the function in which the others reconverge. It runs alone until an outer reconvergence
+      // point.
       Group* out = group.parent;
       while (out->parent != nullptr && to.depth < out->until.depth) out = out->parent;
       const Place until = out->parts.front()->until.depth <= to.depth ? out->parts.front()->until : Place{};
@@ -143,7 +145,8 @@ void WarpLog::arrive(Group& group, const Run& run) {
 }
 
 void WarpLog::part(Group& group, std::vector<uint32_t> ways, const Run& run) {
-  // The innermost loop that somebody stays in; those that leave it part from all of them, and meet them behind it.
+  // Find the innermost loop in which some lanes stay. Lanes that leave it split from all of those, and join
+  // them behind it.
   const auto depth = uint16_t(group.calls.size());
   const auto leaves = [&](uint32_t way, uintptr_t loop) {
     const auto lane = unsigned(__builtin_ctz(way));
@@ -170,7 +173,7 @@ void WarpLog::part(Group& group, std::vector<uint32_t> ways, const Run& run) {
       ways.insert(ways.begin(), staying);
     }
   const Place until = meeting(group, loop, run);
-  // Who parts again on the way to the same meeting becomes one more part of the parent's.
+  // A group that diverges again before the same reconvergence point adds parts to its parent instead.
   const bool beside = group.parent != nullptr && until == group.until;
   Group& of = beside ? *group.parent : group;
   group.lanes = beside ? ways[0] : 0;
@@ -203,9 +206,9 @@ bool WarpLog::move_on(Group& group, const Run& run) {
   return true;
 }
 
-/// True when all parts have come together, or ended.
+/// Replays the parts. Returns true when all have reconverged or ended.
 bool WarpLog::wait_for_parts(Group& group, const Run& run) {
-  for (size_t k = 0; k < group.parts.size(); ++k) go(*group.parts[k], run);  // parts may be added meanwhile
+  for (size_t k = 0; k < group.parts.size(); ++k) go(*group.parts[k], run);  // parts may be added in the loop
   std::erase_if(group.parts, [](const auto& p) { return p->lanes == 0 && p->parts.empty(); });
   return group.parts.empty();
 }

@@ -1,11 +1,12 @@
-// Which executions of an access by the lanes of a warp make one request.
+// Decides which executions of an access by the lanes of a warp form one request.
 //
-// Lanes run one after the other here. Each logs its accesses and the blocks of code that it enters (a block has one way in
-// and no branch inside). The logs of a warp are then replayed as a GPU runs it: lanes go together until they part at a
-// branch, each part goes on by itself to where their ways meet (the immediate post-dominator of the branch, see flow.h),
-// and there they are together again. That is what compilers for GPUs arrange: Fung et al., "Dynamic warp formation and
-// scheduling for efficient GPU control flow", MICRO 2007, describe the stack that does it in hardware. Lanes that leave a loop
-// by themselves wait behind it, and the others go on meeting in it turn by turn.
+// Lanes run sequentially here. Each logs its accesses and the blocks of code that it enters (a block has one
+// entry and no branch inside). The logs of a warp are then replayed as a GPU would run them: lanes run
+// together until they diverge at a branch. Each part runs alone up to the point where their paths reconverge
+// (the immediate post-dominator of the branch, see flow.h). GPU compilers arrange the same: Fung et al.,
+// "Dynamic warp formation and scheduling for efficient GPU control flow", MICRO 2007, describe the stack that
+// does it in hardware. Lanes that leave a loop alone wait behind it, and the others keep reconverging in it
+// turn by turn.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@
 
 namespace klab::simt {
 
-/// A place in the code: a block of the function at `depth` calls (from 1). `turn`: calls made in the block that have returned.
+/// A place in the code: a block of the function at call depth `depth` (from 1). `turn` counts the calls made
+/// in the block that have returned.
 struct Place {
   uintptr_t block = 0;  // 0: none
   uint32_t turn = 0;
@@ -29,10 +31,10 @@ struct Place {
 
 class WarpLog {
  public:
-  /// Of one request: site, bytes of a lane, mask of lanes, addresses of 32 lanes.
+  /// Called for each request: site, bytes per lane, mask of lanes, addresses of 32 lanes.
   using Account = std::function<void(uint16_t, uint32_t, uint32_t, const uintptr_t*)>;
 
-  /// Both return how much of the lane's log has not been replayed yet.
+  /// Both append to the lane's log and return the number of entries that have not been replayed.
   size_t entered(unsigned lane, const Place& p) {
     logs_[lane].push_back({p.block, kPlace, p.depth, p.turn});
     return logs_[lane].size();
@@ -42,33 +44,34 @@ class WarpLog {
     return logs_[lane].size();
   }
 
-  /// Hands on request after request. `going_on`: lanes that will log more without waiting for others; where it matters what
-  /// such a lane does next, the rest is kept. `ended`: lanes whose threads have ended.
+  /// Replays the logs and passes on each request. `going_on` are lanes that will log more without waiting for
+  /// others; where the next step of such a lane matters, the rest is kept. `ended` are lanes whose threads
+  /// have ended.
   void replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account);
 
-  /// At the beginning of a block of threads.
+  /// Clears the logs, at the start of a block of threads.
   void forget();
 
  private:
   static constexpr uint16_t kPlace = 0xFFFF;
   struct Entry {
-    uintptr_t address;  // of the access, or the place's block
-    uint16_t site;      // kPlace: a place is entered
+    uintptr_t address;  // of the access, or the block of the place
+    uint16_t site;      // kPlace: enters a place
     uint16_t depth;
-    uint32_t bytes;  // or the place's turn
+    uint32_t bytes;  // or the turn of the place
     Place place() const { return {address, bytes, depth}; }
     bool is_like(const Entry& o) const { return site == o.site && depth == o.depth && bytes == o.bytes; }
   };
-  /// Lanes that go together, or wait until their parts are together again.
+  /// Lanes that run together, or wait until their parts have reconverged.
   struct Group {
-    uint32_t lanes = 0;        // that go; of a group that waits those that have arrived
-    std::vector<Place> calls;  // where they are, from the outermost call to the innermost
-    Place until;               // where they leave the group for its parent
-    uintptr_t loop = 0;        // that the meeting is in, for those that stay in it; 0: none
+    uint32_t lanes = 0;        // running lanes; in a waiting group, the lanes that have arrived
+    std::vector<Place> calls;  // their place in each called function, outermost first
+    Place until;               // place where they return to the parent group
+    uintptr_t loop = 0;        // loop that `until` is in, for lanes that stay in it; 0: none
     Group* parent = nullptr;
     std::vector<std::unique_ptr<Group>> parts;
   };
-  struct Run {  // of replay()
+  struct Run {  // arguments of replay()
     uint32_t going_on, ended;
     Flow& flow;
     const Account& account;
@@ -80,15 +83,16 @@ class WarpLog {
   void go(Group& group, const Run& run);
   bool wait_for_parts(Group& group, const Run& run);
   bool run_block(Group& group, const Run& run);
-  /// As far as all lanes have done the same: what most warps do from beginning to end. For lanes that nobody waits for.
+  /// Replays as long as all lanes do the same, as most warps do from beginning to end. For lanes that no
+  /// others wait for.
   void run_together(Group& group, const Run& run);
-  /// Lanes whose next place is where their group ends leave it for its parent, and those that leave function or loop of that meeting
-  /// for an outer one.
+  /// Moves lanes whose next place is the group's end to its parent. Lanes that leave the function or the loop
+  /// of that place move to an outer group.
   void arrive(Group& group, const Run& run);
   void leave_loop(Group& group, unsigned lane, const Place& to, const Run& run);
-  /// Where lanes that part behind the group's block meet; with `loop` if they stay in it.
+  /// Returns where lanes that diverge after the group's block reconverge; with `loop`, if they stay in it.
   static Place meeting(const Group& group, uintptr_t loop, const Run& run);
-  /// All lanes to the next place, or into parts. False when they have to wait.
+  /// Moves all lanes to their next place, or splits them into parts. Returns false if they have to wait.
   bool move_on(Group& group, const Run& run);
   void part(Group& group, std::vector<uint32_t> ways, const Run& run);
   void enter(Group& group, const Place& place);

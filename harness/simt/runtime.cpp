@@ -1,4 +1,4 @@
-// The border to kernels: runtime_api.h over the executor of this host thread.
+// Implements runtime_api.h with the executor of this host thread.
 #include "harness/simt/runtime_api.h"
 
 #include <time.h>
@@ -36,7 +36,7 @@ std::string sizes(const unsigned* d) {
   return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
 }
 
-/// Holds a launch to the limits of the named device.
+/// Checks a launch against the limits of the named device.
 void check_launch(const Launch& l, const std::string& kernel, size_t static_bytes) {
   const DeviceLimits& device = device_limits();
   const uint64_t threads = uint64_t(l.block[0]) * l.block[1] * l.block[2];
@@ -71,14 +71,15 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
                                              " after cuda::allow_shared(kernel, bytes)");
 }
 
-/// Of the host. Blocks that wait for their grid take turns on one.
+/// Returns how many host threads run a launch. Cooperative launches use one, since their blocks wait for each
+/// other in turn.
 int threads_for(const Launch& l, const Options& options) {
   const uint64_t blocks = uint64_t(l.grid[0]) * l.grid[1] * l.grid[2];
   if (l.cooperative || options.work_limit != 0 || running != nullptr) return 1;
   return int(std::min<uint64_t>(blocks, uint64_t(std::max(1, options.threads))));
 }
 
-/// Runs all blocks one after the other; returns how many were watched.
+/// Runs all blocks sequentially; returns how many were watched.
 uint64_t run_alone(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
   Executor& ex = executor();
   Trace* const trace = profile != nullptr ? &trace_of_thread() : nullptr;
@@ -93,7 +94,7 @@ uint64_t run_alone(const Launch& l, const std::string& kernel, Session& session,
   return ex.watched_blocks();
 }
 
-/// Runs blocks beside each other.
+/// Runs blocks concurrently; returns how many were watched.
 uint64_t run_beside(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
   GridRun grid(l, kernel, session, profile);
   on_crew(threads_for(l, session.options()), [&] { executor().work_on(grid); });
@@ -167,7 +168,7 @@ void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, uns
 
 void fence(bool whole_device) {
   if (!whole_device) return;
-  // Where accesses are not watched nobody sees the volatile ones behind it by which blocks talk to each other.
+  // Without a trace the volatile accesses after the fence, by which blocks communicate, go unnoticed.
   if (running->trace == nullptr) running->in_turn();
   if (running->trace != nullptr) running->trace->fence();
 }
@@ -191,7 +192,8 @@ uint64_t clock_ticks() {
 
 }  // namespace klab::simt
 
-/// The C library's clock, which is CUDA's too: in a kernel ticks of the device, elsewhere processor time as ever.
+/// Replaces the C library's clock(), which is CUDA's too. Returns the device's ticks in a kernel and
+/// processor time elsewhere.
 extern "C" clock_t clock() noexcept {
   if (klab::simt::running != nullptr && klab::simt::running->lane != nullptr)
     return clock_t(klab::simt::clock_ticks());
@@ -235,7 +237,7 @@ void copy_async_wait(int groups_left) {
   for (size_t& end : l.groups) end -= copies;
 }
 
-// Atomics. One thread runs at a time, so reading and writing is all there is to it.
+// Atomics. Only one thread runs at a time, so reading and writing is enough.
 
 namespace {
 
@@ -263,7 +265,7 @@ T combine(Atomic how, T old, T value, T expected) {
   }
 }
 
-/// A thread that does nothing but atomics may be waiting for another one.
+/// Steps after which a thread that executes only atomics yields, since it may wait for another one.
 constexpr uint64_t kSpin = 256;
 
 float without_denormals(float v) { return std::abs(v) < FLT_MIN ? std::copysign(0.0f, v) : v; }
@@ -274,8 +276,8 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
   const auto how = Atomic(int(asked) & ~kConstantOperand);
   ex.in_turn(p);
   if (ex.trace != nullptr) {
-    // Sums of floating-point numbers depend on their order, which compilers keep.
-    // A number that is known is added by one lane for all; for 32 bits there are instructions of warps (REDUX).
+    // Sums of floating-point numbers depend on their order, so compilers keep each lane's addition.
+    // One lane adds a known number for all lanes; for 32 bits there are warp instructions (REDUX).
     const bool redux = sizeof(T) == 4 && how != Atomic::exchange && how != Atomic::compare &&
                        how != Atomic::increment && how != Atomic::decrement;
     const bool merges = (asked != how || redux) && std::is_integral_v<T>;
@@ -309,7 +311,7 @@ uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, 
   return update(how, p, value, expected, __builtin_return_address(0));
 }
 float atomic_f32(Atomic how, float* p, float value) {
-  // Sums in global memory have no denormals: RED.ADD.F32.FTZ in machine code. Those in shared memory have.
+  // Sums in global memory flush denormals: RED.ADD.F32.FTZ in machine code. Sums in shared memory do not.
   const Executor& ex = *running;
   const auto* at = reinterpret_cast<const char*>(p);
   const auto within = [at](const char* from, size_t bytes) { return at >= from && at < from + bytes; };

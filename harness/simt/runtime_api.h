@@ -1,8 +1,9 @@
-// What a CUDA file compiled for the host calls: the border between kernels (in shared objects of their own) and
-// the executor (in the program). Light on purpose: every CUDA variant includes it twice.
+// The functions that a CUDA file compiled for the host calls: the interface between kernels (in shared
+// objects of their own) and the executor (in the program). Kept small, since every CUDA variant includes it
+// twice.
 //
-// Functions that take `file` and `line` say where they were called, in findings. Where a function has no such
-// parameters its return address says it.
+// Functions that take `file` and `line` report in findings where they were called. Functions without these
+// parameters use their return address.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace klab::simt {
 
-/// Place of the running thread. They never change while a kernel's function runs, so the compiler may keep them.
+/// Return the indexes of the running thread. They do not change while a kernel function runs, so the compiler
+/// may keep them.
 __attribute__((const)) unsigned thread_x();
 __attribute__((const)) unsigned thread_y();
 __attribute__((const)) unsigned thread_z();
@@ -34,31 +36,31 @@ struct Launch {
   unsigned grid[3];
   unsigned block[3];
   size_t shared_bytes;       // dynamic
-  bool cooperative = false;  // blocks run beside each other, and may wait for all of the grid
+  bool cooperative = false;  // all blocks run concurrently and may wait for the whole grid
 };
-/// Runs all blocks. Throws simt::Error with CUDA's name of what is wrong.
+/// Runs all blocks. Throws simt::Error with CUDA's name for the error.
 void launch(const Launch& what);
 
-/// Dynamic shared memory of the running block.
+/// Returns the dynamic shared memory of the running block.
 void* dynamic_shared();
-/// cudaFuncAttributeMaxDynamicSharedMemorySize.
+/// Sets cudaFuncAttributeMaxDynamicSharedMemorySize.
 void allow_shared(const void* kernel, size_t bytes);
 
 enum class Vote { sync, count, all, any };
-/// __syncthreads and its kin: returns the vote over the block's threads.
+/// Implements __syncthreads and its variants. Returns the vote over the block's threads.
 int barrier(Vote vote, int predicate, const char* file, int line);
 
-/// Waits for all threads of the grid. Only in a cooperative launch.
+/// Waits for all threads of the grid. Allowed only in a cooperative launch.
 void grid_barrier(const char* file, int line);
 
-/// Lanes that meet: each waits until all of `mask` that have not exited are there, with the same `what` and mask;
-/// then one of them runs act(slots, present), which finds what each lane brought, and all go on.
+/// Waits until all lanes of `mask` that have not exited call with the same `what` and mask. Then one of them
+/// runs act(slots, present) on the slots of all, and all continue.
 enum class Meeting { syncwarp, shuffle, vote, match, reduce, active, matrix };
 void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const* slots, unsigned present),
           const char* name, const char* file, int line);
 
 enum class Shuffle { index, up, down, exclusive_or };
-/// Value of the lane that `how` and `by` name, within segments of `width` lanes.
+/// Returns the value of the lane that `how` and `by` select within segments of `width` lanes.
 uint64_t shuffle(Shuffle how, unsigned mask, uint64_t value, int by, int width, const char* name,
                  const char* file, int line);
 unsigned ballot(unsigned mask, bool predicate, const char* name, const char* file, int line);
@@ -70,10 +72,11 @@ uint32_t reduce(Reduce how, bool is_signed, unsigned mask, uint32_t value, const
                 int line);
 
 enum class Atomic { add, max, min, exchange, bit_and, bit_or, bit_xor, compare, increment, decrement };
-/// Added to an Atomic whose operand the compiler knows: where all lanes of a warp come to one address with it, a compiler
-/// for GPUs has one lane do it for all.
+/// Flag in an Atomic: the compiler knows the operand. If all lanes of a warp use it on one address, a GPU
+/// compiler lets one lane do it for all.
 inline constexpr int kConstantOperand = 16;
-/// Old value. `compare` exchanges when the old value is `expected`; `increment` and `decrement` wrap around at `value`.
+/// These return the old value. `compare` exchanges if the old value is `expected`; `increment` and
+/// `decrement` wrap around at `value`.
 uint32_t atomic_i32(Atomic how, int32_t* p, uint32_t value, uint32_t expected);
 uint32_t atomic_u32(Atomic how, uint32_t* p, uint32_t value, uint32_t expected);
 uint64_t atomic_u64(Atomic how, uint64_t* p, uint64_t value, uint64_t expected, bool is_signed);
@@ -82,45 +85,48 @@ double atomic_f64(Atomic how, double* p, double value);
 uint32_t atomic_half2(uint32_t* p, uint32_t value);
 uint16_t atomic_half(uint16_t* p, uint16_t value);
 
-/// __threadfence: orders this block's writes before its next atomic, for blocks that see the atomic.
+/// Implements __threadfence: orders this block's writes before its next atomic, for blocks that see the
+/// atomic.
 void fence(bool whole_device);
-/// A thread that waits for another lets others run.
+/// Yields to other threads, for a thread that waits for one of them.
 void pause();
 [[noreturn]] void trap(const char* file, int line);
 uint64_t clock_ticks();
 
-/// cp.async: `bytes` from global to shared, of which the first `filled` are copied and the rest are zero. The data
-/// land when the thread waits for the group.
+/// Implements cp.async: copies the first `filled` of `bytes` from global to shared memory and zeroes the
+/// rest. The data land when the thread waits for the group.
 void copy_async(void* shared, const void* global, unsigned bytes, unsigned filled);
 void copy_async_commit();
 void copy_async_wait(int groups_left);
 
-/// A read or write that an emulated instruction makes on behalf of the calling lane.
+/// Reports a read or write that an emulated instruction makes for the calling lane.
 void touch_from(const void* p, size_t bytes, bool write, const void* return_address);
 
-/// Device memory. Throws simt::Error.
+/// Device memory functions. They throw simt::Error.
 void* device_alloc(size_t bytes, const char* name);
 void device_free(void* p);
 void device_fill_zero(void* p, size_t bytes);
 void device_copy(void* to, const void* from, size_t bytes);  // device to device
 void device_upload(void* device, const void* host, size_t bytes);
-/// Memory that nobody has written comes back as it is: whoever compares it will see.
+/// Copies to the host. Memory that was never written keeps its fill pattern, so a comparison reveals it.
 void device_download(void* host, const void* device, size_t bytes);
-/// Counts a copy between host and device where it is asked for, by stream (Bus); the copies above do not.
+/// Counts a copy between host and device when it is issued, by stream (Bus). The copies above are not
+/// counted.
 void host_copy(int stream, bool up, size_t bytes);
 void host_copies_joined();
-/// A number below `below`, the next one of a row that the session's seed begins.
+/// Returns a number below `below`, the next of a sequence that the session's seed starts.
 unsigned random_turn(unsigned below);
-/// Memory for one run() of a variant, kept for the next run; its content is undefined.
+/// Takes and returns memory for one run() of a variant, which is kept for the next run. Its contents are
+/// undefined.
 void* scratch_take(size_t bytes);
 void scratch_give(void* p);
 
-/// The device that kernels are told they run on, and whose limits launches are held to.
+/// The device that kernels see, and whose limits launches must meet.
 struct DeviceLimits {
   const char* name;
   int multiprocessors;
-  size_t shared_per_block;        // bytes without opting in
-  size_t shared_per_block_optin;  // bytes
+  size_t shared_per_block;        // bytes without opt-in
+  size_t shared_per_block_optin;  // bytes, with opt-in
   size_t shared_per_multiprocessor;
   int registers_per_multiprocessor;
   int threads_per_multiprocessor;
@@ -128,7 +134,7 @@ struct DeviceLimits {
 };
 const DeviceLimits& device_limits();
 
-/// Conversions as the GPU rounds: to nearest, ties to even.
+/// Conversions that round as the GPU does: to nearest, ties to even.
 __attribute__((const)) uint16_t half_from_float(float x);
 __attribute__((const)) uint16_t half_from_double(double x);
 __attribute__((const)) float float_from_half(uint16_t bits);
@@ -141,11 +147,11 @@ __attribute__((const)) inline float float_from_bfloat16(uint16_t bits) {
   return __builtin_bit_cast(float, uint32_t(bits) << 16);
 }
 
-/// Warp-wide matrix instructions; each lane brings its registers.
+/// Warp-wide matrix instructions. Each lane passes its registers.
 enum class MatrixType { f16, bf16, tf32 };
 void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, const float* c,
               const char* file, int line);
-/// Of bytes with signs: m16n8k32, sums in 32-bit integers.
+/// Multiplies matrices of signed bytes: m16n8k32, with 32-bit integer sums.
 void mma_16_8_bytes(int* d, const uint32_t* a, const uint32_t* b, const int* c, const char* file, int line);
 void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, const char* file, int line);
 

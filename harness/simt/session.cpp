@@ -32,7 +32,7 @@ Session& Session::current() {
     watching = all->options_.traced;
     return *all;
   }
-  thread_local Session plain{Options{}};  // which is the innermost from here on
+  thread_local Session plain{Options{}};  // becomes the innermost session of this thread
   return plain;
 }
 
@@ -92,7 +92,7 @@ std::string Finding::describe() const {
   const auto triple = [](const unsigned* d) {
     return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
   };
-  // Files by their place in the tree, whatever path the compiler was given.
+  // Shorten the path to its place in the tree, whatever path the compiler was given.
   size_t at = file.rfind("kernels/");
   if (at == std::string::npos) at = file.rfind("tests/");
   const std::string where = at == std::string::npos ? file : file.substr(at);

@@ -1,4 +1,4 @@
-// How CUDA variants are run on the host, and what was seen of them.
+// How CUDA variants run on the host, and the findings and counts of a run.
 //
 //   simt::Session session({.traced = true});
 //   variant.bind(shape, pointers)();
@@ -17,30 +17,31 @@ namespace klab::simt {
 class Profile;
 struct CompiledCode;
 
-/// A block none of whose threads ends, and which passes no barrier, for so many steps never ends. What is right takes
-/// a fraction of these. Barriers do not help for ever: kStepsInAll times as many in all.
+/// Default step limits. A launch is ended as endless after this many steps of a block in which no thread ends
+/// and no barrier is passed. Correct kernels take a fraction of that. Passing barriers extends the limit only
+/// up to kStepsInAll times as many steps in total.
 inline constexpr uint64_t kTracedSteps = 50'000'000, kSteps = 1'000'000'000, kStepsInAll = 4;
 
 struct Options {
-  bool traced = false;  // watch every access: findings and counts, at a tenth of the speed
-  bool counts = true;   // traced: count requests, sectors and conflicts as well
-  uint64_t seed = 1;    // order of blocks, warps and lanes, hence of atomics
-  uint64_t step_limit =
-      0;  // branches, and accesses where traced, without progress; 0: kTracedSteps or kSteps
+  bool traced = false;      // watch every access: reports findings and counts, at a tenth of the speed
+  bool counts = true;       // when traced: also count requests, sectors and conflicts
+  uint64_t seed = 1;        // determines the order of blocks, warps and lanes, and so that of atomics
+  uint64_t step_limit = 0;  // branches, and accesses if traced, without progress; 0: kTracedSteps or kSteps
   uint64_t work_limit =
-      0;  // Session::work() at which a launch ends, between two blocks, as if it never did; 0: none
-  int most_findings = 20;  // different ones that are kept
+      0;  // work() at which a launch ends between two blocks as if it never ended; 0: no limit
+  int most_findings = 20;  // number of distinct findings that are kept
   double share =
-      1;  // of the blocks of a grid that are watched; the others run unwatched, and counts are scaled
-  const CompiledCode* compiled = nullptr;  // traced: what nvcc made of the kernels, to count by as well
-  int threads = 1;          // of the host that run the blocks of a grid, with the same outcome (grid_run.h)
-  int multiprocessors = 0;  // what kernels are told the device has; 0: as the named GPU
+      1;  // fraction of a grid's blocks that is watched; the others run unwatched, and counts are scaled
+  const CompiledCode* compiled = nullptr;  // when traced: machine code to count by as well
+  // host threads that run the blocks of a grid; the outcome is the same (grid_run.h)
+  int threads = 1;
+  int multiprocessors = 0;  // number that kernels see; 0: that of the named GPU
 };
 
-/// Adds a finding to a list, once for each place: what is found again counts. At most so many are kept.
+/// Adds a finding to a list, or increments the count of one at the same place. Keeps at most `most` findings.
 void add_finding(std::vector<Finding>& list, const Finding& finding, size_t most);
 
-/// Of this host thread, until it ends; sessions nest, the innermost counts.
+/// A session of this host thread, active until destroyed. Sessions nest; the innermost is active.
 class Session {
  public:
   explicit Session(const Options& options);
@@ -53,24 +54,25 @@ class Session {
   void clear() { findings_.clear(); }
   void add(const Finding& finding);
   Profile& profile() { return *profile_; }
-  /// What the launches cost the host, in units of about one branch or watched access of a kernel: threads, steps and
-  /// switches between threads. Unlike time it is the same at every run and on every machine.
+  /// Returns the cost of the launches to the host, in units of about one branch or watched access: threads,
+  /// steps and switches between threads. Unlike time it is identical in every run and on every machine.
   uint64_t work() const { return work_; }
-  /// The next number of a row that begins with the seed.
+  /// Returns the next number of a sequence that the seed starts.
   uint64_t random() { return turn_ = turn_ * 6364136223846793005U + 1442695040888963407U; }
   void add_work(uint64_t units) { work_ += units; }
 
-  /// Of threads that have none of their own: this one, for as long as the process lives. For programs with a main of their own.
+  /// Makes this session that of all threads without one of their own, until the process ends. For programs
+  /// with their own main.
   static void share(Session& session);
 
-  /// The innermost of this thread; else the shared one; else a plain untraced one.
+  /// Returns the innermost session of this thread, else the shared one, else a plain untraced one.
   static Session& current();
 
  private:
   Options options_;
   std::vector<Finding> findings_;
   uint64_t work_ = 0;
-  uint64_t turn_ = 0;  // of random()
+  uint64_t turn_ = 0;  // state of random()
   std::unique_ptr<Profile> profile_;
   Session* outer_;
 };

@@ -1,8 +1,8 @@
-// What is remembered of each word of memory: who wrote it and who read it last, and when.
+// Remembers for each word of memory which thread last wrote it, which last read it, and when.
 //
-// Time is counted in intervals: each barrier of each block of each launch begins a new one, numbered through. So
-// one number says whether another access was made in this launch, in this block, and since the last barrier. Within
-// a warp __syncwarp orders too, by a counter of its own.
+// Time is counted in intervals, numbered consecutively: each barrier of each block of each launch begins a
+// new one. So one number tells whether another access was made in this launch, in this block, and since the
+// last barrier. Within a warp __syncwarp orders accesses too, by a counter of its own.
 #pragma once
 
 #include <sched.h>
@@ -11,26 +11,26 @@
 
 namespace klab::simt {
 
-/// Last accesses to one word of 4 bytes, or to one byte of a word that was accessed in parts.
+/// The last accesses to one word of 4 bytes, or to one byte of a word that was accessed in parts.
 struct Cell {
   static constexpr uint16_t kBlock = 0xFFFF;  // readers: several warps of one block
   static constexpr uint16_t kGrid =
-      0xFFFE;  // readers: several blocks; where blocks run beside each other, read_sync
-               // says which thread of one of them
+      0xFFFE;  // readers: several blocks; when blocks run concurrently, read_sync
+               // holds a thread of one of them
   static constexpr uint16_t kWarp = 0x8000;  // readers: several lanes of the warp in the low bits
 
   uint32_t write_interval = 0;
   uint32_t read_interval = 0;
   uint16_t writer = 0, write_sync = 0, write_site = 0;
   uint16_t reader = 0, read_sync = 0, read_site = 0;
-  uint8_t defined = 0;  // one bit a byte
+  uint8_t defined = 0;  // one bit per byte
   bool write_atomic : 1 = false, read_atomic : 1 = false;
   bool in_flight : 1 = false;  // an asynchronous copy will fill it
-  uint8_t held = 0;            // by one of several threads of the host that run blocks
-  uint32_t split = 0;          // number of four cells, one a byte (SplitCells)
+  uint8_t held = 0;            // locked by one of several host threads that run blocks
+  uint32_t split = 0;          // index of its four cells, one per byte (SplitCells)
 };
 
-/// Holds a cell, which threads of the host may share.
+/// Locks a cell that host threads may share.
 class HeldCell {
  public:
   explicit HeldCell(Cell& cell) : cell_(cell) { take(); }

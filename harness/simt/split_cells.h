@@ -1,4 +1,5 @@
-// Shadows of the bytes of words that were accessed in parts. May grow while other threads use what it holds.
+// Shadow cells for the bytes of words that were accessed in parts. May grow while other threads use existing
+// cells.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ class SplitCells {
     for (auto& piece : pieces_) delete[] piece.load();
   }
 
-  /// Four cells like that one; returns their number, from 1 on.
+  /// Adds four copies of a cell; returns their index, from 1 on.
   uint32_t add(const Cell& like) {
     const uint32_t number = count_.fetch_add(1, std::memory_order_acq_rel) + 1;
     auto& piece = pieces_[piece_of(number)];
@@ -38,12 +39,11 @@ class SplitCells {
     return pieces_[k].load(std::memory_order_acquire)[number - 1 + kFirst - (size_t(kFirst) << k)];
   }
   bool has(uint32_t number) const { return number != 0 && number <= count_.load(std::memory_order_relaxed); }
-  /// All of them; by the only thread that uses it.
+  /// Removes all cells. Requires that no other thread uses them.
   void forget() { count_ = 0; }
 
  private:
-  static constexpr uint32_t kFirst =
-      256;  // cells of the first piece; each has twice as many as the one before
+  static constexpr uint32_t kFirst = 256;  // cells of the first piece; each later piece is twice as large
   static unsigned piece_of(uint32_t number) {
     return unsigned(63 - __builtin_clzll((uint64_t(number) - 1 + kFirst) / kFirst));
   }

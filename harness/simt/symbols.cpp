@@ -1,4 +1,4 @@
-// What symbols and debug information of a module say: functions, source lines, shared variables.
+// Reads the symbols and debug information of a module: functions, source lines, shared variables.
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -16,9 +16,9 @@
 namespace klab::simt {
 namespace {
 
-std::mutex dwarf_mutex;  // libdw is not made for several threads
+std::mutex dwarf_mutex;  // libdw is not thread-safe
 
-/// This process, as libdw sees it. Made anew when modules have been loaded since.
+/// This process as libdw sees it. Rebuilt after modules have been loaded.
 class Debug {
  public:
   Debug() {
@@ -36,7 +36,7 @@ class Debug {
   Dwfl_Module* at(const void* p) {
     Dwfl_Module* module = dwfl_ ? dwfl_addrmodule(dwfl_, Dwarf_Addr(p)) : nullptr;
     if (module == nullptr) return nullptr;
-    // An address close behind a module counts as its own there; another may have been loaded to it since.
+    // libdw attributes addresses just after a module to it, but another module may be loaded there now.
     Dwarf_Addr begin = 0, end = 0;
     dwfl_module_info(module, nullptr, &begin, &end, nullptr, nullptr, nullptr, nullptr);
     return Dwarf_Addr(p) >= begin && Dwarf_Addr(p) < end ? module : nullptr;
@@ -47,12 +47,13 @@ class Debug {
 };
 
 Debug& debug_for(const void* p) {
-  static auto& debug = *new std::unique_ptr<Debug>(std::make_unique<Debug>());  // as long as the process
+  // lives as long as the process
+  static auto& debug = *new std::unique_ptr<Debug>(std::make_unique<Debug>());
   if (debug->at(p) == nullptr) debug = std::make_unique<Debug>();
   return *debug;
 }
 
-/// Files whose functions stand for what CUDA has built in.
+/// Returns whether a file emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
@@ -61,7 +62,7 @@ bool is_emulation(const char* file) {
 }
 
 SourceLine find_source(const void* return_address) {
-  const auto address = Dwarf_Addr(return_address) - 1;  // inside the call
+  const auto address = Dwarf_Addr(return_address) - 1;  // -1: inside the call
   Dwfl_Module* module = debug_for(return_address).at(return_address);
   if (module == nullptr) return {};
   SourceLine best;
@@ -72,13 +73,14 @@ SourceLine find_source(const void* return_address) {
       if (!is_emulation(file)) return best;
     }
   }
-  // Inside an emulated function: outwards through the calls that were inlined here.
+  // The address is in an emulated function: walk outwards through the calls that were inlined here.
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit == nullptr) return best;
   Dwarf_Die* innermost_scope = nullptr;
   if (dwarf_getscopes(unit, address - bias, &innermost_scope) <= 0) return best;
-  // Those scopes go on with where the inlined function was written; asked for the entry itself, with where it was called.
+  // These scopes continue with the place where the inlined function was written. Querying the entry itself
+  // continues with the place where it was called.
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes_die(&innermost_scope[0], &scopes);
   std::free(innermost_scope);
@@ -107,7 +109,7 @@ std::string demangled(const char* name) {
   return result;
 }
 
-/// "void klab::(anonymous namespace)::f<32>(float const*)" -> "f<32>"
+/// Shortens "void klab::(anonymous namespace)::f<32>(float const*)" to "f<32>".
 std::string unqualified(const std::string& full) {
   int depth = 0;
   size_t end = full.size(), begin = 0;
@@ -129,7 +131,8 @@ std::string unqualified(const std::string& full) {
   return full.substr(begin, end - begin);
 }
 
-/// A program's kernel, whose body has a name of its own: "k__klab3<float>" -> "k<float>" (harness/cuda_compiler/kernels.cpp).
+/// Restores the name of a program's kernel, whose body was renamed: "k__klab3<float>" -> "k<float>"
+/// (harness/cuda_compiler/kernels.cpp).
 std::string as_written(std::string name) {
   const size_t at = name.find("__klab");
   if (at == std::string::npos) return name;
@@ -143,15 +146,16 @@ const char* mangled_at(const void* p) {
   return module ? dwfl_module_addrname(module, Dwarf_Addr(p)) : nullptr;
 }
 
-/// Local symbols follow that of the object file they come from, whose number tells them apart: files, and kernels in
-/// them, may have one name. Global symbols have none, -1.
+/// Returns the unit of a symbol. Local symbols follow that of their object file, whose index distinguishes
+/// files, and kernels in them, with equal names. Global symbols have no unit, -1.
 int unit_of(int index, const GElf_Sym& symbol, int before) {
   if (GELF_ST_TYPE(symbol.st_info) == STT_FILE) return index;
   return GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? before : -1;
 }
 
-/// Whether a variable with that unit and function belongs to a kernel: local functions may have one name in several units,
-/// those with external linkage have one name in all, whichever unit the linker shows them in.
+/// Returns whether a variable with that unit and function belongs to a kernel. Local functions in several
+/// units may share a name. Functions with external linkage are identified by name, in whichever unit the
+/// linker shows them.
 bool is_of(const SharedVariable& v, const std::string& kernel, int unit) {
   const bool local = kernel.find("_GLOBAL__N_") != std::string::npos || kernel.compare(0, 3, "_ZL") == 0;
   return v.function == kernel && (!local || v.unit == unit);
@@ -166,7 +170,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
   std::set<std::string> functions;
   for (int i = 0; i < symbols; ++i) {
     GElf_Sym symbol;
-    GElf_Addr address = 0;  // not used: a thread-local variable has an offset for a value, and no address
+    GElf_Addr address = 0;  // unused: the value of a thread-local variable is an offset, not an address
     const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
     if (name != nullptr) unit = unit_of(i, symbol, unit);
     if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) functions.insert(name);
@@ -175,7 +179,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
     if (std::strncmp(name, "_ZZ", 3) != 0) continue;
     const std::string whole = name, text = demangled(name);
     const size_t last = text.rfind("::");
-    // The last E that is followed by the length of the variable's name.
+    // Split at the last E that is followed by the length of the variable's name.
     size_t split = std::string::npos;
     for (size_t k = 3; k + 1 < whole.size(); ++k)
       if (whole[k] == 'E' && whole[k + 1] >= '1' && whole[k + 1] <= '9') split = k;
@@ -225,7 +229,7 @@ std::vector<SharedVariable> shared_variables(const Module& module) {
 
 namespace {
 
-/// What the symbol table says of a kernel.
+/// The symbol table's entry for a kernel.
 struct KernelSymbol {
   std::string name;  // mangled
   int unit = -1;     // as in SharedVariable
@@ -257,7 +261,7 @@ const KernelSymbol& kernel_symbol(const void* kernel) {
 
 namespace {
 
-/// The variables of a module, by address.
+/// Returns the variables of a module, by address.
 std::map<const char*, Allocation>& variables_of(const Module& m) {
   static auto& known = *new std::map<const Module*, std::map<const char*, Allocation>>;
   const auto [at, fresh] = known.try_emplace(&m);
@@ -293,7 +297,7 @@ Allocation* device_variable_at(const void* p) {
   if (at == variables.begin()) return nullptr;
   Allocation& a = (--at)->second;
   if (c >= a.guard_end) return nullptr;
-  if (a.shadow == nullptr) {  // what has static storage is written before a kernel runs: zeros at least
+  if (a.shadow == nullptr) {  // static storage is initialized before a kernel runs, at least with zeros
     Cell* cells = shadow_of(a);
     for (size_t word = 0; word < (a.bytes + 3) / 4; ++word) cells[word].defined = 0xF;
   }
@@ -319,7 +323,7 @@ size_t static_shared_bytes(const void* kernel) {
 
 std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   static auto& kernels =
-      *new std::map<const Module*, std::vector<std::string>>;  // mangled names of those that were asked for
+      *new std::map<const Module*, std::vector<std::string>>;  // mangled names of kernels that were queried
   const Module* module = module_at(kernel);
   if (module == nullptr) return {};
   const std::vector<SharedVariable> all = shared_variables(*module);

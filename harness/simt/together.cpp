@@ -1,5 +1,5 @@
-// Cooperative launches: a block whose threads all wait for the grid is put aside, with its shared memory, and the next one runs;
-// when all wait, or have ended, they go on in turn.
+// Cooperative launches. When all threads of a block wait for the grid, the block is set aside with its shared
+// memory and the next one runs. When all blocks wait or have ended, they continue in turn.
 #include <algorithm>
 #include <cstring>
 
@@ -66,7 +66,7 @@ bool Executor::all_at_grid() const {
 
 void Executor::park(Parked& to) {
   to.number = block_number;
-  // Threads stay where they are: code that waits knows their addresses.
+  // Threads keep their addresses, because waiting code refers to them.
   to.lanes.assign(std::make_move_iterator(lanes_.begin()),
                   std::make_move_iterator(lanes_.begin() + threads_));
   to.order = order_;

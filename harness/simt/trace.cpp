@@ -204,7 +204,7 @@ void Trace::copy_issued(const AsyncCopy& copy) {
     else if (static_.holds(at))
       static_.cell(at).in_flight = true;
   }
-  std::memset(copy.to, 0xFF, copy.bytes);  // whoever does not wait sees NaN
+  std::memset(copy.to, 0xFF, copy.bytes);  // a thread that does not wait reads NaN
 }
 
 void Trace::copy_landed(const AsyncCopy& copy) {
@@ -213,7 +213,7 @@ void Trace::copy_landed(const AsyncCopy& copy) {
     if (!static_.holds(at) && !dynamic_.holds(at)) continue;
     Cell& cell = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
     cell.in_flight = false;
-    // The copy is a write of the thread that waits, made now.
+    // The copy counts as a write of the waiting thread, made now.
     cell.write_interval = interval_;
     cell.writer = uint16_t(executor_->lane->thread);
     cell.write_sync = clocks_[executor_->lane->warp].now;

@@ -1,4 +1,4 @@
-// Each access of a running kernel, on as short a way as it allows.
+// Handles each access of a running kernel on the shortest path that it allows.
 #include <algorithm>
 #include <utility>
 
@@ -23,14 +23,14 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     if (is_of_block_.size() <= site) is_of_block_.resize(size_t(site) + 1, 0);
     if (!std::exchange(is_of_block_[site], uint8_t(1))) sites_of_block_.push_back(site);
   }
-  // An asynchronous copy, too, is made as it is written.
+  // An asynchronous copy is also executed as written.
   if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
   known = {.pc = pc, .site = site, .kind = kind};
   return site;
 }
 
 [[gnu::always_inline]] inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
-  // What is said here in few words is what watch() and check_cell() come to in these cases.
+  // This is a shortcut for the cases in which watch() and check_cell() would do the same.
   const auto thread = uint16_t(me.thread);
   const auto over = [&](uint32_t interval, uint16_t who) {
     return interval < launch_first_ || (interval == interval_ && who == thread) ||
@@ -76,7 +76,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   return true;
 }
 
-/// Whether the word was written by another block of the launch, or is to be, and the other one has read it.
+/// Returns whether another block of the launch wrote the word, or has read it and this access writes.
 bool Trace::meets_another(const Cell& c, uint8_t how) const {
   return is_of_another(c.write_interval) || ((how & kWrite) != 0 && is_of_another(c.read_interval));
 }
@@ -120,7 +120,7 @@ Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
     executor_->let_others_run();
 }
 
-/// What the site has come to, so that it need not be looked for the next time.
+/// Caches the allocation or variable that this site last accessed.
 void Trace::remember(KnownSite& known, const char* c, Space space) {
   known.bytes = 0;
   known.shared = nullptr;
@@ -158,7 +158,7 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   Lane& lane = *executor_->lane;
   // Local memory: the thread's own stack.
   if (size_t(c - lane.stack) < kStackOfThread) return;
-  // What the kernel was called with.
+  // The kernel's parameters.
   if ((how & kWrite) == 0 && c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_) {
     if (doubt_.p != nullptr) settle();
     return step(pc);

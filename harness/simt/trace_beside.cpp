@@ -1,5 +1,5 @@
-// Watching blocks that run beside each other (grid_run.h): whose an interval of time is, words that several threads of the host
-// come to, and what a block hands over at its end.
+// Traces blocks that run concurrently (grid_run.h): the block of an interval, words shared by several host
+// threads, and the results that a block delivers at its end.
 #include <algorithm>
 
 #include "harness/simt/trace.h"
@@ -41,7 +41,7 @@ void Trace::tell(BlockResult& result) {
   }
   sites_of_block_.clear();
   own_record_ = {};
-  // As many intervals as blocks of this kernel need: barriers begin new ones.
+  // Reserve as many intervals as a block of this kernel needs: barriers begin new ones.
   for (const auto& [first, end] : chunks_) chunk_ = std::max(chunk_, end - first);
   const uint32_t used = interval_ - block_first_ + 1;
   if (chunks_.empty()) chunk_ = std::max(2U, used);

@@ -1,4 +1,4 @@
-// From the lanes' logs to requests, sectors and wavefronts.
+// Turns the lanes' logs into requests, sectors and wavefronts.
 #include <algorithm>
 
 #include "harness/simt/trace.h"
@@ -8,7 +8,8 @@ namespace {
 
 constexpr unsigned kSector = 32, kBanks = 32;
 
-/// Passes that shared memory needs for some lanes' accesses: the most distinct words that fall into one bank.
+/// Returns the passes that shared memory needs for some lanes' accesses: the largest number of distinct words
+/// in one bank.
 int64_t passes(const uintptr_t* address, uint32_t mask, unsigned words) {
   uintptr_t first = ~uintptr_t(0), last = 0;
   for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -16,7 +17,8 @@ int64_t passes(const uintptr_t* address, uint32_t mask, unsigned words) {
     first = std::min(first, word);
     last = std::max(last, word);
   }
-  if (mask != 0 && last + words - first <= kBanks) return 1;  // so many words in a row lie in as many banks
+  // at most 32 consecutive words lie in distinct banks
+  if (mask != 0 && last + words - first <= kBanks) return 1;
   uint32_t seen[kBanks][32];
   uint8_t count[kBanks] = {};
   int64_t most = mask != 0 ? 1 : 0;
@@ -35,12 +37,12 @@ int64_t passes(const uintptr_t* address, uint32_t mask, unsigned words) {
   return most;
 }
 
-/// The lanes of a mask from `from` on, `count` of them.
+/// Returns the lanes of a mask from `from` on, `count` of them.
 uint32_t part_of(uint32_t mask, unsigned from, unsigned count) {
   return mask & uint32_t(((uint64_t(1) << count) - 1) << from);
 }
 
-/// Whether all lanes n and n^1, or all n and n^2, that are both active have the same address.
+/// Returns whether every pair of active lanes n and n^1, or every pair n and n^2, has the same address.
 bool in_pairs(const uintptr_t* address, uint32_t mask) {
   for (const unsigned apart : {1u, 2u}) {
     bool all = true;
@@ -53,7 +55,7 @@ bool in_pairs(const uintptr_t* address, uint32_t mask) {
   return false;
 }
 
-/// Wavefronts of a request that is no run of neighbors.
+/// Counts the wavefronts of a request that does not access consecutive addresses.
 void count_wavefronts(Counts& n, bool write, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
   // 32 lanes of 4 bytes fill the banks; wider accesses are served by groups of lanes.
   const unsigned words = std::max(1u, (bytes + 3) / 4);
@@ -84,8 +86,8 @@ int64_t sectors_of(const uintptr_t* sorted, unsigned count, uint32_t bytes) {
   return sectors;
 }
 
-/// Of atomics: a sector is sent once for as many lanes as have different words in it, so as often as its most wanted address has lanes.
-/// Measured on an H200 (Nsight Compute's sectors of op_red).
+/// Returns the sectors of atomics. A sector is sent once for all lanes that have distinct words in it, so as
+/// often as its most frequent address occurs. Measured on an H200 (Nsight Compute's sectors of op_red).
 int64_t atomic_sectors_of(const uintptr_t* sorted, unsigned count) {
   int64_t sectors = 0, most = 0, same = 0;
   for (unsigned i = 0; i < count; ++i) {
@@ -99,7 +101,7 @@ int64_t atomic_sectors_of(const uintptr_t* sorted, unsigned count) {
   return sectors + most;
 }
 
-/// All lanes, each behind the one before: most requests of most kernels.
+/// Returns whether all lanes access consecutive addresses, as in most requests of most kernels.
 bool neighbors(uint32_t bytes, uint32_t mask, const uintptr_t* address) {
   if (mask != ~0u || bytes > 16) return false;
   uintptr_t off = 0;

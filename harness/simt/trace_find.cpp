@@ -1,4 +1,4 @@
-// What is said of an access that is not legal, and of whom.
+// Messages for illegal accesses, and the threads they name.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,7 @@ void Trace::place(Finding& f, const void* pc) const {
   f.line = at.line;
 }
 
-/// The variable next to an address that is in none, and how far off.
+/// Describes an address in no variable by the nearest variable and the distance to it.
 std::string Trace::where_in_shared(const char* p) const {
   const size_t offset = static_.offset(p);
   const SharedVariable *before = nullptr, *behind = nullptr;
@@ -50,7 +50,7 @@ void Trace::bad_index(int64_t index, const std::string& array, const char* file,
                       .text = "index " + std::to_string(index) + " of an array of type " + array});
 }
 
-/// An access to what is no memory of the kernel.
+/// Ends the launch for an access outside the kernel's memory.
 void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   Finding f{.kind = Kind::out_of_bounds};
   const auto* c = static_cast<const char*>(p);
@@ -85,8 +85,9 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   executor_->abandon(std::move(f));
 }
 
-/// Of an address outside of all memory that has a shadow: true for parameters, tables, and __constant__ memory, of which
-/// the last is counted; else the __device__ variable that it is in. What is neither ends the launch.
+/// Handles an address outside all memory that has a shadow. Returns true for parameters, tables and
+/// __constant__ memory (and counts accesses to the last); else sets the __device__ variable that contains it.
+/// Any other address ends the launch.
 bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
   const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
   const Module* m = parameter ? nullptr : module_at(c);
@@ -111,7 +112,7 @@ bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc
   return true;
 }
 
-/// An access that is not aligned as its width asks.
+/// Ends the launch for an access that is not aligned to its width.
 void Trace::misaligned(const void* p, size_t bytes, uint8_t how, const void* pc) {
   Finding f{.kind = Kind::misaligned};
   char hex[32];

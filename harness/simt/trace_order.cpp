@@ -1,4 +1,4 @@
-// Is an access ordered with the last ones to the same memory? Races, undefined reads.
+// Checks whether an access is ordered with the last ones to the same memory: races, undefined reads.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace klab::simt {
 
-/// Whether what happened then, by `who`, is ordered before the running thread's next access.
+/// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return true;
   if (!is_of_my_block(interval)) return acquired(interval);
@@ -31,10 +31,11 @@ bool Trace::acquired(uint32_t interval) const {
   return block < acquired_.size() && interval <= acquired_[block];
 }
 
-/// An atomic passes on what its block has fenced, and brings what others have.
+/// Handles the order that an atomic creates: it releases what its block has fenced, and acquires what others
+/// have released.
 void Trace::atomic_at(const void* p) {
   const auto* c = static_cast<const char*>(p);
-  if (static_.holds(c) || dynamic_.holds(c)) return;  // other blocks have variables of their own there
+  if (static_.holds(c) || dynamic_.holds(c)) return;  // shared memory is not visible to other blocks
   const auto address = reinterpret_cast<uintptr_t>(p);
   auto& released = grid_ != nullptr ? grid_->released : released_;
   const auto at = std::find_if(released.begin(), released.end(),
@@ -68,7 +69,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
         const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
-        std::memset(word + first, 0xFF, last - first);  // not what a block before has left there
+        std::memset(word + first, 0xFF, last - first);  // hide the contents that an earlier block left
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
                  ", which no thread of the block has written";
@@ -106,14 +107,14 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   for (unsigned b = first; b < last; ++b) {
     check_cell(split[cell.split][b], word + b, 1, how, site, shared);
   }
-  // Only that the word was touched, and when: the bytes know the rest.
+  // Note only when the word was touched; its byte cells know the rest.
   (how & kWrite ? cell.write_interval : cell.read_interval) = interval_;
 }
 
 void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared) {
   const Lane& me = *executor_->lane;
   const auto thread = uint16_t(me.thread);
-  // Volatile flags between blocks are an idiom; within a block they order nothing.
+  // Volatile flags between blocks are an idiom. Within a block they order nothing.
   const bool atomic = (how & kAtomic) != 0 || ((how & kVolatile) != 0 && !shared);
   if (c.write_interval != 0 && !(atomic && c.write_atomic) &&
       !ordered(c.write_interval, c.writer, c.write_sync))
@@ -137,7 +138,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
   } else {
     const bool same_block = c.reader != Cell::kGrid && is_of_my_block(c.read_interval);
     if (!same_block && grid_ != nullptr) {
-      // The first one stays, so that readers need not change what they only read.
+      // Keep the first reader, so that readers need not change the cell.
       if (c.reader != Cell::kGrid) c.read_sync = std::exchange(c.reader, Cell::kGrid);
       return;
     }

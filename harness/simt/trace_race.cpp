@@ -1,4 +1,4 @@
-// What is said of accesses that nothing orders.
+// Messages for accesses that nothing orders.
 #include <algorithm>
 #include <cstring>
 
@@ -47,7 +47,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
                           : shared || interval == interval_ ? " with no barrier between"
                                                             : "";
   if (comes_behind_me(interval)) {
-    // That block ran ahead: said as it would be if it had come behind this one.
+    // That block ran ahead. Report the race as if that block had come after this one.
     if (thread == Cell::kGrid) thread = c.read_sync;
     const bool several = thread == Cell::kBlock || (thread & Cell::kWarp) != 0;
     f.text = did(with_writer, grid_->is_atomic(other_site)) + what + ", which " + who_am_i() +
@@ -72,7 +72,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     f = executor_->placed(std::move(f));
   }
   if ((how & kWrite) && !(how & (kAtomic | kAsync)) && with_writer && !c.write_atomic) {
-    // Two threads that write the same value do no harm. Whether it is the same shows after the write.
+    // Two threads that write the same value do no harm. Whether they do is known only after the write.
     if (doubt_.p != nullptr) return;
     doubt_.p = p;
     doubt_.bytes = bytes;

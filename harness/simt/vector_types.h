@@ -1,5 +1,5 @@
-// CUDA's vector types and dim3 for a host compiler, C++11 or newer. Vectors of 2 to 16 bytes are copied as one piece, as the
-// GPU loads and stores them; those of 32 bytes as two.
+// CUDA's vector types and dim3 for a host compiler, C++11 or newer. Vectors of 2 to 16 bytes are copied as
+// one piece, as the GPU loads and stores them; vectors of 32 bytes as two.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ KLAB_SIMT_INLINE void move_whole(T* to, const T* from) {
 }  // namespace simt
 }  // namespace klab
 
-// Moved as a whole: copying is one access of the vector's size.
+// Copies the vector as one access of its size.
 #define KLAB_SIMT_WHOLE(Name)                                                  \
   Name() = default;                                                            \
   KLAB_SIMT_INLINE Name(const Name& o) { ::klab::simt::move_whole(this, &o); } \
@@ -54,7 +54,7 @@ KLAB_SIMT_INLINE void move_whole(T* to, const T* from) {
   };                               \
   KLAB_SIMT_INLINE Name make_##Name(T a) { return {a}; }
 
-// What an initializer leaves out is zero.
+// Members without an initializer are zero.
 #define KLAB_SIMT_VECTOR2(Name, T)                                 \
   struct alignas(2 * sizeof(T)) Name {                             \
     T x, y;                                                        \

@@ -1,4 +1,4 @@
-// Warp functions: what lanes do when they have met.
+// Warp functions: the operations that lanes perform after they have met.
 #include <algorithm>
 #include <cstdint>
 
@@ -14,7 +14,7 @@ struct ShuffleSlot {
   uint64_t result;
 };
 
-/// Lane that `lane` reads from, as the PTX manual's pseudo code of shfl.sync has it.
+/// Returns the lane that `lane` reads from, following the pseudocode of shfl.sync in the PTX manual.
 int source_of_shuffle(const ShuffleSlot& s, int lane) {
   const int first = lane & ~(s.width - 1), last = first + s.width - 1;
   int from = lane;

@@ -1,7 +1,8 @@
 // CUDA's synchronization, warp and atomic functions for a host compiler.
 #pragma once
 
-// clock() has the C library's declaration; the executor's definition (runtime.cpp) tells kernels from host code.
+// clock() is declared by the C library. The executor's definition (runtime.cpp) distinguishes kernels from
+// host code.
 #include <time.h>
 
 #include <type_traits>
@@ -9,7 +10,7 @@
 #include "harness/simt/half.h"
 #include "harness/simt/language.h"
 
-// Where a function was called, for findings.
+// Captures the place of the call, for findings.
 #define KLAB_SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 KLAB_SIMT_INLINE void __syncthreads(KLAB_SIMT_HERE) {

@@ -1,7 +1,7 @@
 // nvcuda::wmma for a host compiler: 16x16x16 fragments of half and bfloat16 with float accumulators.
 //
-// CUDA does not say which lane holds which element. Here they lie as mma.sync's m16n8k16 has them, twice for the
-// two halves of the columns, so one emulation serves both.
+// CUDA does not specify which lane holds which element. Here elements lie as in mma.sync's m16n8k16, twice
+// for the two halves of the columns, so one emulation serves both.
 #pragma once
 
 #include "harness/simt/half.h"
@@ -26,13 +26,13 @@ struct fragment {
 namespace detail {
 KLAB_SIMT_INLINE int group() { return int(klab::simt::lane_index()) >> 2; }
 KLAB_SIMT_INLINE int pair() { return int(klab::simt::lane_index() & 3) * 2; }
-/// Row (or k) and column of the even element of register r of a: 16x16.
+/// Return row (or k) and column of the even element of register r of a: 16x16.
 KLAB_SIMT_INLINE int a_row(int r) { return group() + 8 * (r & 1); }
 KLAB_SIMT_INLINE int a_col(int r) { return pair() + 8 * (r >> 1); }
-/// Of b: 16x16, as two halves of 8 columns with two registers each.
+/// Return the same for b: 16x16, as two halves of 8 columns with two registers each.
 KLAB_SIMT_INLINE int b_row(int r) { return pair() + 8 * (r & 1); }
 KLAB_SIMT_INLINE int b_col(int r) { return group() + 8 * (r >> 1); }
-/// Of the accumulator: 16x16, as two halves of 8 columns with two pairs each.
+/// Return the same for the accumulator: 16x16, as two halves of 8 columns with two pairs each.
 KLAB_SIMT_INLINE int c_row(int r) { return group() + 8 * (r & 1); }
 KLAB_SIMT_INLINE int c_col(int r) { return pair() + 8 * (r >> 1); }
 
@@ -46,7 +46,7 @@ template <>
 struct MatrixTypeOf<__nv_bfloat16> {
   static constexpr auto value = klab::simt::MatrixType::bf16;
 };
-/// Two neighbors in memory, as one access.
+/// Copies two neighbors in memory as one access.
 template <class T>
 KLAB_SIMT_INLINE void load_pair(T* to, const T* from) {
   typename klab::simt::Piece<2 * sizeof(T)>::type piece;

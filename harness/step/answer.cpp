@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr double kTryingSeconds = 10;
-constexpr double kCheckingSeconds = 15;  // a shape: those that are checked take milliseconds
+constexpr double kCheckingSeconds = 15;  // per shape; the check uses shapes that take milliseconds
 
-/// What the judging process said, put together.
+/// Everything that the judging process has reported.
 struct Heard {
   std::string at = "starting";
-  std::string shape;  // at hand, where one is
+  std::string shape;  // current shape, if any
   bool done = false;
   std::string wrong;
   std::optional<Json> check, times, counts;
@@ -40,7 +40,7 @@ std::string first_line(const std::string& text) {
   return "";
 }
 
-/// The line the crash guard wrote, and what was written beside it.
+/// The crash guard's line, and the rest of the output.
 struct Words {
   std::string guard, others;
 };
@@ -119,7 +119,7 @@ class Check {
     return true;
   }
 
-  /// What a stranger wrote sees this check's folder and little else.
+  /// Confines a command of untrusted code to this check's folder and a few readable places.
   std::vector<std::string> wrapped(const std::vector<std::string>& command) const {
     return options_.untrusted ? confined_command(own_program(), folder_.path(), command) : command;
   }
@@ -173,7 +173,7 @@ class Check {
       if (j.is_object()) hear(j, heard);
       return limits_at(heard.at);
     };
-    // A library that starts threads when it is loaded would have some that are not confined.
+    // Threads that a library starts while it is loaded would not be confined.
     const Ended ended = run_process(command, limits_at("starting"), on_line, folder_.path(),
                                     {"OPENBLAS_NUM_THREADS=1", "OMP_WAIT_POLICY=passive"});
     judge(ended, heard);
@@ -288,10 +288,10 @@ class Check {
 
   void conclude() {
     const SpeedVerdict& s = answer_.speed;
-    // A learner who has changed nothing is told so where speed would not tell.
+    // If speed cannot tell, report that a learner has changed nothing.
     if (s.speed == Speed::not_asked && !options_.variant && is_unchanged(step_, text_))
       return void(end(Outcome::unchanged, "the code is still the parent's"));
-    // Nor can another spelling of the parent be told from the step's change.
+    // Without timing, a rewording of the parent cannot be told from the step's change either.
     if (!options_.time)
       return void(end(Outcome::untimed,
                       "right and safe; whether it is what the step asks for shows when it is timed"));

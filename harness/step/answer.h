@@ -1,4 +1,4 @@
-// What a learner is told about a work file, as data: does it compile, is it right, is it safe, is it faster.
+// The answer about a work file, as data: whether it compiles, is right, is safe, and is faster.
 #pragma once
 
 #include <functional>
@@ -14,53 +14,53 @@
 
 namespace klab {
 
-/// How a work file failed, told apart.
+/// The outcomes of checking a work file.
 enum class Outcome {
   passed,
-  missing,    // there is no file
-  unchanged,  // it still is the parent's code
+  missing,    // the file does not exist
+  unchanged,  // still the parent's code
   does_not_compile,
-  forbidden,         // calls a peer library, klab's own variants, other code
-  no_variant,        // does not register what it should
-  wrong,             // values or gradients
-  out_of_bounds,     // wrote or read where it must not
-  changes_inputs,    // wrote to what it was given to read
-  stale_results,     // keeps results from call to call
+  forbidden,         // calls a peer library, klab's own variants, or other code
+  no_variant,        // does not register its variant
+  wrong,             // wrong values or gradients
+  out_of_bounds,     // wrote or read outside its tensors
+  changes_inputs,    // wrote to its inputs
+  stale_results,     // keeps results between calls
   nondeterministic,  // two runs differ
-  unsafe,            // another finding of the CUDA executor; threads or a state of the process left behind
-  throws,            // an exception
-  prints,            // on standard output or error
+  unsafe,            // another finding of the CUDA executor, or leftover threads or process state
+  throws,            // throws an exception
+  prints,            // prints on standard output or error
   exits,             // ends the process
-  crashes,           // by a signal
-  loops,             // does not come to an end
-  too_much_memory,   // more than it is allowed
+  crashes,           // ended by a signal
+  loops,             // does not terminate
+  too_much_memory,   // exceeds its limit
   no_faster,         // the step asks for speed
-  undecided,         // speed could not be told
-  untimed,           // right and safe; nobody asked whether it is faster
-  harness,           // klab itself could not do it
+  undecided,         // the timing was inconclusive
+  untimed,           // right and safe; not timed
+  harness,           // klab itself failed
 };
 const char* name_of(Outcome outcome);
 
 struct Answer {
   Outcome outcome = Outcome::harness;
   std::string text;   // one line about the outcome
-  Compiled compiled;  // what the compiler said
-  int cases = 0;      // compared
-  double worst = 0;   // error over bound, of what passed
+  Compiled compiled;  // result and messages of the compiler
+  int cases = 0;      // number compared
+  double worst = 0;   // error over bound, in checks that passed
   std::optional<Failure> failure;
   std::optional<StepTimes> times;
   SpeedVerdict speed;
-  std::optional<CountVerdict> counts;  // CUDA on the host
+  std::optional<CountVerdict> counts;  // for CUDA on the host
   std::string counted_at;
   std::vector<WastefulAccess> wasteful;
   std::string printed;         // by the kernel, on standard output and error
-  bool shares_memory = false;  // CUDA: blocks have shared memory
-  double seconds = 0;          // from the file to the answer
+  bool shares_memory = false;  // for CUDA: blocks use shared memory
+  double seconds = 0;          // total time of the check
 
   bool passed() const { return outcome == Outcome::passed; }
-  /// Nothing is wrong with it, as far as it was looked at.
+  /// Returns whether no error was found by the checks that ran.
   bool good() const { return passed() || outcome == Outcome::untimed; }
-  /// How far the four questions were answered.
+  /// These return how far the four questions were answered yes.
   bool compiles() const { return compiled.good; }
   bool right() const;
   bool safe() const;
@@ -70,17 +70,17 @@ struct CheckStepOptions {
   uint64_t seed = 1;
   int threads = 0;
   bool time = true;
-  double seconds = 60;       // the longest that one stage of the judge may take
+  double seconds = 60;       // limit for one stage of the judge
   double check_seconds = 8;  // see JudgeJob
-  int64_t bytes = 0;         // memory, 0: no limit
-  bool untrusted = false;    // confined, and held to less
+  int64_t bytes = 0;         // memory limit, 0: none
+  bool untrusted = false;    // confined, with tighter limits
   bool variant = false;      // the step is step_of() a variant: see mutate.h
-  std::string known_object;  // what compiles to this (Compiled::object) is unchanged, and not judged
+  std::string known_object;  // a file that compiles to this (Compiled::object) is unchanged, and not judged
   std::function<void(const std::string& doing)> progress;
 };
 
-/// Compiles the file in a folder of its own, has it judged by another process, and puts together what came out. Does not
-/// throw for anything the file does; Outcome::harness is for klab's own trouble.
+/// Compiles the file in its own folder, has it judged by another process, and combines the results. The file
+/// cannot make it throw; Outcome::harness means that klab itself failed.
 Answer check_work(const Step& step, const std::filesystem::path& file, const CheckStepOptions& options);
 
 }  // namespace klab

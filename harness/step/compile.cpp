@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 enum class Built { cpu, host, host_traced };
 
-/// The command that made that form of a variant's file, as CMake recorded it beside this program (tests: above it).
+/// Returns the command that compiled that form of a variant's file, as CMake recorded it next to this program
+/// (for tests: above it).
 std::vector<std::string> recorded_command(const Variant& v, Built form) {
   fs::path folder = own_program().parent_path();
   while (!fs::exists(folder / "compile_commands.json") && folder.has_relative_path())
@@ -44,7 +45,7 @@ std::vector<std::string> recorded_command(const Variant& v, Built form) {
   throw std::runtime_error("compile_commands.json has no command for " + end + ": configure klab again");
 }
 
-/// Of the recorded command, the compiler and what decides the code: not input, output or warnings as errors.
+/// Returns the compiler and the flags that affect the code, without input, output and warnings as errors.
 std::vector<std::string> flags_of(const std::vector<std::string>& command) {
   std::vector<std::string> flags;
   for (size_t i = 0; i < command.size(); ++i) {
@@ -61,8 +62,8 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
   return flags;
 }
 
-/// Highway's targets but the one this machine dispatches to, and the one that must be: the others would be compiled
-/// for nobody.
+/// Disables Highway's targets except the one that this machine uses and the mandatory one. Compiling the
+/// others would be wasted.
 std::string disabled_targets() {
   const int64_t able = hwy::SupportedTargets() & HWY_TARGETS;
   const int64_t best = able & -able;
@@ -138,7 +139,7 @@ class Compilation {
     return result;
   }
 
-  /// Without paths: the learner's file is "05_matmul/02.cpp", klab's begin at its folder.
+  /// Shortens paths: the learner's file becomes "05_matmul/02.cpp", and klab's begin at its folder.
   std::string named(std::string text) const {
     const auto replace = [&](const std::string& from, const std::string& to) {
       for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
@@ -165,11 +166,11 @@ Compiled compile_work(const Step& step, const fs::path& source, const fs::path& 
   Compiled traced = compilation.make(Built::host_traced);
   beside.join();
   const double seconds = std::max(plain.seconds, traced.seconds);
-  // Where it does not compile, both say the same.
+  // If it does not compile, both have the same message.
   Compiled& result = plain.good ? traced : plain;
   if (plain.good && traced.good) {
     traced.modules.insert(traced.modules.begin(), plain.modules.front());
-    traced.object = plain.object;  // the traced form holds line numbers
+    traced.object = plain.object;  // the traced form contains line numbers
   }
   result.seconds = seconds;
   return std::move(result);

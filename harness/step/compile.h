@@ -1,4 +1,4 @@
-// One work file made into something to load, with the flags that klab itself was built with.
+// Compiles a work file to a loadable module, with the flags that klab itself was built with.
 #pragma once
 
 #include <filesystem>
@@ -11,42 +11,42 @@
 
 namespace klab {
 
-/// What the compiler says it did with a loop.
+/// The compiler's report about a loop.
 struct LoopNote {
   int line = 0;
   bool vectorized = false;
   int bytes = 0;         // of its vectors
-  bool checked = false;  // vectorized, with a test at run time whether pointers overlap
-  std::string why;       // not vectorized: the compiler's reason
-  std::string source;    // the line
+  bool checked = false;  // vectorized, with a run-time test for overlapping pointers
+  std::string why;       // if not vectorized: the compiler's reason
+  std::string source;    // source line
 };
 
 struct Compiled {
   bool good = false;
-  std::string message;  // what the compiler said, file names as the learner knows them
+  std::string message;  // the compiler's messages, with file names as the learner knows them
   double seconds = 0;
   std::vector<std::filesystem::path> modules;  // CPU: one; CUDA: plain and traced
-  std::vector<LoopNote> loops;                 // CPU, and a compiler that tells
-  std::string loops_unknown;                   // why there are none
+  std::vector<LoopNote> loops;                 // for CPU code, if the compiler reports loops
+  std::string loops_unknown;                   // reason why there are none
   Ended::How how = Ended::How::exited;         // of the compiler
-  std::string object;                          // digest of the machine code, debug information apart
+  std::string object;                          // digest of the machine code without debug information
 };
 
 struct CompileOptions {
   ProcessLimits limits{.seconds = 120, .bytes = 0};
-  /// Makes of each command the one to be run; empty: itself.
+  /// Wraps each command before it runs; empty: runs it unchanged.
   std::function<std::vector<std::string>(const std::vector<std::string>&)> wrap;
 };
 
-/// Compiles `source` for a step into `folder`, the two forms of a CUDA file side by side. Throws std::runtime_error
-/// where the commands of klab's own build are not at hand.
+/// Compiles `source` for a step into `folder`; the two forms of a CUDA file are compiled in parallel. Throws
+/// std::runtime_error if the commands of klab's own build are missing.
 Compiled compile_work(const Step& step, const std::filesystem::path& source,
                       const std::filesystem::path& folder, const CompileOptions& options = {});
 
-/// A command line taken apart as the shell does: quotes and backslashes.
+/// Splits a command line as the shell does: quotes and backslashes.
 std::vector<std::string> split_command(const std::string& command);
 
-/// Loops of `file` in what -fopt-info-vec-optimized-missed writes. `source` is the file's text.
+/// Returns the loops of `file` in the output of -fopt-info-vec-optimized-missed. `source` is the file's text.
 std::vector<LoopNote> loops_in(const std::string& opt_info, const std::string& file,
                                const std::string& source);
 

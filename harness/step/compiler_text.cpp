@@ -20,14 +20,15 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-/// As the learner wrote it, whichever instruction set it was compiled for.
+/// Restores the names that the learner wrote, without the instruction set's namespace, and truncates long
+/// lines.
 std::string cut(std::string line) {
   static const std::regex target(R"((hwy::|\{anonymous\}::)N_\w+::)");
   line = std::regex_replace(line, target, "$1");
   return (line.size() > kLongestLine ? line.substr(0, kLongestLine) + " ..." : line) + "\n";
 }
 
-/// "03.cpp:41:7: error: text", for one kind; nothing else is one.
+/// Returns whether the line is a message of that kind: "03.cpp:41:7: error: text".
 bool is_of_kind(const std::string& line, const char* kind) {
   static const std::regex place(R"(^[^ :]+:\d+(:\d+)?: )");
   std::smatch m;
@@ -36,7 +37,7 @@ bool is_of_kind(const std::string& line, const char* kind) {
   return rest.starts_with(std::string(kind) + ":") || rest.starts_with("fatal " + std::string(kind) + ":");
 }
 
-/// The excerpt of the source that follows a message: lines with a bar, as "   41 |   c[i] = a[i];".
+/// Returns the source excerpt that follows a message: lines with a bar, as "   41 |   c[i] = a[i];".
 std::string excerpt_after(const std::vector<std::string>& lines, size_t at) {
   static const std::regex bar(R"(^ *\d* +\|.*)");
   std::string text;
@@ -45,7 +46,7 @@ std::string excerpt_after(const std::vector<std::string>& lines, size_t at) {
   return text;
 }
 
-/// A file of the learner's has no folder before its name.
+/// Returns whether the file is the learner's: it has no folder before its name.
 bool is_own(const std::string& line) { return line.find('/') > line.find(':'); }
 
 }  // namespace
@@ -56,7 +57,7 @@ std::string first_error(const std::string& message) {
   size_t first = lines.size();
   for (size_t k = 0; k < lines.size(); ++k) {
     if (!is_of_kind(lines[k], "error")) continue;
-    errors.insert(lines[k].substr(0, lines[k].find(": ")));  // its place: types differ from target to target
+    errors.insert(lines[k].substr(0, lines[k].find(": ")));  // its position; types differ between targets
     if (first == lines.size()) first = k;
   }
   std::string text;
@@ -66,7 +67,7 @@ std::string first_error(const std::string& message) {
   }
   text = cut(lines[first]) + excerpt_after(lines, first);
   if (!is_own(lines[first])) {
-    // Above it, who asked for that code; below, what it was asked for with.
+    // Show the line above that requested this code, and below it the types it was requested with.
     static const std::regex own_place(R"(^(In file included from )?([^ :/]+:\d+(:\d+)?)[:,].*)");
     const auto led = [&](size_t k) {
       return std::regex_match(lines[k], own_place) && !is_of_kind(lines[k], "error");

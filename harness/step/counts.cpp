@@ -71,7 +71,7 @@ nlohmann::json counts_of_step(const Step& step, const Variant& yours, uint64_t s
   const VariantCounts mine = run(yours), own = run(*step.own);
   nlohmann::json wasteful = nlohmann::json::array();
   for (const WastefulAccess& w : mine.wasteful) {
-    // What klab's rung needs as much of is in the nature of the step: a hash scatters, whoever writes it.
+    // Costs that klab's rung has as well are inherent in the step: a hash scatters in any implementation.
     const auto in_own = own.counts.find(w.counted);
     if (in_own != own.counts.end() && mine.counts.at(w.counted) <= in_own->second) continue;
     wasteful.push_back({{"file", w.file},

@@ -1,4 +1,4 @@
-// What CUDA variants do when the host executes them, in numbers that do not depend on the machine.
+// Counts of CUDA variants executed on the host, which do not depend on the machine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace klab {
 
-/// One access of the source that costs more than it must.
+/// An access in the source that costs more than necessary.
 struct WastefulAccess {
   std::string file;
   int line = 0;
@@ -17,18 +17,18 @@ struct WastefulAccess {
   double cost = 0, ideal = 0;  // sectors, or wavefronts, per request
   int64_t requests = 0;
   int64_t stride = 0;   // bytes between lanes
-  std::string counted;  // the count of StepCounts that it adds to
+  std::string counted;  // the count of StepCounts that it contributes to
 };
 
 struct VariantCounts {
   StepCounts counts;                     // "load sectors", "store sectors", "bank conflicts", ...
-  std::vector<WastefulAccess> wasteful;  // worst first, of what is twice its ideal or more
+  std::vector<WastefulAccess> wasteful;  // worst first, accesses with at least twice their ideal cost
 };
 
-/// Runs a variant once at that shape, every access watched. Throws what the variant throws.
+/// Runs a variant once at that shape and watches every access. Exceptions of the variant pass through.
 VariantCounts count_variant(const LabOp& op, const Variant& variant, ShapeView shape, uint64_t seed);
 
-/// Parent, yours and klab's own: {"shape", "parent", "yours", "own", "wasteful"}.
+/// Counts the parent, your variant and klab's own: {"shape", "parent", "yours", "own", "wasteful"}.
 nlohmann::json counts_of_step(const Step& step, const Variant& yours, uint64_t seed);
 
 }  // namespace klab

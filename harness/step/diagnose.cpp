@@ -109,13 +109,14 @@ class Doctor {
           "meets.");
   }
 
-  /// Right to three digits.
+  /// Returns whether the values agree to three digits.
   static bool nearly(const std::string& got, const std::string& expected) {
     const double a = std::strtod(got.c_str(), nullptr), b = std::strtod(expected.c_str(), nullptr);
     return b != 0 && std::abs(a - b) < 1e-3 * std::abs(b);
   }
 
-  /// "the last row", of "34 of 1156 elements are wrong: the last row"; empty where they form nothing.
+  /// Returns "the last row" from "34 of 1156 elements are wrong: the last row"; empty if the elements form no
+  /// pattern.
   static std::string pattern_of(const std::string& note) {
     for (const char* before : {"wrong: ", "wrong, in "})
       if (const size_t at = note.find(before); at != std::string::npos) {

@@ -1,4 +1,4 @@
-// Known mistakes, recognized from what they do.
+// Recognizes common mistakes from their effects.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace klab {
 
 struct Diagnosis {
   std::string mistake;   // "unguarded edge"
-  std::string sentence;  // what it does and what to do
-  std::string read;      // command that shows the place in the lesson
+  std::string sentence;  // effect and remedy
+  std::string read;      // command that shows the section in the lesson
 };
 
-/// What the answer looks like, most likely first; none where nothing known fits.
+/// Returns the mistakes that the answer suggests, most likely first; none if no known one fits.
 std::vector<Diagnosis> diagnose(const Step& step, const Answer& answer);
 
 std::string diagnosis_text(const std::vector<Diagnosis>& list);

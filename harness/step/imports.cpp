@@ -14,7 +14,7 @@
 namespace klab {
 namespace {
 
-/// A part of a file, or an error where the file is too short for it.
+/// Returns a part of a file; throws if the file is too short.
 const char* part(const std::vector<char>& file, uint64_t at, uint64_t bytes) {
   if (at > file.size() || bytes > file.size() - at) throw std::runtime_error("cut off");
   return file.data() + at;

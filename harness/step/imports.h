@@ -1,4 +1,4 @@
-// What a loaded object calls that it does not bring itself.
+// Functions that a loaded object calls but does not define.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,18 @@
 
 namespace klab {
 
-/// Names of a shared object's undefined symbols. Throws std::runtime_error when it is none.
+/// Returns the names of a shared object's undefined symbols. Throws std::runtime_error if the file is not a
+/// shared object.
 std::vector<std::string> imports_of(const std::filesystem::path& object);
 
-/// Something a kernel has no business with.
+/// A call that a kernel may not make.
 struct ForbiddenCall {
   std::string name;  // "cblas_sgemm"
   std::string what;  // "calls a vendor library that it is compared with"
 };
 
-/// The first such import. Of an untrusted file more is refused: files, processes, other code.
+/// Returns the first such import. For an untrusted file more calls are forbidden: files, processes, other
+/// code.
 std::optional<ForbiddenCall> forbidden_call(const std::vector<std::string>& imports, bool untrusted);
 
 }  // namespace klab

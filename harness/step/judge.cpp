@@ -33,14 +33,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLongestTiming = 20;  // seconds, after which rounds end
-constexpr double kPatience = 3;        // seconds of timing, after which no further size is begun
+constexpr double kLongestTiming = 20;  // seconds, after which no further round is started
+constexpr double kPatience = 3;        // seconds of timing, after which no further size is started
 
 void say(const Json& line) {
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   for (size_t at = 0; at < text.size();) {
     const ssize_t n = write(result_channel, text.data() + at, text.size() - at);
-    if (n <= 0) std::_Exit(3);  // nobody listens any more
+    if (n <= 0) std::_Exit(3);  // the reader is gone
     at += size_t(n);
   }
 }
@@ -55,10 +55,12 @@ void load(const Step& step, const std::vector<std::string>& modules) {
   }
 }
 
-/// Units are a factor of 2 or more apart, so that growth decides between equal ones only.
+/// Returns a key for comparing accuracy. Units differ by a factor of 2 or more, so growth decides only
+/// between equal ones.
 double looseness(const Numerics& n) { return unit_roundoff(n.unit) * (n.growth == Growth::linear ? 1.5 : 1); }
 
-/// The registered variant, but for what is not the learner's to say: how exact it must be, where it must run.
+/// Returns the registered variant, with the properties that the learner may not choose replaced: the required
+/// accuracy, and where it must run.
 Variant variant_of(const Step& step) {
   const Variant* found = find_variant(work_id(step));
   if (found == nullptr)
@@ -92,7 +94,7 @@ Json as_json(const CheckResult& r) {
           {"worst", r.worst},     {"seconds", r.seconds}, {"failures", failures}};
 }
 
-/// A size that the step's rung is for, costs next to nothing and has something in it; the cheapest of those where all cost more.
+/// Returns a cheap non-empty shape that the step's rung supports; the cheapest one if all are expensive.
 std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
   const Variant* const own[] = {step.own};
   std::vector<int64_t> cheapest;
@@ -109,7 +111,7 @@ std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
   return cheapest;
 }
 
-/// Parent, yours and klab's own, interleaved.
+/// Times the parent, your variant and klab's own, interleaved.
 Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   const BenchShape size = timing_size(step);
   const std::vector<const Variant*> all = {step.parent, &yours, step.own};
@@ -122,7 +124,7 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   options.sample_seconds = 0.01;
   options.ladder_seconds = 3;
   options.call_cap_seconds = 1.5;
-  options.check_work = 1e7;  // it has been checked at every shape of the suite, and somebody waits
+  options.check_work = 1e7;  // every shape of the suite was checked already, and the learner is waiting
   options.cold_caches = 2;
   options.threads = job.threads;
   options.seed = job.seed;
@@ -138,7 +140,7 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
   options.ladder_seconds = 0.6;
   options.call_cap_seconds = 0.2;
   for (const BenchShape& other : mine.seconds.empty() ? std::vector<BenchShape>{} : other_sizes(step, size)) {
-    if (gone() > kPatience) break;  // where operands alone take seconds to make
+    if (gone() > kPatience) break;  // for ops whose operands alone take seconds to create
     const Ladder there = bench(*step.op, other, all, options);
     elsewhere.push_back({{"size", other.name + ", " + shape_text(step.op->op, other.shape)},
                          {"parent", there.series[0].seconds},
@@ -188,7 +190,8 @@ int judge_step(const JudgeJob& job) {
     return 1;
   }
   const Variant* const list[] = {&*yours};
-  // Once at a small size first: who loops there, loops everywhere, and is not waited for long.
+  // Try a small size first: code that loops endlessly usually does so at any size, and is stopped sooner
+  // here.
   say({{"at", "trying"}});
   const auto small = small_shape(step, job.seed);
   if (!small.empty()) say({{"shape", shape_text(step.op->op, small)}});

@@ -1,4 +1,4 @@
-// The process in which a learner's variant runs: loads it, checks it, times it, and says what it saw line by line.
+// The process that runs a learner's variant: it loads, checks and times it, and reports results line by line.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace klab {
 
-/// What the judging process is told.
+/// Input of the judging process.
 struct JudgeJob {
-  std::string step;                  // its name
+  std::string step;                  // name of the step
   std::vector<std::string> modules;  // CPU: one; CUDA: plain and traced
   uint64_t seed = 1;
   int threads = 0;
   bool time = true;
-  double check_seconds = 8;  // no new shape is begun after that long
-  /// Not empty: only this folder may be written to, nothing outside of klab and the system be read.
+  double check_seconds = 8;  // no further shape is started after this time
+  /// If not empty, only this folder is writable, and only klab and the system are readable.
   std::string confined_to;
   bool variant = false;  // `step` is the id of a variant whose own file was changed
 };
@@ -27,10 +27,10 @@ struct JudgeJob {
 std::string to_text(const JudgeJob& job);
 JudgeJob job_from_text(const std::string& text);
 
-/// The whole life of the process, but for main: results go to `result_channel` as lines of JSON,
-///   {"at": "loading" | "trying" | "checking" | "timing" | "counting"}   what is being done from now on
-///   {"check": {...}} {"times": {...}} {"counts": {...}}          what came of it
-///   {"wrong": "..."}                                             the file itself is not what it should be
+/// Runs the whole process except main(). Writes results to `result_channel` as lines of JSON:
+///   {"at": "loading" | "trying" | "checking" | "timing" | "counting"}   the stage that begins
+///   {"check": {...}} {"times": {...}} {"counts": {...}}                the results
+///   {"wrong": "..."}                                                   the file itself is invalid
 ///   {"done": true}
 /// Returns the exit code.
 int judge(const JudgeJob& job);

@@ -22,7 +22,7 @@ constexpr int kBookVersion = 1;
 
 fs::path file_in(const fs::path& folder) { return folder / "progress.json"; }
 
-/// A name beside the file that is not taken.
+/// Returns an unused file name in the same folder.
 fs::path beside(const fs::path& file, const std::string& why) {
   std::string stamp = now_text();
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
@@ -45,7 +45,7 @@ StepRecord record_from(const Json& j) {
 
 ProgressBook book_from(const Json& j) {
   ProgressBook book;
-  // Under the names that rungs have now; of two records of one rung, that under its present name counts.
+  // Use the present ids of rungs. If there are two records of one rung, the one under its present id counts.
   const auto present = [](const std::string& id) {
     const Variant* v = find_variant(id);
     return v != nullptr ? v->id : id;
@@ -61,7 +61,7 @@ void write(const fs::path& folder, const ProgressBook& book) {
   write_file(file_in(folder), to_json(book).dump(1) + "\n");
 }
 
-/// Only one klab at a time changes the file.
+/// Lets only one klab process at a time change the file.
 class Lock {
  public:
   explicit Lock(const fs::path& folder) {

@@ -12,7 +12,7 @@ namespace {
 
 struct Section {
   std::string name;     // first word of the heading
-  std::string heading;  // all of it
+  std::string heading;  // the whole heading
   std::string body;
 };
 
@@ -37,7 +37,7 @@ std::vector<Section> sections_of(const std::string& page) {
 
 bool says(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
-/// Keeps those that hold, if any does.
+/// Keeps the sections for which `holds` is true, if there are any.
 template <class Holds>
 void prefer(std::vector<Section>& list, Holds holds) {
   if (std::ranges::any_of(list, holds)) std::erase_if(list, [&](const Section& s) { return !holds(s); });
@@ -59,7 +59,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
 }
 
-/// Takes the hints out of a text; those meant for other ops are dropped.
+/// Moves the hints out of a text; drops those for other ops.
 void take_hints(std::string& text, const std::string& op, std::vector<std::string>& hints) {
   static const std::regex form(
       R"(<details>\s*<summary>Hint[^<(]*(\(([^)]*)\))?\s*</summary>([^]*?)</details>\n?)");
@@ -72,7 +72,7 @@ void take_hints(std::string& text, const std::string& op, std::vector<std::strin
   }
 }
 
-/// Takes the code out of a text: who reads it has still to find it. What is left says where it went.
+/// Moves the code out of a text, since the reader still has to find it, and leaves a note in its place.
 std::string take_code(std::string& text) {
   static const std::regex form(R"(```(cpp|cuda|c\+\+)\n[^]*?```\n?)");
   std::string code;

@@ -75,7 +75,7 @@ std::vector<MutantResult> mutate(const Variant& variant, const MutateOptions& op
   const std::string name = source_path(variant);
   const std::string source = read_text(tree_file(name));
   const ScratchFolder folder;
-  // One name for all: the machine code holds it.
+  // Use the same name for all, since the machine code contains it.
   const fs::path file = folder.path() / ("mutant" + fs::path(name).extension().string());
   CheckStepOptions how{.seed = options.seed,
                        .threads = options.threads,

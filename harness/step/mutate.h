@@ -1,5 +1,5 @@
-// The checker is checked: small changes to a variant's source, each compiled and checked in a process of its own. What
-// survives names either a hole in the check or something that a kernel does and nobody needs.
+// Tests the checker itself: makes small changes to a variant's source, and compiles and checks each in its
+// own process. A surviving mutant reveals either a gap in the check or code that the kernel does not need.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@ namespace klab {
 struct MutantResult {
   enum class How { killed, survived, does_not_compile, equivalent, not_judged };
   std::string variant;
-  std::string file;  // from the root of the tree
+  std::string file;  // relative to the root of the tree
   Mutation mutation;
   How how = How::survived;
-  std::string by;  // what killed it: "wrong value in c[3,17], ..."; of what was not judged, why
+  // the failure that killed it: "wrong value in c[3,17], ..."; or the reason why it was not judged
+  std::string by;
 };
 const char* name_of(MutantResult::How how);
 
 struct MutateOptions {
-  size_t most = 0;  // a variant; 0: all
+  size_t most = 0;  // per variant; 0: all
   uint64_t seed = 1;
   int threads = 0;
-  double seconds = 60;  // that one may take
-  /// After each mutant: how many of how many of this variant are done.
+  double seconds = 60;  // limit for one mutant
+  /// Called after each mutant with the number done and the total of this variant.
   std::function<void(const MutantResult&, size_t done, size_t all)> progress = {};
   std::function<bool()> stop = {};
 };
 
-/// A variant as a step from itself, so that what checks a learner's file checks a changed one.
+/// Returns a variant as a step from itself, so that the check for learners' files can check a mutant.
 Step step_of(const Variant& variant);
 
-/// Throws std::runtime_error where the variant's source is not at hand, or does not pass its own check when compiled alone.
+/// Throws std::runtime_error if the variant's source is missing, or fails its own check when compiled alone.
 std::vector<MutantResult> mutate(const Variant& variant, const MutateOptions& options);
 
 }  // namespace klab

@@ -11,7 +11,7 @@ namespace {
 struct Exchange {
   const char *from, *to;
 };
-// With their spaces: clang-format puts them around binary operators and nothing else.
+// With spaces: clang-format puts them around binary operators only.
 constexpr Exchange kOperators[] = {
     {" < ", " <= "},          {" <= ", " < "},         {" > ", " >= "},  {" >= ", " > "},  {" == ", " != "},
     {" != ", " == "},         {" + ", " - "},          {" - ", " + "},   {" * ", " / "},   {" / ", " * "},
@@ -19,7 +19,7 @@ constexpr Exchange kOperators[] = {
     {" && ", " || "},         {" || ", " && "},        {" << ", " >> "}, {" >> ", " << "}, {" & ", " | "},
     {"std::min", "std::max"}, {"std::max", "std::min"}};
 
-// What keeps threads apart. The first group is the whole of what goes.
+// Matches synchronization between threads. The first group is the text to remove.
 const std::regex& synchronization() {
   static const std::regex form(
       R"(#pragma omp (barrier|critical|atomic|ordered)\b.*|)"
@@ -34,14 +34,14 @@ const std::regex& atomic_add() {
   return form;
 }
 
-// A store: an assignment that declares nothing.
+// Matches a store: an assignment that declares nothing.
 const std::regex& store() {
   static const std::regex form(
       R"(^\s*(?!return|const\b|auto\b|using\b|static\b|for\b|if\b|while\b|else\b)[A-Za-z_*(][\w\[\]\.\->*()+ %/,:&]*[\])\w] [-+*/|&^]?= [^;]*;\s*$)");
   return form;
 }
 
-// "float sum = 0;" is a declaration and no store.
+// Returns whether the line is a declaration: "float sum = 0;" is not a store.
 bool declares(const std::string& line) {
   static const std::regex form(R"(^\s*[A-Za-z_][\w:<>, ]*[&*]* [&*]*[A-Za-z_]\w* = .*)");
   static const std::regex member(R"(^\s*[\w.\->]+(\[.*\])? [-+*/|&^]?= .*)");
@@ -59,7 +59,7 @@ std::string unindented(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin);
 }
 
-/// The text with comments and what stands in quotes blanked out, same length.
+/// Returns the text with comments and quoted text blanked out, at the same length.
 std::string code_of(const std::string& source) {
   std::string code = source;
   enum class In { program, line, block, text, letter } in = In::program;
@@ -103,7 +103,7 @@ class Maker {
     for (line_ = 0; line_ < code_.size(); ++line_) {
       const std::string& code = code_[line_];
       const std::string text = unindented(code);
-      if (text.starts_with("KLAB_VARIANT")) break;  // the last statement of a file
+      if (text.starts_with("KLAB_VARIANT")) break;  // last statement of a file
       synchronizations(code);
       if (text.empty() || text.starts_with("#") || text.starts_with("namespace") ||
           text.starts_with("using") || text.starts_with("static_assert") || text.starts_with("HWY_") ||
@@ -150,7 +150,7 @@ class Maker {
     }
   }
 
-  /// "i < n;" to "i < n - 1;" and "+ 1": loops and guards.
+  /// Changes bounds of loops and guards: "i < n;" to "i < n - 1;" and "+ 1".
   void bounds(const std::string& code) {
     static const std::regex form(R"((for|while|if) ?\(.*[<>]=? )");
     static const std::regex loop(R"(<=? ([\w.\[\]]+)(?=;|\)| &&))");
@@ -190,7 +190,7 @@ class Maker {
     if (!std::regex_match(code, store()) || declares(code)) return;
     const size_t indent = code.find_first_not_of(' ');
     const size_t before = line_ == 0 ? 0 : code_[line_ - 1].find_last_not_of(' ');
-    // The only statement behind a loop's or a condition's head is the head's body.
+    // The only statement after the head of a loop or condition is its body.
     const bool body = line_ > 0 && before != std::string::npos && code_[line_ - 1][before] == ')';
     replace(indent, code.size() - indent, body ? "{}" : ";", "the statement is gone");
     if (line_ + 1 >= code_.size() || body) return;

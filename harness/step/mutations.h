@@ -1,5 +1,6 @@
-// Small changes to a kernel's source, each of which a check of it should notice: an operator, a constant, a bound, a barrier
-// that is gone, two stores in another order. Made on the text, a line at a time, so that lines keep their numbers.
+// Generates small changes to a kernel's source, each of which its check should notice: an operator, a
+// constant, a bound, a removed barrier, two swapped stores. They work on the text, one line at a time, so
+// that line numbers stay the same.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,16 @@ namespace klab {
 struct Mutation {
   int line = 0;      // from 1
   std::string what;  // "< becomes <=", "__syncthreads() is gone"
-  std::string was;   // the line, without indentation
-  std::string text;  // the whole file with it
+  std::string was;   // the original line, without indentation
+  std::string text;  // the whole changed file
 };
 
-/// All that there are, in the order of lines. Comments, strings, includes and what registers the variant are left alone;
-/// operators are told from template brackets and pointers by the spaces that the house style puts around them.
+/// Returns all mutations in line order. Comments, strings, includes and the variant's registration are left
+/// alone. Operators are told from template brackets and pointers by the spaces that the code style puts
+/// around them.
 std::vector<Mutation> mutations_of(const std::string& source);
 
-/// `most` of them, drawn by seed, still in the order of lines; all where there are no more, or `most` is 0.
+/// Draws `most` of them by seed, in line order; returns all if there are no more, or `most` is 0.
 std::vector<Mutation> sampled(std::vector<Mutation> all, size_t most, uint64_t seed);
 
 }  // namespace klab

@@ -44,7 +44,7 @@ struct Pipe {
   }
 };
 
-/// Resident bytes of all processes of a group.
+/// Returns the resident bytes of all processes of a group.
 int64_t resident_bytes(pid_t group) {
   const int64_t page = sysconf(_SC_PAGESIZE);
   int64_t total = 0;
@@ -67,7 +67,7 @@ class Running {
   Ended wait() {
     deadline_ = after(limits_.seconds);
     while (!over()) listen();
-    // What it started may live on, and hold the pipes open.
+    // Processes that it started may still run and hold the pipes open.
     kill(-child_, SIGKILL);
     drain();
     ended_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -108,15 +108,15 @@ class Running {
     std::array<pollfd, 2> list{pollfd{words_.read, POLLIN, 0}, pollfd{lines_.read, POLLIN, 0}};
     poll(list.data(), 2, 10);
     take();
-    // Both closed: nothing but its end is awaited.
+    // Both pipes are closed: only wait for its end.
     if ((list[0].revents & POLLHUP) != 0 && (list[1].revents & POLLHUP) != 0) usleep(1000);
   }
 
-  /// What lies in the pipes, without waiting.
+  /// Reads the contents of the pipes without blocking.
   bool take() {
     bool any = false;
     std::array<char, 1 << 14> part{};
-    // Who writes without end must not keep the clock from being looked at.
+    // Bound the number of reads, so that endless output does not prevent the time check.
     ssize_t n = 0;
     for (int turn = 0; turn < 64 && (n = ::read(words_.read, part.data(), part.size())) > 0;
          ++turn, any = true) {
@@ -160,7 +160,7 @@ Ended run_process(const std::vector<std::string>& command, const ProcessLimits& 
   std::vector<char*> argv, envp;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
-  // The first of a name counts.
+  // The first entry of a name takes effect.
   for (const std::string& e : environment) envp.push_back(const_cast<char*>(e.c_str()));
   for (char** e = environ; *e != nullptr; ++e) envp.push_back(*e);
   envp.push_back(nullptr);
@@ -195,9 +195,10 @@ fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }
 
 namespace {
 
-constexpr const char* kScratch = "klab_step_";  // then the process, then six letters
+constexpr const char* kScratch = "klab_step_";  // followed by the process id and six letters
 
-/// What processes left that were killed. Nobody else's folders can be removed, and nobody's who still lives.
+/// Removes the folders of killed processes. Other users' folders cannot be removed, and those of live
+/// processes are kept.
 void sweep() {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {

@@ -1,4 +1,4 @@
-// Other programs, started, watched and ended: compilers and judges. None of them can take klab along.
+// Starts, watches and ends other programs: compilers and judges. None of them can take klab down with it.
 #pragma once
 
 #include <cstdint>
@@ -10,39 +10,39 @@
 namespace klab {
 
 struct ProcessLimits {
-  double seconds = 60;  // until the next line on the result channel, or until the end where nobody listens
-  int64_t bytes = 0;    // resident, the process and what it starts together; 0: no limit
+  double seconds = 60;  // until the next line on the result channel, or until the end if there is no listener
+  int64_t bytes = 0;    // resident memory of the process and its children together; 0: no limit
 };
 
 struct Ended {
   enum class How { exited, signalled, too_long, too_much_memory, cannot_start };
   How how = How::exited;
   int code = 0;            // exit code or signal
-  std::string words;       // what it wrote to standard output and error, the first megabyte
+  std::string words;       // the first megabyte of its standard output and error
   double seconds = 0;      // wall time
-  int64_t most_bytes = 0;  // seen resident at once; 0 when nobody asked
+  int64_t most_bytes = 0;  // peak resident memory; 0 if it was not measured
   bool good() const { return how == How::exited && code == 0; }
 };
 
-/// What a process reports while it runs: a line it wrote to file descriptor `result_channel`. Returns the limits that
-/// hold from now on.
+/// Called for each line that a process writes to file descriptor `result_channel`. Returns the limits from
+/// now on.
 using OnLine = std::function<ProcessLimits(const std::string& line)>;
 inline constexpr int result_channel = 3;
 
-/// Runs a program in a process group of its own, without standard input, and waits for it. At a limit the whole group
-/// is killed; so is what is left of it when the process ends. `folder`: where it runs; empty: here. `environment`:
-/// "NAME=value" beside the caller's.
+/// Runs a program in its own process group, without standard input, and waits for it. At a limit the whole
+/// group is killed; any remaining processes are killed when the program ends. `folder` is its working folder;
+/// empty: the current one. `environment` adds "NAME=value" to the caller's.
 Ended run_process(const std::vector<std::string>& command, const ProcessLimits& limits,
                   const OnLine& on_line = {}, const std::filesystem::path& folder = {},
                   const std::vector<std::string>& environment = {});
 
-/// "SIGSEGV" for 11; "signal 99" for what has no name.
+/// Returns "SIGSEGV" for 11, and "signal 99" for a signal without a name.
 std::string signal_name(int signal);
 
-/// This program.
+/// Returns the path of this program.
 std::filesystem::path own_program();
 
-/// A folder of its own for one purpose, gone with the object.
+/// A temporary folder that is removed with the object.
 class ScratchFolder {
  public:
   ScratchFolder();

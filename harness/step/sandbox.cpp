@@ -28,7 +28,7 @@ namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-// Rights that came with later versions of Landlock than the headers here may know (linux/landlock.h).
+// Access rights added by later versions of Landlock than the installed headers may know (linux/landlock.h).
 constexpr uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14, kIoctl = 1ULL << 15;
 constexpr uint64_t kRead =
     LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -58,7 +58,7 @@ class Ruleset {
   Ruleset(const Ruleset&) = delete;
   Ruleset& operator=(const Ruleset&) = delete;
 
-  /// What is not there needs no rule.
+  /// Allows access to a path. A missing path needs no rule.
   void allow(const fs::path& path, uint64_t rights) {
     const int at = open(path.c_str(), O_PATH | O_CLOEXEC);
     if (at < 0) return;
@@ -91,7 +91,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kArchitecture = 0;
 #endif
 
-/// A seccomp program: calls by number are allowed, but for those that are named.
+/// A seccomp program that allows all system calls except those denied by number.
 class Filter {
  public:
   Filter() {
@@ -100,7 +100,7 @@ class Filter {
     add(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     load(offsetof(seccomp_data, nr));
 #if defined(__x86_64__)
-    // The x32 numbering would be a way around.
+    // The x32 numbering would bypass the filter.
     add(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     add(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 #endif
@@ -110,7 +110,7 @@ class Filter {
     add(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(call), 0, 1);
     add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | uint32_t(error));
   }
-  /// Denied unless these bits of the first argument are set.
+  /// Denies the call unless these bits of the first argument are set.
   void deny_without_flags(long call, uint32_t flags) {
     add(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(call), 0, 4);
     load(argument(0));
@@ -118,7 +118,7 @@ class Filter {
     add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     load(offsetof(seccomp_data, nr));
   }
-  /// Denied unless the first argument is that.
+  /// Denies the call unless the first argument equals the value.
   void deny_unless_first(long call, uint32_t value) {
     add(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(call), 0, 4);
     load(argument(0));
@@ -127,7 +127,7 @@ class Filter {
     load(offsetof(seccomp_data, nr));
   }
 
-  /// `all_threads`: also those that there are already.
+  /// Installs the filter. `all_threads` includes existing threads.
   void install(bool all_threads) {
     add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
@@ -139,7 +139,7 @@ class Filter {
  private:
   static uint32_t argument(size_t k) {
     return uint32_t(offsetof(seccomp_data, args) + 8 * k);
-  }  // its lower half
+  }  // the lower half
   void load(size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, uint32_t(offset)); }
   void add(int what, uint32_t k, uint8_t if_true = 0, uint8_t if_false = 0) {
     code_.push_back({static_cast<uint16_t>(what), if_true, if_false, k});
@@ -163,7 +163,7 @@ std::string why_no_sandbox() {
   if (landlock_version() < 1)
     return std::string("this kernel has no Landlock (Linux 5.13 or newer, with landlock among its lsm=): ") +
            strerror(errno);
-  // Asked of a filter that does not exist: EFAULT where seccomp is there.
+  // Probe with an invalid filter: EFAULT means that seccomp is available.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) != -1 || errno != EFAULT)
     return std::string("this kernel has no seccomp filters: ") + strerror(errno);
   return "";
@@ -177,7 +177,7 @@ Confinement confinement_for(const fs::path& writable) {
         "/sys/kernel/mm/transparent_hugepage", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
         "/proc/sys/vm/overcommit_memory", "/dev/null", "/dev/zero", "/dev/urandom"})
     c.readable.emplace_back(path);
-  // The program, its modules, and what the compiler was given when it made them: a lab's own program lies in labs/NN.
+  // The program, its modules, and the inputs of its build: a lab's own program is in labs/NN.
   fs::path built = own_program().parent_path();
   for (fs::path above = built; above.has_relative_path(); above = above.parent_path())
     if (fs::exists(above / "compile_commands.json")) {
@@ -185,7 +185,7 @@ Confinement confinement_for(const fs::path& writable) {
       break;
     }
   c.readable.push_back(built);
-  // Contracts and headers; neither klab's rungs nor what a work folder holds.
+  // Contracts and headers, but neither klab's rungs nor the work folder.
   const fs::path root = source_root();
   for (const char* folder : {"reference", "harness", "kernels/common"}) {
     c.readable.push_back(root / folder);
@@ -202,7 +202,7 @@ void confine(const Confinement& what) {
   for (const fs::path& path : what.readable) rules.allow(path, kRead);
   for (const char* device : {"/dev/null", "/dev/zero"})
     rules.allow(device, LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
-  // By its number: what other processes are is not seen.
+  // Only this process's own entry, so that other processes stay invisible.
   rules.allow("/proc/" + std::to_string(getpid()),
               LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
   constexpr uint64_t all = kFirstVersion | kRefer | kTruncate;
@@ -250,7 +250,7 @@ void forbid_processes() {
   filter.deny(SYS_fork);
   filter.deny(SYS_vfork);
 #endif
-  // Threads are made by clone; of clone3 the flags cannot be seen, and the C library does without it.
+  // Threads are created by clone. clone3's flags cannot be inspected, and the C library works without it.
   filter.deny(SYS_clone3, ENOSYS);
   filter.deny_without_flags(SYS_clone, CLONE_THREAD);
   filter.deny_unless_first(SYS_tgkill, uint32_t(getpid()));

@@ -1,5 +1,5 @@
-// Confinement of a process that runs somebody else's code: files by Landlock, processes and the network by seccomp. Both
-// are of the Linux kernel and need no rights. Where the kernel has them not, nothing is run.
+// Confines a process that runs untrusted code: files by Landlock, processes and network by seccomp. Both are
+// features of the Linux kernel and need no privileges. If the kernel lacks them, nothing is run.
 #pragma once
 
 #include <filesystem>
@@ -8,31 +8,32 @@
 
 namespace klab {
 
-/// Empty where this kernel can confine; else what it lacks.
+/// Returns an empty string if this kernel can confine, else the missing feature.
 std::string why_no_sandbox();
 
 struct Confinement {
-  std::filesystem::path writable;               // the one folder that may be written to, and read
-  std::vector<std::filesystem::path> readable;  // files and folders, to read and execute
+  std::filesystem::path writable;               // the only folder that is writable; also readable
+  std::vector<std::filesystem::path> readable;  // readable and executable files and folders
 };
 
-/// What a compiler and a judge need of the system and of klab, klab's answers left out.
+/// Returns the files of the system and of klab that a compiler and a judge need, without klab's answers.
 Confinement confinement_for(const std::filesystem::path& writable);
 
-/// From now on this process, its threads to come and all that it starts see only these files, and no network. Throws
-/// std::runtime_error where that cannot be had.
+/// Restricts this process, its future threads and its children to these files, without network. Throws
+/// std::runtime_error if that is impossible.
 void confine(const Confinement& what);
 
-/// From now on this process, its threads included, starts no other and reaches no other. Throws as confine().
+/// Prevents this process and all its threads from starting or signaling other processes. Throws as confine()
+/// does.
 void forbid_processes();
 
-/// The command that runs another one confined to a folder: `klab` starts itself, confines itself, and becomes the other.
-/// What it is to do is written into the folder.
+/// Returns a command that runs another one confined to a folder: `klab` starts itself, confines itself, and
+/// executes the other command, which is written to a file in the folder.
 std::vector<std::string> confined_command(const std::filesystem::path& klab,
                                           const std::filesystem::path& folder,
                                           const std::vector<std::string>& command);
 
-/// The other end of it: confines this process and becomes what the file says. Throws where it cannot.
+/// The receiving side: confines this process and executes the command in the file. Throws if it cannot.
 [[noreturn]] void become_confined(const std::filesystem::path& plan);
 
 }  // namespace klab

@@ -57,10 +57,11 @@ SpeedVerdict judge_here(const StepTimes& t) {
     v.asked = 1 + (std::min(claimed, reached) - 1) / 2;
   const double value = v.over_parent->value;
   if (v.asked == 0 && claimed >= kLeastGain && v.over_parent->high < 0.97) {
-    // Slower as klab's own is: the machine's doing, or its other work. Slower than that: the file's.
+    // If klab's own rung is as slow, the machine or other work is the cause. If the file is slower than that,
+    // it is the file.
     if (v.own_over_parent >= 0.97 || v.of_own < 0.7) v.speed = Speed::slower;
   }
-  // klab's rung shows nothing of what it claims while the processors are shared: nobody can tell.
+  // klab's rung shows none of its claimed gain while the processors are shared, so the result is undecided.
   if (v.asked == 0 && claimed >= kLeastGain && t.others > kShared) {
     v.speed = Speed::undecided;
     v.why = "klab's own rung gains nothing just now, and something else keeps the machine busy: check again";
@@ -77,7 +78,7 @@ SpeedVerdict judge_here(const StepTimes& t) {
   return v;
 }
 
-/// What is wrong at another size; empty: nothing, or nothing that is beyond doubt.
+/// Returns the problem at another size; empty if there is none beyond doubt.
 std::optional<Speed> judge_there(const StepTimes& t, std::string& why) {
   if (t.parent.empty() || t.yours.empty() || t.own.empty()) return {};
   const Estimate yours = ratio_interval(t.parent, t.yours), own = ratio_interval(t.parent, t.own);

@@ -39,7 +39,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-/// Does the lab go by that name? "03", "3", "03_transpose", "transpose".
+/// Returns whether the name means the lab: "03", "3", "03_transpose", "transpose".
 bool is_called(const Lab& lab, const std::string& name) {
   return name == lab.id || name == number_of(lab.id) || "0" + name == number_of(lab.id) ||
          name == lab.id.substr(3);
@@ -51,7 +51,7 @@ bool is_rung(const Step& step, const std::string& name) {
          name == number_of(step.own->rung) || "0" + name == number_of(step.own->rung);
 }
 
-/// [lab or op] [op] [backend] rung, as far as given.
+/// Returns whether the parts mean the step: [lab or op] [op] [backend] rung, as far as given.
 bool is_meant(const Step& step, const std::vector<std::string>& parts) {
   size_t at = 0;
   bool op = false;

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 constexpr uintmax_t kMostBytes = 16 << 20;
 
-/// Names go to a terminal and into a table.
+/// Makes a name safe for terminals and tables.
 std::string harmless(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == 127 || c == ',' || c == '"') c = '_';
@@ -44,7 +44,7 @@ Submission from_export(const fs::path& file) {
   return s;
 }
 
-/// A plain file below the folder, reached without links.
+/// Returns whether the file is a regular file below the folder, reached without links.
 bool is_plainly_below(const fs::path& file, const fs::path& folder) {
   for (fs::path p = file; p != folder; p = p.parent_path()) {
     if (fs::is_symlink(fs::symlink_status(p)) || !p.has_relative_path()) return false;
@@ -124,7 +124,7 @@ std::vector<Grade> grade(const std::vector<Submission>& submissions, const Grade
                              .bytes = options.bytes,
                              .untrusted = true,
                              .progress = doing});
-      // Who does not have it timed asks for no speed.
+      // Without timing no speed is required.
       g.passed = g.answer.passed() || (!options.time && g.answer.outcome == Outcome::untimed);
       const auto& over = g.answer.speed.over_parent;
       if (options.threshold > 0 && g.answer.safe() && over) {

@@ -1,4 +1,4 @@
-// What learners hand in, and a folder of it graded.
+// Learners' submissions, and grading a folder of them.
 #pragma once
 
 #include <filesystem>
@@ -12,25 +12,27 @@
 
 namespace klab {
 
-/// The text of an export: name, date, machine, progress, work files, and a digest over all of it. The digest tells that a file
-/// was changed by mistake or by hand; it does not tell who made it. A grade never rests on it: everything is run again.
+/// Returns the text of an export: name, date, machine, progress, work files, and a digest over all of it. The
+/// digest reveals that a file was changed, by accident or by hand. It does not prove who made the file.
+/// Grades never rely on it: everything is run again.
 std::string export_text(const std::filesystem::path& work, const std::string& name);
 
 struct Submission {
   std::string name;
-  std::map<std::string, std::string> files;  // by their place in a work folder, "01_vector_add/02.cpp"
-  std::string machine;                       // fingerprint of the learner's; may be empty
-  bool changed = false;                      // an export whose digest is missing or does not match
-  std::string problem;                       // why nothing of it can be graded; may be empty
+  std::map<std::string, std::string> files;  // by path in a work folder, "01_vector_add/02.cpp"
+  std::string machine;                       // fingerprint of the learner's machine; may be empty
+  bool changed = false;                      // an export whose digest is missing or wrong
+  std::string problem;                       // reason why nothing in it can be graded; may be empty
 };
 
-/// Every *.json (an export) and every folder (a work folder) of `folder`, by name. Links are not followed.
+/// Returns every *.json (an export) and every subfolder (a work folder) of `folder`, by name. Links are not
+/// followed.
 std::vector<Submission> submissions_in(const std::filesystem::path& folder);
 
 struct GradeOptions {
   std::vector<const Step*> steps;
-  double threshold = 0;  // speedup over the parent that passes; 0: what the step asks
-  double seconds = 30;   // for each stage
+  double threshold = 0;  // speedup over the parent needed to pass; 0: the step's own
+  double seconds = 30;   // limit for each stage
   int64_t bytes = int64_t(2) << 30;
   uint64_t seed = 1;
   int threads = 0;
@@ -45,8 +47,8 @@ struct Grade {
   std::string remark;  // "2.00 asked", "changed since its export"
 };
 
-/// Grades every submission at every step, each compiled and run in processes of its own that see nothing else. Throws
-/// std::runtime_error where this machine cannot confine them.
+/// Grades every submission at every step. Each file is compiled and run in processes of its own that can see
+/// nothing else. Throws std::runtime_error if this machine cannot confine them.
 std::vector<Grade> grade(const std::vector<Submission>& submissions, const GradeOptions& options);
 
 std::string grades_csv(const std::vector<Grade>& grades);

@@ -8,19 +8,19 @@
 namespace klab {
 namespace {
 
-constexpr double kMostTimed = 4e8;  // units of about a nanosecond, as work() counts
+constexpr double kMostTimed = 4e8;  // units of about a nanosecond, as in work()
 constexpr double kMostElsewhere = 4e7;
 constexpr double kMostCounted = 6e5;
 
-/// What a run costs where threads are executed one by one: rungs that sort or clear go over whole tensors, however
-/// little of them the formula of costs calls compulsory.
+/// Returns the cost of a run whose threads are executed one by one. Rungs that sort or clear process whole
+/// tensors, even if the cost formula calls little of them compulsory.
 double counted_work(const Op& op, ShapeView shape) {
   double elements = 0;
   for (const TensorSpec& t : op.tensors(shape)) elements += double(volume(t.dims));
   return std::max(work(op, shape), elements / 4);
 }
 
-/// As small as what is counted must be.
+/// Shrinks a shape to the size for counting.
 std::vector<int64_t> shrunk_to_count(const Op& op, const std::vector<int64_t>& shape) {
   return shrunk(op, shape, kMostCounted, [&](ShapeView s) { return counted_work(op, s); });
 }
@@ -31,7 +31,8 @@ const BenchShape& tour_size(const LabOp& op) {
   return op.bench.front();
 }
 
-/// Where the change shows: where a branch pays, or where the rung's prediction stands; {} says nothing.
+/// Returns the shape at which the change shows: where a branch pays, or that of the rung's prediction; {} if
+/// there is neither.
 const std::vector<int64_t>& shape_of_change(const Step& step) {
   return step.own->branch() ? step.own->when.shape : step.own->expect.shape;
 }
@@ -43,7 +44,7 @@ BenchShape timing_size(const Step& step) {
   BenchShape size = tour_size(op);
   if (const auto& claimed = shape_of_change(step); !claimed.empty()) {
     const auto at = std::ranges::find_if(op.bench, [&](const BenchShape& b) { return b.shape == claimed; });
-    // A size of its own: cold where its operands leave the caches anyway.
+    // A size that the lab does not time: cold if its operands exceed the caches anyway.
     size = at != op.bench.end()
                ? *at
                : BenchShape{.name = "where the change is said to show",
@@ -74,7 +75,7 @@ std::vector<BenchShape> other_sizes(const Step& step, const BenchShape& timed) {
 }
 
 double expected_at(const Step& step, const BenchShape& size) {
-  // Where the size had to be halved the claim is taken over: what is asked is held to what klab's rung reaches there.
+  // Keep the claim if the size was halved: the requirement is limited to the gain of klab's rung there.
   const bool claimed = !step.own->expect.shape.empty();
   return claimed && !size.shape.empty() ? step.own->expect.over_parent : 0;
 }

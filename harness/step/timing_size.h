@@ -1,4 +1,4 @@
-// At which size a step is timed, and at which a CUDA step is counted.
+// Chooses the size at which a step is timed, and that at which a CUDA step is counted.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace klab {
 
-/// Where klab's rung says what it brings; else the size of the lab's tour; else its first. Halved where a call of the
-/// parent, or the reference, would take longer than a learner likes to wait.
+/// Returns the size for which klab's rung makes its claim, else that of the lab's tour, else the lab's first.
+/// Halves it if a call of the parent or of the reference would keep the learner waiting too long.
 BenchShape timing_size(const Step& step);
 
-/// What klab's rung claims over its parent at that size; 0 when it is not the size the claim is for, or there is none.
+/// Returns the claimed speedup of klab's rung over its parent at that size; 0 if the claim is for another
+/// size, or there is none.
 double expected_at(const Step& step, const BenchShape& size);
 
-/// Up to two other sizes that the lab is timed at, made small: what a rung that minds its sizes, or lengths, is held to as
-/// well.
+/// Returns up to two other sizes that the lab times, made small. A rung that depends on its size is tested
+/// there as well.
 std::vector<BenchShape> other_sizes(const Step& step, const BenchShape& timed);
 
-/// A size for counting: the largest dimension halved until the host executes it with every access watched in about a
-/// second.
+/// Returns a size for counting: the largest dimension is halved until the host executes it in about a second
+/// with every access watched.
 std::vector<int64_t> counting_shape(const Step& step);
 
-/// The other sizes that the lab is timed at, made as small.
+/// Returns the lab's other sizes, shrunk likewise.
 std::vector<std::vector<int64_t>> other_counting_shapes(const Step& step,
                                                         const std::vector<int64_t>& counted);
 

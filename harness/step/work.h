@@ -1,8 +1,8 @@
-// Included before every work file by the command that compiles it: the variant it registers is the step's, wherever the
-// file lies.
+// Included before every work file by the command that compiles it. The variant that the file registers
+// becomes the step's, wherever the file lies.
 //
 //   KLAB_STEP_FILE   the work file itself, for Highway, which includes it once for each instruction set
-//   KLAB_STEP_PATH   "work/<op>/<backend>/NN_yours.cpp", from which the variant has its id
+//   KLAB_STEP_PATH   "work/<op>/<backend>/NN_yours.cpp", which determines the variant's id
 #pragma once
 
 #include "harness/core/registrar.h"

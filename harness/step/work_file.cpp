@@ -14,7 +14,7 @@ namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-/// Everything behind the comment that a variant's file opens with.
+/// Returns the text after the comment at the beginning of a variant's file.
 std::string without_header(const std::string& source) {
   std::istringstream in(source);
   std::string line, rest;
@@ -26,7 +26,7 @@ std::string without_header(const std::string& source) {
   return rest;
 }
 
-/// "KEY       text" set in lines of at most 110 columns, as the headers of variants are.
+/// Formats "KEY       text" in lines of at most 110 columns, like the headers of variants.
 std::string header_line(const std::string& key, const std::string& text) {
   std::istringstream in(text);
   std::string out, line = "// " + key + std::string(10 - std::min<size_t>(9, key.size()), ' ');
@@ -44,7 +44,7 @@ std::string header_line(const std::string& key, const std::string& text) {
   return out + line + "\n";
 }
 
-/// Headers of kernels/common that a source includes.
+/// Returns the headers of kernels/common that a source includes.
 std::vector<std::string> helpers_of(const std::string& source) {
   static const std::regex form(R"re(#include "(kernels/common/[^"]*)")re");
   std::vector<std::string> list;
@@ -53,7 +53,7 @@ std::vector<std::string> helpers_of(const std::string& source) {
   return list;
 }
 
-/// Of the comment that a file opens with.
+/// Returns the first sentence of the comment at the beginning of a file.
 std::string first_sentence(const std::string& source) {
   std::istringstream in(source);
   std::string text;
@@ -104,8 +104,8 @@ constexpr const char* kFrame =
 //
 )";
 
-/// What klab's rung uses and the code that the learner begins with has not: Highway's frame, and shared helpers with the
-/// first words of each.
+/// Returns the tools that klab's rung uses and the starting code lacks: Highway's frame, and shared helpers
+/// with the first sentence of each.
 std::string tools_text(const std::string& own, const std::string& from) {
   const fs::path root = source_root();
   const auto had = helpers_of(from);
@@ -125,7 +125,7 @@ std::string tools_text(const std::string& own, const std::string& from) {
   return text + std::regex_replace(frame, std::regex("//@helpers\n"), includes + "//\n");
 }
 
-/// Comments go, and what spaces there are become one.
+/// Removes comments and collapses whitespace.
 std::string code_only(const std::string& text) {
   static const std::regex comment(R"re(//[^\n]*|/\*[^]*?\*/)re"), space(R"(\s+)");
   return std::regex_replace(std::regex_replace(text, comment, ""), space, " ");
@@ -165,7 +165,7 @@ std::string work_text(const Step& step, const Variant& from) {
   // Highway includes this file once for each instruction set, wherever it lies.
   static const std::regex target(R"re(#define HWY_TARGET_INCLUDE "[^"]*")re");
   code = std::regex_replace(code, target, "#define HWY_TARGET_INCLUDE KLAB_STEP_FILE");
-  // Former names and the size of a branch belong to klab's own rung.
+  // Remove former names and a branch's size, which belong to klab's own rung.
   static const std::regex own_names(R"re(,\s*\.(was|when) = \{(\{[^}]*\}[^}]*|[^{}]*)\})re");
   return text + std::regex_replace(code, own_names, "");
 }
@@ -192,7 +192,7 @@ bool is_unchanged(const Step& step, const std::string& text) {
   return code_only(text) == code_only(start_text(step));
 }
 
-// Longest common subsequence by the table: sources are a few hundred lines.
+// Computes the longest common subsequence with a full table: sources have a few hundred lines.
 std::string unified_diff(const std::string& from, const std::string& to, const std::string& from_name,
                          const std::string& to_name, int context) {
   const auto a = lines_of(from), b = lines_of(to);
@@ -204,7 +204,7 @@ std::string unified_diff(const std::string& from, const std::string& to, const s
   struct Line {
     char mark;
     const std::string* text;
-    size_t i, j;  // lines before it
+    size_t i, j;  // number of lines before it
   };
   std::vector<Line> all;
   for (size_t i = 0, j = 0; i < n || j < m;) {

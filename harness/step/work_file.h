@@ -8,22 +8,22 @@
 
 namespace klab {
 
-/// What the work file begins as.
+/// Returns the initial contents of the work file.
 std::string start_text(const Step& step);
 
-/// The same from a variant's source; what klab's own answer looks like as a work file.
+/// Returns the same for another variant's source: klab's own answer as a work file, for example.
 std::string work_text(const Step& step, const Variant& from);
 
-/// Where it lies.
+/// Returns the path of the work file.
 std::filesystem::path work_path(const Step& step);
 
-/// Writes the file unless there is one. True when it was written.
+/// Writes the file unless it exists. Returns true if it was written.
 bool start_work(const Step& step);
 
-/// Whether the code, comments and spaces apart, is still that of the beginning.
+/// Returns whether the code, apart from comments and whitespace, is still the initial one.
 bool is_unchanged(const Step& step, const std::string& text);
 
-/// The differences of two texts in the form of diff -u, with that many lines around each.
+/// Returns the differences of two texts in the format of diff -u, with `context` lines around each.
 std::string unified_diff(const std::string& from, const std::string& to, const std::string& from_name,
                          const std::string& to_name, int context = 3);
 

@@ -1,4 +1,5 @@
-// Lab 00: what a profiler counts, on five small CUDA programs. It has no op of its own: `klab trace` runs its programs.
+// Lab 00: the counters of a profiler, on five small CUDA programs. It has no op of its own: `klab trace` runs
+// its programs.
 #include "harness/core/lab.h"
 
 namespace klab {

@@ -51,12 +51,12 @@ const std::vector<BenchShape> kElements = {
 const Sizes kElementSizes = {
     {0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 4099, 70000, 1100003}};
 
-/// One block per row has 256 threads that meet some twenty times, however short the row.
+/// A block per row has 256 threads that synchronize about twenty times, even if the row is short.
 double block_per_row(ShapeView s) { return 5120.0 * double(s[0]); }
-/// A block per group, of each example.
+/// Uses a block per group of each example.
 double block_per_group(ShapeView s) { return 5120.0 * double(s[0]) * double(s[1]); }
 double block_per_channel(ShapeView s) { return 5120.0 * double(s[1]); }
-/// A block per run of a channel, whose threads do not meet.
+/// Uses a block per run of a channel, whose threads do not synchronize.
 double block_per_run(ShapeView s) { return 1024.0 * double(s[0]) * double(s[1]); }
 
 KLAB_LAB({

@@ -1,4 +1,5 @@
-// Lab 08: sizes at which the steps of optimizers, and what stands between the products of a network, are checked and timed.
+// Lab 08: sizes at which optimizer steps, and the ops between a network's matrix products, are checked and
+// timed.
 #include "harness/core/lab.h"
 #include "reference/activation_bwd/activation_bwd.h"
 #include "reference/activation_fwd/activation_fwd.h"
@@ -14,7 +15,7 @@
 namespace klab {
 namespace {
 
-// What stands between the matrix products of a network.
+// The ops between the matrix products of a network.
 const std::vector<BenchShape> kBiases = {
     {.name = "behind a matrix product", .shape = {8192, 1024, 1}, .cache = Cache::cold, .tour = true},
     {.name = "images 28², 64 channels", .shape = {32, 64, 784}, .cache = Cache::cold}};
@@ -27,11 +28,11 @@ const std::vector<BenchShape> kActivations = {
 const std::vector<std::vector<int64_t>> kActivationSizes = {
     {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 4099, 40000, 1100003}, {0, 1, 2, 3, 4, 5}};
 
-/// A block per run of a channel, whose threads do not meet; or per channel.
+/// Uses a block per run of a channel, whose threads do not synchronize; or a block per channel.
 double block_per_run(ShapeView s) { return 1024.0 * double(s[0]) * double(s[1]); }
 double block_per_channel(ShapeView s) { return 5120.0 * double(s[1]); }
 
-// n parameters of so many tensors; momentum: corrected
+// n parameters in a number of tensors; momentum: corrected
 const std::vector<BenchShape> kSteps = {
     {.name = "64 tensors of 131,072", .shape = {1 << 23, 64}, .cache = Cache::cold, .tour = true},
     {.name = "8 tensors in L2", .shape = {1 << 15, 8}, .cache = Cache::hot},
@@ -39,7 +40,7 @@ const std::vector<BenchShape> kSteps = {
 const std::vector<std::vector<int64_t>> kStepSizes = {
     {0, 1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 33, 64, 100, 1000, 1023, 1025, 4099, 40000}, {1, 2, 3, 7, 64}};
 
-// The same with one more dimension at the end.
+// Returns the list with one more dimension at the end of each shape.
 std::vector<BenchShape> with(std::vector<BenchShape> list, int64_t value) {
   for (BenchShape& b : list) b.shape.push_back(value);
   return list;

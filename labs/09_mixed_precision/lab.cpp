@@ -1,4 +1,4 @@
-// Lab 09: sizes at which ops of few bits are checked and timed.
+// Lab 09: sizes at which ops with few bits are checked and timed.
 #include "harness/core/lab.h"
 #include "reference/adamw_master/adamw_master.h"
 #include "reference/cast/cast.h"
@@ -21,7 +21,7 @@ const std::vector<BenchShape> kProducts = {{.name = "512 cubed", .shape = {512, 
                                            {.name = "1024 cubed", .shape = {1024, 1024, 1024}},
                                            {.name = "2048 cubed", .shape = {2048, 2048, 2048}},
                                            {.name = "512x384x1000", .shape = {512, 384, 1000}}};
-// Rows, columns and sums past 2^16, where the others are few.
+// Rows, columns and sums past 2^16, while the other dimensions are small.
 const Sizes kProductBeyond = {{(1 << 16) + 1, 2, 3}, {2, (1 << 16) + 1, 3}, {2, 3, (1 << 17) - 1}};
 const Sizes kProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251}};
 

@@ -10,7 +10,7 @@
 namespace klab {
 namespace {
 
-// n, dim, levels, features, log2_table, base, finest, coherent. Small tables: all entries shared by many
+// n, dim, levels, features, log2_table, base, finest, coherent. Small tables: every entry shared by many
 // points, levels of a few entries, coarse levels dense and fine ones hashed, a resolution of one point.
 const std::vector<std::vector<int64_t>> kCheck = {
     {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 4099},  // n
@@ -33,13 +33,14 @@ const std::vector<BenchShape> kBench = {
     {.name = "8x4, T 19, 2^18 random", .shape = {1 << 18, 3, 8, 4, 19, 16, 2048, 0}},
 };
 
-// More points than 2^20 and 2^16; a table of more entries than 2^16; the finest grid there is, whose points no int counts.
+// More points than 2^20 and 2^16; a table of more than 2^16 entries; the finest grid that exists, whose
+// number of points exceeds an int.
 const std::vector<std::vector<int64_t>> kBeyond = {{(1 << 20) + 1, 2, 1, 1, 4, 2, 16, 0},
                                                    {(1 << 16) + 1, 3, 1, 2, 10, 16, 16, 1},
                                                    {1000, 3, 1, 2, 19, 100, 100, 0},
                                                    {500, 3, 2, 1, 7, 1, 1 << 20, 0}};
 
-// The same for a table whose layout is data: n, levels, features, entries, hash, blend, coherent.
+// The same for a table whose layout is given as data: n, levels, features, entries, hash, blend, coherent.
 const std::vector<std::vector<int64_t>> kTableCheck = {
     {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 2051},  // n
     {1, 2, 5, 16},
@@ -81,7 +82,8 @@ KLAB_LAB({
                 .counted = {257, 3, 5, 2, 10, 4, 128, 1},
                 .traffic = Traffic::copy,
                 .beyond = kBeyond,
-                // The rung that sorts visits all entries of each level several times, whichever are touched.
+                // The sorting rung visits all entries of each level several times, even those that no point
+                // touches.
                 .busiest =
                     [](ShapeView s) {
                       const auto g = shape_of<HashgridBwd>(s);

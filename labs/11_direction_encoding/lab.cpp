@@ -13,7 +13,8 @@ const std::vector<std::vector<int64_t>> kSizes = {{0, 1, 2, 3, 7, 8, 15, 16, 17,
 const std::vector<BenchShape> kBench = {
     {.name = "degree 4 in L2", .shape = {1 << 12, 4}, .cache = Cache::hot},
     {.name = "degree 4, a training step", .shape = {1 << 18, 4}, .cache = Cache::hot},
-    // Rows of the result a power of two apart meet in one set of L1; so many samples a training step seldom has.
+    // Rows of the result that are a power of two apart map to one set of L1. Training steps rarely have
+    // exactly that number of samples.
     {.name = "degree 4, rows that do not meet",
      .shape = {(1 << 18) + 80, 4},
      .cache = Cache::hot,

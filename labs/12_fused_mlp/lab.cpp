@@ -25,13 +25,14 @@ const std::vector<BenchShape> kBench = {
     {.name = "color, a quarter of the samples", .shape = {1 << 16, 32, 64, 2, 3, 1}, .tour = true},
 };
 
-// Past 2^20 and 2^16 samples, 2^16 channels and outputs, 1024 units, each where the others are few.
+// Past 2^20 and 2^16 samples, 2^16 channels and outputs, and 1024 units, each with the other dimensions
+// small.
 const std::vector<std::vector<int64_t>> kBeyond = {{(1 << 20) + 1, 1, 1, 1, 1, 0},
                                                    {(1 << 16) + 1, 2, 3, 1, 2, 1},
                                                    {3, (1 << 16) + 1, 2, 1, 1, 0},
                                                    {2, 3, 1025, 1, 2, 1},
                                                    {2, 2, 2, 2, (1 << 16) + 1, 0}};
-// Values grow by a factor each layer: four layers of huge inputs and weights must stay finite.
+// Values grow by a factor per layer: four layers of huge inputs and weights must stay finite.
 constexpr double kHuge = 1e5;
 
 KLAB_LAB({

@@ -35,14 +35,14 @@ struct Options {
   std::string baseline;
   std::string sweep;
   int sessions = 16;
-  std::string plan;  // with session: this process is one of several
+  std::string plan;  // if session is set: this process is one of several
   int session = 0;
 };
 
 struct Task {
   Selected what;
   BenchShape shape;
-  int threads = 0;  // 0: as everywhere
+  int threads = 0;  // 0: the default of all commands
 };
 
 std::string lower(std::string text) {
@@ -50,7 +50,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// What is asked for, and beside it what its speedups are counted from: first rung, parent, peers.
+/// Returns the requested variants plus those that their speedups are relative to: first rung, parent, peers.
 std::vector<const Variant*> with_company(const Selected& s, const std::string& backend) {
   const auto asked = [&](const Variant* v) {
     return std::find(s.variants.begin(), s.variants.end(), v) != s.variants.end();
@@ -98,8 +98,7 @@ std::vector<Task> tasks_of(const std::vector<Selected>& selection, const Options
 BenchOptions bench_options(const Options& o, Progress& progress) {
   BenchOptions b;
   b.rounds = o.rounds > 0 ? o.rounds : o.quick ? 5 : 15;
-  if (o.quick && o.backend == "cuda")
-    b.check_work = 1e7;  // a GPU's time is short, and the reference's is long
+  if (o.quick && o.backend == "cuda") b.check_work = 1e7;  // GPU time is limited, and the reference is slow
   if (o.quick) {
     b.sample_seconds = 0.008;
     b.ladder_seconds = 10;
@@ -115,7 +114,7 @@ BenchOptions bench_options(const Options& o, Progress& progress) {
   return b;
 }
 
-/// The tasks at every value of the sweep; of several sizes of an op, its first that was chosen is swept.
+/// Returns the tasks at every value of the sweep. If several sizes of an op were chosen, the first is swept.
 std::vector<Task> swept(const std::vector<Task>& tasks, const std::string& text) {
   const Sweep sweep = parse_sweep(text);
   std::vector<Task> all;
@@ -136,7 +135,8 @@ std::vector<Task> swept(const std::vector<Task>& tasks, const std::string& text)
   return all;
 }
 
-/// Ladders in sessions; a shape given by hand has no name to find it by later, so it keeps its numbers.
+/// Returns the plan for sessions. A shape given by hand has no name to look it up by later, so its numbers
+/// are kept.
 SessionPlan plan_of(const std::vector<Task>& tasks, const Options& o) {
   SessionPlan plan;
   if (o.rounds > 0) plan.rounds = o.rounds;
@@ -152,7 +152,7 @@ SessionPlan plan_of(const std::vector<Task>& tasks, const Options& o) {
   return plan;
 }
 
-/// Of the CUDA variants among the tasks, where there is no GPU to time them on.
+/// Returns counts of the tasks' CUDA variants if there is no GPU to time them on.
 Recording counted_by(const std::vector<Task>& tasks) {
   Recording counted;
   std::vector<std::string> ids;
@@ -179,7 +179,7 @@ int run(const Options& o) {
   Progress progress;
   progress.show("measuring what this machine can do at most");
   const Machine& machine = this_machine();
-  // A GPU's ladder needs none of the processor's.
+  // The ladder of a GPU needs none of the processor's ceilings.
   const bool of_processor = o.backend != "cuda" || !this_host().gpu;
   const Ceilings& limits = of_processor ? ceilings({.quick = o.quick}) : Ceilings();
   progress.clear();

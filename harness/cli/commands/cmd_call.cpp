@@ -1,4 +1,4 @@
-// klab call: runs one variant on tensors of a file.
+// klab call: runs one variant on tensors in a file.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -23,7 +23,7 @@ struct Options {
   std::vector<std::string> shape;
 };
 
-/// What the element type of a contract is called in a safetensors file.
+/// Returns the name of a contract's element type in a safetensors file.
 std::string dtype_of(Element element) {
   switch (element) {
     case Element::f32:
@@ -50,10 +50,11 @@ std::string dtype_of(Element element) {
 
 bool is_given(const TensorSpec& spec) { return spec.role != Role::output; }
 
-/// Dimension k of tensor t that is a dimension of the op itself, whatever the shape: by [tensor][k], or none.
+/// Returns by [tensor][k] which dimension of the op is dimension k of a tensor at every shape, or none.
 std::vector<std::vector<std::optional<size_t>>> plain_dimensions(const LabOp& op) {
   std::vector<std::vector<std::optional<size_t>>> plain;
-  // What holds at every shape that the check knows is a dimension of the op; one that is always the same would be anything.
+  // A relation that holds at every shape of the check is taken as a dimension of the op. Dimensions that
+  // never vary would match anything.
   const auto shapes = check_shapes(op, {}, 1);
   for (const TensorSpec& spec : op.op.tensors(shapes.front())) {
     auto& dims = plain.emplace_back();
@@ -73,7 +74,7 @@ std::vector<std::vector<std::optional<size_t>>> plain_dimensions(const LabOp& op
   return plain;
 }
 
-/// "17,33" or "n=17,c=33"; -1 for dimensions that are not said.
+/// Parses "17,33" or "n=17,c=33"; unspecified dimensions are -1.
 std::vector<int64_t> asked_shape(const Op& op, const std::vector<std::string>& words) {
   std::vector<int64_t> shape(op.dims.size(), -1);
   const std::string dims = fmt::format("{}", fmt::join(op.dims, ", "));
@@ -109,7 +110,7 @@ std::vector<int64_t> asked_shape(const Op& op, const std::vector<std::string>& w
   return shape;
 }
 
-/// The shape: what is asked for, and for the rest what the tensors of the file say.
+/// Returns the shape: specified dimensions, and the others from the tensors in the file.
 std::vector<int64_t> shape_of_tensors(const LabOp& op, const Options& o,
                                       const std::map<std::string, TensorView>& given) {
   std::vector<int64_t> shape = asked_shape(op.op, o.shape);
@@ -135,7 +136,7 @@ std::vector<int64_t> shape_of_tensors(const LabOp& op, const Options& o,
   return shape;
 }
 
-/// Throws for a tensor that the op does not take, and for one that is missing.
+/// Throws if a tensor is not one of the op's, or if one is missing.
 void require_names(const Variant& variant, const std::vector<TensorSpec>& specs, const std::string& file,
                    const std::map<std::string, TensorView>& given) {
   std::vector<std::string> names;
@@ -160,7 +161,7 @@ void require_names(const Variant& variant, const std::vector<TensorSpec>& specs,
   }
 }
 
-/// Throws for a tensor of another type or of another shape.
+/// Throws if a tensor has another type or another shape.
 void require_tensors(const Variant& variant, const std::vector<TensorSpec>& specs, const std::string& shape,
                      const std::string& file, const std::map<std::string, TensorView>& given) {
   for (const TensorSpec& s : specs) {

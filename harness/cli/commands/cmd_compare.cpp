@@ -1,4 +1,4 @@
-// klab compare: two recorded runs against each other.
+// klab compare: compares two recorded runs.
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"

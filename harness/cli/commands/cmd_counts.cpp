@@ -1,4 +1,4 @@
-// klab counts: the counts of CUDA rungs at one small shape an op, against those recorded in the tree.
+// klab counts: compares the counts of CUDA rungs at one small shape per op with those recorded in the tree.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -28,7 +28,7 @@ struct Options {
   std::vector<std::string> gpu;
 };
 
-/// The rungs of one op that are asked for, counted now.
+/// The requested rungs of one op, with their present counts.
 struct Counted {
   const LabOp* op = nullptr;
   bool whole = true;  // every CUDA rung of the op
@@ -56,7 +56,8 @@ std::string asked(const Options& o) {
   return text;
 }
 
-/// Other compilers emit other instructions, so that counts of theirs may differ.
+/// Prints a note if the compilers differ. Other compilers emit other instructions, so their counts may
+/// differ.
 void say_compiler(const std::set<std::string>& recorded) {
   for (const std::string& compiler : recorded)
     if (compiler != build_info().compiler)
@@ -111,7 +112,7 @@ int check(const Options& o, const std::vector<Counted>& all) {
   return exit_failed;
 }
 
-/// What is to stand in the file of an op: of the rungs that were not counted now what stood there.
+/// Returns the new contents of an op's file. Rungs that were not counted now keep their recorded counts.
 OpCounts merged(const Counted& c, const std::optional<OpCounts>& recorded) {
   OpCounts all{.compiler = build_info().compiler, .rungs = {}};
   for (const Variant* v : variants_of(c.op->op.name, "cuda")) {
@@ -137,7 +138,7 @@ int accept(const std::vector<Counted>& all) {
       fmt::print("{}\n", e.what());
     }
     for (const CountChange& change : changes_of(recorded, c.rungs, true)) {
-      // Of a rung that was not counted now nothing is known.
+      // Rungs that were not counted now cannot be compared.
       if (!c.whole && std::ranges::find(c.rungs, change.variant, &RungCounts::variant) == c.rungs.end())
         continue;
       fmt::print("{}\n", change.text());
@@ -154,7 +155,7 @@ int accept(const std::vector<Counted>& all) {
   return exit_ok;
 }
 
-/// The record is the first file's place: what is accepted is written beside it.
+/// Compares with a GPU's record. Accepted results are written to the folder of the first file.
 int against_gpu(const Options& o) {
   if (!o.what.empty() && o.accept)
     throw std::invalid_argument("--gpu --accept takes all rungs of a record: name none");
@@ -168,7 +169,7 @@ int against_gpu(const Options& o) {
   GpuRecord record;
   for (const std::string& file : o.gpu)
     for (auto& [variant, call] : read_gpu_record(read_text(file), file))
-      record[variant] = call;  // the last says it
+      record[variant] = call;  // later files override earlier ones
   if (!o.what.empty()) {
     std::set<std::string> asked;
     for (const Selected& s : select(o.what, "cuda"))

@@ -1,4 +1,4 @@
-// klab doctor: what is here, what is missing, how to get it, and whether timing makes sense now.
+// klab doctor: what is installed, what is missing and how to get it, and whether timing makes sense now.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -43,7 +43,7 @@ std::string governor() {
   return name;
 }
 
-/// Empty when CUDA variants can run on a GPU here.
+/// Returns the reason why CUDA variants cannot run on a GPU here; empty if they can.
 std::string why_not_on_gpu() {
   std::string why;
   return gpu(&why) != nullptr ? "" : why;
@@ -55,7 +55,7 @@ std::string size_text(int64_t bytes) {
   return fmt::format("{:.4g} KiB", double(bytes) / (1 << 10));
 }
 
-/// What would make measurements here better, in order of weight.
+/// Returns improvements for measurements here, most important first.
 std::vector<std::string> advice(const Load& load, const std::vector<Tool>& tools) {
   std::vector<std::string> list;
   if (load.busy > 0.1)

@@ -1,4 +1,4 @@
-// klab explain: a lab's lesson page, or the section of one rung, set for reading.
+// klab explain: formats a lab's lesson, or the section of one rung.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -20,13 +20,13 @@ struct Options {
   bool all = false;
 };
 
-/// The page without the sections of branches, and at its end where they are.
+/// Returns the page without the sections of branches, with a note at its end that lists them.
 std::string trunk_of_page(const Lab& lab, std::string page) {
   std::string names;
   for (const LabOp& op : lab.ops)
     for (const Variant* v : variants_of(op.op.name)) {
       if (!v->branch()) continue;
-      const auto told_there = [&](const LabOp& other) {  // a rung of the trunk that shares its name
+      const auto told_there = [&](const LabOp& other) {  // whether a rung of the trunk shares its name
         return std::ranges::any_of(variants_of(other.op.name), [&](const Variant* w) {
           return w->trunk() && section_name(*w) == section_name(*v);
         });
@@ -50,7 +50,7 @@ std::string trunk_of_page(const Lab& lab, std::string page) {
              names, lab.id.substr(0, 2), lab.id.substr(0, 2));
 }
 
-/// "no section" with what there is, so that the next try succeeds.
+/// Throws "no section" with the list of sections.
 [[noreturn]] void no_section(const Lab& lab, const std::string& rung, const std::string& page) {
   auto names = section_names(page);
   throw NotFound(not_found_text("section of " + lab.id, rung, names) + "\nThere are: " + [&] {
@@ -74,7 +74,7 @@ int run(const Options& o) {
   }
   std::string page = read_text(file);
   if (!rung.empty()) {
-    // Where several ops of a lab have a rung of one name, its own section is headed by its id.
+    // If several ops of a lab have a rung of one name, the heading of its section is its id.
     std::string section = variant != nullptr && o.rung.empty() ? section_of(page, variant->id) : "";
     if (section.empty()) section = section_of(page, rung);
     if (variant != nullptr && section.empty()) section = section_of(page, variant->id);

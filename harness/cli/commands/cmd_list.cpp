@@ -1,4 +1,4 @@
-// klab list: labs, ops and variants, with the one thing each rung changes.
+// klab list: labs, ops and variants, with the one change of each rung.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -27,14 +27,14 @@ struct Options {
   bool all = false;
 };
 
-/// Are the op's branches asked for? With --all, or by id.
+/// Returns whether the op's branches were requested, with --all or by id.
 bool shows_branches(const Options& o) {
   return o.all || std::ranges::any_of(o.what, [](const std::string& name) {
            return name.find_first_of(".*?[") != std::string::npos;
          });
 }
 
-/// Why this variant does not run here, at the first size its lab times; empty when it does.
+/// Returns why this variant does not run here at the first size its lab times; empty if it does.
 std::string why_not(const Selected& s, const Variant& v) {
   if (s.op->bench.empty()) return "";
   return v.supported(s.op->bench.front().shape, host_of(v));
@@ -53,7 +53,7 @@ Json as_json(const Selected& s, const Variant& v) {
   j["parent"] = or_null(v.parent);
   j["forward"] = or_null(v.forward);
   j["was"] = v.was;
-  j["trunk"] = v.peer ? Json() : Json(trunk_of(v).id);  // of a branch: where it hangs
+  j["trunk"] = v.peer ? Json() : Json(trunk_of(v).id);  // for a branch: the rung that it belongs to
   j["when"] = v.branch() ? Json{{"shape", v.when.shape}, {"because", v.when.because}} : Json();
   const std::string reason = why_not(s, v);
   j["supported"] = reason.empty();
@@ -90,13 +90,13 @@ Json as_json(const Lab& lab) {
   return j;
 }
 
-/// One lab with what is asked for of it: ops with variants, or nothing when it is a program.
+/// One lab with the requested parts: ops with variants, or none if it is a program.
 struct Entry {
   const Lab* lab;
   std::vector<Selected> ops;
 };
 
-/// In the order of the labs. Names of labs without ops mean these; the others mean variants.
+/// Returns entries in lab order. Names of labs without ops mean the labs; all other names mean variants.
 std::vector<Entry> entries_of(const Options& o) {
   std::set<const Lab*> programs;
   std::vector<std::string> names;
@@ -104,7 +104,7 @@ std::vector<Entry> entries_of(const Options& o) {
     std::vector<const Lab*> found;
     try {
       found = select_labs(name);
-    } catch (const NotFound&) {  // select() says what is wrong with it
+    } catch (const NotFound&) {  // select() reports the error
     }
     std::erase_if(found, [](const Lab* lab) { return !lab->ops.empty(); });
     programs.insert(found.begin(), found.end());
@@ -136,7 +136,7 @@ int print_json(const std::vector<Entry>& entries) {
   return exit_ok;
 }
 
-/// A table of labs for a README.
+/// Prints a table of labs for a README.
 int print_markdown(const std::vector<Entry>& entries) {
   fmt::print("| lab | the question | operations and their rungs |\n|---|---|---|\n");
   for (const auto& [lab, selection] : entries) {
@@ -162,10 +162,10 @@ int print_markdown(const std::vector<Entry>& entries) {
   return exit_ok;
 }
 
-/// Up to the end of the first sentence: what follows is for whoever reads the file.
+/// Returns the first sentence; the rest is for readers of the file.
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find(". ")); }
 
-/// The text within `room` columns, cut at a word where it is longer.
+/// Returns the text within `room` columns, cut between words if it is longer.
 std::string cut(const std::string& text, int room) {
   if (columns_of(text) <= room) return text;
   size_t end = 0;
@@ -222,7 +222,7 @@ int run(const Options& o) {
     fmt::print("{}{}  {}\n", &entry == &entries.front() ? "" : "\n", inked(lab.id, Ink::bold), lab.title);
     if (!lab.question.empty()) fmt::print("  {}\n", inked(lab.question, Ink::dim));
     for (const Selected& s : entry.ops) print_ladder(s, width, shows_branches(o));
-    if (entry.ops.size() < lab.ops.size()) continue;  // some of its ops were asked for, not the lab
+    if (entry.ops.size() < lab.ops.size()) continue;  // only some of its ops were requested
     const auto line = [](const std::string& call, const std::string& what) {
       fmt::print("  {}  {}\n", inked(fmt::format("{:<14}", call), Ink::cyan), what);
     };

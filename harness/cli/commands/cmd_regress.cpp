@@ -1,4 +1,4 @@
-// klab regress: measures now, compares with a baseline, and goes on measuring while it does not know.
+// klab regress: measures, compares with a baseline, and keeps measuring while the verdict is open.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
@@ -29,7 +29,8 @@ struct Options {
 
 using Clock = std::chrono::steady_clock;
 
-/// Measures session by session; what is decided at a look is measured no longer, and stays decided.
+/// Measures session by session. A variant that is decided at a look is not measured again, and keeps its
+/// verdict.
 class Regression {
  public:
   Regression(const Options& o, const Recording& base, std::vector<std::string> only)
@@ -43,7 +44,7 @@ class Regression {
     limit_ = o.sessions > 0 ? o.sessions : std::max(sessions, 8);
     plan_.rounds = int(rounds);
     plan_.call_cap_seconds *=
-        8;  // what was fast enough for the baseline is measured even if it is slower now
+        8;  // variants that were fast enough for the baseline are measured even if they are slower now
     plan_.seed = settings().seed + 1000;
     plan_.check = true;
     options_.verdict.threshold = o.judge.fraction();
@@ -52,7 +53,7 @@ class Regression {
     options_.only = std::move(only);
   }
 
-  /// Null when interrupted before the first look.
+  /// Returns null if interrupted before the first look.
   const CompareResult* run() {
     Progress progress;
     std::vector<std::string> counted;
@@ -79,7 +80,7 @@ class Regression {
   bool out_of_time() const { return done_ < limit_ && !plan_.tasks.empty(); }
 
  private:
-  /// True when another session would probably end after the time that was given.
+  /// Returns whether another session would probably exceed the time limit.
   bool late(int session) const {
     const double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
     return session > 1 && spent + spent / (session - 1) > 60 * o_.minutes;
@@ -102,7 +103,8 @@ class Regression {
     progress.show(fmt::format("after {} sessions: {}", done_, change_summary(result_)));
   }
 
-  /// Drops the ladders in which nothing is open, and of the others what is neither open nor an anchor.
+  /// Drops ladders without open variants, and from the others all variants that are neither open nor an
+  /// anchor.
   void narrow(const std::set<std::string>& open) {
     std::vector<SessionTask> tasks;
     for (SessionTask& task : plan_.tasks) {
@@ -135,7 +137,7 @@ class Regression {
   std::map<std::string, Change> decided_;
 };
 
-/// The rows of the ladders that are asked for, and which variants in them are.
+/// Returns the rows of the requested ladders; sets `only` to the requested variants.
 Recording selected_rows(const Recording& base, const Options& o, std::vector<std::string>& only) {
   if (o.what.empty() && o.backend.empty()) return base;
   std::set<std::string> ops;

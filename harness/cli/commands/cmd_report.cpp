@@ -1,4 +1,4 @@
-// klab report: recorded rows as one page.
+// klab report: shows recorded rows as one page.
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 

@@ -21,7 +21,7 @@ namespace {
 
 struct Options {
   std::string step;
-  std::string judge, confine;  // how it starts itself
+  std::string judge, confine;  // used when it starts itself
   bool check = false, watch = false, solution = false, restart = false, every = false, no_time = false;
   StepCheckOptions how;
   int hint = 0;
@@ -101,7 +101,7 @@ int run(Options& o) {
   const bool acts = o.check || o.watch || o.solution || o.restart;
   if (!acts && (o.step.empty() || is_lab(o.step))) return show_path(o.step);
   if (o.step.empty()) {
-    // The step at hand.
+    // The step worked on last.
     const ProgressBook book = read_progress(work_folder());
     if (book.last.empty()) throw std::invalid_argument("which step? klab step lists them");
     o.step = book.last;

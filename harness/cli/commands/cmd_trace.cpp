@@ -1,4 +1,4 @@
-// klab trace: what a CUDA variant does to memory, line by line, without a GPU.
+// klab trace: the memory accesses of a CUDA variant, line by line, without a GPU.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -35,7 +35,7 @@ namespace klab::trace_command {
 namespace {
 
 struct Options {
-  std::vector<std::string> names;  // a variant, or the files of a program and behind -- its arguments
+  std::vector<std::string> names;  // a variant, or the files of a program, followed by -- and its arguments
   std::string variant;
   std::vector<std::string> compiler;
   std::string share = "100%";
@@ -45,14 +45,14 @@ struct Options {
   std::vector<int64_t> shape;
   std::string html;
   std::string gpu, on;
-  std::string counters;  // file of a GPU's own, to compare with
+  std::string counters;  // file of a GPU's counters to compare with
   bool metrics = false;
   bool on_gpu = false;
   bool json = false;
   bool no_compiled = false;
 };
 
-/// By id, or by what comes after the op where that is enough: "transpose.cuda.02".
+/// Finds a variant by id, or by an unambiguous part after the op: "transpose.cuda.02".
 const Variant& variant_named(const std::string& name) {
   if (const Variant* v = find_variant(name); v != nullptr) {
     if (v->backend == "cuda") return *v;
@@ -72,7 +72,7 @@ const Variant& variant_named(const std::string& name) {
   throw NotFound(not_found_text("CUDA variant", name, names));
 }
 
-/// The step of a learner's own file, by its name ("03.cuda.03") or by the file. Null for what is neither.
+/// Returns the step of a learner's own file, by its name ("03.cuda.03") or path; null for other names.
 const Step* step_called(const std::string& name) {
   std::error_code error;
   for (const Step& s : steps())
@@ -80,7 +80,7 @@ const Step* step_called(const std::string& name) {
   return nullptr;
 }
 
-/// The variant in a work file, compiled into `folder`, which must outlive it, and loaded.
+/// Returns the variant in a work file, compiled into `folder`, which must outlive it, and loaded.
 const Variant& variant_in_work(const Step& step, const std::filesystem::path& folder) {
   const std::filesystem::path file = work_path(step);
   if (!std::filesystem::exists(file))
@@ -112,8 +112,8 @@ void choose_gpu(const std::string& name) {
   simt::name_gpu(*gpu);
 }
 
-/// Once, on the same inputs as those that are counted on the host: what a profiler watches. Of several variants each is announced, on
-/// the GPU and in a line, with its number.
+/// Calls the variant once for a profiler, on the same inputs as those that are counted on the host. If there
+/// are several variants, each is announced with its number, on the GPU and in a printed line.
 void call_on_gpu(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape, int number) {
   std::string why;
   if (gpu(&why) == nullptr)
@@ -149,7 +149,7 @@ int compare(const Options& o, const LabOp& op, const Variant& variant, const Cou
                                                                                             : exit_failed;
 }
 
-/// For one profiler's run over all of them: what to ask it for, or the calls themselves.
+/// Handles several variants in one profiler run: prints the metrics to request, or makes the calls.
 int of_several(const Options& o) {
   if (!o.on_gpu && !o.metrics)
     throw std::invalid_argument("one variant at a time: " + o.names[1] +
@@ -175,7 +175,7 @@ int of_several(const Options& o) {
   return failed == 0 ? exit_ok : exit_failed;
 }
 
-/// "5%" as 0.05.
+/// Parses "5%" as 0.05.
 double share_of(const std::string& text) {
   char* end = nullptr;
   const double percent = std::strtod(text.c_str(), &end);
@@ -209,7 +209,7 @@ int trace_program(const Options& o) {
   return run.illegal() ? exit_failed : run.exit_code == 0 ? exit_ok : exit_failed;
 }
 
-/// What nvcc makes of the variant's file, or why that is not known.
+/// Returns nvcc's machine code for the variant's file, or the reason why it is not known.
 MachineCode machine_code(const Options& o, const Step* step, const Variant& variant, Progress& progress) {
   MachineCode none;
   if (o.no_compiled || o.metrics) return none.why = "--no-compiled", none;

@@ -1,3 +1,3 @@
-// What CUDA has under this name is in the one header.
+// Forwards to the one header that declares all of CUDA's runtime.
 #pragma once
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Complex numbers of CUDA's libraries, on the host and in kernels.
+// Complex numbers of CUDA's libraries, for host and device code.
 #pragma once
 
 #include <math.h>

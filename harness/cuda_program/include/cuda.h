@@ -1,3 +1,3 @@
-// The driver API is not there; what programs include this for is mostly the runtime.
+// Stands in for the driver API, which is not supported. Most programs include it only for the runtime.
 #pragma once
 #include <cuda_runtime.h>

@@ -1,3 +1,3 @@
-// CUDA's pipelines of copies: the primitives. The class of that name is libcu++'s.
+// CUDA's pipeline primitives. The class cuda::pipeline belongs to libcu++.
 #pragma once
 #include <cuda_pipeline_primitives.h>

@@ -1,5 +1,5 @@
-// Copies from global to shared memory that go on while the thread works (CUDA C++ Programming Guide, "Pipeline primitives"). What is
-// copied is there once the thread has waited for it.
+// Asynchronous copies from global to shared memory (CUDA C++ Programming Guide, "Pipeline primitives"). Data
+// are available after the thread has waited for them.
 #pragma once
 
 #include <cuda_runtime.h>

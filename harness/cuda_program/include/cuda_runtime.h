@@ -1,4 +1,4 @@
-// CUDA's runtime: the API, and in CUDA files the language's functions as well.
+// CUDA's runtime: the API, and in CUDA files also the language's functions.
 #pragma once
 
 #include <klab_cuda/api.h>

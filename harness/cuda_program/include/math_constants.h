@@ -1,4 +1,4 @@
-// Numbers under the names that CUDA gives them.
+// Mathematical constants under CUDA's names.
 #pragma once
 #define CUDART_INF_F __builtin_huge_valf()
 #define CUDART_NAN_F __builtin_nanf("")

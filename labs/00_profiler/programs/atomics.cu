@@ -1,5 +1,5 @@
-// Lab 00, program 4: a histogram of four bins, three ways. Atomic operations of one warp on one address come one after the
-// other; each that waits is a collision. A test of klab holds the comments to the counts.
+// Lab 00, program 4: a histogram of four bins, in three versions. Atomic operations of one warp on one
+// address are serialized; each that waits is a collision. A test compares the comments with the counts.
 //
 //   klab trace labs/00_profiler/programs/atomics.cu
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@ __global__ void to_memory(int* bins, const int* of) {
   const int bin = of[blockIdx.x * kThreads + threadIdx.x];
   atomicAdd(&bins[bin], 1 + bin);  // atomic 4 B: 28 collisions/request
 }
-// A block's own bins first: what reaches memory is one addition a bin and block.
+// A block adds to its own bins first, so memory receives one addition per bin and block.
 __global__ void to_shared(int* bins, const int* of) {
   __shared__ int own[kBins];
   if (threadIdx.x < kBins) own[threadIdx.x] = 0;
@@ -23,7 +23,7 @@ __global__ void to_shared(int* bins, const int* of) {
   if (threadIdx.x >= kBins) return;
   atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);  // atomic 4 B: 0 collisions/request
 }
-// A warp counts its own with a vote: no two lanes add to one address.
+// A warp counts its bins with a vote, so no two lanes add to one address.
 __global__ void by_vote(int* bins, const int* of) {
   const int bin = of[blockIdx.x * kThreads + threadIdx.x], lane = threadIdx.x % 32;
   int mine = 0;

@@ -1,5 +1,6 @@
-// Lab 00, program 2: a shared array read by seven orders. Shared memory has 32 banks of 4 bytes; what a warp reads from
-// different words of one bank takes one pass (wavefront) after the other. A test of klab holds the comments to the counts.
+// Lab 00, program 2: a shared array read in seven orders. Shared memory has 32 banks of 4 bytes. A warp that
+// reads different words of one bank takes one pass (wavefront) for each. A test compares the comments with
+// the counts.
 //
 //   klab trace labs/00_profiler/programs/banks.cu
 #include <cuda_runtime.h>

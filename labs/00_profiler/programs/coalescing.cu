@@ -1,5 +1,5 @@
-// Lab 00, program 1: the same copy by six orders of access. Beside each access stands what a warp's request costs; a test
-// of klab holds these comments to the counts.
+// Lab 00, program 1: the same copy with six orders of access. The comment next to each access states the cost
+// of a warp's request; a test compares these comments with the counts.
 //
 //   klab trace labs/00_profiler/programs/coalescing.cu
 #include <cuda_runtime.h>

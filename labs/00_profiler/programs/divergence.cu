@@ -1,5 +1,5 @@
-// Lab 00, program 3: threads of one warp that do not do the same. A warp issues a request for those of its lanes that are
-// there; the others wait. A test of klab holds the comments to the counts.
+// Lab 00, program 3: threads of one warp that take different paths. A warp issues a request for its active
+// lanes only; the others wait. A test compares the comments with the counts.
 //
 //   klab trace labs/00_profiler/programs/divergence.cu
 #include <cuda_runtime.h>
@@ -15,8 +15,8 @@ __global__ void triangle(int* out, const int* in) {
   for (int k = 0; k <= lane; ++k) sum += in[k * kThreads + threadIdx.x];  // load 4 B: 16.5 lanes/request
   out[threadIdx.x] = sum;                                                 // store 4 B: 32 lanes/request
 }
-// The same work by pairs of threads, the one with the shortest row beside the one with the longest: 17 or 16 numbers each. Few
-// lanes wait, but neighbors no longer read neighbors: more sectors.
+// The same work by pairs of threads: the thread with the shortest row works with the one with the longest, 17
+// or 16 numbers each. Few lanes wait, but neighbors no longer read neighbors: more sectors.
 __global__ void evened(int* out, const int* in) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, short_one = lane / 2, long_one = 31 - short_one;
   const int other = lane % 2 == 0 ? short_one : long_one;
@@ -30,7 +30,7 @@ __global__ void evened(int* out, const int* in) {
   const int both = sum + __shfl_xor_sync(~0u, sum, 1);
   out[32 * warp + other] = lane % 2 == 0 ? both & 4095 : both >> 12;  // store 4 B: 32 lanes/request
 }
-// Half of a warp takes one way, half the other: two requests where one would do.
+// Half of a warp takes one path and half the other: two requests where one would do.
 __global__ void branches(int* out, const int* in) {
   const int i = threadIdx.x;
   int x = 0;

@@ -1,5 +1,6 @@
-// Lab 00, program 5: what no counter shows. Without an argument the sum of a block is right and complete; with one, one thing
-// is wrong with it, and the program still prints "passed", here and on many a GPU.
+// Lab 00, program 5: errors that no counter shows. Without an argument the sum of a block is right and
+// complete. With an argument it contains one error, and the program still prints "passed", here and on many
+// GPUs.
 //
 //   klab trace labs/00_profiler/programs/findings.cu
 //   klab trace labs/00_profiler/programs/findings.cu -- race        or: bounds, unwritten, leak
@@ -10,7 +11,7 @@
 
 constexpr int kThreads = 128;
 
-// The last step reads what other warps have written: `race` leaves out the barrier before it.
+// The last step reads values that other warps wrote: `race` omits the barrier before it.
 __global__ void block_sum(int* out, const int* in, int n, bool barrier) {
   __shared__ int s[kThreads / 32];
   int x = 0;
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   int host[n], *in = nullptr, *out = nullptr, got = 0;
   for (int k = 0; k < n; ++k) host[k] = k;
   if (cudaMalloc(&in, sizeof host) != cudaSuccess || cudaMalloc(&out, sizeof got) != cudaSuccess) return 2;
-  // `unwritten` clears memory too late; `bounds` reads one element more than there is.
+  // `unwritten` clears memory too late; `bounds` reads one element past the end.
   if (is("unwritten"))
     cudaMemset(out, 0, sizeof got);
   else

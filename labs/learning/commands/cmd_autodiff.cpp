@@ -1,4 +1,4 @@
-// klab autodiff: four ways to one gradient, on an example that can be checked by hand.
+// klab autodiff: four ways to compute one gradient, on an example that can be checked by hand.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -39,7 +39,7 @@ void print_ways(const std::vector<Way>& ways, const char* title) {
 std::vector<DifferenceError> error_curve(const std::vector<double>& x) {
   std::vector<double> steps;
   for (int k = 2; k <= 30; ++k) steps.push_back(std::pow(10.0, -k / 2.0));
-  // In x2: cos and sin know their derivatives.
+  // The derivatives in x2 are known: those of cos and sin.
   const Exact exact = {Worked{}(x), x[0] - std::cos(x[1]), std::sin(x[1]), std::cos(x[1])};
   return difference_errors(Worked{}, x, 1, exact, steps);
 }
@@ -63,7 +63,7 @@ void write_page(const std::string& file, const std::vector<DifferenceError>& lis
   Curve one{"one-sided", {}}, central{"central", {}}, cut_one{"|f''| h/2", {}}, cut{"|f'''| h^2/6", {}},
       rounding{"u|f|/h", {}};
   for (const DifferenceError& e : list) {
-    // A logarithmic axis has no zero: a quotient that is right to the last bit is left out.
+    // A logarithmic axis has no zero, so quotients without any error are left out.
     if (e.one_sided > 0) one.points.emplace_back(e.h, e.one_sided);
     if (e.central > 0) central.points.emplace_back(e.h, e.central);
     cut_one.points.emplace_back(e.h, e.truncation_one_sided);

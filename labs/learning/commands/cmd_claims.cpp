@@ -1,4 +1,4 @@
-// klab claims: what is said, and the word for it, from the experiments' runs.
+// klab claims: lists claims and their verdicts, from the experiments' runs.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

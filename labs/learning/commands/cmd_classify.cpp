@@ -22,12 +22,12 @@ int run(Values& v) {
   t.precision = learning::precision_of(v.precision);
   if (t.precision == learning::Precision::f32 && !v.loss_scale.empty())
     throw std::invalid_argument("--loss-scale is for --precision bf16 or f16: gradients in f32 need none");
-  // bfloat16 has float's range: its gradients do not vanish.
+  // bfloat16 has float's range, so its gradients do not vanish.
   set_loss_scale(t.loss_scale, !v.loss_scale.empty()                     ? v.loss_scale
                                : t.precision == learning::Precision::f16 ? "dynamic"
                                                                          : "1");
   auto& loader = v.o.trainer.loader;
-  // Points are not turned; digits and glyphs are, a little.
+  // Points are not turned; digits and glyphs are turned slightly.
   if (!v.plain && v.o.trainer.model != "softmax") loader.degrees = 10, loader.scale = 0.1, loader.shift = 2;
   return learning::classify(v.o);
 }

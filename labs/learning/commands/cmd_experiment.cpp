@@ -1,4 +1,4 @@
-// klab experiment: what is said about learning, decided by a run.
+// klab experiment: decides claims about learning by running them.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -47,7 +47,7 @@ nlohmann::json as_json(const Experiment& e, const Outcome& o) {
 void add_to(Page& page, const Experiment& e, const Outcome& o) {
   page.heading(e.name);
   page.text(e.about + ".");
-  // As text, which is broken into lines; a table's cells are not.
+  // Printed as text, which wraps; cells of a table do not.
   for (const Decided& d : o.decided)
     page.text(fmt::format("“{}” – {}: {}.", d.said, name_of(d.finding), d.because));
   page.table(o.heads, o.rows);

@@ -11,7 +11,7 @@
 namespace klab::learning {
 namespace {
 
-/// The image turned, scaled and shifted, by bilinear interpolation; outside it is as its corner.
+/// Turns, scales and shifts the image by bilinear interpolation. Outside, it has the value of its corner.
 void warp(const float* from, const Dims& dims, const Draws& draws, const LoaderSettings& s, float* to) {
   const auto between = [&](uint64_t i, double most) { return most * (2 * double(draws.unit(i)) - 1); };
   const double angle = between(0, s.degrees) * M_PI / 180, zoom = 1 + between(1, s.scale);
@@ -64,14 +64,14 @@ void Loader::make(int64_t step, Batch& batch) {
   if (ordered_ != epoch) {
     std::iota(order_.begin(), order_.end(), 0);
     const Draws draws(settings_.seed, uint64_t(epoch), 310);
-    for (int64_t i = examples_.count() - 1; settings_.shuffle && i > 0; --i)  // Fisher and Yates
+    for (int64_t i = examples_.count() - 1; settings_.shuffle && i > 0; --i)  // Fisher-Yates shuffle
       std::swap(order_[size_t(i)], order_[size_t(draws.below(uint64_t(i), i + 1))]);
     ordered_ = epoch;
   }
   const int64_t size = volume(examples_.dims);
   const bool warps =
       examples_.images() && (settings_.degrees > 0 || settings_.scale > 0 || settings_.shift > 0);
-  // Beside a step whose ops have all threads, one more is enough; before it, all of them.
+  // While a step runs, its ops use all threads, so one more is enough here. Before the step, use all of them.
 #pragma omp parallel for schedule(static) if (!settings_.prefetch && warps)
   for (int64_t i = 0; i < settings_.batch; ++i) {
     const int64_t example = order_[size_t(first + i)];

@@ -1,4 +1,4 @@
-// Data sets that klab makes itself: points on spirals, and glyphs of strokes.
+// Generated data sets: points on spirals, and glyphs of strokes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace klab::learning {
 namespace {
 
-/// About normal: twelve uniform numbers.
+/// Returns an approximately normal number: the sum of twelve uniform ones.
 float normal(const Draws& draws, uint64_t at) {
   float sum = -6;
   for (uint64_t i = 0; i < 12; ++i) sum += draws.unit(at * 12 + i);
@@ -31,7 +31,7 @@ Stroke arc(float x, float y, float rx, float ry, float from, float to) {
   return s;
 }
 
-/// In a square from -1 to 1, y down.
+/// Returns the glyphs in the square from -1 to 1, with y pointing down.
 const std::array<Glyph, 10>& glyphs() {
   static const std::array<Glyph, 10> all = {
       Glyph{arc(0, 0, 0.6F, 0.8F, 0, 1)},                                                   // ring
@@ -57,7 +57,7 @@ float distance(Point p, Point a, Point b) {
 
 constexpr int kSide = 28;
 
-/// One glyph into 28x28 values, deformed as the draws say.
+/// Draws one glyph into 28x28 values, deformed by random numbers.
 void draw(const Glyph& glyph, const Draws& draws, float* image) {
   const float angle = 0.25F * normal(draws, 0), size = 8.5F * (1 + 0.12F * normal(draws, 1)),
               slant = 0.2F * normal(draws, 2);

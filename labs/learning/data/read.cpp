@@ -1,4 +1,4 @@
-// Data sets on disk: IDX, CIFAR-10, safetensors.
+// Reads data sets on disk: IDX, CIFAR-10, safetensors.
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -23,7 +23,7 @@ constexpr int32_t kMostClasses = 1 << 16;  // the last layer has a row of weight
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-/// The whole file; zlib reads plain ones as they are.
+/// Reads the whole file; zlib also reads uncompressed files.
 std::vector<uint8_t> read_bytes(const fs::path& file) {
   if (!fs::is_regular_file(file))
     refuse(file, "is no file that can be read; name the folder with the data set");
@@ -42,12 +42,12 @@ std::vector<uint8_t> read_bytes(const fs::path& file) {
   return bytes;
 }
 
-/// Big-endian, as IDX has it.
+/// Reads a big-endian number, as IDX uses.
 uint32_t word_at(const std::vector<uint8_t>& b, size_t at) {
   return uint32_t(b[at]) << 24 | uint32_t(b[at + 1]) << 16 | uint32_t(b[at + 2]) << 8 | uint32_t(b[at + 3]);
 }
 
-/// The dimensions of an IDX file of bytes, whose header and length are checked.
+/// Checks header and length of an IDX file of bytes, and returns its dimensions.
 std::vector<int64_t> idx_dims(const fs::path& file, const std::vector<uint8_t>& b, uint32_t magic,
                               size_t count) {
   if (b.size() < 4 || word_at(b, 0) != magic)
@@ -83,7 +83,7 @@ void require_labels(const fs::path& file, const std::vector<int32_t>& labels, in
                          labels[i], i, classes - 1));
 }
 
-/// The file in the folder whose name ends so, with or without .gz, and begins so.
+/// Returns the file in the folder whose name begins with `begin` and ends with `end`, with or without .gz.
 std::optional<fs::path> file_like(const fs::path& folder, const std::string& begin, const std::string& end) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -117,7 +117,7 @@ void append(Examples& to, const Examples& more) {
   to.labels.insert(to.labels.end(), more.labels.begin(), more.labels.end());
 }
 
-/// A set without a test set of its own: the last fifth is one.
+/// Splits a set without test examples: the last fifth becomes the test set.
 void split(Dataset& set, const Examples& all) {
   const int64_t train = all.count() * 4 / 5;
   set.train = part_of(all, 0, train);
@@ -203,7 +203,7 @@ Examples read_tensors(const fs::path& file) {
   Examples e{.dims = {x->shape.begin() + 1, x->shape.end()}, .classes = 0, .values = {}, .labels = {}};
   e.values.resize(size_t(volume(x->shape)));
   e.labels.resize(size_t(x->shape[0]));
-  // Not by read(), which would not name the example of a number that is none.
+  // Not by read(), whose error would not name the example with the invalid number.
   std::memcpy(e.values.data(), x->data, e.values.size() * sizeof(float));
   in.read("labels", "I32", labels->shape, e.labels.data());
   for (size_t i = 0; i < e.values.size(); ++i)

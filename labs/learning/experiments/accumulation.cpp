@@ -1,4 +1,4 @@
-// The gradient of a batch against the mean of the gradients of its parts.
+// Compares the gradient of a batch with the mean of the gradients of its parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::unique_ptr<Network> net(bool norm) {
   return n;
 }
 
-/// Deep, and beginning so that gradients vanish on their way back.
+/// Returns a deep network with an initialization whose gradients vanish on their way back.
 std::unique_ptr<Network> vanishing() {
   auto n = std::make_unique<Network>(Dims{784});
   for (int i = 0; i < 20; ++i)
@@ -32,14 +32,15 @@ std::unique_ptr<Network> vanishing() {
   return n;
 }
 
-/// The gradient of all parameters, summed over so many parts of the batch and divided by their number. `times` is that of
-/// Learner::draw(); 0: as the layers begin.
+/// Returns the gradient of all parameters, averaged over the parts of the batch. `times` is the argument of
+/// Learner::draw(); 0 keeps the layers' own initialization.
 std::vector<double> accumulated(std::unique_ptr<Network> (*make)(bool), bool norm, double times,
                                 const Examples& all, int64_t parts, uint64_t seed) {
   std::vector<double> sum;
   for (int64_t p = 0; p < parts; ++p) {
     Examples part = part_of(all, p * kBatch / parts, kBatch / parts);
-    // As rows of numbers, which are taken as they are: images are normalized by the mean of their set.
+    // Pass the examples as plain numbers, which are not normalized: images are normalized by the mean of
+    // their set.
     part.dims = {volume(part.dims)};
     Learner learner(make(norm), part, part.count(), OptimizerSettings{}, seed);
     if (times > 0) learner.draw(times, seed);
@@ -60,7 +61,7 @@ double size_of(const std::vector<double>& g) {
   return std::sqrt(squares / double(g.size()));
 }
 
-/// Largest difference of two gradients over the root mean square of the first.
+/// Returns the largest difference of two gradients relative to the root mean square of the first.
 double difference(const std::vector<double>& whole, const std::vector<double>& summed) {
   double largest = 0;
   for (size_t i = 0; i < whole.size(); ++i) largest = std::max(largest, std::abs(whole[i] - summed[i]));

@@ -1,4 +1,4 @@
-// Batch normalization by the statistics of the batch, at test time, where a batch is not like those of training.
+// Batch normalization with batch statistics at test time, on batches unlike those of training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::unique_ptr<Network> normalized() {
   return net;
 }
 
-/// The same examples, in the order of groups of so many classes.
+/// Returns the examples sorted into groups of `together` classes.
 Examples in_groups(const Examples& e, int32_t together) {
   std::vector<size_t> order(e.labels.size());
   std::iota(order.begin(), order.end(), 0);
@@ -44,7 +44,7 @@ Outcome run(uint64_t seed) {
   const std::vector<int32_t> groups = {1, 2, 5, 10};
   Curve running{"running statistics", {}}, own{"statistics of the batch", {}};
   for (const int32_t k : groups) running.points.emplace_back(k, 100 * learner.accuracy(in_groups(test, k)));
-  // Taking batch statistics moves the running ones, so these come last.
+  // Using batch statistics changes the running ones, so these come last.
   for (const int32_t k : groups) own.points.emplace_back(k, 100 * learner.accuracy(in_groups(test, k), true));
   for (size_t i = 0; i < groups.size(); ++i)
     out.rows.push_back({std::to_string(groups[i]), percent_text(running.points[i].second / 100),

@@ -1,4 +1,4 @@
-// A trained radiance field made smaller: fewer bits, fewer numbers, narrower networks.
+// Compresses a trained radiance field: fewer bits, fewer numbers, narrower networks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace klab::learning::compression_experiment {
 namespace {
 
 constexpr int64_t kSteps = 300;
-constexpr double kLittle = 0.3;  // dB, as claims have it
+constexpr double kLittle = 0.3;  // dB that the claims call little
 constexpr int64_t kWide = 64, kNarrow = 16;
 
-/// The smallest numbers of these parts become 0, this share of them all.
+/// Sets the given share of the numbers in these parts to 0, smallest first.
 void prune(Model& model, std::initializer_list<Part> parts, double share) {
   std::vector<float> sizes;
   for (const Part part : parts)
@@ -29,7 +29,7 @@ void prune(Model& model, std::initializer_list<Part> parts, double share) {
       if (std::fabs(v) < *border) v = 0;
 }
 
-/// The scene with what a model shows in the place of its training pictures.
+/// Returns the scene with its training pictures replaced by a model's renderings.
 Scene as_seen_by(const Model& teacher, Scene scene) {
   Renderer renderer(teacher, untimed_plan(render_calls(teacher.config, scene.cascades)));
   for (View& view : scene.train) {
@@ -48,7 +48,7 @@ Scene as_seen_by(const Model& teacher, Scene scene) {
 class Sizes {
  public:
   Sizes(Outcome& out, double full) : out_(out), full_(full) {}
-  /// Adds a row and a point; the dB lost.
+  /// Adds a row and a point; returns the loss in dB.
   double add(const std::string& name, double bytes, double psnr, Curve& curve) {
     out_.rows.push_back({name, fmt::format("{:.1f}", bytes * 1e-3), fmt::format("{:.2f}", psnr),
                          fmt::format("{:+.2f}", psnr - full_)});
@@ -85,7 +85,7 @@ Outcome run(uint64_t seed) {
     }
     lost[storage] = sizes.add(name_of(storage), bytes, field.psnr(m), bits);
   }
-  // A number that is not 0 needs its place: 16 bits of it here.
+  // A pruned format stores the position of each nonzero number, here in 16 bits.
   std::map<int, double> pruned_lost;
   for (const int percent : {30, 50, 80, 95}) {
     Model m = trainer->averaged();
@@ -107,7 +107,7 @@ Outcome run(uint64_t seed) {
       {"storing a model in eight bits costs little", little(lost[Storage::int8]),
        fmt::format("{:.3f} dB with int8 and its scales, {:.3f} with f16", lost[Storage::int8],
                    lost[Storage::f16])},
-      // On a scene of toys; klab compare-formats says it for others, where it was more.
+      // Valid for a toy scene. klab compare-formats measures other scenes, on which the loss was larger.
       {"storing a model in four bits costs little",
        std::min(lost[Storage::int4], lost[Storage::e2m1]) < kLittle ? Finding::depends : Finding::refuted,
        fmt::format("{:.2f} dB with int4, {:.2f} with e2m1, each with a scale for 32 numbers, on a small "

@@ -1,4 +1,4 @@
-// L2: what it does to a step, and what the size of weights says behind a normalization.
+// L2 decay: its effect on a step, and the meaning of the size of weights before a normalization.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kEntries = 1000;
 constexpr float kRate = 0.1F, kDecay = 0.2F;
 
-/// Parameters after one step with the decay, for gradients of sizes from 1e-3 to 1e3.
+/// Returns the parameters after one step with the decay, for gradients of sizes from 1e-3 to 1e3.
 template <class Contract>
 std::vector<float> stepped(float decay, uint64_t seed) {
   std::vector<float> p(kEntries), g(kEntries), m(kEntries), v(kEntries);
@@ -43,7 +43,8 @@ std::vector<float> stepped(float decay, uint64_t seed) {
   return p;
 }
 
-/// How far a step with decay is from one without, less rate·decay·p, over rate·decay·|p|: at most.
+/// Returns the largest deviation of a step with decay from a step without decay minus rate·decay·p, relative
+/// to rate·decay·|p|.
 template <class Contract>
 double from_shrinking(uint64_t seed) {
   const std::vector<float> with = stepped<Contract>(kDecay, seed), without = stepped<Contract>(0, seed);
@@ -84,7 +85,7 @@ double first_weights(Learner& learner) {
   return rms(t.value, t.size());
 }
 
-/// The same network before and after its first layer's parameters are multiplied by ten.
+/// Compares a network before and after its first layer's parameters are multiplied by ten.
 Decided scaled(Learner& plain, Learner& normalized, const Examples& test) {
   double right[2][2];
   Learner* of[] = {&plain, &normalized};

@@ -1,4 +1,5 @@
-// Ways to a derivative: what is said of their results, their errors and their costs (klab autodiff shows them one by one).
+// Ways to compute derivatives: claims about their results, errors and costs (klab autodiff shows them one by
+// one).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Decided worked() {
                       first, second)};
 }
 
-/// Errors over the step, drawn with their floors; and the powers with which they fall.
+/// Plots errors over the step size with their theoretical floors, and finds the powers at which they fall.
 Decided differences(Outcome& out) {
   const std::vector<double> x = {2, 5};
   std::vector<double> steps;
@@ -59,7 +60,7 @@ Decided differences(Outcome& out) {
                   of_central, of_one, last_central, last_one)};
 }
 
-/// sum of ln x_i + x_i·x_{i+1} − sin x_i, around a circle, with any number type.
+/// Returns the sum of ln x_i + x_i·x_{i+1} − sin x_i around a circle, for any number type.
 template <class T>
 T circle(const std::vector<T>& x) {
   using std::log;
@@ -80,7 +81,7 @@ std::vector<double> by_tape(const std::vector<double>& x) {
   return t.gradient(v);
 }
 
-/// The shortest of a few.
+/// Returns the shortest of a few timings.
 double seconds_of(const std::function<std::vector<double>()>& work, std::vector<double>& result) {
   double shortest = 1e9;
   for (int i = 0; i < 5; ++i) {

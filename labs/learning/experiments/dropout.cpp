@@ -1,4 +1,4 @@
-// What dropout does to the mean and the variance of what passes through it.
+// The effect of dropout on the mean and the variance of its input.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// An experiment: what is said about learning, claim by claim, and what a run of a minute at most says to it.
+// An experiment: a list of claims about learning, and the verdicts of a run that takes a minute at most.
 #pragma once
 
 #include <functional>
@@ -18,22 +18,23 @@ namespace klab::learning {
 enum class Finding { held, refuted, depends };
 const char* name_of(Finding finding);
 
-/// What a claim is about, as a number of this run: from the lowest of its rounds, or of what it depends on, to the highest.
+/// The quantity of a claim, measured in this run: lowest, typical and highest value over its rounds or
+/// conditions.
 struct Measured {
   std::string metric;  // "ratio of times", "dB", "bytes", ...
   double low = 0, value = 0, high = 0;
 };
 
-/// One thing that is said, and the word for it.
+/// A claim with its verdict.
 struct Decided {
-  std::string said;  // a sentence without its full stop
+  std::string said;  // the claim, a sentence without its full stop
   Finding finding = Finding::depends;
-  std::string because;      // with the numbers
-  std::string source = {};  // the kind of text that says so: "plan", "course", "paper"; empty: many
+  std::string because;      // the reason, with numbers
+  std::string source = {};  // kind of text that makes the claim: "plan", "course", "paper"; empty: many
   std::optional<Measured> measured = {};
 };
 
-/// What came out.
+/// The results of a run.
 struct Outcome {
   std::vector<Decided> decided = {};
   std::vector<std::string> heads;  // of the table
@@ -45,40 +46,42 @@ struct Outcome {
 
 struct Experiment {
   std::string name;
-  std::string about;  // what is looked at, in a sentence without its full stop
+  std::string about;  // the question, in a sentence without its full stop
   Outcome (*run)(uint64_t seed);
 };
 
-/// All of them, by name.
+/// Returns all experiments, by name.
 const std::vector<Experiment>& experiments();
 
-/// Those of these names; without a name all. Throws NotFound naming what is near.
+/// Returns the experiments of these names; all if there are none. Throws NotFound with the nearest names.
 std::vector<const Experiment*> experiments_named(const std::vector<std::string>& names);
-/// "accumulation, decay, ..."
+/// Returns "accumulation, decay, ...".
 std::string experiment_names();
 
-/// Adds one. The last statement of an experiment's file.
+/// Registers an experiment. Used as the last statement of its file.
 struct ExperimentRegistrar {
   explicit ExperimentRegistrar(Experiment experiment);
 };
 
-/// The last rung of each trunk that can do these calls, untimed: the same on every machine and beside any load.
+/// Returns the plan with the last rung of each trunk that supports these calls, chosen without timing. It is
+/// the same on every machine and under any load.
 Plan untimed_plan(const std::vector<PlannedCall>& calls);
 
-/// A network with a loss and an optimizer, learning from batches: what experiments are made of.
+/// A network with a loss and an optimizer that learns from batches: the building block of experiments.
 class Learner {
  public:
   Learner(std::unique_ptr<Network> network, const Examples& examples, int64_t batch,
           const OptimizerSettings& settings, uint64_t seed);
-  /// Draws all matrices and kernels anew with this variance times 1/inputs.
+  /// Draws all matrices and kernels again, with variance `times` / inputs.
   void draw(double times, uint64_t seed);
-  /// One step on the next batch; parameters whose name does not begin so stay as they are. Returns the loss.
+  /// Takes one step on the next batch and returns the loss. Only parameters whose name begins with `only`
+  /// change.
   double step(const std::string& only = "");
-  /// The mean loss of so many steps, the last tenth of them.
+  /// Takes `steps` steps; returns the mean loss of the last tenth.
   double train(int64_t steps, const std::string& only = "");
-  /// Forward and, for the loss's gradient, backward on the next batch, without a step.
+  /// Runs forward and backward on the next batch without a step; returns the loss.
   double look();
-  /// Share of the examples that are right; in training mode batch statistics are taken as they come.
+  /// Returns the fraction of correct examples. In training mode the layers use batch statistics.
   double accuracy(const Examples& examples, bool training = false);
 
   Network& network() { return *network_; }
@@ -99,9 +102,9 @@ class Learner {
   int64_t step_ = 0;
 };
 
-/// Root mean square.
+/// Returns the root mean square.
 double rms(const float* values, int64_t count);
-/// "97.3 %" of a share.
+/// Formats a fraction: "97.3 %".
 std::string percent_text(double share);
 
 }  // namespace klab::learning

@@ -1,4 +1,4 @@
-// Random features against learned ones: a hidden layer that stays as it was drawn, or learns.
+// Compares random features with learned ones: a hidden layer that stays as initialized, or learns.
 #include <fmt/format.h>
 
 #include "labs/learning/experiments/experiment.h"
@@ -23,13 +23,13 @@ Outcome run(uint64_t seed) {
               .log_x = true};
   const Examples train = make_spirals(3000, seed), test = make_spirals(1024, seed + 1);
   Curve drawn{"random", {}}, learned{"learned", {}};
-  int64_t enough = 0;  // random units that do as well as 32 learned ones
+  int64_t enough = 0;  // random units that match 32 learned ones
   double goal = 0;
   for (const int64_t width : {8, 32, 128, 512}) {
     double accuracy[2];
     for (const int learns : {0, 1}) {
       Learner learner(two_layers(width), train, 100, {.rate = 1e-2, .decay = 0}, seed);
-      // Features that bend somewhere inside of the disk, not only at its center.
+      // Bend the features inside the disk, not only at its center.
       for (const Tensor& t : learner.network().parameters().tensors())
         if (t.name == "hidden.bias") draw_normal(t, 0.25, seed);
       learner.train(1500, learns != 0 ? "" : "output");

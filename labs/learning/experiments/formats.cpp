@@ -1,4 +1,5 @@
-// The formats of few bits: how far their numbers lie apart, and which of a training's gradients they can hold.
+// Formats with few bits: the spacing of their numbers, and which of a training's gradients they can
+// represent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 namespace klab::learning::formats_experiment {
 namespace {
 
-constexpr int kLeast = -40, kMost = 18;  // binades of the picture
+constexpr int kLeast = -40, kMost = 18;  // binades shown
 
-/// From a number to the next, relative to it, over the logarithm of its size.
+/// Plots the relative distance of a number to the next, over the logarithm of its size.
 Curve spacing(const NarrowFormat& f) {
   Curve curve{std::string(f.name), {}};
   for (int eighth = 8 * kLeast; eighth < 8 * kMost; ++eighth) {
@@ -26,7 +27,7 @@ Curve spacing(const NarrowFormat& f) {
   return curve;
 }
 
-/// The gradients of all parameters and of what goes between layers, as a network has them that has learned a while.
+/// Returns the gradients of all parameters and activations in a network that has learned for a while.
 std::vector<float> gradients(uint64_t seed) {
   const Examples glyphs = make_glyphs(640, seed);
   Learner learner(make_model("mlp", glyphs.dims, glyphs.classes), glyphs, 64, OptimizerSettings{}, seed);

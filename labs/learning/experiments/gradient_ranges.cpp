@@ -1,4 +1,4 @@
-// The gradients of a radiance field that is learning, by power of two, and which formats they leave.
+// Gradients of a radiance field during training, by power of two, and the formats whose range they leave.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace klab::learning::gradient_ranges_experiment {
 namespace {
 
 constexpr int64_t kSteps = 200;
-constexpr int kLeast = -60, kMost = 8;  // binades of the picture
+constexpr int kLeast = -60, kMost = 8;  // binades shown
 
 struct Gradients {
   std::string name;
-  std::vector<float> values;  // that are not 0
+  std::vector<float> values;  // nonzero ones
 };
 
 std::vector<Gradients> gradients(uint64_t seed) {
@@ -31,7 +31,7 @@ std::vector<Gradients> gradients(uint64_t seed) {
   return all;
 }
 
-/// What becomes 0: of the numbers, and of the sum of their sizes.
+/// The part that becomes 0: as a fraction of the numbers, and of the sum of their sizes.
 struct Vanished {
   double numbers = 0, sum = 0;
 };
@@ -53,7 +53,7 @@ Vanished vanished(const NarrowFormat& f, double scale, const std::vector<float>&
 Curve histogram(const Gradients& g) {
   Curve curve{g.name, {}};
   std::array<int64_t, kMost - kLeast> count{};
-  // What is beyond the picture counts at its border.
+  // Values outside the plotted range count at its edge.
   for (const float v : g.values) ++count[size_t(std::clamp(std::ilogb(v), kLeast, kMost - 1) - kLeast)];
   for (int b = kLeast; b < kMost; ++b)
     if (count[size_t(b - kLeast)] > 0)
@@ -61,7 +61,7 @@ Curve histogram(const Gradients& g) {
   return curve;
 }
 
-/// The smallest number of a format, as a line that ends the histograms at the left.
+/// Marks the smallest number of a format by a line at the left end of the histograms.
 Curve border(const NarrowFormat& f) {
   const double at = std::log2(decode(f, 1));
   return {fmt::format("smallest {}", f.name), {{at, 1e-4}, {at, 1}}};

@@ -1,4 +1,4 @@
-// A network split in two parallel halves: how many parameters, how long a step.
+// A network split into two parallel halves: its number of parameters, and the time of a step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBatch = 64, kWidth = 512, kTrainSteps = 300;
 
-/// Branches that all see the input, and whose logits are added up.
+/// Branches with the same input, whose logits are added.
 class Branches {
  public:
   Branches(int64_t count, int64_t width, const Examples& examples, uint64_t seed)
@@ -87,7 +87,7 @@ class Branches {
   int64_t step_ = 0;
 };
 
-/// The shortest of several rounds of steps of each, in turn: other programs only add time.
+/// Returns each network's shortest round, with rounds interleaved: other programs only add time.
 std::vector<double> step_times(std::vector<std::unique_ptr<Branches>>& all) {
   constexpr int kRounds = 9, kSteps = 8;
   std::vector<double> shortest(all.size(), 1e9);

@@ -1,4 +1,5 @@
-// Activations and gradients through 50 layers of 100 units, by the variance that weights begin with; and what zeros learn.
+// Activations and gradients through 50 layers of 100 units, by the variance of the initial weights; and
+// learning from zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,11 +36,11 @@ Examples noise(uint64_t seed) {
   return e;
 }
 
-/// Geometric means over seeds, of each layer.
+/// Geometric means over seeds, for each layer.
 struct Norms {
   std::vector<double> activations = std::vector<double>(kLayers), gradients = std::vector<double>(kLayers);
   double last() const { return std::exp(activations.back()); }
-  /// Of what goes into the first layer, over that of the last one.
+  /// Returns the gradient at the first layer's input relative to that at the last layer.
   double back() const { return std::exp(gradients.front() - gradients.back()); }
 };
 
@@ -71,7 +72,7 @@ void show(Outcome& out, const std::string& name, const std::string& variance, co
   out.curves.push_back(gradients);
 }
 
-/// A network of three layers that begins with zeros, after 300 steps.
+/// Trains a network of three layers that begins with zeros for 300 steps.
 Decided zeros(uint64_t seed) {
   const Examples train = make_glyphs(2000, seed), test = make_glyphs(1000, seed + 1);
   auto net = std::make_unique<Network>(Dims{1, 28, 28});

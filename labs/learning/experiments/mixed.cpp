@@ -1,4 +1,5 @@
-// A radiance field trained in 32, 16 and 16 bits: seconds, dB, learning rates and scales; and what of its memory is halved.
+// A radiance field trained in float, bfloat16 and half precision: seconds, dB, learning rates and scales; and
+// the part of its memory that is halved.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr int64_t kSteps = 150, kTimed = 40;
 
-/// The untimed plan with bfloat16 factors where a rung has them and can run; `any`: there is one.
+/// Returns the untimed plan with bfloat16 factors where a supported rung has them; sets `any` if there is
+/// one.
 Plan brain_plan(const std::vector<PlannedCall>& calls, bool& any) {
   VariantIds ids = untimed_plan(calls).ids();
   any = false;
@@ -35,7 +37,7 @@ double seconds_of(Trainer& trainer) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median seconds of a step of each, taken in turn, after they have learned what is empty.
+/// Returns each trainer's median seconds per step, interleaved, after they have learned which space is empty.
 std::vector<double> step_seconds(const std::vector<Trainer*>& trainers) {
   std::vector<std::vector<double>> times(trainers.size());
   for (int64_t i = 0; i < kTimed; ++i)
@@ -48,7 +50,7 @@ std::vector<double> step_seconds(const std::vector<Trainer*>& trainers) {
   return medians;
 }
 
-/// dB in half precision with the learning rate so many times as large.
+/// Returns the dB in half precision with the learning rate multiplied by `times`.
 double psnr_at_rate(SmallField field, double times) {
   field.config.learning_rate *= times;
   return field.psnr_of(kSteps, with_dynamic_scale(half_formats()));
@@ -110,7 +112,7 @@ Outcome run(uint64_t seed) {
 
 const ExperimentRegistrar registrar({"mixed", "A radiance field trained in 32 and in 16 bits", run});
 
-/// Bytes of a step's tensors by what they are, in float and in mixed precision.
+/// Bytes of a step's tensors by kind, in float and in mixed precision.
 struct Bytes {
   double parameters = 0, copies = 0, gradients = 0, moments = 0, activations = 0, activation_gradients = 0,
          rest = 0;
@@ -119,7 +121,7 @@ struct Bytes {
   }
 };
 
-/// By the names that the step gives them.
+/// Classifies tensors by their names in the step.
 Bytes bytes_in(const Config& c, double of_value) {
   const TrainStep step(c, 1, {.views = 1, .pixels = 1, .depth = false}, {});
   Bytes b;
@@ -165,7 +167,8 @@ Outcome run_memory(uint64_t) {
   out.rows.push_back(
       {"all", fmt::format("{:.1f}", full.all() * 1e-6), fmt::format("{:.1f}", half.all() * 1e-6)});
   Curve floats{"float", {}}, mixed{"mixed", {}};
-  double most = 0;  // samples of a batch in mixed precision that take what the usual batch takes in float
+  // samples per batch in mixed precision that need as much memory as the usual batch in float
+  double most = 0;
   for (double times = 0.125; times <= 8; times *= 2) {
     Config c = config;
     c.batch_samples = int64_t(times * double(config.batch_samples));

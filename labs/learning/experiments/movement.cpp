@@ -1,4 +1,4 @@
-// How far weights move from where they begin, and whether the beginning can still be told after training.
+// How far weights move from their initial values, and whether these can still be recognized after training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::unique_ptr<Network> net() {
   return n;
 }
 
-/// The matrices of a network, one behind the other.
+/// Returns the matrices of a network in one vector.
 std::vector<float> matrices(Learner& learner) {
   std::vector<float> all;
   for (const Tensor& t : learner.network().parameters().tensors())
@@ -30,9 +30,9 @@ std::vector<float> matrices(Learner& learner) {
   return all;
 }
 
-/// What became of one beginning.
+/// The result of one initialization.
 struct Moved {
-  double before, after, way;  // rms of the weights, and of their difference over that of the beginning
+  double before, after, way;  // rms of the weights, and of their change relative to the initial rms
   double loss, right;
 };
 

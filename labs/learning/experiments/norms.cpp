@@ -1,4 +1,4 @@
-// What a layer normalization does to the beginning: 1.7/n, 2/n and 2.3/n, with and without.
+// The effect of layer normalization on initialization: 1.7/n, 2/n and 2.3/n, with and without it.
 #include <fmt/format.h>
 
 #include <algorithm>

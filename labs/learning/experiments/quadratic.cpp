@@ -1,4 +1,4 @@
-// Newton's step, momentum with and without correction, and Nesterov's, on a quadratic whose answer is known.
+// Newton's step, momentum with and without correction, and Nesterov's, on a quadratic with a known minimum.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSize = 32, kSteps = 200;
 
-/// 1/2 sum h_i x_i², curvatures h from 1 to 100.
+/// The function 1/2 sum h_i x_i², with curvatures h from 1 to 100.
 struct Quadratic {
   float h[kSize];
   Quadratic() {
@@ -56,14 +56,14 @@ Descent descend(const std::string& name, bool corrected, double rate) {
     if constexpr (requires { args.steps; }) args.steps = &steps;
     if constexpr (requires { args.shape.corrected; }) args.shape.corrected = corrected;
     call<Contract>(*variants_of(std::string(Contract::name), "cpu").front(), args);
-    // A rate that is too large ends in infinity; the axis has a lower end, too.
+    // Too large a rate ends in infinity. The axis has limits at both ends.
     const double value = f.value(x);
     curve.points.emplace_back(s, std::isfinite(value) ? std::clamp(value, 1e-12, 1e12) : 1e12);
   }
   return {rate, curve};
 }
 
-/// The descent that is lowest after all steps, over rates a factor of 2^(1/4) apart.
+/// Returns the descent that is lowest after all steps, over rates a factor of 2^(1/4) apart.
 template <class Contract>
 Descent best(const std::string& name, bool corrected) {
   Descent lowest = descend<Contract>(name, corrected, 1e-3);
@@ -73,7 +73,7 @@ Descent best(const std::string& name, bool corrected) {
   return lowest;
 }
 
-/// One step of Newton's method: the gradient divided by the curvatures.
+/// Takes one step of Newton's method: the gradient divided by the curvatures.
 double newton() {
   const Quadratic f;
   float x[kSize], g[kSize];
@@ -88,7 +88,7 @@ Outcome run(uint64_t) {
               .x = "step",
               .y = "value above the least",
               .log_y = true};
-  constexpr double small = 0.01;  // all of these are stable at it from the first step on
+  constexpr double small = 0.01;  // all of these methods are stable at this rate from the first step
   const Descent sgd = best<Sgd>("sgd, its best rate", false),
                 momentum = best<Momentum>("momentum, its best rate", false),
                 nesterov = best<Nesterov>("nesterov, its best rate", false),

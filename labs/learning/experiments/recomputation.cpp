@@ -1,5 +1,5 @@
-// Memory against time: a batch in parts whose gradients are added up, and activations that are computed again instead of kept; for a
-// classifier and for a radiance field.
+// Memory against time: batches in parts whose gradients are summed, and activations that are recomputed
+// instead of kept; for a classifier and for a radiance field.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTimed = 12, kWarm = 3;
 
-/// A way to take a step: what it needs, the gradient of its first step, and the seconds of each round.
+/// A way to take a step: its memory, the gradient of its first step, and the seconds of each round.
 struct Need {
   std::string name;
   double megabytes = 0;
@@ -33,14 +33,14 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// How many times as long as another: the median over the rounds, within which the machine does the same to both.
+/// Returns the ratio of two times: the median over rounds, within which the machine affects both alike.
 double times_as_long(const Need& a, const Need& b) {
   std::vector<double> ratios;
   for (size_t i = 0; i < a.seconds.size(); ++i) ratios.push_back(a.seconds[i] / b.seconds[i]);
   return median(ratios);
 }
 
-/// Times all ways in turn, a step each, round by round.
+/// Times all ways interleaved, one step each, round by round.
 void time_in_turn(const std::vector<Need*>& ways) {
   for (int round = 0; round < kWarm + kTimed; ++round)
     for (Need* way : ways) {
@@ -51,7 +51,7 @@ void time_in_turn(const std::vector<Need*>& ways) {
     }
 }
 
-/// The distance of two gradients over the size of the second; 0 where all bits are the same.
+/// Returns the distance of two gradients relative to the size of the second; 0 if all bits are equal.
 double apart(const Need& a, const Need& b) {
   if (a.gradient.size() != b.gradient.size()) return INFINITY;
   double difference = 0, size = 0;
@@ -91,7 +91,7 @@ Need classifier(const Dataset& data, int64_t parts, int64_t keep, uint64_t seed)
           .step = [trainer] { trainer->step(); }};
 }
 
-/// A scene that outlives the trainer that looks at it.
+/// Keeps the scene alive as long as the trainer that uses it.
 struct FieldAndTrainer {
   SmallField field;
   std::unique_ptr<klab::Trainer> trainer;
@@ -110,14 +110,14 @@ Need field(int64_t parts, bool recompute, uint64_t seed) {
         f.scene, f.config, plan, seed, cpu_backend(), sizes, nullptr,
         BatchShare{.parts = parts, .first = 0, .own = parts, .sum = {}, .complete = {}, .collect = {}});
   };
-  // Of the batch alone: what a batch of one sample takes is table, optimizer and grid.
+  // Memory of the batch alone: a batch of one sample needs table, optimizer and grid.
   Config part = f.config, least = f.config;
   part.batch_samples /= parts;
   part.first_rays /= parts;
   least.batch_samples = least.first_rays = 1;
   const int64_t bytes =
       klab::Trainer::bytes_of(f.scene, part, sizes) - klab::Trainer::bytes_of(f.scene, least, sizes);
-  // Of another trainer that does the same: a step adds to a gradient, and leaves none.
+  // Taken from a second, identical trainer: a step accumulates its gradient and then clears it.
   std::vector<float> gradient;
   const auto first = make();
   first->shared_loss_and_gradient();

@@ -1,4 +1,5 @@
-// Half precision without a loss scale: where it ends a training, and where Adam hides that gradients are gone.
+// Half precision without a loss scale: where it breaks a training, and where Adam hides that gradients are
+// gone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +15,10 @@ namespace klab::learning::scale_one_experiment {
 namespace {
 
 constexpr int64_t kExamples = 256, kWidth = 64, kSteps = 150, kFieldSteps = 100;
-constexpr double kSeen = 0.2;  // of the examples: nobody overlooks that
+constexpr double kSeen = 0.2;  // as a fraction of the examples: a difference that is easy to notice
 
-/// A plain network whose matrices begin with the variance 1/(3·inputs), as some libraries' do: each layer with a ReLU makes what goes
-/// through it, and back, 0.41 times as large.
+/// Returns a plain network whose matrices have variance 1/(3·inputs), the default of some libraries. Each
+/// layer with a ReLU scales values, forward and backward, by 0.41.
 std::unique_ptr<Network> plain(const Examples& examples, int64_t depth, uint64_t seed) {
   auto net = std::make_unique<Network>(examples.dims);
   for (int64_t i = 0; i + 1 < depth; ++i)
@@ -30,12 +31,12 @@ std::unique_ptr<Network> plain(const Examples& examples, int64_t depth, uint64_t
   return net;
 }
 
-/// What a training comes to: share of its examples that are right, and of the gradients that became 0.
+/// The result of a training: fraction of correct examples, and of gradients that became 0.
 struct Trained {
   double right = 0, gone = 0;
 };
 
-/// Adam on all examples at once. What layers hand to each other, and gradients, are rounded; weights are the masters.
+/// Trains with Adam on all examples at once. Activations and gradients are rounded; weights are the masters.
 Trained train(const Examples& examples, int64_t depth, Precision precision, const LossScaleSettings& settings,
               uint64_t seed) {
   const auto net = plain(examples, depth, seed);
@@ -75,7 +76,7 @@ Trained train(const Examples& examples, int64_t depth, Precision precision, cons
   return t;
 }
 
-/// The field's part: what is gone, and that the picture does not show it.
+/// The radiance field: reports the gradients lost, and that the picture does not show it.
 Decided hidden_by_adam(Outcome& out, uint64_t seed) {
   const SmallField field(seed);
   const auto one = field.trained(kFieldSteps, with_static_scale(half_formats(), 1)),

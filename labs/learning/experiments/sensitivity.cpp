@@ -1,4 +1,5 @@
-// Which tensors of a radiance field need floats: one kind at a time in each format, during the whole training.
+// Which tensors of a radiance field need floats: one kind at a time in each format, during the whole
+// training.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -40,7 +41,7 @@ Outcome run(uint64_t seed) {
     for (size_t i = 0; i < kFormats.size(); ++i) {
       StepFormats formats;
       formats.*kind.member = kFormats[i];
-      // Gradients as they are trained with: scaled so that the format's range is used.
+      // Gradients are scaled as in training, so that the format's range is used.
       const double now =
           field.psnr_of(kSteps, formats.gradients != nullptr ? with_dynamic_scale(formats)
                                                              : StepPrecision{.formats = formats});

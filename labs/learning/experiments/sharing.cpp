@@ -1,4 +1,5 @@
-// What sharing weights saves: parameters of layers between a picture and what is made of it. Nothing is allocated.
+// The savings from sharing weights: parameters of layers between a picture and the picture computed from it.
+// Nothing is allocated.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +11,7 @@
 namespace klab::learning::sharing_experiment {
 namespace {
 
-/// Weights of a layer without its biases, counted from the tensors that it asks for.
+/// Returns the weights of a layer without its biases, counted from the tensors that it requests.
 template <class Layer, class... More>
 int64_t weights(const Dims& in, More... more) {
   Parameters p;

@@ -11,13 +11,13 @@ class SmallField {
  public:
   explicit SmallField(uint64_t seed);
 
-  /// So many steps with these bits, from the beginning.
+  /// Trains from scratch for that many steps with this precision.
   std::unique_ptr<klab::Trainer> trained(int64_t steps, const StepPrecision& precision = {}) const;
-  /// One that has done nothing yet.
+  /// Returns an untrained trainer.
   std::unique_ptr<klab::Trainer> trainer(const StepPrecision& precision = {}) const;
-  /// Of the test views, mean, in dB.
+  /// Returns the mean PSNR over the test views, in dB.
   double psnr(const Model& model) const;
-  /// The PSNR of what a training with these bits comes to; NaN where it ended for what is not finite.
+  /// Returns the PSNR after a training with this precision; NaN if it ended because values were not finite.
   double psnr_of(int64_t steps, const StepPrecision& precision) const;
 
   Config config;
@@ -27,7 +27,7 @@ class SmallField {
   uint64_t seed_;
 };
 
-/// "f16 with a dynamic scale": scales gradients, if there is a format for them.
+/// Scales the gradients dynamically if they have a format: "f16 with a dynamic scale".
 StepPrecision with_dynamic_scale(const StepFormats& formats);
 StepPrecision with_static_scale(const StepFormats& formats, double scale);
 

@@ -1,8 +1,9 @@
-// Forward mode: numbers that carry their slope along.
+// Forward mode: numbers that carry their slope with them.
 //
-// A dual number a + b·ε with ε² = 0 obeys f(a + b·ε) = f(a) + f'(a)·b·ε. So a program that is written for any number
-// type computes, called with dual numbers, its derivative in one direction beside its value: exactly, without a step size. A
-// gradient of n inputs takes n passes, one for each direction. (Griewank and Walther, Evaluating Derivatives, section 3.1.)
+// A dual number a + b·ε with ε² = 0 obeys f(a + b·ε) = f(a) + f'(a)·b·ε. So a program written for any number
+// type, called with dual numbers, computes its value and its derivative in one direction: exactly, without a
+// step size. A gradient of n inputs takes n passes, one for each direction. (Griewank and Walther, Evaluating
+// Derivatives, section 3.1.)
 #pragma once
 
 #include <cmath>
@@ -32,7 +33,7 @@ inline Dual tanh(Dual a) {
   return {y, (1 - y * y) * a.slope};
 }
 
-/// The gradient of f, a callable of std::vector<Dual>. Adds one to `passes` for each call.
+/// Returns the gradient of f, a callable of std::vector<Dual>. Adds one to `passes` for each call.
 template <class F>
 std::vector<double> forward_gradient(const F& f, const std::vector<double>& x, int* passes = nullptr) {
   std::vector<double> gradient(x.size());

@@ -1,8 +1,10 @@
-// A graph whose backward is a graph: derivatives of derivatives, and what nobody asks for is not computed.
+// A graph whose backward is a graph: supports derivatives of derivatives, and computes only what is
+// requested.
 //
-// Here nothing is computed when an expression is written: it becomes nodes. The gradient adds more nodes of the same kinds,
-// so that it can be differentiated again, printed and counted; then only what the wanted outputs depend on is evaluated.
-// Nodes are scalars, for a page that can be read in one sitting: a framework puts tensors in their place.
+// Writing an expression computes nothing: it creates nodes. The gradient adds more nodes of the same kinds,
+// so it can be differentiated again, printed and counted. Evaluation then visits only nodes on which the
+// requested outputs depend. Nodes are scalars, so that the page stays short; a framework uses tensors
+// instead.
 #pragma once
 
 #include <cmath>
@@ -33,7 +35,7 @@ class Graph {
   Expr constant(double c) { return add_node({.kind = Kind::constant, .constant = c}); }
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  /// A new node, or the operand that it would be equal to: 0·a is 0, 1·a and a + 0 are a.
+  /// Returns a new node, or the operand that it would equal: 0·a is 0, 1·a and a + 0 are a.
   Expr make(Kind kind, Expr a, Expr b) {
     if (kind == Kind::multiply && (is(a, 0) || is(b, 0))) return constant(0);
     if (kind == Kind::multiply && is(a, 1)) return b;
@@ -44,18 +46,19 @@ class Graph {
   }
   Expr make(Kind kind, Expr a) { return add_node({.kind = kind, .a = a.at}); }
 
-  /// Reverse mode: new nodes that compute the derivatives of y with respect to each of `x`.
+  /// Reverse mode: adds nodes that compute the derivatives of y with respect to each of `x`.
   std::vector<Expr> gradient(Expr y, const std::vector<Expr>& x);
-  /// The rules of differentiation by hand, from the top of the expression down, without sharing anything between two
-  /// derivatives: what a table of formulas gives.
+  /// Applies the rules of differentiation from the top of the expression down, sharing nothing between two
+  /// derivatives, as a table of formulas does.
   Expr symbolic(Expr y, Expr x);
 
-  /// Values of the wanted nodes, for values of the inputs in the order in which these were made. Computes what they depend
-  /// on and nothing else: dead code is left out.
+  /// Returns the values of the requested nodes. `inputs` are in the order in which input nodes were created.
+  /// Computes only the nodes that they depend on: dead code is skipped.
   std::vector<double> evaluate(const std::vector<Expr>& wanted, const std::vector<double>& inputs) const;
-  /// Operations (nodes that are neither input nor constant) that evaluate() computes for these.
+  /// Returns how many operations (nodes that are neither input nor constant) evaluate() computes for these
+  /// nodes.
   int64_t operations(const std::vector<Expr>& wanted) const;
-  /// Multiplications in the expression, one that is used twice counted twice: as written out on paper.
+  /// Returns the multiplications in the expression as written on paper: one that is used twice counts twice.
   int64_t written_multiplications(Expr y) const;
 
  private:
@@ -67,7 +70,7 @@ class Graph {
     return nodes_[e.at].kind == Kind::constant && nodes_[e.at].constant == c;
   }
   static int operands(Kind kind) { return kind <= Kind::constant ? 0 : kind <= Kind::divide ? 2 : 1; }
-  /// How much node `at` changes with its operand a, and b.
+  /// Returns the derivatives of node `at` with respect to its operands a and b.
   std::pair<Expr, Expr> slopes(size_t at);
   std::vector<bool> needed(const std::vector<Expr>& wanted) const;
 
@@ -124,7 +127,8 @@ inline std::vector<bool> Graph::needed(const std::vector<Expr>& wanted) const {
 }
 
 inline std::vector<Expr> Graph::gradient(Expr y, const std::vector<Expr>& x) {
-  std::map<size_t, Expr> reached = {{y.at, constant(1)}};  // node -> expression of the derivative of y by it
+  // node -> expression of the derivative of y with respect to it
+  std::map<size_t, Expr> reached = {{y.at, constant(1)}};
   const auto reach = [&](size_t operand, Expr by) {
     const auto at = reached.find(operand);
     if (at == reached.end())

@@ -1,11 +1,14 @@
 // The first of three designs: layers that know their own backward.
 //
-// A network is a list of objects. Each keeps what its backward needs and returns the gradient of its input; the chain rule is
-// the loop over the list, and that is all the framework there is (Caffe, Torch). Nothing but chains can be said; every new
-// layer needs a backward written by hand, which is also why it can be as fast as one knows how to.
+// A network is a list of objects. Each keeps what its backward needs and returns the gradient of its input.
+// The chain rule is the loop over the list, and that is all the framework there is (Caffe, Torch). It can
+// express only chains. Every new layer needs a hand-written backward, which is also why it can be as fast as
+// its author can make it.
 //
-//   layers with own backward   layers.h   a list of objects     fixed chain; nothing to optimize, nothing to record
-//   a graph first              graph.h    an expression         dead code and equal parts removed, gradients of gradients
+//   layers with own backward   layers.h   a list of objects     fixed chain; nothing to optimize, nothing to
+//   record
+//   a graph first              graph.h    an expression         dead code and equal parts removed, gradients
+//   of gradients
 //   define by run              tape.h     the program itself    any control flow; a tape as long as the run
 #pragma once
 
@@ -24,7 +27,7 @@ class Layer {
   Layer& operator=(const Layer&) = delete;
   virtual ~Layer() = default;
   virtual std::vector<double> forward(const std::vector<double>& x) = 0;
-  /// The gradient with respect to the last forward's input, from that with respect to its output.
+  /// Returns the gradient with respect to the last forward's input, given that with respect to its output.
   virtual std::vector<double> backward(const std::vector<double>& d_y) = 0;
 };
 

@@ -1,9 +1,10 @@
-// Gradients by differences: no derivative is known, the function is asked at neighboring points.
+// Gradients by differences: no derivative is known, and the function is evaluated at neighboring points.
 //
-// Two things are wrong with a difference quotient. It cuts Taylor's series off: |f''|·h/2 for a one-sided difference,
-// |f'''|·h²/6 for a central one. And it subtracts nearly equal numbers, each of which carries a rounding of u·|f|: at most
-// u·|f|·2/h one-sided, u·|f|/h central. The first falls with h, the second grows, and the best h lies where they meet:
-// near √u, or the third root of u. (Nocedal and Wright, Numerical Optimization, section 8.1.)
+// A difference quotient has two errors. It truncates Taylor's series: |f''|·h/2 for a one-sided difference,
+// |f'''|·h²/6 for a central one. And it subtracts nearly equal numbers, each of which carries a rounding of
+// u·|f|: at most u·|f|·2/h one-sided, u·|f|/h central. The first falls with h, the second grows, and the best
+// h lies where they meet: near √u, or the third root of u. (Nocedal and Wright, Numerical Optimization,
+// section 8.1.)
 #pragma once
 
 #include <cmath>
@@ -12,7 +13,7 @@
 
 namespace klab::gradients {
 
-/// One-sided difference in coordinate i.
+/// Returns the one-sided difference in coordinate i.
 template <class F>
 double one_sided(const F& f, std::vector<double> x, size_t i, double h) {
   const double before = f(x);
@@ -20,7 +21,7 @@ double one_sided(const F& f, std::vector<double> x, size_t i, double h) {
   return (f(x) - before) / h;
 }
 
-/// Central difference in coordinate i.
+/// Returns the central difference in coordinate i.
 template <class F>
 double central(const F& f, std::vector<double> x, size_t i, double h) {
   const double at = x[i];
@@ -30,7 +31,7 @@ double central(const F& f, std::vector<double> x, size_t i, double h) {
   return (after - f(x)) / (2 * h);
 }
 
-/// The whole gradient by central differences: 2n calls of f.
+/// Returns the whole gradient by central differences: 2n calls of f.
 template <class F>
 std::vector<double> numerical_gradient(const F& f, const std::vector<double>& x, double h = 6e-6) {
   std::vector<double> gradient(x.size());
@@ -38,7 +39,7 @@ std::vector<double> numerical_gradient(const F& f, const std::vector<double>& x,
   return gradient;
 }
 
-/// What differences of one step size are wrong by, and what theory says they may be.
+/// The errors of differences with one step size, and their bounds in theory.
 struct DifferenceError {
   double h = 0;
   double one_sided = 0, central = 0;                // |quotient - derivative|, measured
@@ -46,12 +47,12 @@ struct DifferenceError {
   double rounding = 0;                              // u·|f|/h
 };
 
-/// Derivatives of f in one coordinate at the point in question, exact.
+/// Exact derivatives of f in one coordinate at the evaluated point.
 struct Exact {
   double value, first, second, third;
 };
 
-/// The error for each step size of the list.
+/// Returns the errors for each step size in the list.
 template <class F>
 std::vector<DifferenceError> difference_errors(const F& f, const std::vector<double>& x, size_t i,
                                                const Exact& exact, std::span<const double> steps) {

@@ -1,12 +1,13 @@
 // Reverse mode: a tape of tensor operations, played backward.
 //
-// Every operation computes its value at once (define by run) and writes on the tape how the gradient of its result reaches
-// its operands. Played from the end to the beginning, each entry is visited when all that used its result have added to
-// its gradient: one pass gives the gradient with respect to everything. (Griewank and Walther, section 3.2.)
+// Every operation computes its value at once (define by run) and records on the tape how the gradient of its
+// result reaches its operands. The tape is played from end to beginning, so each entry is visited after all
+// users of its result have added to its gradient. One pass gives the gradient with respect to everything.
+// (Griewank and Walther, section 3.2.)
 //
-// Five kinds of operation are enough for every op of a network: a function of each element, one of two equal tensors, a sum
-// over the last dimension, a matrix product, and gather, which is all movement of data: broadcasting, transposing,
-// slicing, im2col. The adjoint of reading an element twice is adding to it twice.
+// Five kinds of operation are enough for every op of a network: a function of each element, one of two equal
+// tensors, a sum over the last dimension, a matrix product, and gather, which covers all movement of data:
+// broadcasting, transposing, slicing, im2col. The adjoint of reading an element twice is adding to it twice.
 #pragma once
 
 #include <cmath>
@@ -33,7 +34,8 @@ class Tape {
     size_t at;
   };
 
-  /// A tensor that gradients are asked for, or a constant. Throws std::invalid_argument when dims and data disagree.
+  /// Adds a tensor that gradients are requested for, or a constant. Throws std::invalid_argument if dims and
+  /// data disagree.
   Value input(Dims dims, std::vector<double> data) {
     if (elements(dims) != int64_t(data.size()))
       throw std::invalid_argument("tape: " + std::to_string(data.size()) + " numbers for a tensor of " +
@@ -43,11 +45,11 @@ class Tape {
 
   const Dims& dims(Value v) const { return nodes_[v.at].dims; }
   const std::vector<double>& data(Value v) const { return nodes_[v.at].data; }
-  /// Of the last backward().
+  /// Returns the gradient of the last backward().
   const std::vector<double>& gradient(Value v) const { return nodes_[v.at].gradient; }
   size_t size() const { return nodes_.size(); }
 
-  /// f of each element, whose slope is df(x, f(x)).
+  /// Applies f to each element; its slope is df(x, f(x)).
   template <class F, class Slope>
   Value map(Value a, F f, Slope df) {
     std::vector<double> y(data(a).size());
@@ -59,7 +61,8 @@ class Tape {
     });
   }
 
-  /// f of pairs of elements of two tensors of equal dims, with slopes df(a, b) -> {with respect to a, to b}.
+  /// Applies f to pairs of elements of two tensors of equal dims, with slopes df(a, b) -> {with respect to a,
+  /// to b}.
   template <class F, class Slopes>
   Value zip(Value a, Value b, F f, Slopes df) {
     if (dims(a) != dims(b))
@@ -75,7 +78,7 @@ class Tape {
     });
   }
 
-  /// y[i] = a[from[i]]; zero where from[i] is negative.
+  /// Returns y[i] = a[from[i]]; zero where from[i] is negative.
   Value gather(Value a, Dims dims, std::vector<int64_t> from) {
     std::vector<double> y(from.size());
     for (size_t i = 0; i < y.size(); ++i) y[i] = from[i] < 0 ? 0 : data(a)[size_t(from[i])];
@@ -85,7 +88,7 @@ class Tape {
     });
   }
 
-  /// The last dimension summed up; of a scalar or a vector, everything.
+  /// Sums over the last dimension; over everything for a scalar or a vector.
   Value sum(Value a) {
     Dims left = dims(a);
     const int64_t last = left.empty() ? 1 : left.back();
@@ -99,7 +102,7 @@ class Tape {
     });
   }
 
-  /// c[m,n] = a[m,k]·b[k,n]
+  /// Returns c[m,n] = a[m,k]·b[k,n].
   Value matmul(Value a, Value b) {
     const int64_t m = dims(a).at(0), k = dims(a).at(1), n = dims(b).at(1);
     if (dims(b)[0] != k) throw std::invalid_argument("tape: the inner dimensions of a matrix product differ");
@@ -119,7 +122,7 @@ class Tape {
     std::iota(same.begin(), same.end(), 0);
     return gather(a, std::move(to), std::move(same));
   }
-  /// A scalar, or one row for each of `dims`' first dimensions, repeated along the last ones.
+  /// Repeats a scalar, or one value for each of `to`'s first dimensions, along the last dimensions.
   Value broadcast(Value a, Dims to) {
     const int64_t each = elements(to) / std::max<int64_t>(1, elements(dims(a)));
     std::vector<int64_t> from(size_t(elements(to)));
@@ -169,7 +172,8 @@ class Tape {
         a, [](double x) { return x > 0 ? x : 0; }, [](double x, double) { return x > 0 ? 1.0 : 0.0; });
   }
 
-  /// Gradients of Σ seed·of for everything on the tape; without a seed, of the sum. One pass.
+  /// Computes the gradients of Σ seed·of for everything on the tape; without a seed, those of the sum. One
+  /// pass.
   void backward(Value of, const std::vector<double>& seed = {}) { backward({{of, seed}}); }
   void backward(const std::vector<std::pair<Value, std::vector<double>>>& seeds) {
     for (Node& n : nodes_) n.gradient.assign(n.data.size(), 0);

@@ -1,4 +1,4 @@
-// The example and the small network that the ways to a gradient are compared on.
+// The example and the small network on which the ways to compute a gradient are compared.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace klab::gradients {
 
-/// f = ln x1 + x1·x2 − sin x2, for any number type. At (2, 5): 11.652, gradient (5.5, 1.716).
+/// The function f = ln x1 + x1·x2 − sin x2, for any number type. At (2, 5): 11.652, gradient (5.5, 1.716).
 struct Worked {
   template <class T>
   T operator()(const std::vector<T>& x) const {
@@ -22,15 +22,15 @@ struct Worked {
   }
 };
 
-/// A value and a gradient, and who found them.
+/// A value and a gradient, with the method that computed them.
 struct Way {
   const char* name;
   double value = 0;
   std::vector<double> gradient;
-  int passes = 0;  // of the function, or of its backward
+  int passes = 0;  // number of passes through the function or its backward
 };
 
-/// The worked example the four ways.
+/// Computes the worked example in four ways.
 inline std::vector<Way> four_ways(const std::vector<double>& x) {
   const Worked f;
   std::vector<Way> ways;
@@ -55,7 +55,7 @@ inline std::vector<Way> four_ways(const std::vector<double>& x) {
   return ways;
 }
 
-/// Second derivatives of the worked example: the gradient's gradient, row by row.
+/// Returns the second derivatives of the worked example: the gradient's gradient, row by row.
 inline std::vector<std::vector<double>> hessian(const std::vector<double>& x) {
   Graph graph;
   const std::vector<Expr> inputs = {graph.input(), graph.input()};
@@ -65,10 +65,11 @@ inline std::vector<std::vector<double>> hessian(const std::vector<double>& x) {
   return rows;
 }
 
-/// Multiplications behind all n derivatives of x1·x2·…·xn: by the rules on paper, and by reverse mode in a graph.
+/// Multiplications needed for all n derivatives of x1·x2·…·xn: by the rules on paper, and by reverse mode in
+/// a graph.
 struct ProductCost {
   int64_t written = 0;  // n(n-2)
-  int64_t reverse = 0;  // O(n), the product itself included
+  int64_t reverse = 0;  // O(n), including the product itself
 };
 inline ProductCost product_cost(int n) {
   const auto product = [n](Graph& graph, std::vector<Expr>& x) {
@@ -87,8 +88,8 @@ inline ProductCost product_cost(int n) {
   return cost;
 }
 
-/// The gradient of y = w2·tanh(W1·x) with respect to W1 and w2, in three designs of a framework. `w` holds W1 [hidden,in]
-/// and w2 [hidden].
+/// Computes the gradient of y = w2·tanh(W1·x) with respect to W1 and w2, in three framework designs. `w`
+/// holds W1 [hidden,in] and w2 [hidden].
 inline std::vector<Way> three_designs(const std::vector<double>& x, const std::vector<double>& w) {
   const size_t in = x.size(), hidden = w.size() / (in + 1);
   const auto split = w.begin() + std::ptrdiff_t(hidden * in);

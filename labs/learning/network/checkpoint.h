@@ -1,4 +1,5 @@
-// A network on disk: parameters, running averages and, to go on, the optimizer's moments, as a safetensors file.
+// A network on disk as a safetensors file: parameters, running averages and, for resuming, the optimizer's
+// moments.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +11,13 @@
 
 namespace klab::learning {
 
-/// Writes whole or not at all. `words` is what the reader must find the same ("model", "data"), and what it goes on from.
+/// Writes the file completely or not at all. `words` are metadata that a reader must match ("model", "data"),
+/// and the state to resume from.
 void save_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
                   const std::map<std::string, std::string>& words);
 
-/// Reads what save_network() wrote into a network of the same layers. `must` are metadata that must be the same. Throws
-/// std::runtime_error naming the file, the tensor or word that differs, and what to do.
+/// Reads the output of save_network() into a network with the same layers. `must` are metadata that must
+/// match. Throws std::runtime_error naming the file, the tensor or word that differs, and the remedy.
 void load_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
                   const std::map<std::string, std::string>& must, std::map<std::string, std::string>& words);
 

@@ -14,7 +14,7 @@ namespace klab::learning {
 
 class Convolution : public Module {
  public:
-  /// `to` channels by kernels of taps², padded by `pad` zeros on each side.
+  /// Creates a layer with `to` output channels and kernels of taps², padded by `pad` zeros on each side.
   Convolution(Parameters& p, const std::string& name, const Dims& in, int64_t to, int64_t taps, int64_t pad)
       : Module(name, in),
         to_(to),
@@ -65,7 +65,7 @@ class Convolution : public Module {
   Tensor &weight_, &bias_;
 };
 
-/// The maximum of each square of side², without overlap.
+/// Takes the maximum of each square of side², without overlap.
 class MaxPool : public Module {
  public:
   MaxPool(Parameters&, const std::string& name, const Dims& in, int64_t side)

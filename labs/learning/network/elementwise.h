@@ -34,7 +34,8 @@ class Activation : public Module {
   int64_t kind_;
 };
 
-/// Drops each element with probability p while training; the mask follows from seed, step and the layer's number.
+/// Drops each element with probability p during training. The mask depends on seed, step and the layer's
+/// number.
 class Dropout : public Module {
  public:
   Dropout(Parameters& all, const std::string& name, const Dims& in, double p)

@@ -1,8 +1,8 @@
-// How parameters begin.
+// Initial values of parameters.
 //
-// A layer of `from` inputs keeps the variance of what it passes on when its weights have variance 1/from, or 2/from behind a
-// ReLU, which throws half of it away (He, Zhang, Ren and Sun, "Delving deep into rectifiers", 2015). In the other direction
-// the number of outputs counts; 2/(from + to) is between the two (Glorot and Bengio, 2010).
+// A layer of `from` inputs preserves the variance if its weights have variance 1/from, or 2/from after a
+// ReLU, which discards half of it (He, Zhang, Ren and Sun, "Delving deep into rectifiers", 2015). In the
+// backward direction the number of outputs counts; 2/(from + to) is a compromise (Glorot and Bengio, 2010).
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace klab::learning {
 
-/// Normal numbers of that variance; which ones is decided by seed and the tensor's name.
+/// Draws normal numbers of that variance; they depend on the seed and the tensor's name.
 inline void draw_normal(const Tensor& t, double variance, uint64_t seed) {
   const Draws draws(seed, 0, std::hash<std::string>{}(t.name));
   const double deviation = std::sqrt(variance);

@@ -14,7 +14,7 @@ namespace klab::learning {
 
 class Linear : public Module {
  public:
-  /// Takes an example of any dimensions as one row.
+  /// Treats an example of any dimensions as one row.
   Linear(Parameters& p, const std::string& name, const Dims& in, int64_t to)
       : Module(name, in),
         from_(volume(in)),

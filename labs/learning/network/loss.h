@@ -12,7 +12,7 @@ namespace klab::learning {
 
 class CrossEntropy {
  public:
-  /// Of batches of n examples and so many classes.
+  /// For batches of n examples with that many classes.
   CrossEntropy(int64_t n, int64_t classes)
       : n_(n), classes_(classes), d_loss_(n), loss_(n), d_logits_(n * classes) {
     std::fill_n(d_loss_.data(), n, 1.0F / float(n));
@@ -20,7 +20,7 @@ class CrossEntropy {
   void calls(std::vector<PlannedCall>& list) const {
     list.push_back(planned<SoftmaxXentBwd>({n_, classes_}, fmt::format("{} rows of {}", n_, classes_)));
   }
-  /// The mean loss; the gradient of that mean is d_logits().
+  /// Returns the mean loss; the gradient of that mean is d_logits().
   double operator()(const Pass& pass, const float* logits, const int32_t* labels) {
     pass.profile.run<SoftmaxXentBwd>(
         "softmax_xent_bwd", pass.plan,

@@ -1,4 +1,4 @@
-// Three models of a classifier.
+// Three classifier models.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,12 @@
 
 namespace klab::learning {
 
-/// softmax   one matrix (softmax regression)
-/// mlp       256 and 128 units with ReLU and dropout
-/// cnn       LeNet (LeCun, Bottou, Bengio and Haffner 1998) with batch normalization, ReLU, maxima and dropout
-/// Throws std::invalid_argument for another name, and where a layer does not fit the examples.
+/// Builds a model:
+///   softmax   one matrix (softmax regression)
+///   mlp       256 and 128 units with ReLU and dropout
+///   cnn       LeNet (LeCun, Bottou, Bengio and Haffner 1998) with batch normalization, ReLU, maxima and
+///   dropout
+/// Throws std::invalid_argument for another name, and if a layer does not fit the examples.
 inline std::unique_ptr<Network> make_model(const std::string& name, const Dims& in, int64_t classes) {
   auto net = std::make_unique<Network>(in);
   if (name == "softmax") {

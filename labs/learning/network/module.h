@@ -1,4 +1,4 @@
-// A module: one layer of a network. It calls ops of klab through a plan, so that every rung can be exchanged.
+// A module: one layer of a network. It calls klab's ops through a plan, so every rung can be exchanged.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,18 @@
 
 namespace klab::learning {
 
-/// What all modules are told when they run.
+/// Arguments that all modules get when they run.
 struct Pass {
   const Plan& plan;
   Profile& profile;
-  bool training = false;  // dropout drops, batch statistics are taken and averaged
+  bool training = false;  // dropout is active, and batch statistics are used and averaged
   uint64_t seed = 1, step = 0;
-  Precision precision = Precision::f32;  // of what layers hand to each other
-  Lost* lost = nullptr;                  // what rounding gradients to it did; not null where it is not f32
+  Precision precision = Precision::f32;  // of activations passed between layers
+  // statistics of rounding gradients to that precision; not null unless it is f32
+  Lost* lost = nullptr;
 };
 
-/// A tensor beside the parameters that a checkpoint keeps: a running average.
+/// A tensor other than a parameter that a checkpoint contains: a running average.
 struct Kept {
   std::string name;
   Dims dims;
@@ -39,23 +40,24 @@ class Module {
   virtual ~Module() = default;
 
   const std::string& name() const { return name_; }
-  /// Of one example.
+  /// Dimensions of one example.
   const Dims& in() const { return in_; }
   const Dims& out() const { return out_; }
 
-  /// The ops that a step of n examples calls, evaluation included.
+  /// Appends the ops that a step of n examples calls, including evaluation.
   virtual void calls(int64_t n, std::vector<PlannedCall>& list) const = 0;
-  /// Draws the parameters, which allocate() has made.
+  /// Initializes the parameters, for which allocate() has reserved memory.
   virtual void initialize(uint64_t /*seed*/) {}
-  /// y [n,out] from x [n,in].
+  /// Computes y [n,out] from x [n,in].
   virtual void forward(const Pass& pass, int64_t n, const float* x, float* y) = 0;
-  /// d_x [n,in] from d_y [n,out], and the gradients of the parameters. x and y are those of the last forward.
+  /// Computes d_x [n,in] and the gradients of the parameters from d_y [n,out]. x and y are those of the last
+  /// forward.
   virtual void backward(const Pass& pass, int64_t n, const float* x, const float* y, const float* d_y,
                         float* d_x) = 0;
   virtual std::vector<Kept> kept() { return {}; }
 
  protected:
-  /// Throws std::invalid_argument naming the layer and both shapes.
+  /// Throws std::invalid_argument that names the layer and both shapes.
   [[noreturn]] void does_not_fit(const std::string& wanted) const {
     throw std::invalid_argument("layer " + name_ + " takes " + wanted + ", and is given " + dims_text(in_) +
                                 ": take another --model or other data");
@@ -64,39 +66,40 @@ class Module {
   Dims in_, out_;
 };
 
-/// Modules one after the other, and the memory between them.
+/// A sequence of modules, and the memory between them.
 class Network {
  public:
   explicit Network(Dims in) : in_(std::move(in)) {}
 
-  /// The module is made with the network's parameters, its name, the dimensions it is given, and these.
+  /// Adds a module, constructed from the network's parameters, its name, its input dimensions, and further
+  /// arguments.
   template <class M, class... More>
   Network& add(const std::string& name, More... more) {
     modules_.push_back(std::make_unique<M>(parameters_, name, out(), more...));
     return *this;
   }
-  /// Memory for batches of n, parameters drawn by seed. Of the outputs between modules every `keep`-th is kept from forward to
-  /// backward; the others are computed again for it, segment by segment (Chen et al., "Training Deep Nets with Sublinear Memory
-  /// Cost", 2016). 1 keeps all.
+  /// Allocates memory for batches of n, and initializes parameters by seed. Only every `keep`-th output
+  /// between modules is kept from forward to backward. The others are recomputed, segment by segment (Chen et
+  /// al., "Training Deep Nets with Sublinear Memory Cost", 2016). 1 keeps all.
   void build(int64_t n, uint64_t seed, int64_t keep = 1) {
     batch_ = n;
     keep_ = size_t(keep);
     parameters_.allocate();
     int64_t widest = 0;
-    std::vector<int64_t> within(keep_, 0);  // the largest output at each place of a segment
+    std::vector<int64_t> within(keep_, 0);  // largest output at each position within a segment
     for (size_t i = 0; i < modules_.size(); ++i) {
       widest = std::max(widest, n * volume(modules_[i]->in()));
       within[i % keep_] = std::max(within[i % keep_], n * volume(modules_[i]->out()));
     }
     for (const int64_t size : within) between_.emplace_back(keep_ > 1 ? size : 0);
-    // Gradients of inputs are needed by the module before only: two arrays do, where memory is what counts.
+    // Only the preceding module needs the gradient of an input, so two arrays suffice when memory is scarce.
     for (size_t i = 0; i < modules_.size(); ++i) {
       values_.emplace_back(is_kept(i) ? n * volume(modules_[i]->out()) : 0);
       gradients_.emplace_back(keep_ == 1 ? n * volume(modules_[i]->in()) : i < 2 ? widest : 0);
       modules_[i]->initialize(seed);
     }
   }
-  /// Of outputs and of their gradients.
+  /// Returns the bytes of outputs and of their gradients.
   int64_t activation_bytes() const {
     int64_t sum = 0;
     for (const auto* arrays : {&values_, &gradients_, &between_})
@@ -121,16 +124,16 @@ class Network {
     return list;
   }
 
-  /// The last module's output, [batch,out].
+  /// Returns the last module's output, [batch,out].
   const float* forward(const Pass& pass, const float* x) {
     x_ = x;
     for (size_t i = 0; i < modules_.size(); ++i) forward(pass, i);
     return modules_.empty() ? x : output(i_last());
   }
-  /// Gradients of all parameters from that of the output.
+  /// Computes the gradients of all parameters from that of the output.
   void backward(const Pass& pass, const float* d_y) {
     for (size_t i = modules_.size(); i-- > 0;) {
-      // The last segment still is where the forward left it.
+      // The last segment is still where the forward left it.
       if (keep_ > 1 && is_kept(i) && i != i_last()) forward_again(pass, i / keep_ * keep_, i);
       Array<float>& to = gradients_[keep_ == 1 ? i : i % 2];
       modules_[i]->backward(pass, batch_, input(i), output(i), d_y, to.data());
@@ -139,8 +142,8 @@ class Network {
       d_y = to.data();
     }
   }
-  /// The activations of module i after the last forward, and the gradient of its input after the last backward. Only where all
-  /// are kept.
+  /// Return the activations of module i after the last forward, and the gradient of its input after the last
+  /// backward. Valid only if all outputs are kept.
   const Array<float>& values(size_t i) const { return values_[i]; }
   const Array<float>& gradients(size_t i) const { return gradients_[i]; }
 
@@ -154,7 +157,8 @@ class Network {
     if (Lost of_values; i != i_last())  // logits stay in float
       round_to(pass.precision, output(i), batch_ * volume(modules_[i]->out()), of_values);
   }
-  /// The outputs of a segment that are not kept. Running averages have been renewed by the forward, once.
+  /// Recomputes the outputs of a segment that were not kept. Restores the running averages, which the forward
+  /// has already updated once.
   void forward_again(const Pass& pass, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       std::vector<std::vector<float>> before;

@@ -1,4 +1,4 @@
-// Layers that normalize: over the batch, and over an example.
+// Normalization layers: over the batch, and over an example.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace klab::learning {
 
-/// Each channel over batch and positions while training, by running averages after it.
+/// Normalizes each channel over batch and positions during training, and by running averages afterwards.
 class BatchNorm : public Module {
  public:
   BatchNorm(Parameters& p, const std::string& name, const Dims& in)
@@ -88,7 +88,7 @@ class BatchNorm : public Module {
   float epsilon_ = 1e-5F, momentum_ = 0.1F;
 };
 
-/// Each example over its features.
+/// Normalizes each example over its features.
 class LayerNorm : public Module {
  public:
   LayerNorm(Parameters& p, const std::string& name, const Dims& in)

@@ -41,7 +41,8 @@ void Optimizer::calls(std::vector<PlannedCall>& list) const {
   }
 }
 
-// Pascanu, Mikolov and Bengio, "On the difficulty of training recurrent neural networks", 2013, algorithm 1.
+// Implements Pascanu, Mikolov and Bengio, "On the difficulty of training recurrent neural networks", 2013,
+// algorithm 1.
 double Optimizer::clip() {
   double sum = 0;
   for (const bool decays : {false, true})
@@ -76,7 +77,7 @@ double Optimizer::step(const Pass& pass, double factor) {
   for (const bool decays : {false, true}) {
     if (parameters_.group(decays).size == 0) continue;
     const float decay = decays ? float(settings_.decay) : 0;
-    // adam's hyperparameters stand in the same order.
+    // adam's hyperparameters are in the same order.
     const float hyper[] = {float(settings_.rate * factor), float(settings_.beta1), float(settings_.beta2),
                            float(settings_.epsilon), decay};
     if (settings_.name == "sgd") run<Sgd>(pass, decays, hyper);

@@ -1,5 +1,5 @@
-// Training in fewer bits: what is stored in a 16-bit format between ops is rounded to it. Ops themselves work in float, as
-// tensor cores do behind 16-bit operands.
+// Training with fewer bits: values stored in a 16-bit format between ops are rounded to it. Ops themselves
+// compute in float, like tensor cores with 16-bit operands.
 #pragma once
 
 #include <fmt/format.h>

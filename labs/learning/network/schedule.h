@@ -1,4 +1,4 @@
-// Learning rates over a training: a factor for each step.
+// Learning-rate schedules: a factor for each step.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace klab::learning {
 
-/// The factor at `done`, the share of the training that is over, in [0,1].
+/// Returns the factor at `done`, the completed fraction of the training, in [0,1].
 ///   constant   1
 ///   linear     from 1 to 0
 ///   cosine     (1 + cos(pi·done))/2, from 1 to 0 (Loshchilov and Hutter 2017)

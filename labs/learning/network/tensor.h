@@ -1,4 +1,5 @@
-// Tensors of a network's parameters: named, side by side in two arrays, so that an optimizer takes all of them in two calls.
+// Tensors of a network's parameters: named, and stored together in two arrays, so that an optimizer updates
+// all of them in two calls.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,14 @@ namespace klab::learning {
 struct Tensor {
   std::string name;  // "conv1.weight"
   Dims dims;
-  bool decays;  // matrices and kernels do; biases, scales and shifts do not
+  bool decays;  // true for matrices and kernels; false for biases, scales and shifts
   float* value = nullptr;
   float* gradient = nullptr;
   int64_t size() const { return volume(dims); }
 };
 
-/// All parameters of a network. Modules add theirs; then allocate() gives them memory, zeroed, each at a cache line.
+/// All parameters of a network. Modules add theirs; then allocate() reserves zeroed memory, each at a cache
+/// line.
 class Parameters {
  public:
   Tensor& add(std::string name, Dims dims, bool decays) {
@@ -39,7 +41,7 @@ class Parameters {
       used[t.decays] += padded(t.size());
     }
   }
-  /// Tensors of one kind as one array; what lies between two of them is zero and stays so.
+  /// The tensors of one kind as one array. The padding between tensors is zero and stays zero.
   struct Group {
     int64_t size = 0;
     Array<float> values, gradients;
@@ -47,7 +49,7 @@ class Parameters {
   Group& group(bool decays) { return groups_[decays]; }
   std::deque<Tensor>& tensors() { return tensors_; }
   const std::deque<Tensor>& tensors() const { return tensors_; }
-  /// Parameters that learn, padding left out.
+  /// Returns the number of trainable parameters, without padding.
   int64_t count() const {
     int64_t n = 0;
     for (const Tensor& t : tensors_) n += t.size();
@@ -56,11 +58,11 @@ class Parameters {
 
  private:
   static int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
-  std::deque<Tensor> tensors_;  // references to them stay good
+  std::deque<Tensor> tensors_;  // a deque, so references to elements stay valid
   Group groups_[2];
 };
 
-/// "[1,28,28]"
+/// Formats dimensions: "[1,28,28]".
 inline std::string dims_text(const Dims& dims) {
   std::string text = "[";
   for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);

@@ -43,7 +43,8 @@ std::vector<EpochLine> curve_of(const std::string& text, const fs::path& file) {
   return curve;
 }
 
-/// What the command line asks for; else what the checkpoint was made with, since another rung may add in another order.
+/// The rungs requested on the command line, else those of the checkpoint, since another rung may sum in
+/// another order.
 struct Wanted {
   VariantIds ids;
   std::string where;
@@ -85,7 +86,7 @@ void print_times(const Profile& profile, int64_t steps) {
   fmt::print("{}", table.text());
 }
 
-/// The same steps with the naive plan, then with one op after the other replaced by the best rung.
+/// Times the same steps with the naive plan, then with one op after the other replaced by its best rung.
 std::vector<PlanRung> climb(Trainer& trainer, const Plan& best, CallTimes& times, const fs::path& folder) {
   constexpr int kRounds = 3, kSteps = 3;
   const auto calls = trainer.calls();

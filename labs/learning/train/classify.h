@@ -1,11 +1,14 @@
-// What klab classify does: trains, evaluates, and leaves a folder behind.
+// Implements klab classify: trains, evaluates, and writes a folder.
 //
-//   DIR/checkpoint.safetensors   parameters, running averages, moments: --resume goes on from it
+//   DIR/checkpoint.safetensors   parameters, running averages, moments: --resume continues from it
 //   DIR/model.safetensors        parameters and running averages
-//   DIR/plan.json                the rungs that did it: --plan takes it, and then the same seed and threads give the same weights
+//   DIR/plan.json                the rungs that were used. With --plan, and the same seed and threads, they
+//   give the
+//                                same weights
 //   DIR/result.json              scores, settings, plan, times
-//   DIR/wrong.png                test examples that were taken for something else
-//   DIR/report.html              curves, confusion matrix, the wrong ones, time by op, the ladder of plans
+//   DIR/wrong.png                misclassified test examples
+//   DIR/report.html              curves, confusion matrix, misclassified examples, time by op, the ladder of
+//   plans
 #pragma once
 
 #include <string>
@@ -16,17 +19,17 @@ namespace klab::learning {
 
 struct ClassifyOptions {
   std::string data = "glyphs";
-  std::string plan;              // best, naive, a file; empty: that of the checkpoint, or the best
+  std::string plan;              // best, naive, or a file; empty: the checkpoint's plan, or the best
   std::filesystem::path out;     // empty: runs/<data>_<model>
-  std::filesystem::path resume;  // a folder of before
-  int64_t train = 0, test = 0;   // keep so many examples; 0: all
+  std::filesystem::path resume;  // folder of an earlier run
+  int64_t train = 0, test = 0;   // number of examples to keep; 0: all
   bool ladder = false;
   bool json = false;
   TrainerSettings trainer;
 };
 
-/// Returns the exit code: 0, or 130 after an interruption, with what was trained until then saved. Throws
-/// std::runtime_error and std::invalid_argument for bad input, before anything is written.
+/// Returns the exit code: 0, or 130 after an interruption, with the progress saved. Throws std::runtime_error
+/// and std::invalid_argument for bad input, before anything is written.
 int classify(ClassifyOptions options);
 
 }  // namespace klab::learning

@@ -76,7 +76,7 @@ std::string report_page(const Dataset& data, const Trainer& trainer, const std::
     page.text(precision_text(trainer) + ".");
     Curve scale{"loss scale", {}};
     for (const auto& [step, value] : trainer.scales()) {
-      // A step of the curve is a step: the old value holds until the new one does.
+      // Draw the curve as steps: a value holds until the next one.
       if (!scale.points.empty()) scale.points.emplace_back(double(step), scale.points.back().second);
       scale.points.emplace_back(double(step), value);
     }

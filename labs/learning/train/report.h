@@ -1,4 +1,4 @@
-// The page and the pictures that a training of a classifier leaves behind.
+// The page and pictures written by the training of a classifier.
 #pragma once
 
 #include <filesystem>
@@ -17,17 +17,18 @@ struct EpochLine {
   double seconds = 0, train_loss = 0, test_loss = 0, accuracy = 0;
 };
 
-/// A mosaic of the wrong ones among the test images, most of them `most`. False where there are none or no images.
+/// Writes a mosaic of at most `most` misclassified test images. Returns false if there are none, or no
+/// images.
 bool save_wrong(const std::filesystem::path& file, const Examples& test, const Evaluation& evaluation,
                 int64_t most);
 
-/// "label" or its number.
+/// Returns the class's name, or its number.
 std::string class_name(const Examples& examples, int64_t label);
 
-/// Stages by time, longest first: name and share of all.
+/// Returns stages by time, longest first: name and share of the total.
 std::vector<std::pair<std::string, double>> shares_of(const Profile& profile);
 
-/// "f16: 3 of 500 steps skipped, loss scale 8192, 0.31 % of the gradients rounded to zero".
+/// Returns "f16: 3 of 500 steps skipped, loss scale 8192, 0.31 % of the gradients rounded to zero".
 std::string precision_text(const Trainer& trainer);
 
 std::string report_page(const Dataset& data, const Trainer& trainer, const std::vector<EpochLine>& curve,

@@ -37,7 +37,7 @@ Trainer::Trainer(const Dataset& data, const TrainerSettings& settings)
       loss_(settings.loader.batch / settings.accumulate, data.train.classes),
       loader_(data.train, settings.loader, scale_.mean, scale_.deviation),
       loss_scale_(settings.loss_scale) {
-  schedule_factor(settings.schedule, 0);  // throws for a name it does not know
+  schedule_factor(settings.schedule, 0);  // throws for an unknown name
   for (const bool decays : {false, true})
     if (settings.accumulate > 1) sums_[decays] = Array<float>(network_->parameters().group(decays).size);
   if (!mixed()) return;
@@ -48,7 +48,7 @@ Trainer::Trainer(const Dataset& data, const TrainerSettings& settings)
   scales_ = {{0, loss_scale_.value()}};
 }
 
-/// The weights that layers use, from their masters.
+/// Computes the layers' weights from their masters.
 void Trainer::round_weights() {
   Parameters::Group& matrices = network_->parameters().group(true);
   Lost of_weights;
@@ -70,7 +70,8 @@ std::vector<PlannedCall> Trainer::calls() const {
   return list;
 }
 
-/// The gradients of the parameters, rounded as they would be stored, looked at, and without the loss's scale.
+/// Rounds the gradients of the parameters as if stored, checks that they are finite, and removes the loss
+/// scale.
 bool Trainer::finite_and_unscaled(const Pass& pass) {
   const auto scale = float(loss_scale_.value());
   int32_t first = std::numeric_limits<int32_t>::max();
@@ -86,7 +87,7 @@ bool Trainer::finite_and_unscaled(const Pass& pass) {
   return first == std::numeric_limits<int32_t>::max();
 }
 
-/// Dropout draws another mask for each part.
+/// Returns the pass for a part; dropout draws another mask for each.
 Pass Trainer::pass_of(int64_t part) {
   return {plan_,
           profile_,
@@ -97,7 +98,8 @@ Pass Trainer::pass_of(int64_t part) {
           &lost_};
 }
 
-/// The mean loss of the batch's parts, and the mean of their gradients; with the loss's scale where there is one.
+/// Returns the mean loss of the batch's parts and computes the mean of their gradients, multiplied by the
+/// loss scale if there is one.
 double Trainer::loss_and_gradient(const Batch& batch) {
   const int64_t parts = settings_.accumulate, n = network_->batch(), size = volume(network_->in());
   double loss = 0;
@@ -167,7 +169,7 @@ Evaluation Trainer::evaluate(const Examples& examples) {
   Lost of_none;
   const Pass pass{plan_, unused, false, settings_.seed, uint64_t(step_), settings_.precision, &of_none};
   for (int64_t begin = 0; begin < examples.count(); begin += n) {
-    // The last batch is filled up with the last example, so that every call has the planned shape.
+    // Fill the last batch with the last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
       const int64_t k = std::min(begin + i, examples.count() - 1);
       labels[i] = examples.labels[size_t(k)];
@@ -206,7 +208,7 @@ void Trainer::save(const std::filesystem::path& file, std::map<std::string, std:
   if (!mixed()) return save_network(file, *network_, &optimizer_, words);
   const LossScale::State& s = loss_scale_.state();
   words["loss_scale"] = fmt::format("{} {} {} {}", s.value, s.good, s.skipped, s.in_a_row);
-  // A checkpoint has the masters: it goes on from where it was, not from a rounded place near it.
+  // A checkpoint contains the masters, so training resumes from the exact values and not from rounded ones.
   Parameters::Group& matrices = network_->parameters().group(true);
   std::copy_n(masters_.data(), matrices.size, matrices.values.data());
   save_network(file, *network_, &optimizer_, words);
@@ -215,7 +217,7 @@ void Trainer::save(const std::filesystem::path& file, std::map<std::string, std:
 
 void Trainer::restore(const std::filesystem::path& file, std::map<std::string, std::string>& words) {
   words["step"] = "";
-  words["precision"] = "f32";  // of checkpoints from before there was another
+  words["precision"] = "f32";  // for checkpoints without this entry, written before other precisions existed
   words["loss_scale"] = "";
   load_network(file, *network_, &optimizer_, identity(), words);
   step_ = std::stoll(words["step"]);

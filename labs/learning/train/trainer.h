@@ -1,4 +1,4 @@
-// Training a classifier: batches in, steps out, and how well it does on examples it has not seen.
+// Trains a classifier: takes batches, makes steps, and evaluates on unseen examples.
 #pragma once
 
 #include <filesystem>
@@ -22,14 +22,14 @@ struct TrainerSettings {
   OptimizerSettings optimizer;
   LoaderSettings loader;
   int64_t epochs = 12;
-  /// Activations, gradients and the weights of matrices and kernels; masters, moments, biases, what normalization learns, and
-  /// the loss are floats.
+  /// Applies to activations, gradients, and the weights of matrices and kernels. Masters, moments, biases,
+  /// the parameters of normalization, and the loss are floats.
   Precision precision = Precision::f32;
-  LossScaleSettings loss_scale;  // f16's and bf16's; f32 has none
-  /// A batch goes through the network in so many parts, whose gradients are added up: as much less memory for what lies between
-  /// layers. Layers that look at a batch as a whole see a part.
+  LossScaleSettings loss_scale;  // for f16 and bf16; f32 has none
+  /// A batch passes through the network in this many parts, whose gradients are summed. The memory between
+  /// layers shrinks by this factor. Layers that use statistics of a batch see only a part.
   int64_t accumulate = 1;
-  /// Every so many layers' outputs are kept for the backward, the others computed again; 1 keeps all.
+  /// Keeps every recompute-th layer's output for the backward and recomputes the others; 1 keeps all.
   int64_t recompute = 1;
   uint64_t seed = 1;
 };
@@ -37,31 +37,32 @@ struct TrainerSettings {
 struct Evaluation {
   double loss = 0;
   int64_t right = 0;
-  std::vector<int32_t> predicted;  // of each example
-  std::vector<int64_t> confusion;  // [classes,classes], row: what it is, column: what it was taken for
+  std::vector<int32_t> predicted;  // by example
+  std::vector<int64_t> confusion;  // [classes,classes], row: true class, column: predicted class
   double accuracy() const { return predicted.empty() ? 0 : double(right) / double(predicted.size()); }
 };
 
 class Trainer {
  public:
-  /// Throws std::invalid_argument for a model, an optimizer or a schedule that there is none of, for a layer that does not fit
-  /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set must outlive it.
+  /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
+  /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set
+  /// must outlive the trainer.
   Trainer(const Dataset& data, const TrainerSettings& settings);
 
-  /// The calls that a plan must know, and the plan to go on with.
+  /// Returns the calls that a plan must cover; use() sets the plan.
   std::vector<PlannedCall> calls() const;
   void use(const Plan& plan) { plan_ = plan; }
 
-  /// Returns the batch's loss. Throws std::runtime_error when that is not finite: in f32 at once, else after kMostSkipped
-  /// skipped steps in a row.
+  /// Takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
+  /// once, else after kMostSkipped skipped steps in a row.
   double step();
   Evaluation evaluate(const Examples& examples);
 
   static constexpr int64_t kMostSkipped = LossScale::kMostSkipped;
   const LossScale& loss_scale() const { return loss_scale_; }
-  /// What rounding has done to gradients since the trainer was made.
+  /// Returns statistics of rounding gradients since the trainer was created.
   const Lost& lost() const { return lost_; }
-  /// Step and scale, wherever the scale changed.
+  /// Returns step and scale for each change of the scale.
   const std::vector<std::pair<int64_t, double>>& scales() const { return scales_; }
 
   int64_t steps_done() const { return step_; }
@@ -71,9 +72,10 @@ class Trainer {
   Profile& profile() { return profile_; }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// With all that it takes to go on as if nothing had been; `words` are kept beside it.
+  /// Saves everything needed to resume without a difference; `words` are stored with it.
   void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
-  /// Throws as load_network() for a checkpoint of another model, data set, batch size, seed or optimizer.
+  /// Restores a checkpoint. Throws as load_network() does for one of another model, data set, batch size,
+  /// seed or optimizer.
   void restore(const std::filesystem::path& file, std::map<std::string, std::string>& words);
 
  private:
@@ -97,8 +99,8 @@ class Trainer {
   LossScale loss_scale_;
   Lost lost_;
   std::vector<std::pair<int64_t, double>> scales_;
-  Array<float> masters_;  // of what decays: matrices and kernels; empty in f32
-  Array<float> sums_[2];  // of the parts' gradients, by group; empty where there is one part
+  Array<float> masters_;  // of the decaying parameters: matrices and kernels; empty in f32
+  Array<float> sums_[2];  // sums of the parts' gradients, by group; empty if there is one part
 };
 
 }  // namespace klab::learning

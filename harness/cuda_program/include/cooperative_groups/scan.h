@@ -1,3 +1,3 @@
-// Part of the one header.
+// Forwards to the one header of cooperative groups.
 #pragma once
 #include <klab_cuda/groups.h>

@@ -1,8 +1,8 @@
-// CUDA's runtime API, as programs call it. Works as CUDA's does (CUDA Runtime API manual), on the host: work runs in the order
-// it is asked for, and errors are those that a GPU would give.
+// CUDA's runtime API as programs call it. It behaves as described in the CUDA Runtime API manual, but on the
+// host: work runs when it is submitted, and errors are those that a GPU would return.
 #pragma once
 
-// Other people's headers look at these to know what they have been included behind.
+// Third-party headers test these macros to find out which headers precede them.
 #define __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_API_H__
 #define __DRIVER_TYPES_H__
@@ -170,7 +170,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
                                                       int threads);
 
-// What the templates below need.
+// Used by the templates below.
 cudaError_t klab_cuda_symbol(const void* symbol, size_t bytes, void** address);
 cudaError_t klab_cuda_copy_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                                   cudaMemcpyKind kind, int from_symbol, int async, cudaStream_t stream);

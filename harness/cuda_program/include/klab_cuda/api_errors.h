@@ -1,4 +1,5 @@
-// Codes of CUDA's runtime API, with the numbers that programs print. Most are never returned here; programs name them.
+// Error codes of CUDA's runtime API, with CUDA's numbers, which programs print. Most are never returned here,
+// but programs name them.
 #pragma once
 
 enum cudaError {

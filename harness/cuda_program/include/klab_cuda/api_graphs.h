@@ -1,4 +1,5 @@
-// What changes graphs that have been built or instantiated (CUDA Runtime API manual, "Graph Management").
+// Functions that change graphs after they were built or instantiated (CUDA Runtime API manual, "Graph
+// Management").
 #pragma once
 
 #include <klab_cuda/api_parameters.h>
@@ -30,7 +31,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
                                              const cudaMemcpy3DParms* p);
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
                                                const void* from, size_t bytes, cudaMemcpyKind kind);
-/// Takes the parameters of a graph of as many nodes in the same order.
+/// Copies the parameters from a graph with the same number of nodes in the same order.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info);
 }
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* error_node,

@@ -1,4 +1,4 @@
-// What calls of CUDA's runtime API take by structure: 3-D copies, textures, graphs, extended launches.
+// Structures passed to CUDA's runtime API: 3-D copies, textures, graphs, extended launches.
 #pragma once
 
 #include <klab_cuda/api_types.h>
@@ -95,7 +95,7 @@ struct textureReference {
   enum cudaTextureFilterMode filterMode;
   enum cudaTextureAddressMode addressMode[3];
   struct cudaChannelFormatDesc channelDesc;
-  cudaTextureObject_t object;  // what it is bound to; 0: nothing
+  cudaTextureObject_t object;  // texture it is bound to; 0: none
 };
 
 // Graphs and extended launches.

@@ -1,5 +1,5 @@
-// Types and constants of CUDA's runtime API, with the numbers that CUDA gives them (CUDA Runtime API manual). C++11, so that
-// host files of a program may include them.
+// Types and constants of CUDA's runtime API, with CUDA's numbers (CUDA Runtime API manual). C++11, so that a
+// program's host files may include them.
 #pragma once
 
 #include <klab_cuda/api_errors.h>

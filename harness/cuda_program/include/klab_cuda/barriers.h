@@ -1,9 +1,10 @@
-// cuda::barrier of a block (CUDA C++ Programming Guide, "Asynchronous Barrier"), and copies that a barrier waits for.
+// cuda::barrier of a block (CUDA C++ Programming Guide, "Asynchronous Barrier"), and copies that a barrier
+// waits for.
 #pragma once
 
 #include <klab_cuda/copies.h>
 
-// Where a program also includes what libcu++ has of a toolkit, both must mean the same by a scope.
+// If a program also includes a toolkit's libcu++, both must share the scope enumeration.
 #if __has_include(<cuda/std/__atomic/scopes.h>)
 #include <cuda/atomic>
 #define KLAB_CUDA_NAMESPACE _LIBCUDACXX_BEGIN_NAMESPACE_CUDA
@@ -30,7 +31,7 @@ struct NoCompletion {
 template <thread_scope scope, class Completion = klab_details::NoCompletion>
 class barrier;
 
-/// A barrier whose phases run nothing when they end is a word of 8 bytes, as on a GPU.
+/// A barrier without a completion function is a word of 8 bytes, as on a GPU.
 template <thread_scope scope>
 class alignas(8) barrier<scope, klab_details::NoCompletion> {
  public:
@@ -73,7 +74,7 @@ class alignas(8) barrier<scope, klab_details::NoCompletion> {
     const unsigned phase = klab::program::phase_arrive(&word_, 1, 0, nullptr, nullptr, file, line);
     klab::program::phase_wait(&word_, phase, file, line);
   }
-  /// No time passes here: one attempt.
+  /// Time does not pass here, so these try once.
   template <class Duration>
   KLAB_SIMT_INLINE bool try_wait_for(arrival_token&& token, const Duration&, KLAB_SIMT_HERE) const {
     return klab::program::phase_try_wait(&word_, token.phase_, file, line);
@@ -90,14 +91,14 @@ class alignas(8) barrier<scope, klab_details::NoCompletion> {
   KLAB_SIMT_INLINE bool try_wait_parity_until(bool parity, const Time&, KLAB_SIMT_HERE) const {
     return klab::program::phase_try_wait_parity(&word_, parity, file, line);
   }
-  /// Where its state lies.
+  /// Returns the address of the barrier's state.
   KLAB_SIMT_INLINE uint64_t* klab_word() { return &word_; }
 
  private:
   uint64_t word_;
 };
 
-/// One that runs a function when a phase ends, in the thread that arrives last.
+/// A barrier that runs a function when a phase ends, in the thread that arrives last.
 template <thread_scope scope, class Completion>
 class barrier {
   using Plain = barrier<scope>;
@@ -139,7 +140,7 @@ class barrier {
   Completion completion_;
 };
 
-/// What has become of a copy.
+/// How a copy was carried out.
 enum class async_contract_fulfillment { none, async };
 
 namespace klab_details {

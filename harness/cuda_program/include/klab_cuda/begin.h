@@ -1,4 +1,4 @@
-// What stands before every CUDA file of a program, as nvcc puts cuda_runtime.h there.
+// Included before every CUDA file of a program, as nvcc includes cuda_runtime.h.
 #pragma once
 
 #define KLAB_CUDA_PROGRAM 1
@@ -12,5 +12,5 @@ extern const char klab_program_watched __attribute__((weak, visibility("hidden")
 const char klab_program_watched = 1;
 #endif
 }
-// The linker takes the anchor along (harness/cuda_program/anchor.cpp).
+// Makes the linker include the anchor (harness/cuda_program/anchor.cpp).
 __attribute__((used)) static const char* const klab_program_needs = &klab_program_anchor;

@@ -1,5 +1,5 @@
-// Copies of a group of threads to shared memory, in the pieces that libcu++ and cooperative groups make of them (CUDA C++ Programming
-// Guide, "Asynchronous Data Copies").
+// Copies that a group of threads makes to shared memory, in the same pieces as libcu++ and cooperative groups
+// (CUDA C++ Programming Guide, "Asynchronous Data Copies").
 #pragma once
 
 #include <klab_cuda/device.h>
@@ -13,16 +13,16 @@ unsigned klab_is_shared(const void* p);
 namespace klab {
 namespace program {
 
-/// Bytes whose number and addresses are multiples of `alignment`.
+/// A number of bytes that is a multiple of `alignment`, as are the addresses.
 template <size_t alignment>
 struct AlignedSize {
   static constexpr size_t align = alignment;
   size_t value;
   constexpr explicit AlignedSize(size_t bytes) : value(bytes) {}
-  constexpr operator size_t() const { return value; }  // NOLINT: a number, as in libcu++
+  constexpr operator size_t() const { return value; }  // NOLINT: converts to a number, as in libcu++
 };
 
-/// What the compiler knows of the alignment of a copy: of its type, of its size.
+/// Returns the alignment of a copy that the compiler knows from its type and size.
 template <class T, class Size>
 constexpr size_t known_alignment() {
   size_t known = 1;
@@ -35,7 +35,7 @@ template <size_t each>
 struct alignas(each) Bytes {
   char x[each];
 };
-/// Copies now, piece by piece. Pieces of `each` bytes.
+/// Copies synchronously, in pieces of `each` bytes.
 template <size_t each, class G>
 KLAB_SIMT_INLINE void copy_now(const G& group, char* to, const char* from, size_t bytes) {
   const size_t step = each * size_t(group.size());
@@ -49,14 +49,15 @@ template <class G>
 KLAB_SIMT_INLINE void copy_bytes_now(const G& group, char* to, const char* from, size_t bytes) {
   for (size_t at = size_t(group.thread_rank()); at < bytes; at += size_t(group.size())) to[at] = from[at];
 }
-/// `piece(to, from)` asks for one piece of `each` bytes.
+/// Starts the copy; `piece(to, from)` issues one piece of `each` bytes.
 template <size_t each, class G, class F>
 KLAB_SIMT_INLINE void copy_later(const G& group, char* to, const char* from, size_t bytes, F piece) {
   const size_t step = each * size_t(group.size());
   for (size_t at = each * size_t(group.thread_rank()); at + each <= bytes; at += step)
     piece(to + at, from + at, unsigned(each));
 }
-/// As libcu++: pieces of the alignment that the compiler knows; asynchronous where that is 4 bytes or more, from global to shared.
+/// Copies as libcu++ does: in pieces of the alignment that the compiler knows. Asynchronous if that is 4
+/// bytes or more and the copy is from global to shared memory.
 template <size_t alignment, class G, class F>
 KLAB_SIMT_INLINE void copy_of_known_alignment(const G& group, void* to, const void* from, size_t bytes,
                                               F piece) {
@@ -73,7 +74,8 @@ KLAB_SIMT_INLINE void copy_of_known_alignment(const G& group, void* to, const vo
     copy_bytes_now(group, t, f, bytes);
   }
 }
-/// As cooperative groups: where the compiler knows of less than 4 bytes, of the alignment that both addresses have in common.
+/// Copies as cooperative groups do: if the compiler knows an alignment below 4 bytes, uses the alignment that
+/// both addresses have in common.
 template <size_t alignment, class G, class F>
 KLAB_SIMT_INLINE void copy_of_any_alignment(const G& group, void* to, const void* from, size_t bytes,
                                             F piece) {

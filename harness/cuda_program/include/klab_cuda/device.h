@@ -1,4 +1,5 @@
-// CUDA's device functions beyond those that klab's own kernels use (harness/simt/intrinsics.h, warp.h).
+// CUDA's device functions that klab's own kernels do not use (for the others see harness/simt/intrinsics.h,
+// warp.h).
 #pragma once
 
 #include <math.h>
@@ -11,7 +12,8 @@
 #include "harness/simt/intrinsics.h"
 #include "harness/simt/warp.h"
 
-// What kernels call of the C library, which must see them: memory of the device is watched, its heap is its own.
+// C library functions are redirected in kernels: accesses to device memory are watched, and the device has
+// its own heap.
 extern "C" {
 void* memcpy(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memcpy");
 void* memmove(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memmove");
@@ -66,7 +68,7 @@ KLAB_SIMT_INLINE int __fns(unsigned mask, unsigned base, int offset) {
   return -1;
 }
 
-// Pairs and quadruples in one integer.
+// SIMD within an integer: pairs and quadruples.
 #define KLAB_CUDA_BYTES(name, T, each)                                \
   KLAB_SIMT_INLINE unsigned name(unsigned a, unsigned b) {            \
     constexpr unsigned bits = 8 * sizeof(T);                          \
@@ -103,7 +105,7 @@ KLAB_SIMT_INLINE unsigned __vsadu4(unsigned a, unsigned b) {
   return sum;
 }
 
-// Conversions and rounding. Directed rounding of float goes through double, that of double has a header of its own.
+// Conversions and rounding. Directed rounding of float goes through double; that of double is in rounding.h.
 KLAB_SIMT_INLINE float __float_toward(double x, int direction) {
   const float f = float(x);
   if (direction > 0 && double(f) < x) return nextafterf(f, INFINITY);
@@ -197,7 +199,7 @@ KLAB_SIMT_INLINE double erfcx(double x) { return exp(x * x) * erfc(x); }
 KLAB_SIMT_INLINE float saturate(float x) { return __saturatef(x); }
 KLAB_SIMT_INLINE float rsqrt(float x) { return rsqrtf(x); }
 
-// Atomics that wrap around, of parts of a device, and of 16 bits.
+// Atomics that wrap around, atomics with a scope, and 16-bit atomics.
 KLAB_SIMT_INLINE unsigned atomicInc(unsigned* p, unsigned limit) {
   return klab::simt::atomic_u32(klab::simt::Atomic::increment, p, limit, 0);
 }
@@ -246,7 +248,7 @@ KLAB_SIMT_INLINE auto atomicCAS_system(P* p, T e, T v) {
 }
 KLAB_SIMT_INLINE unsigned atomicInc_system(unsigned* p, unsigned v) { return atomicInc(p, v); }
 KLAB_SIMT_INLINE unsigned atomicDec_system(unsigned* p, unsigned v) { return atomicDec(p, v); }
-// Literals of another type, as CUDA's overloads take them.
+// Overloads that accept literals of another type, as in CUDA.
 KLAB_SIMT_INLINE unsigned atomicAdd(unsigned* p, int v) { return atomicAdd(p, unsigned(v)); }
 KLAB_SIMT_INLINE int atomicAdd(int* p, unsigned v) { return atomicAdd(p, int(v)); }
 KLAB_SIMT_INLINE float atomicAdd(float* p, double v) { return atomicAdd(p, float(v)); }
@@ -262,7 +264,7 @@ KLAB_SIMT_INLINE unsigned atomicOr(unsigned* p, int v) { return atomicOr(p, unsi
 KLAB_SIMT_INLINE unsigned atomicAnd(unsigned* p, int v) { return atomicAnd(p, unsigned(v)); }
 KLAB_SIMT_INLINE unsigned atomicSub(unsigned* p, int v) { return atomicSub(p, unsigned(v)); }
 
-// Where a pointer points to.
+// Address space of a pointer.
 extern "C" {
 unsigned klab_is_global(const void* p);
 unsigned klab_is_shared(const void* p);

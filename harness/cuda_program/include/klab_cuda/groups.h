@@ -1,4 +1,5 @@
-// cooperative_groups for the host: blocks, tiles of static and of run-time size, coalesced threads, the whole grid.
+// cooperative_groups for the host: blocks, tiles of static and of run-time size, coalesced threads, the whole
+// grid.
 #pragma once
 
 #include <type_traits>
@@ -39,7 +40,7 @@ class thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// Some lanes of a warp. What tiles and coalesced groups share.
+/// Some lanes of a warp: the common base of tiles and coalesced groups.
 class lanes {
  public:
   explicit lanes(unsigned mask) : mask_(mask) {}
@@ -85,7 +86,7 @@ class lanes {
   unsigned mask() const { return mask_; }
 
  protected:
-  /// Bits of lanes as bits of ranks.
+  /// Maps bits of lanes to bits of ranks.
   unsigned packed(unsigned lanes_set) const {
     unsigned result = 0, rank = 0;
     for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++rank)
@@ -107,7 +108,7 @@ namespace details {
 KLAB_SIMT_INLINE unsigned tile_mask(unsigned size, unsigned rank) {
   return size >= 32 ? ~0u : ((1u << size) - 1) << (rank % 32 / size * size);
 }
-/// Lanes that exist: the last warp of a block may have fewer.
+/// Removes lanes beyond the block's size: its last warp may be partial.
 KLAB_SIMT_INLINE unsigned existing(unsigned mask) {
   const unsigned first = rank_in_block() / 32 * 32, threads = thread_block::size();
   return threads - first >= 32 ? mask : mask & below(threads - first);
@@ -123,7 +124,7 @@ class thread_block_tile : public lanes {
   explicit thread_block_tile(unsigned mask, unsigned group = 0, unsigned groups = 1)
       : lanes(mask), group_(group), groups_(groups) {}
   template <class Other>
-  thread_block_tile(const thread_block_tile<Size, Other>& o)  // NOLINT: a tile, whatever it is part of
+  thread_block_tile(const thread_block_tile<Size, Other>& o)  // NOLINT: the parent may differ
       : lanes(o.mask()), group_(o.meta_group_rank()), groups_(o.meta_group_size()) {}
   unsigned thread_rank() const { return details::rank_in_block() % Size; }
   static constexpr unsigned size() { return Size; }
@@ -151,7 +152,7 @@ class thread_block_tile : public lanes {
   unsigned group_, groups_;
 };
 
-/// A tile whose size is known at run time.
+/// A tile whose size is known only at run time.
 class thread_group : public lanes {
  public:
   explicit thread_group(unsigned mask) : lanes(mask), whole_block_(false) {}
@@ -294,7 +295,7 @@ template <class G, class F>
 inline void invoke_one(const G& group, F f) {
   if (group.thread_rank() == 0) f();
 }
-/// Data land at the wait. `bytes`: a number, or a cuda::aligned_size_t.
+/// Copies asynchronously; the data land at the wait. `bytes` is a number or a cuda::aligned_size_t.
 template <class G, class T, class Size>
 KLAB_SIMT_INLINE void memcpy_async(const G& group, T* to, const T* from, const Size& bytes) {
   klab::program::copy_of_any_alignment<klab::program::known_alignment<T, Size>()>(
@@ -303,7 +304,7 @@ KLAB_SIMT_INLINE void memcpy_async(const G& group, T* to, const T* from, const S
       });
   klab::simt::copy_async_commit();
 }
-/// Of elements: as many as both have.
+/// Copies elements: as many as both sides have.
 template <class G, class T, class To, class From>
 KLAB_SIMT_INLINE void memcpy_async(const G& group, T* to, const To& to_elements, const T* from,
                                    const From& from_elements) {

@@ -1,4 +1,4 @@
-// What klab's own kernels do not use of cuda_fp16.h and cuda_bf16.h.
+// The parts of cuda_fp16.h and cuda_bf16.h that klab's own kernels do not use.
 #pragma once
 
 #include <klab_cuda/device.h>

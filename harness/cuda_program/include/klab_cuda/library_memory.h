@@ -1,10 +1,10 @@
-// Device memory of libraries whose algorithms run on the host here.
+// Device memory for libraries whose algorithms run on the host here.
 #pragma once
 
 #include <stddef.h>
 
 extern "C" {
-/// Throws std::bad_alloc where there is no more.
+/// Throws std::bad_alloc if none is left.
 void* klab_library_malloc(size_t bytes);
 void klab_library_free(void* p);
 }

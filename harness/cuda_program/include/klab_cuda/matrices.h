@@ -1,7 +1,7 @@
 // nvcuda::wmma, in all shapes.
 //
-// CUDA does not say which lane holds which element. Here they lie as mma.sync has them (harness/cuda_program/matrices.cpp), so
-// that loads touch what they touch on a GPU.
+// CUDA does not specify which lane holds which element. Here elements lie as in mma.sync
+// (harness/cuda_program/matrices.cpp), so that loads touch the same addresses as on a GPU.
 #pragma once
 
 #include <klab_cuda/halves.h>
@@ -22,7 +22,7 @@ struct tf32 {};
 }  // namespace precision
 namespace experimental {
 namespace precision {
-// Elements of less than 8 bits, as many in a number of 32 bits as it holds.
+// Elements of less than 8 bits, packed into numbers of 32 bits.
 struct b1 {};
 struct s4 {};
 struct u4 {};
@@ -34,7 +34,7 @@ enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
 namespace detail {
 using klab::program::Element;
 template <class T>
-struct Stored;  // a type of fragments that is not known on the host stops here
+struct Stored;  // undefined: types of fragments that the host does not support fail to compile here
 #define KLAB_CUDA_STORED(T, S, E, C)                   \
   template <>                                          \
   struct Stored<T> {                                   \
@@ -56,7 +56,7 @@ KLAB_CUDA_STORED(experimental::precision::u4, unsigned, u4, s32)
 KLAB_CUDA_STORED(experimental::precision::b1, unsigned, b1, s32)
 #undef KLAB_CUDA_STORED
 
-/// Elements of one number of a fragment; 1 but for those of less than 8 bits.
+/// Returns the elements in one number of a fragment: more than 1 only below 8 bits.
 template <class T>
 constexpr int packed() {
   constexpr int bits = klab::program::element_bits(Stored<T>::element);
@@ -94,7 +94,7 @@ KLAB_SIMT_INLINE void fill_fragment(fragment<Use, m, n, k, T, Layout>& f, const 
 }
 
 namespace detail {
-/// Elements that lie beside each other in memory, as one access; else one by one, `step` elements apart.
+/// Loads elements that are adjacent in memory as one access; else one by one, `step` elements apart.
 template <int each, class S>
 KLAB_SIMT_INLINE void load_register(S* to, const S* from, bool neighbors, int step) {
   if constexpr (each * sizeof(S) <= 8 && each > 1) {
@@ -119,7 +119,7 @@ KLAB_SIMT_INLINE void store_register(S* to, const S* from, bool neighbors, int s
   }
   for (int e = 0; e < each; ++e) to[e * step] = from[e];
 }
-/// One register of elements of less than 8 bits, which lie beside each other; the first one is element `at` of the matrix.
+/// Loads one register of adjacent elements of less than 8 bits; the first is element `at` of the matrix.
 template <class T>
 KLAB_SIMT_INLINE typename Stored<T>::type load_packed(const void* p, int at) {
   const auto* bytes = static_cast<const char*>(p);
@@ -199,7 +199,7 @@ KLAB_SIMT_INLINE void mma_sync(fragment<accumulator, m, n, k, D>& d,
   }
 }
 
-/// d = c and, for each row of a and column of b, the number of bits that differ (or are set in both).
+/// Adds to c, for each row of a and column of b, the number of bits that differ (or are set in both).
 template <int m, int n, int k, class LayoutA, class LayoutB>
 KLAB_SIMT_INLINE void bmma_sync(fragment<accumulator, m, n, k, int>& d,
                                 const fragment<matrix_a, m, n, k, experimental::precision::b1, LayoutA>& a,
@@ -215,7 +215,7 @@ KLAB_SIMT_INLINE void bmma_sync(fragment<accumulator, m, n, k, int>& d,
       d.x, a.x, b.x, c.x, file, line);
 }
 
-/// Rounds to the 10 bits of mantissa that tensor cores look at.
+/// Rounds to the 10 bits of mantissa that tensor cores use.
 KLAB_SIMT_INLINE float __float_to_tf32(float x) {
   unsigned bits = __float_as_uint(x);
   if ((bits & 0x7F800000u) != 0x7F800000u) bits += 0x0FFFu + (bits >> 13 & 1u);

@@ -1,4 +1,4 @@
-// Matrix instructions of a warp, as mma.sync and wmma have them (PTX manual, "Matrix fragments for mma").
+// Shapes of warp-wide matrix instructions, mma.sync and wmma (PTX manual, "Matrix fragments for mma").
 #pragma once
 
 namespace klab {
@@ -6,14 +6,14 @@ namespace program {
 
 enum class Element : unsigned char { f16, bf16, tf32, f32, f64, s8, u8, s32, s4, u4, b1 };
 
-/// What is added up: products; of single bits, whether both are set, or whether they differ.
+/// The terms of the sums: products, or for single bits whether both are set, or whether they differ.
 enum class Product : unsigned char { multiply, bits_and, bits_xor };
 
 /// a is m x k, b is k x n, c and d are m x n.
 struct MatrixShape {
   int m, n, k;
   Element a, b, c;
-  bool saturated;  // of whole numbers: sums end at the ends of their range
+  bool saturated;  // for integers: sums are clamped to their range
   Product product = Product::multiply;
 };
 
@@ -36,10 +36,11 @@ constexpr int element_bits(Element e) {
       return 32;
   }
 }
-/// Neighbors of a row of a (a column of b) that one register of a lane holds.
+/// Returns how many neighbors of a row of a (or a column of b) one register of a lane holds.
 constexpr int elements_a_register(Element e) { return e == Element::f64 ? 1 : 32 / element_bits(e); }
 
-/// d = a·b + c, of the fragments that the calling lanes hold: elements in the order of their registers. Sums are rounded once.
+/// Computes d = a·b + c on the fragments of the calling lanes: elements in the order of their registers. Sums
+/// are rounded once.
 void multiply_matrices(const MatrixShape& shape, void* d, const void* a, const void* b, const void* c,
                        const char* file, int line);
 

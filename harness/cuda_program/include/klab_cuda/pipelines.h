@@ -1,5 +1,6 @@
-// cuda::pipeline (CUDA C++ Programming Guide, "Asynchronous Data Copies using cuda::pipeline"): stages of copies that threads of a block
-// fill and use in turn, of two barriers each; or the copies of one thread alone, in the order of its commits.
+// cuda::pipeline (CUDA C++ Programming Guide, "Asynchronous Data Copies using cuda::pipeline"). A pipeline of
+// a block consists of stages that threads fill and use in turn, with two barriers each. A pipeline of one
+// thread consists of its copies in the order of its commits.
 #pragma once
 
 #include <klab_cuda/barriers.h>
@@ -56,9 +57,9 @@ class pipeline {
     (void)stages_[tail_].used.arrive(1, file, line);
     advance(tail_, tail_parity_);
   }
-  /// The thread has done with the pipeline.
+  /// Called when the thread no longer uses the pipeline.
   bool quit() { return true; }
-  /// Of the stage that is being filled.
+  /// Returns the barrier of the stage that is being filled.
   KLAB_SIMT_INLINE uint64_t* klab_word() { return stages_[head_].filled.klab_word(); }
 
  private:
@@ -70,7 +71,7 @@ class pipeline {
   klab_details::Stage<scope>* stages_;
   unsigned count_;
   unsigned head_ = 0, tail_ = 0;
-  bool head_parity_ = false, tail_parity_ = false;  // of the phases that the next use of a stage is
+  bool head_parity_ = false, tail_parity_ = false;  // parity of the phase for the next use of a stage
 };
 
 template <>
@@ -123,7 +124,7 @@ KLAB_SIMT_INLINE void begin_stages(pipeline_shared_state<scope, stages>* state, 
 }
 }  // namespace klab_details
 
-/// Every thread of the group fills and uses stages.
+/// Creates a pipeline in which every thread of the group fills and uses stages.
 template <class G, thread_scope scope, unsigned char stages>
 KLAB_SIMT_INLINE pipeline<scope> make_pipeline(const G& group, pipeline_shared_state<scope, stages>* state,
                                                KLAB_SIMT_HERE) {
@@ -132,7 +133,7 @@ KLAB_SIMT_INLINE pipeline<scope> make_pipeline(const G& group, pipeline_shared_s
   group.sync(file, line);
   return pipeline<scope>(state->klab_stages, stages);
 }
-/// The first threads of the group fill, the others use.
+/// Creates a pipeline in which the group's first threads fill stages and the others use them.
 template <class G, thread_scope scope, unsigned char stages>
 KLAB_SIMT_INLINE pipeline<scope> make_pipeline(const G& group, pipeline_shared_state<scope, stages>* state,
                                                size_t producers, KLAB_SIMT_HERE) {
@@ -141,7 +142,7 @@ KLAB_SIMT_INLINE pipeline<scope> make_pipeline(const G& group, pipeline_shared_s
   group.sync(file, line);
   return pipeline<scope>(state->klab_stages, stages);
 }
-/// Each says what it does.
+/// Creates a pipeline in which each thread declares its role.
 template <class G, thread_scope scope, unsigned char stages>
 KLAB_SIMT_INLINE pipeline<scope> make_pipeline(const G& group, pipeline_shared_state<scope, stages>* state,
                                                pipeline_role role, KLAB_SIMT_HERE) {
@@ -162,7 +163,7 @@ template <unsigned char left>
 KLAB_SIMT_INLINE void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>& p) {
   p.klab_wait_prior(left);
 }
-/// The barrier's phase waits for the copies that the thread has asked for.
+/// Makes the barrier's phase wait for the copies that the thread has issued.
 template <thread_scope scope, class Completion>
 KLAB_SIMT_INLINE void pipeline_producer_commit(pipeline<thread_scope_thread>&, barrier<scope, Completion>& b,
                                                KLAB_SIMT_HERE) {

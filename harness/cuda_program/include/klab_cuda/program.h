@@ -1,4 +1,4 @@
-// What the rewritten program calls (harness/cuda_compiler/rewrite.h): launches.
+// The launch functions that rewritten programs call (harness/cuda_compiler/rewrite.h).
 #pragma once
 
 #include <tuple>
@@ -10,23 +10,24 @@
 
 namespace klab::program {
 
-/// What <<<>>> says, kept until the kernel's name is called.
+/// Keeps the configuration of <<<>>> until the kernel's name is called.
 void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr,
                const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-/// A kernel that has been called by name.
+/// A call of a kernel by name.
 struct Call {
-  const void* body;                                 // runs one thread
-  void (*run)(const void* body, void* parameters);  // with the parameters at that address
-  size_t bytes;                                     // of them
-  void (*copy)(void* to, const void* from);         // makes them anew in memory of that size
+  const void* body;                                 // function that runs one thread
+  void (*run)(const void* body, void* parameters);  // calls it with the parameters at that address
+  size_t bytes;                                     // size of the parameters
+  // constructs a copy of the parameters in memory of that size
+  void (*copy)(void* to, const void* from);
   void (*destroy)(void* p);
   int max_threads;  // __launch_bounds__; 0: none
 };
-/// Of a name that was called with arguments: `parameters` are copied.
+/// Launches a kernel that was called by name with arguments. Copies `parameters`.
 void launch(const Call& call, const void* parameters);
-/// Of a name that was called for its function, or with pointers to arguments (cudaLaunchKernel): true when it was; the
-/// call has been taken. `fill` makes parameters of pointers.
+/// Returns true if the name was called only to find its function, or with pointers to arguments
+/// (cudaLaunchKernel). The call has then been recorded. `fill` builds parameters from pointers.
 bool asked(const Call& call, void (*fill)(void* to, void** from));
 
 unsigned warp_index();
@@ -41,8 +42,9 @@ inline unsigned insert_bits(unsigned x, unsigned into, unsigned from, unsigned b
   return (into & ~mask) | (x << from & mask);
 }
 
-/// How a parameter reaches a thread: its bytes, as a GPU's threads get them, without a call of the copy constructor, which
-/// is host code's. Types that have one are passed by address in the Itanium C++ ABI, so a reference passes them on.
+/// How a parameter reaches a thread: by its bytes, as on a GPU, without calling the copy constructor, which
+/// is host code. In the Itanium C++ ABI, types with a copy constructor are passed by address, so a reference
+/// does the same.
 template <class P>
 inline constexpr bool by_value = std::is_reference_v<P> || (std::is_trivially_copy_constructible_v<P> &&
                                                             std::is_trivially_move_constructible_v<P> &&
@@ -90,7 +92,7 @@ struct Parameters {
   }
 };
 
-/// The body of what is left of a kernel under its own name.
+/// Called by the function that keeps the kernel's own name: launches `body`.
 template <class... P, class... A>
 inline void launch(int max_threads, void (*body)(P...), A&... args) {
   using All = Parameters<P...>;

@@ -1,5 +1,5 @@
-// What inline PTX becomes (harness/cuda_compiler/ptx.cpp): operands take the type that the instruction names, addresses of
-// shared memory are numbers of 32 bits.
+// Functions that translated inline PTX calls (harness/cuda_compiler/ptx.cpp). Operands have the type that the
+// instruction names; addresses of shared memory are 32-bit numbers.
 #pragma once
 
 #include <math.h>
@@ -22,7 +22,7 @@ KLAB_SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinter
 
 namespace klab::program {
 
-/// An instruction of a library's text that is not known here, where it is reached.
+/// Called when a library's code reaches an instruction that is not supported.
 void not_known_ptx(const char* text, const char* file, int line);
 
 namespace ptx {
@@ -51,7 +51,7 @@ KLAB_SIMT_INLINE void put(To& to, From x) {
   else
     to = get<To>(x);
 }
-/// Where nobody wants the result.
+/// Receives unused results.
 struct Sink {
   template <class T>
   KLAB_SIMT_INLINE void operator=(T) {}
@@ -94,14 +94,14 @@ template <class T>
 KLAB_SIMT_INLINE T added(T a, T b) {
   return T(a + b);
 }
-/// lop3: the table's bit for each triple of bits.
+/// Implements lop3: looks up the table's bit for each triple of bits.
 KLAB_SIMT_INLINE unsigned by_table(unsigned a, unsigned b, unsigned c, unsigned table) {
   unsigned r = 0;
   for (unsigned k = 0; k < 8; ++k)
     if (table >> k & 1) r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
   return r;
 }
-/// Sums with a carry from one instruction to the next of the same asm statement.
+/// Add and subtract with a carry between instructions of the same asm statement.
 template <class T>
 KLAB_SIMT_INLINE T sum_with_carry(T a, T b, bool in, bool& out) {
   T sum, all;
@@ -117,7 +117,7 @@ KLAB_SIMT_INLINE T difference_with_borrow(T a, T b, bool in, bool& out) {
   return all;
 }
 
-/// Neighbors that one instruction moves.
+/// Adjacent elements that one instruction moves.
 template <class T, int n>
 struct Neighbors {
   T x[n];
@@ -137,7 +137,8 @@ KLAB_SIMT_INLINE void store(void* p, Neighbors<T, n> x) {
   *static_cast<decltype(piece)*>(p) = piece;
 }
 
-/// shfl.sync: c holds the last lane that may be asked and, in bits 8 to 12, the bits of a lane that tell segments apart (PTX manual).
+/// Implements shfl.sync. c holds the last lane that may be read and, in bits 8 to 12, the bits of a lane that
+/// select its segment (PTX manual).
 KLAB_SIMT_INLINE unsigned shuffled(klab::simt::Shuffle how, unsigned value, unsigned b, unsigned c,
                                    unsigned mask, bool& in_range, KLAB_SIMT_HERE) {
   using klab::simt::Shuffle;

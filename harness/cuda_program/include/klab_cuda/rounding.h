@@ -1,5 +1,5 @@
-// Directed rounding of double: the result to nearest, and one step further where its error, which is computed exactly, is on
-// the wrong side (Muller et al., "Handbook of Floating-Point Arithmetic", sections 4.3 and 4.4).
+// Directed rounding of double: rounds to nearest, then moves one step if the exactly computed error has the
+// wrong sign (Muller et al., "Handbook of Floating-Point Arithmetic", sections 4.3 and 4.4).
 #pragma once
 
 #include <float.h>
@@ -10,8 +10,9 @@
 namespace klab {
 namespace program {
 
-/// `nearest` is the exact value rounded to nearest, `error` has the sign of exact value less `nearest`. `direction`: 1 up, -1 down,
-/// 0 toward zero. `finite`: the operands were, so that an infinity is an overflow.
+/// Rounds in a direction. `nearest` is the exact value rounded to nearest, and `error` has the sign of the
+/// exact value minus `nearest`. `direction`: 1 up, -1 down, 0 toward zero. `finite`: the operands were
+/// finite, so an infinity is an overflow.
 KLAB_SIMT_INLINE double rounded(double nearest, double error, int direction, bool finite) {
   if (isinf(nearest)) {
     const bool beyond = nearest > 0 ? direction <= 0 : direction >= 0;
@@ -33,7 +34,7 @@ KLAB_SIMT_INLINE double sum_toward(double a, double b, int direction) {
 KLAB_SIMT_INLINE double product_toward(double a, double b, int direction) {
   const double product = a * b;
   double error = fma(a, b, -product);
-  // Below the least normal number the error itself may have been lost.
+  // Below the smallest normal number the error itself may have been lost.
   if (error == 0 && product == 0 && a != 0 && b != 0) error = (a > 0) == (b > 0) ? 1 : -1;
   return rounded(product, error, direction, isfinite(a) && isfinite(b));
 }

@@ -1,5 +1,5 @@
-// Textures and surfaces: fetches of points and of weighted neighbors (CUDA C++ Programming Guide, "Texture Fetching"), counted
-// as loads of the texels that are read.
+// Textures and surfaces: fetches of single points and of weighted neighbors (CUDA C++ Programming Guide,
+// "Texture Fetching"). They count as loads of the texels that they read.
 #pragma once
 
 #include <type_traits>
@@ -7,8 +7,9 @@
 #include <klab_cuda/device.h>
 
 extern "C" {
-/// Of a texture at x, y, z, of which `dimensions` count: four channels, as floats or, where the texture is read as it is
-/// stored, as bits. `linear`: x is the index of an element of linear memory, or is a texel's in an array.
+/// Fetches four channels of a texture at x, y, z, of which the first `dimensions` are used. Channels are
+/// floats, or bits if the texture is read as it is stored. With `by_index`, `index` selects an element of
+/// linear memory.
 void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
                      int index, int layer, void* channels, const void* return_address);
 void* klab_cuda_surface(cudaSurfaceObject_t surface, int x_bytes, int y, int z, unsigned bytes, bool write);
@@ -103,7 +104,7 @@ KLAB_SIMT_INLINE void surf3Dwrite(T value, cudaSurfaceObject_t s, int x, int y, 
 }
 enum { cudaBoundaryModeZero = 0, cudaBoundaryModeClamp = 1, cudaBoundaryModeTrap = 2 };
 
-// Texture references, which CUDA 12 no longer has; older programs do.
+// Texture references. CUDA 12 removed them, but older programs use them.
 #define cudaTextureType1D 1
 #define cudaTextureType2D 2
 #define cudaTextureType3D 3

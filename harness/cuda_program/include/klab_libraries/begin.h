@@ -1,5 +1,6 @@
-// Before a header of Thrust or libcu++: it shall take this compiler for what it is, one for processors. klab_libraries/end.h takes it
-// back. No guard: such headers include each other.
+// Included before a header of Thrust or libcu++. Undefines CUDA's macros, so that the header treats this
+// compiler as a host compiler. klab_libraries/end.h restores them. No include guard, since such headers
+// include each other.
 #pragma push_macro("__CUDACC__")
 #pragma push_macro("__NVCC__")
 #pragma push_macro("__CUDA__")
@@ -19,7 +20,7 @@
 #define __host__
 #define __device__
 #define __forceinline__ inline
-// What a header chooses by the target it is compiled for: as for processors, also inside of CUB (klab_libraries/begin_device.h).
+// Headers that choose code by target choose the host, also inside CUB (klab_libraries/begin_device.h).
 #include <nv/target>
 #pragma push_macro("_NV_TARGET_IS_HOST")
 #pragma push_macro("_NV_TARGET_IS_DEVICE")

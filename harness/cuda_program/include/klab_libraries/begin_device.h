@@ -1,6 +1,6 @@
-// Before a header of CUB: its text is device code, as nvcc takes it. What it includes of libcu++ is not (klab_libraries/begin.h); the
-// parts that it includes by their inner names are read before it, so that their guards keep them out. klab_libraries/end_device.h takes
-// it back.
+// Included before a header of CUB, whose text is device code, as for nvcc. Headers of libcu++ that it
+// includes are not (klab_libraries/begin.h). Those that it includes by internal names are included here
+// first, so that their guards skip them later. klab_libraries/end_device.h restores the macros.
 #include <klab_libraries/special_registers.h>
 #include <cuda/atomic>
 #include <cuda/cmath>

@@ -1,4 +1,4 @@
-// Behind a header of Thrust or libcu++: see klab_libraries/begin.h.
+// Included after a header of Thrust or libcu++: see klab_libraries/begin.h.
 #pragma pop_macro("_NV_TARGET_IS_HOST")
 #pragma pop_macro("_NV_TARGET_IS_DEVICE")
 #pragma pop_macro("_NV_TARGET_VAL")

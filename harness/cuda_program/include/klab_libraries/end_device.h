@@ -1,4 +1,4 @@
-// Behind a header of CUB: see klab_libraries/begin_device.h.
+// Included after a header of CUB: see klab_libraries/begin_device.h.
 #pragma pop_macro("_CCCL_DEVICE")
 #pragma pop_macro("_CCCL_HOST_DEVICE")
 #pragma pop_macro("_CCCL_HOST")

@@ -1,5 +1,5 @@
-// What a header of a toolkit chooses by the target it is compiled for: host code, from here on. No guard: begin.h and begin_host.h
-// have kept what was there before.
+// Makes a toolkit's headers choose host code by target from here on. No include guard: begin.h and
+// begin_host.h have saved the earlier macros.
 #undef _NV_TARGET_IS_HOST
 #undef _NV_TARGET_IS_DEVICE
 #undef _NV_TARGET_VAL

@@ -1,4 +1,4 @@
-// Of cuda::ptx what CUB uses: the special registers; bulk copies are not known here.
+// The part of cuda::ptx that CUB uses: the special registers. Bulk copies are not supported.
 #pragma once
 
 #include <cuda/std/cstdint>

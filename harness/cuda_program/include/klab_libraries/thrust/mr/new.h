@@ -1,5 +1,5 @@
-// In place of Thrust's header of that name: memory of vectors is the device's, so that kernels may be given it; Thrust's algorithms, which
-// run on the host here, may touch it as well.
+// Replaces Thrust's header of this name. Vectors get device memory, so that kernels may use it. Thrust's
+// algorithms, which run on the host here, may access it as well.
 #pragma once
 
 #include <klab_cuda/library_memory.h>

@@ -1,4 +1,4 @@
-// In place of Thrust's header of that name: what thrust::device_malloc gives is the device's.
+// Replaces Thrust's header of this name: thrust::device_malloc returns device memory.
 #pragma once
 
 #include <klab_cuda/library_memory.h>
