@@ -223,7 +223,7 @@ HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& r
 
 constexpr size_t kRoom = 128;  // rays whose sums wait for their line
 
-/// The rays [next, last) of a thread, looked up a block of the stream at a time.
+/// The rays [next, last) of a thread, located a block of the stream at a time.
 struct RaysByBlock : Begins {
   const int32_t* ray_begin;
   int64_t next, last;

@@ -121,7 +121,7 @@ KLAB_BF16 inline void load_tile(const float* x, int64_t rows, int64_t stride, in
   }
 }
 
-/// What happens to a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
+/// Operation on a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
 enum class End { plain, relu, gate };
 
 /// Where sums go.

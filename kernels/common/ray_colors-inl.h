@@ -1,6 +1,6 @@
-// Colors of rays, by vectors along the stream of samples whatever ray a lane belongs to, and what their pixels lose:
-// what composite_loss_fwd and composite_loss_bwd share. Included by kernel files inside Highway's foreach_target, once a
-// target.
+// Colors of rays, by vectors along the stream of samples regardless of the ray that a lane belongs to, and
+// what their pixels lose: what composite_loss_fwd and composite_loss_bwd share. Included by kernel files
+// inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
 #undef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
@@ -118,7 +118,7 @@ HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
     hn::Store(hn::Mul(sigma, delta), d, at);
     prefetch(x.density_raw + i);
   });
-  // What is read past the end and written before the beginning nobody uses.
+  // Values read past the end and written before the beginning are not used.
   V in_front = hn::Zero(d), third = in_front, second = in_front, newest = in_front;
   const int64_t vectors = (piece.to - piece.base + kLanes - 1) / kLanes;
   for (int64_t number = 0; number < vectors + kLate; ++number) {

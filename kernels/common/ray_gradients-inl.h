@@ -1,5 +1,5 @@
-// What the walks of composite_bwd along the stream share, whatever ray a lane belongs to: what is given for the rays of a piece.
-// Included by kernel files inside Highway's foreach_target, once a target.
+// What the walks of composite_bwd along the stream share, regardless of the ray that a lane belongs to: what
+// is given for the rays of a piece. Included by kernel files inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
 #undef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kPiece =
-    512;  // samples of a piece, if its first ray is no longer; what is in use stays in L1
+    512;  // samples of a piece, if its first ray is no longer; the data in use stays in L1
 
 /// Rays of a piece that have samples, in their order, from [1] on: what is given for them, and their sums. In [0] is the
 /// one before, which the first vector may have lanes of.

@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-/// exp(-i^2/4.5) for |i| <= 5 over their sum, as the contract has it.
+/// exp(-i^2/4.5) for |i| <= 5 over their sum, as in the contract.
 __device__ __forceinline__ float ssim_tap(int i) {
   switch (i < 0 ? -i : i) {
     case 0:

@@ -89,8 +89,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       hn::Store(hn::Mul(sigma, delta), d, at + kLanes);
       prefetch(x.density_raw + i);
     });
-    // 2. Transmittance behind every sample, its exponential kLate vectors behind the sum. What is read past the end and
-    // written before the beginning nobody uses.
+    // 2. Transmittance behind every sample, its exponential kLate vectors behind the sum. Values read past
+    // the end and written before the beginning are not used.
     V in_front = hn::Zero(d), third = in_front, second = in_front, sum = in_front;
     for (int64_t i = base; i < to + kLate * kLanes; i += kLanes) {
       float* const at = memory + 4 * (i - base);

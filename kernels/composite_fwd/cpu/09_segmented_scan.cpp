@@ -77,7 +77,7 @@ struct Heads {
   }
 };
 
-/// What is carried from vector to vector.
+/// State carried from vector to vector.
 struct Carry {
   V depth_in_front, transmittance, sums[4];  // red, green, blue, distance
 };
@@ -142,7 +142,7 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
     Heads heads;
     for (; begins < last && x.ray_begin[begins] < to; ++begins) heads.set(x.ray_begin[begins] - from);
     const int64_t whole = std::min((to - from + lanes - 1) / lanes, (samples - from) / lanes) * lanes;
-    // Two pieces ahead; prefetching for what lies past the end does no harm.
+    // Two pieces ahead; prefetching past the end does no harm.
     walk(x, from, whole, heads, carry, piece, [d](const float* p, int64_t k) HWY_ATTR {
       __builtin_prefetch(p + k + 2 * kPiece);
       return hn::LoadU(d, p + k);

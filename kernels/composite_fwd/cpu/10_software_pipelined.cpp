@@ -32,7 +32,7 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The rays [next, last) of a thread, looked up a block of the stream at a time.
+/// The rays [next, last) of a thread, located a block of the stream at a time.
 struct Rays : Begins {
   const CompositeFwd::Args<float>& x;
   int64_t next, last;
@@ -94,8 +94,9 @@ HWY_NOINLINE void write(Ended& ended, size_t count) {
   ended.added += count;
 }
 
-/// Rays [first, last). Turns begin at multiples of kStep in the stream, so lanes of the first may belong to rays before
-/// `first`. What ends where `first` begins is written as the first ray with samples, which is written once more later.
+/// Rays [first, last). Iterations begin at multiples of kStep in the stream, so lanes of the first may belong
+/// to rays before `first`. What ends where `first` begins is written as the first ray with samples, which is
+/// written once more later.
 void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) {
   const int64_t start = x.ray_begin[first] / kStep * kStep, end = x.ray_begin[last];
   Rays rays{{start / kBlock * kBlock}, x, first, last};

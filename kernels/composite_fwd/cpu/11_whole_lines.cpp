@@ -75,8 +75,9 @@ struct Ended : LineSums {
 /// Not inlined: the walk needs its registers.
 HWY_NOINLINE void write(Ended& ended, size_t count) { write_lines(ended, count); }
 
-/// Rays [first, last). far: there are more samples than a cache keeps. Turns begin at multiples of kStep in the stream, so
-/// lanes of the first may belong to rays before `first`: what they add up ends where `first` begins, and is nobody's.
+/// Rays [first, last). far: there are more samples than a cache keeps. Turns begin at multiples of kStep in
+/// the stream, so lanes of the first may belong to rays before `first`: their sums end where `first` begins,
+/// and are dropped.
 void composite(const CompositeFwd::Args<float>& x, bool far, int64_t first, int64_t last) {
   const int64_t start = x.ray_begin[first] / kStep * kStep, end = x.ray_begin[last];
   RaysByBlock rays{{start / kBlock * kBlock}, x.ray_begin, first, last};

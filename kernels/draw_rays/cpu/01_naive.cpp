@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop: draw, look at the pixel, undo the lens.
 // EXPECT   a pixel anywhere in all the pictures is a miss in every cache, and the loop waits for each.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   each thread takes a run of rays. A counter-based generator has no state that they would share.
 // EXPECT   near the number of cores.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    prefetching the pixels of later rays: NOTES.md
 #include "harness/core/registrar.h"

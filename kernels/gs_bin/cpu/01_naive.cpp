@@ -2,7 +2,7 @@
 //
 // CHANGE    the naive loop: a tile asks every Gaussian, nearest first, whether its box reaches it.
 // EXPECT    tiles x Gaussians questions for lists of which each Gaussian is in a few.
-// NUMERICS  float sums and quotients, as the contract has it.
+// NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

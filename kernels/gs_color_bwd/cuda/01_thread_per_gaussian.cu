@@ -2,7 +2,7 @@
 //
 // CHANGE    the naive loop, spread over threads.
 // EXPECT    coefficients are asked for twice; the second time they come from L2.
-// NUMERICS  as the contract has it.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,7 +1,7 @@
 // gs_rasterize_fwd.cpu.04_threads: tiles shared out among the cores.
 //
 // CHANGE    a thread takes the next few tiles when it is done with its own; records are made in equal parts.
-// EXPECT    near the number of cores: tiles have pixels of their own, and lists of very different lengths.
+// EXPECT    near the number of cores: tiles share no pixels, and have lists of very different lengths.
 // NUMERICS  as the parent: the same bits, whoever draws a tile.
 // NEEDS     nothing.
 // TRIED     -

@@ -28,7 +28,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];
@@ -149,7 +149,7 @@ HWY_INLINE bool same_cell(const Block<kDim>& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 16;  // points between what is added and what is prefetched
+constexpr int64_t kAhead = 16;  // points between addition and prefetch
 
 /// Second pass: the contributions of every run of points in one cell, added to the entries of its corners.
 template <int kDim, int kWord, int kFeatures, bool kPrefetch>

@@ -118,7 +118,7 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-/// Whether so many points touch most lines of a level of so many bytes.
+/// Returns whether `points` points touch most lines of a level of `bytes` bytes.
 bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }
 
 template <int kDim, int kFeatures, bool kDense>

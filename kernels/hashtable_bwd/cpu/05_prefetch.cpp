@@ -32,7 +32,7 @@ struct Ways {
   int64_t hash, blend;
 };
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 struct Block {
   alignas(64) uint32_t entry[8][kBlock];
   alignas(64) float fraction[3][kBlock];
@@ -149,7 +149,7 @@ HWY_INLINE bool same_cell(const Block& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 32;  // points between what is added and what is prefetched
+constexpr int64_t kAhead = 32;  // points between addition and prefetch
 
 /// Prefetches the lines of the corners of point i of `b`, and of those after it, which are in `next`. Beyond the last point
 /// there are entries of earlier ones, and prefetching for these does no harm.
@@ -179,7 +179,7 @@ HWY_INLINE void scatter(const Block& b, const Block& next, int64_t count, float*
 constexpr int64_t kNear = 1 << 21;     // bytes of a level that stays near the core
 constexpr int64_t kLine = 64;          // bytes of a cache line
 constexpr int64_t kLineFloats = 16;    // floats of one
-constexpr int64_t kStreamAhead = 256;  // points between what is located and what of the streams is prefetched
+constexpr int64_t kStreamAhead = 256;  // points between location and the streams' prefetch
 
 template <int kFeatures>
 void scatter_level(const TableLevel& level, int64_t l, const HashtableBwd::Args<float>& x) {

@@ -137,9 +137,9 @@ HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, in
 }
 
 constexpr int64_t kLine = 64;    // bytes of a cache line
-constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is prefetched
+constexpr int64_t kAhead = 256;  // points between reads and the streams' prefetch
 
-/// Whether so many points touch most lines of a level of so many bytes.
+/// Returns whether `points` points touch most lines of a level of `bytes` bytes.
 bool touches_most(int64_t points, int64_t bytes) { return 4 * points >= bytes / kLine; }
 
 template <int kFeatures>

@@ -25,7 +25,7 @@ constexpr int kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 
-/// Of shared memory: weights, gradients, inputs of all layers.
+/// Returns the bytes of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
   const int inputs = kSamples * (mlp_stride(s.in) + int(s.hidden) * mlp_stride(s.width));
   return size_t((mlp_whole(s.widest()) + kSamples) * mlp_stride(s.widest()) + inputs) * sizeof(__half);
@@ -118,7 +118,7 @@ __device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, int& e, cons
     if (d_x == nullptr) {
       const auto of_h =
           *reinterpret_cast<const uint32_t*>(&h[(threadIdx.x / 32 * kSide + row(r)) * mlp_stride(from) + c]);
-      // Clipped at zero, so that what is not zero is positive.
+      // Clipped at zero, so a nonzero value is positive.
       two[0] = of_h & 0xFFFFU ? two[0] : 0;
       two[1] = of_h >> 16 ? two[1] : 0;
       return;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
     const int64_t i = i0 + warp * kSide;  // this warp's first sample
     __half* h = inputs;
     Rows<kBlocks> rows;
-    int e;  // rows are 2^e times what they stand for
+    int e;  // rows are 2^e times the true values
     load_halves(rows, e, x, s.n, s.in, i);
     __syncthreads();  // the tile before is done with
     keep(h, rows, int(s.in));
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
       if (l < s.hidden) bring_weights(w, s, l, weights, exponents[l]);
       keep(d, rows, to);
       if (speaks) of_d[warp] = e;
-      __syncthreads();  // everybody's D and h are there
+      __syncthreads();  // D and h of all warps are complete
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, of_d, of_h[l], from, to, first);
       input_gradient(rows, e, w, exponents[l], h, from, to, l == 0 ? d_x : nullptr, s.n, i);
       if (l > 0) h -= kSamples * mlp_stride(s.from(l - 1));

@@ -29,7 +29,7 @@ constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 constexpr int kNone = 1 << 20;  // the exponent of a sample whose gradients are all zero
 
-/// Of shared memory: weights, gradients, inputs of all layers.
+/// Returns the bytes of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
   const int channels = mlp_whole(s.widest()) + mlp_whole(s.in) + int(s.hidden) * mlp_whole(s.width);
   return size_t(mlp_whole(s.widest()) * byte_stride(s.widest()) + channels * kApart);
@@ -121,8 +121,8 @@ __device__ __forceinline__ int keep_gradients(uint8_t* d, ByteSums<kBlocks>& val
   return least;
 }
 
-/// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps; products are 2^e times what they
-/// stand for.
+/// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps; products
+/// are 2^e times the true values.
 __device__ __forceinline__ void weight_gradient(float* copy, const uint8_t* d, const uint8_t* h, int e,
                                                 int from, int to, bool first) {
   const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32, columns = mlp_whole(from);
@@ -166,7 +166,7 @@ __device__ __forceinline__ void input_gradient(ByteSums<kBlocks>& values, const 
       float& value = values[b][k / 4][k % 4];
       const int half = k % 4 / 2, c = channel_of(b, k / 4, k % 4);
       if (d_x == nullptr) {
-        // Clipped at zero, so that what is not zero is positive.
+        // Clipped at zero, so a nonzero value is positive.
         if (c < from && (h[c * kApart + warp * kSide + row8(half)] & 0x7FU) == 0) value = 0;
       } else if (c < from && i + row8(half) < n) {
         d_x[c * n + i + row8(half)] = times_power(value, -of_sums[half]);
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
     uint8_t* h = inputs;
     ByteRows<kBlocks> rows;
     ByteSums<kBlocks> values;
-    int e[2] = {};  // rows are 2^e times what they stand for
+    int e[2] = {};  // rows are 2^e times the true values
     load_values(values, x, s.n, s.in, i);
     round_bytes<E4m3>(rows, e, values);
     __syncthreads();  // the tile before is done with
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
       round_bytes<E5m2>(rows, e, values);
       bring_weights<true>(w, s, l, weights, of_w);
       const int of_d = keep_gradients(d, values, e, of_h[l], of_warps, to);
-      __syncthreads();  // everybody's D and h are there
+      __syncthreads();  // D and h of all warps are complete
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, of_d, from, to, first);
       e[0] += of_w;
       e[1] += of_w;

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
   for (int64_t i0 = int64_t(blockIdx.x) * kSamples; i0 < s.n; i0 += int64_t(gridDim.x) * kSamples) {
     const int64_t i = i0 + warp * kSide;
     Rows<kBlocks> h;
-    int e;  // h is 2^e times what it stands for
+    int e;  // h is 2^e times the true value
     load_halves(h, e, x, s.n, s.in, i);
     const __half* w = shared;
     for (int64_t l = 0; l < s.count(); ++l) {

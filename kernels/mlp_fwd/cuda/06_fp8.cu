@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
     const int64_t i = i0 + warp * kSide;
     ByteRows<kBlocks> h;
     ByteSums<kBlocks> sums;
-    int e[2] = {};  // h is 2^e times what it stands for
+    int e[2] = {};  // h is 2^e times the true value
     load_values(sums, x, s.n, s.in, i);
     round_bytes<E4m3>(h, e, sums);
     const uint8_t* w = shared;

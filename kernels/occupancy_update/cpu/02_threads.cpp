@@ -2,7 +2,7 @@
 //
 // CHANGE   threads take runs; no cell comes twice, so nothing is shared.
 // EXPECT   near the number of cores.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

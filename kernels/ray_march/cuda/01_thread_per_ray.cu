@@ -1,9 +1,10 @@
 // ray_march.cuda.01_thread_per_ray: one thread per ray, every candidate asks the grid.
 //
-// CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples per ray has must be known of all
-//           rays before it, before the first can be written. In between one thread adds up the counts.
-// EXPECT    bound by lookups, one after the other, most of them in empty cells; lanes whose rays have ended wait for
-//           the longest. The one thread in between is nothing for a hundred rays, and not nothing for 8192.
+// CHANGE    the naive loop of each ray in its own thread, twice: how many samples per ray has must be known
+//           of all rays before it, before the first can be written. In between one thread adds up the counts.
+// EXPECT    bound by lookups, one after the other, most of them in empty cells; lanes whose rays have ended
+//           wait for the longest. The one thread in between is nothing for a hundred rays, and not nothing
+//           for 8192.
 // NUMERICS  bit-exact by contract.
 // NEEDS     nothing.
 // TRIED     -

@@ -104,10 +104,10 @@ __device__ __forceinline__ void load_coarse(const Coarse& coarse, const uint32_t
   __syncthreads();
 }
 
-/// What a position's cell says.
+/// Result of looking up a position's cell.
 struct Cell {
   bool occupied;
-  float exit;  // a distance at which the ray is surely inside what is empty here, or has just entered it
+  float exit;  // a distance at which the ray is surely inside the empty block here, or has just entered it
 };
 
 __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse, const uint32_t* coarse_bits,
@@ -115,7 +115,7 @@ __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse
   const Place at = locate(scene, o, d, t);
   const uint32_t index = spread(at.cell[0]) | spread(at.cell[1]) << 1 | spread(at.cell[2]) << 2;
   const int64_t block = at.cascade * coarse.cells + (index >> (3 * coarse.shift));
-  uint32_t edge = 1U << coarse.shift;  // cells along an edge of what is surely empty
+  uint32_t edge = 1U << coarse.shift;  // cells along an edge of the block known to be empty
   if (coarse_bits[block / 32] >> (block % 32) & 1) {
     const int64_t bytes = int64_t(scene.grid) * scene.grid * scene.grid / 8;
     if (scene.occupancy[at.cascade * bytes + index / 8] >> (index % 8) & 1) return {true, t};

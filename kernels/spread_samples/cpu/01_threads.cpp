@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop, rays shared out among the cores.
 // EXPECT   runs of a few floats: their beginnings and ends take longer than what is between.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32_t spread(uint32_t v) {
   return (v | v << 2) & 0x09249249U;
 }
 
-/// A ray in cell units, or from the middle of a grid whose cells grow.
+/// A ray in cell units, or relative to the middle of a grid whose cells grow.
 struct Line {
   float u[3], v[3], inverse[3];
   float enter, leave;
