@@ -19,7 +19,7 @@
 #include "reference/float16.h"
 
 #if defined(__x86_64__)
-// GCC 12 warns of the operands that its own header leaves undefined where an instruction does not look at them.
+// GCC 12 warns about operands that its own header leaves undefined where an instruction ignores them.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -1,10 +1,11 @@
-// composite_bwd.cpu.07_streaming: results leave in whole lines, and past the caches where those could not keep them.
+// composite_bwd.cpu.07_streaming: results are written in whole lines, and bypass the caches if these cannot
+// keep them.
 //
-// CHANGE    where there are more results than caches keep, they are put together in L1, whole vectors over the ends of rays,
-//           and leave it line by line, by streaming stores, when a piece is done. Pieces are half as long. Fewer results
-//           go the parent's way.
-// EXPECT    the line that a plain store writes to is read first: of what moves, more than a quarter for nothing. 1.15
-//           times or more beyond the caches.
+// CHANGE    if there are more results than caches keep, they are assembled in L1, by whole vectors over the
+//           ends of rays, and written line by line, by streaming stores, when a piece is done. Pieces are
+//           half as long. Fewer results go the parent's way.
+// EXPECT    a plain store first reads the line that it writes to: more than a quarter of the traffic is
+//           wasted. 1.15 times or more beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     rows of results that begin on a line.
 // TRIED     see NOTES.md, cpu.07_streaming

@@ -1,9 +1,9 @@
-// composite_bwd.cpu.08_guided_schedule: threads take what is left, in shares that get smaller.
+// composite_bwd.cpu.08_guided_schedule: threads take shares of the rest, and shares get smaller.
 //
-// CHANGE    beyond the caches each thread got rays with half of the samples. Now it takes rays with a part of the samples that
-//           are left, again and again.
-// EXPECT    1.05 times or more there: memory serves one core better than the other, and when that one has done its half, it
-//           stands. How much depends on what else uses the memory.
+// CHANGE    beyond the caches each thread got rays with half of the samples. Now it repeatedly takes rays
+//           with a part of the remaining samples.
+// EXPECT    1.05 times or more there: memory serves one core better than the other, and that one idles after
+//           its half. The gain depends on other users of the memory.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.08_guided_schedule

@@ -1,8 +1,8 @@
 // composite_fwd.cpu.07_prefetch: the next piece is prefetched while this one is computed.
 //
 // CHANGE    two passes over the piece's samples prefetch three of the six streams each, two pieces ahead.
-// EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at using
-//           memory and arithmetic.
+// EXPECT    nothing in cache; beyond it, a good part of the parent's loss there: its passes use memory and
+//           arithmetic in turn.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.07_prefetch

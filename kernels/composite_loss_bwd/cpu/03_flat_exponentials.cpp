@@ -1,10 +1,12 @@
-// composite_loss_bwd.cpu.03_flat_exponentials: vectors, over whole pieces of the stream where rays do not matter.
+// composite_loss_bwd.cpu.03_flat_exponentials: vectors, over whole pieces of the stream where rays do not
+// matter.
 //
-// CHANGE    composite_bwd's passes over a piece of rays in L1, and between them what the forward does: a ray's weighted
-//           colors are summed first, so that its color, its loss and the gradient of the color are known. Then the sum
-//           over the whole ray is, too, and gradients of its samples leave as they are computed.
-// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations per sample with 16 lanes. The parent
-//           calls two functions a sample and adds in a chain: 3 times at a mean of 32.
+// CHANGE    composite_bwd's passes over a piece of rays in L1, and the forward's between them: a ray's
+//           weighted colors are summed first, so that its color, its loss and the gradient of the color are
+//           known. Then the sum over the whole ray is known, too, and gradients of its samples are written as
+//           they are computed.
+// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations per sample with 16
+//           lanes. The parent calls two functions a sample and adds in a chain: 3 times at a mean of 32.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     16 bytes per sample of the longest ray, which stay in L1.
 // TRIED     -

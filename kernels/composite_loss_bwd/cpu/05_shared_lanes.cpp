@@ -33,7 +33,8 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What the gradients of a ray's samples are linear in: the gradient of its color, and <that, the color>.
+/// The factors in which the gradients of a ray's samples are linear: the gradient g of its color, and <g,
+/// color>.
 struct RayGradients {
   EachRay color[3] = {}, total = {};
 };

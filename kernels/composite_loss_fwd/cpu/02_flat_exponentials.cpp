@@ -1,11 +1,12 @@
-// composite_loss_fwd.cpu.02_flat_exponentials: vectors, over whole pieces of the stream where rays do not matter.
+// composite_loss_fwd.cpu.02_flat_exponentials: vectors, over whole pieces of the stream where rays do not
+// matter.
 //
-// CHANGE    composite_fwd's four passes over a piece of rays in L1: optical depths, their sums along each ray,
-//           transmittances, weighted sums. Opacity and depth are not prefetched; when a ray's color is there, its loss is
-//           taken at once.
-// EXPECT    20 bytes and some 40 operations per sample, 16 of them for each exponential: the arithmetic takes 2.5 vector
-//           operations per sample, where the parent calls two functions. 3 times the parent at a mean of 32; what is left is
-//           the loops of rays, which end at places no branch predictor knows.
+// CHANGE    composite_fwd's four passes over a piece of rays in L1: optical depths, their sums along each
+//           ray, transmittances, weighted sums. Opacity and depth are not prefetched; when a ray's color is
+//           known, its loss is computed at once.
+// EXPECT    20 bytes and some 40 operations per sample, 16 of them for each exponential: the arithmetic takes
+//           2.5 vector operations per sample, where the parent calls two functions. 3 times the parent at a
+//           mean of 32; the loops of rays remain, and no branch predictor knows where they end.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing; any number of lanes from 4 to 16.
 // TRIED     -

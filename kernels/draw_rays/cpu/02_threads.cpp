@@ -1,6 +1,6 @@
 // draw_rays.cpu.02_threads: rays shared out among the cores.
 //
-// CHANGE   each thread takes a run of rays. A counter-based generator has no state that they would share.
+// CHANGE   each thread takes a run of rays. A counter-based generator has no shared state.
 // EXPECT   near the number of cores.
 // NUMERICS as in the contract.
 // NEEDS    nothing.

@@ -1,8 +1,8 @@
 // draw_rays.cuda.01_naive: one thread per ray.
 //
 // CHANGE   the loop over rays spread over threads.
-// EXPECT   lanes look at cameras and pixels of their own: 24 scattered requests a warp for the camera and
-//          four for the bytes of a pixel, each of 32 sectors.
+// EXPECT   lanes read cameras and pixels of their own: 24 scattered requests a warp for the camera and four
+//          for the bytes of a pixel, each of 32 sectors.
 // NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -

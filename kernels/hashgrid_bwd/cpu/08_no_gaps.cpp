@@ -1,9 +1,11 @@
 // hashgrid_bwd.cpu.08_no_gaps: neither blocks nor streams interrupt the prefetching.
 //
-// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are prefetched
-//           like all others, 32 points ahead. Positions and gradients, which stream by, are prefetched well ahead, too.
-// EXPECT    a quarter of the parent's points begin a block, and nobody prefetches theirs. And a core full of misses drops
-//           its own prefetches first: every block then waits for its positions. 1.15 times or more with 2^18 points.
+// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are
+//           prefetched like all others, 32 points ahead. Positions and gradients, which stream by, are
+//           prefetched well ahead, too.
+// EXPECT    a quarter of the parent's points begin a block, and theirs are not prefetched. And a core full of
+//           misses drops its own prefetches first: every block then waits for its positions. 1.15 times or
+//           more with 2^18 points.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
 // TRIED     see NOTES.md, cpu.08_no_gaps

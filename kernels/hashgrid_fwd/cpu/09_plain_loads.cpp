@@ -1,10 +1,12 @@
-// hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and nothing else waits for memory.
+// hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and no other load waits
+// for memory.
 //
-// CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points earlier,
-//           and shuffles that put the lanes together. What streams by, positions and results, is prefetched well ahead.
-// EXPECT    a gather is dozens of small steps for what eight loads and seven shuffles do, so more points fit into what
-//           a core looks ahead, and their lines are in flight together without being prefetched. 1.1 times or more with
-//           2^18 points; more in levels that L1 or L2 holds.
+// CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points
+//           earlier, and shuffles that put the lanes together. The streams, positions and results, are
+//           prefetched well ahead.
+// EXPECT    a gather takes dozens of small steps for the work of eight loads and seven shuffles, so more
+//           points fit into a core's window, and their lines are in flight together without being prefetched.
+//           1.1 times or more with 2^18 points; more in levels that L1 or L2 holds.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; entries of one feature are gathered as before.
 // TRIED     see NOTES.md, cpu.09_plain_loads

@@ -1,9 +1,10 @@
 // hashtable_bwd.cpu.05_prefetch: entries of far levels are prefetched, across the end of a block.
 //
-// CHANGE    a block is located before the one ahead of it is added, so that entries of points 32 ahead are known and prefetched
-//           in levels that the caches near the core do not hold; a level that will be used all over is read through first, and
-//           what streams by is prefetched.
-// EXPECT    on fine levels every run adds to eight lines, which are in flight before they are needed. At least 1.3 times faster.
+// CHANGE    a block is located before the one ahead of it is added, so that entries of points 32 ahead are
+//           known and prefetched in levels that the caches near the core do not hold; a level whose entries
+//           are mostly used is read through first, and the streams are prefetched.
+// EXPECT    on fine levels every run adds to eight lines, which are in flight before they are needed. At
+//           least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
 // TRIED     -

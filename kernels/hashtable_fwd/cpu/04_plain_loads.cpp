@@ -1,10 +1,10 @@
 // hashtable_fwd.cpu.04_plain_loads: entries by plain loads, two features at once.
 //
-// CHANGE    in place of a gather instruction a feature a plain load a lane, of both features of an entry, whose address was stored
-//           a vector of points earlier, and shuffles that put the lanes together. What streams by is prefetched, and a level
-//           that will be used all over is read through first.
-// EXPECT    half as many reads, and more points fit into what a core looks ahead, so that their lines are in flight together. At
-//           least 1.3 times faster.
+// CHANGE    in place of a gather instruction a feature a plain load a lane, of both features of an entry,
+//           whose address was stored a vector of points earlier, and shuffles that put the lanes together.
+//           The streams are prefetched, and a level whose entries are mostly used is read through first.
+// EXPECT    half as many reads, and more points fit into a core's window, so that their lines are in flight
+//           together. At least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     entries of one feature are gathered as before.
 // TRIED     -

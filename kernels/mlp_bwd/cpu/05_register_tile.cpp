@@ -1,10 +1,10 @@
-// mlp_bwd.cpu.05_register_tile: six units at a time share what is loaded.
+// mlp_bwd.cpu.05_register_tile: six units at a time share loads.
 //
-// CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16), and the
-//           weights are packed so that the six lie together.
-// EXPECT    of every three products two have 24 multiply-adds for 4 loads and 6 broadcasts, in place of 4 for 4 and 1: they
-//           come close to the arithmetic peak. The third, the gradient of the weights, stays the parent's dot products
-//           and takes most of the time now. 1.2 times the parent or a little more.
+// CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16),
+//           and the weights are packed so that the six lie together.
+// EXPECT    of every three products two have 24 multiply-adds for 4 loads and 6 broadcasts, in place of 4 for
+//           4 and 1: they come close to the arithmetic peak. The third, the gradient of the weights, stays
+//           the parent's dot products and takes most of the time now. 1.2 times the parent or a little more.
 // NUMERICS  float, multiply and add fused; sums over units in the parent's order.
 // NEEDS     (hidden + 3) tiles and two copies of the weights; nothing that grows with n.
 // TRIED     -

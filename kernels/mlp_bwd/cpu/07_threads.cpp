@@ -1,8 +1,8 @@
 // mlp_bwd.cpu.07_threads: tiles shared out among the cores, gradients of the weights added up at the end.
 //
-// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the
-//           sums are then added in the order of the threads.
-// EXPECT    close to the number of cores: what threads share is some thousand sums, added once a call.
+// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the sums
+//           are then added in the order of the threads.
+// EXPECT    close to the number of cores: threads share only some thousand sums, added once a call.
 // NUMERICS  as the parent within a thread. The same number of threads gives the same bits; another number
 //           adds up in another order.
 // NEEDS     as the parent, for each thread.

@@ -1,11 +1,11 @@
 // mlp_bwd.cuda.04_mma_sync: activations recomputed and gradients carried in registers.
 //
 // CHANGE    as in the forward's 04, a warp takes 16 samples through the layers in registers, and then their
-//           gradients back: samples are rows, and what a lane holds of a result is what the next product
-//           wants of it. Shared memory gets one copy of each, samples along the rows, for the sum over
-//           samples and for the masks.
+//           gradients back: samples are rows, and a lane's part of a result is its part of the next product's
+//           factor. Shared memory gets one copy of each, samples along the rows, for the sum over samples and
+//           for the masks.
 // EXPECT    W h and W^T D are ldmatrix on weights and mma.sync; only D^T h reads both factors from shared
-//           memory, turned by ldmatrix, and meets all warps of the block. No result passes through memory to
+//           memory, turned by ldmatrix, and needs all warps of the block. No result passes through memory to
 //           be clipped. At least 1.5 times the parent; the block's copy of d_weights, read and written for
 //           each 64 samples, is the limit.
 // NUMERICS  as the parent.

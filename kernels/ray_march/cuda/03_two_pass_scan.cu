@@ -1,9 +1,10 @@
 // ray_march.cuda.03_two_pass_scan: count, scan, write.
 //
-// CHANGE    the one thread that adds up the counts becomes a prefix sum: blocks scan the counts of their own rays
-//           while they have them, one block scans the blocks' sums, and a ray finds its place as the sum of the two.
-// EXPECT    8192 additions, one after the other, become some twenty steps: what the parent does between its passes
-//           all but disappears. The passes themselves stay as they are.
+// CHANGE    the one thread that adds up the counts becomes a prefix sum: blocks scan the counts of their own
+//           rays while they have them, one block scans the blocks' sums, and a ray finds its place as the sum
+//           of the two.
+// EXPECT    8192 additions, one after the other, become some twenty steps: the parent's work between its
+//           passes all but disappears. The passes themselves stay as they are.
 // NUMERICS  bit-exact by contract.
 // NEEDS     as the parent.
 // TRIED     -
@@ -25,8 +26,8 @@ struct Scene {
   const uint8_t* occupancy;
 };
 
-// The contract's arithmetic decides which cell a position is in, to the last bit. A compiler for GPUs makes a
-// product and a sum into one operation with one rounding, unless each is asked for by name.
+// The contract's arithmetic decides the cell of a position, to the last bit. A GPU compiler fuses a product
+// and a sum into one operation with one rounding, unless each is an explicit intrinsic.
 __device__ __forceinline__ float sum_of_product(float a, float b, float c) {
   return __fadd_rn(a, __fmul_rn(b, c));
 }
@@ -198,8 +199,8 @@ __device__ __forceinline__ int64_t sum_before(int64_t value, int64_t& total) {
   return before + sum - value;
 }
 
-/// Where rays begin if all fit: places[r] counts from the first ray of r's block, block_places[b] is that ray's
-/// place; behind the last block stands the sum of all.
+/// Where rays begin if all fit: places[r] counts from the first ray of r's block, and block_places[b] is that
+/// ray's place. The element after the last block is the sum of all.
 struct Places {
   int64_t rays;
   int* places;            // [rays]

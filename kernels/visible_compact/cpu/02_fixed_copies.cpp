@@ -1,10 +1,9 @@
 // visible_compact.cpu.02_fixed_copies: short runs by a copy of fixed length.
 //
-// CHANGE   rays that have samples here are listed once, with where from and where to; in each row runs of up
-//          to eight are copied as eight, one or two instructions without a loop. What that writes too much
-//          the next run writes over, so runs of a row go in order, and the last ones are copied by their
-//          length.
-// EXPECT   no branch that cannot be foreseen for most rays: several times faster.
+// CHANGE   rays that have samples here are listed once, with source and target; in each row runs of up to
+//          eight are copied as eight, one or two instructions without a loop. The next run overwrites the
+//          surplus, so runs of a row go in order, and the last ones are copied by their length.
+// EXPECT   no unpredictable branch for most rays: several times faster.
 // NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -

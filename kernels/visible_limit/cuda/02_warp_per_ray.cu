@@ -2,8 +2,8 @@
 //
 // CHANGE   32 samples of a ray at a time: five shuffles make the running sum, a ballot finds the first lane
 //          above the limit.
-// EXPECT   whole lines per request, and rays of hundreds of samples take a dozen turns instead of hundreds;
-//          rays of a few leave most lanes idle.
+// EXPECT   whole lines per request, and rays of hundreds of samples take a dozen iterations instead of
+//          hundreds; rays of a few leave most lanes idle.
 // NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -

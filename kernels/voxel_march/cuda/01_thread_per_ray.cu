@@ -1,7 +1,7 @@
 // voxel_march.cuda.01_thread_per_ray: one thread per ray, from plane to plane.
 //
-// CHANGE    the naive loop of each ray in its own thread, twice: how many samples a ray has must be known of
-//           all rays before it, before the first can be written. In between one thread adds up the counts.
+// CHANGE    the naive loop of each ray in its own thread, twice: the counts of all earlier rays must be known
+//           before a ray's first sample can be written. In between one thread adds up the counts.
 // EXPECT    a lookup for each cell, one after the other, most of them in empty cells, and those of
 //           neighboring lanes lie anywhere on the Morton curve: nearly a sector for each.
 // NUMERICS  bit-exact by contract.
