@@ -41,7 +41,7 @@ inline TracedRay trace(const double* raw, const double* delta, int64_t n) {
 ///           tree-shaped prefix sum over up to 16 lanes two neighbors differ in at most 2·(4+1) additions,
 ///           10u·S_{i+1}, in tau_i, 5u·tau_i, and in two exponentials: together
 ///           T_{i+1}·(10u·S_{i+1} + 5u·tau_i + 8u).
-///   ends    an exponential below 2^-125 may come out as anything from 0 to 2^-125: T_i is off by so much, w_i by two.
+///   ends    an exponential below 2^-125 may be anything from 0 to 2^-125: T_i is off by as much, w_i by twice that.
 ///   sums    w_i·c_i adds u for the product and n·u for the sum.
 ///
 /// So 12u·[ (n+1)·(1+S_i)·w_i + (1+S_i)·T_i + (1+S_{i+1})·T_{i+1} ] holds for either, product and sum

@@ -12,7 +12,7 @@
 // 2. Rounding of the position. Float computes x*scale + 0.5 with two roundings (one with a fused
 // multiply-add), each
 //    at most u*p: the position is off by e = 2*u*p. On the finest level that is 4000 u, far more than part 1.
-//    The interpolation is continuous and piecewise linear along an axis, so what comes out is off by at most
+//    The interpolation is continuous and piecewise linear along an axis, so the result is off by at most
 //    e times the slope, which is the difference between the cell's two ends, weighted over the other axes:
 //        sum over axes d of  2*u*p_d * sum over the cell's edges along d of  (weight of the edge)*|t_end -
 //        t_begin|.

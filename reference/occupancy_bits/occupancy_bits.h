@@ -37,7 +37,7 @@ struct OccupancyBits {
   template <class T>
   struct Args {
     Shape shape;
-    const T* values;     // [cells] f32; negative: never looked at
+    const T* values;     // [cells] f32; negative: never evaluated
     const T* threshold;  // [1] f32
     uint8_t* bits;       // [cells/8] u8, written (=)
     int32_t* occupied;   // [1] i32: bits that are set, written (=)

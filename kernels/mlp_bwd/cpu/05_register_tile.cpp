@@ -30,7 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int64_t kTile = 64;  // samples; a multiple of kVectors vectors of at most 16 lanes
-constexpr int64_t kPad = 16;   // weights are padded to a multiple: what follows them is aligned
+constexpr int64_t kPad = 16;   // weights are padded to a multiple, so that the data after them is aligned
 constexpr int64_t kRows = 6;
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr int64_t kVectors = 2;  // 16 registers: 12 sums, 2 inputs, 1 weight

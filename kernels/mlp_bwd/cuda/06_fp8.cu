@@ -94,8 +94,9 @@ __device__ __forceinline__ int least_of_block(int (&of_warps)[kWarps], const int
   return least;
 }
 
-/// Keeps D as the factor of D^T h: values, times 2^e, take in the exponents of h, and all samples come to the
-/// block's, which is returned. There is a barrier between earlier copies of other warps and this one.
+/// Keeps D as the factor of D^T h: values, times 2^e, absorb the exponents of h, and all samples get the
+/// block's exponent, which is returned. There is a barrier between earlier copies of other warps and this
+/// one.
 template <int kBlocks>
 __device__ __forceinline__ int keep_gradients(uint8_t* d, ByteSums<kBlocks>& values, const int (&e)[2],
                                               const int* of_h, int (&of_warps)[kWarps], int channels) {

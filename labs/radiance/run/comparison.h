@@ -1,4 +1,4 @@
-// A picture for people who look at a run's folder.
+// Writes a picture for people who browse a run's folder.
 #pragma once
 
 #include <filesystem>
