@@ -64,8 +64,8 @@ Backend simt_backend() {
 
 namespace {
 
-/// Page-locked room for a few small uploads on their way, in turn. Whoever makes more of them than there are turns without
-/// waiting for the stream in between is made to wait.
+/// Page-locked buffers for a few small uploads in flight, used in turn. A caller that makes more uploads than
+/// there are buffers, without waiting for the stream, is blocked until one is free.
 class Staging {
  public:
   explicit Staging(const Gpu* device)
@@ -164,7 +164,7 @@ Backend cuda_backend() {
     } catch (...) {
       try {
         device->graph_free(device->capture_end());
-      } catch (const std::exception&) {  // what went wrong first is what counts
+      } catch (const std::exception&) {  // the first error counts
       }
       throw;
     }

@@ -1,4 +1,4 @@
-// Where a training step can run beside the processor.
+// Backends for a training step other than the processor.
 #pragma once
 
 #include <functional>
@@ -28,16 +28,17 @@ struct BackendChoice {
   int64_t picture_samples = 1 << 18;
 };
 
-/// Throws std::runtime_error, "--backend cuda: the run needs 3.1 GB of the GPU's memory and 1.2 GB are free: <remedy>", where
-/// the backend knows what it has, and that is less.
+/// Throws std::runtime_error, "--backend cuda: the run needs 3.1 GB of the GPU's memory and 1.2 GB are free:
+/// <remedy>", if the backend reports less free memory than `bytes`.
 void require_room(const Backend& backend, int64_t bytes, const std::string& what, const std::string& remedy);
 
 /// "cpu", "simt" or "cuda". Throws std::runtime_error for another name, and as cuda_backend().
 BackendChoice backend_named(const std::string& name);
 
-/// Called ahead of every call of a backend beside the processor that can fail, with what it is ("alloc", "upload", "download", "fill",
-/// "load", "loaded", "launch", "mark", "wait"); what it throws is thrown there, as of a GPU that was lost. For tests of what a program does then; heeded by
-/// backends that are made afterwards. Empty: nothing is called.
+/// Sets a hook for tests. It is called before every call that can fail of a backend other than the processor,
+/// with the kind of call ("alloc", "upload", "download", "fill", "load", "loaded", "launch", "mark", "wait").
+/// What it throws is thrown by the call, as if the GPU were lost. Applies to backends made afterwards. Empty:
+/// no hook.
 void set_backend_hook(std::function<void(const char* call)> hook);
 
 }  // namespace klab

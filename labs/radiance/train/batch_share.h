@@ -19,14 +19,14 @@ struct Stretch {
 /// A gradient that trainers add up.
 struct SharedGradient {
   std::span<float> values;
-  int64_t group = 0;  // of a table: so many neighbors move together; 0: of what moves as a whole
+  int64_t group = 0;  // of a table: neighbors that move together; 0: the array moves as a whole
 };
 
 /// Sums where the gradients are, in the memory of GPUs that reach each other. Pointers are the device's.
 struct DeviceSums {
   /// In place, everywhere: the mean over all trainers.
   std::function<void(float* values, int64_t count)> mean;
-  /// Part r becomes the mean on trainer r; what the others have there afterwards means nothing.
+  /// Makes part r the mean on trainer r; its values on other trainers are undefined afterwards.
   std::function<void(float* values, std::span<const Stretch> parts)> mean_of_parts;
   /// Part r comes from trainer r.
   std::function<void(float* values, std::span<const Stretch> parts)> gather_parts;
@@ -44,19 +44,20 @@ struct BatchShare {
   /// Adds up over all trainers, in place: the gradients, times `scale`, and a few numbers. Empty: there is no other. Leaves zeros in
   /// the gradient of a table where others move it.
   std::function<void(std::span<const SharedGradient> gradients, std::span<double> numbers, float scale)> sum;
-  /// What a trainer moves of a table of so many parameters, at borders of groups. Empty: all of it.
+  /// Returns the part of a table that a trainer updates, at borders of groups. Empty: the whole table.
   std::function<Stretch(int64_t rank, size_t table, int64_t parameters)> part_of_rank;
   /// Where others move parts of tables: behind the optimizer, parameters from those that moved them. Empty: this one has.
   std::function<void(size_t table, std::span<float> parameters)> complete;
-  /// The same of what is kept beside a table, onto the first trainer, or to all: elements of so many bytes, one for each `per` of
-  /// the parameters.
+  /// Does the same for state other than parameters, onto the first trainer, or to all: elements of `bytes`
+  /// bytes, one for each `per` parameters.
   std::function<void(size_t table, void* elements, int64_t bytes, int64_t per, int64_t parameters,
                      bool everywhere)>
       collect;
   /// From each trainer to all, itself included: bytes[r] from trainer r, one behind the other. Empty: nothing is shared out but the
   /// batch.
   std::function<void(const void* mine, void* all, std::span<const int64_t> bytes)> to_all;
-  /// Of a backend with memory of its own: where the sum need not go through the host's. Empty functions: it does.
+  /// For a backend with memory of its own: sums that do not go through the host's memory. Empty functions:
+  /// sums do.
   DeviceSums on_device;
 };
 
@@ -65,13 +66,13 @@ uint64_t draws_of(int64_t step, int64_t part);
 
 /// What a trainer does of a step's work that does not depend on the batch.
 struct StepPart {
-  int64_t rank = 0, ranks = 1;       // of looks at the occupancy grid, in turn
+  int64_t rank = 0, ranks = 1;       // ranks take turns at updating the occupancy grid
   std::vector<Stretch> tables = {};  // that it moves, by table; none: all of each
   Stretch of(size_t table, int64_t parameters) const {
     return table < tables.size() ? tables[table] : Stretch{0, parameters};
   }
 };
-/// For tables of so many parameters.
+/// Returns the part for tables of these sizes.
 StepPart part_of(const BatchShare& share, std::span<const int64_t> tables);
 
 /// Sums of the gradients of a trainer's own parts, in the host's memory.

@@ -11,7 +11,7 @@
 
 namespace klab {
 
-/// Of all calls of one op.
+/// Sums over all calls of one op.
 struct OpWork {
   std::string variant;
   int64_t calls = 0, launches = 0;

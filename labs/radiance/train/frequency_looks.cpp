@@ -56,8 +56,8 @@ FrequencyLooks::FrequencyLooks(const FrequencyConfig& config, const Placement& p
   leave_.resize(most);
 }
 
-/// Strata of equal length between where a ray enters the box and where it leaves it, a sample in each. A ray beside the box has
-/// strata without length, and shows its background.
+/// Places a sample in each of several strata of equal length between the ray's entry into the box and its
+/// exit. A ray that misses the box has strata without length, and shows its background.
 void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& draws) {
   Look& look = looks_[0];
   const int64_t bins = config_.coarse;

@@ -34,9 +34,9 @@ class Arena {
     extent,   // from outside; a backend that cannot wait for numbers takes the largest
     choice,   // from outside, on every backend
     count,    // a number that an op has left in a tensor; likewise the largest
-    part,     // what a count says beyond `index`, at most so many
+    part,     // of a count: the rest from `index` on, limited to `most`
     padding,  // 1 on backends that take the largest, else 0
-    product,  // another symbol, so many times
+    product,  // another symbol times a factor
   };
   struct Symbol {
     std::string name;
@@ -47,7 +47,7 @@ class Arena {
     int64_t of = 0, factor = 1;  // of a product; of a part: its count
   };
 
-  /// A tensor of rows x columns elements; the name is for those who look at the list.
+  /// Adds a tensor of rows x columns elements; the name is for readers of the list.
   template <class T>
   T* tensor(const std::string& name, int64_t rows, int64_t columns) {
     tensors_.push_back({name, detail::element_of<T>(), rows, columns});
@@ -67,7 +67,7 @@ class Arena {
     return symbol({name, Kind::count, most, place_of(tensor).tensor, index});
   }
 
-  /// Of so many as `of` says, those from `begin` on, at most `most` of them.
+  /// Slice [begin, begin + most) of a dimension whose length is known only at run time.
   int64_t part(const std::string& name, int64_t of, int64_t begin, int64_t most) {
     Symbol s{name, Kind::part, most};
     s.index = begin;
@@ -93,7 +93,7 @@ class Arena {
   /// What a pointer of a list names.
   struct Place {
     int tensor;
-    int64_t row, bytes;  // and so many bytes further on
+    int64_t row, bytes;  // byte offset within the row
   };
   static Place place_of(const void* pointer) {
     const auto p = reinterpret_cast<uintptr_t>(pointer);
@@ -128,7 +128,7 @@ struct OpCall {
   std::vector<int64_t> shape;
   std::vector<const void*> tensors;  // in the order of the contract
   uint8_t byte = 0;                  // fill: this byte, into
-  int64_t bytes = 0;                 // so many of tensors[0]
+  int64_t bytes = 0;                 // length of the fill of tensors[0]
 };
 
 class OpList {

@@ -58,7 +58,7 @@ PicturePool::PicturePool(std::span<const View> views, const Options& o, int64_t 
   try {
     for (int64_t i = 0; i < resident; ++i) {
       wait_for(turns_ + i);
-      // By number, so that a run that is gone on with has the same pictures in the same places.
+      // By number, so that a resumed run has the same pictures in the same places.
       places_[size_t((turns_ + i) % resident)] = {view_of(turns_ + i), i * slot_pixels_};
     }
   } catch (...) {
@@ -140,7 +140,7 @@ void PicturePool::work() {
   }
 }
 
-// Of what is wanted, reads the picture whose turn comes first.
+// Reads the requested picture whose turn comes first.
 void PicturePool::serve_first(std::unique_lock<std::mutex>& lock) {
   const auto first = std::ranges::min_element(wanted_, {}, &Request::number);
   const Request mine = *first;
@@ -187,7 +187,7 @@ void PicturePool::write_cache(int64_t view, const Image& image) {
   const int64_t begin = 4 * slot_pixels_ * view;
   for (size_t at = 0; at < image.rgba.size();) {
     const ssize_t n = pwrite(cache_, image.rgba.data() + at, image.rgba.size() - at, begin + int64_t(at));
-    if (n <= 0) return;  // the disk is full: this one stays what it is, and is decoded again
+    if (n <= 0) return;  // the disk is full: this picture stays uncached, and is decoded again
     at += size_t(n);
   }
   cached_[size_t(view)] = true;

@@ -1,10 +1,10 @@
-// Pictures of a scene whose pictures do not all fit into memory: some of them are there, and take turns.
+// Pictures of a scene that do not all fit into memory: some of them are resident, and they take turns.
 //
 //   disk  ── workers read ahead ──▶  [ slot | slot | ... | slot ]   resident pictures, which rays are drawn from
 //     ▲ once decoded, from a cache        └── the oldest gives its slot back when the next one takes its turn
 //
-// The order is a permutation of the views, gone round again and again, by a seed: which pictures are there after so many turns
-// does not depend on how fast they are read. Whoever calls turn() waits for a picture that is not there yet.
+// The order is a repeated permutation of the views, by a seed: the resident pictures after a number of turns
+// do not depend on how fast they are read. A call of turn() waits for a picture that is not read yet.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ class PicturePool {
   struct Options {
     int64_t resident = 16;  // pictures that rays are drawn from, at most as many as there are
     int64_t ahead = 2;      // pictures that are read before their turn, 1 or more
-    int workers = 1;        // threads that read; 0: whoever calls turn() does, when a picture's turn has come
+    int workers = 1;        // threads that read; 0: the caller of turn() does, when a picture's turn has come
     uint64_t seed = 1;      // of the order
-    /// Where what is decoded is kept, 4 bytes a pixel, in a file without a name that is gone with this process; empty: nowhere,
-    /// pictures are decoded at every turn. So they are when the disk is full.
+    /// Folder for decoded pictures, 4 bytes a pixel, in a file without a name that disappears with this
+    /// process. Empty: pictures are decoded at every turn, and so they are if the disk is full.
     std::filesystem::path cache{};
   };
   /// Views of pictures on the disk, which outlive the pool. Reads the first ones, those that are there after `turns`. Throws
@@ -91,7 +91,7 @@ class PicturePool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Request> wanted_;                 // not begun
+  std::vector<Request> wanted_;                 // not started
   std::map<int64_t, std::exception_ptr> done_;  // by number; null: well
   std::map<int64_t, int64_t> on_the_way_;       // number to slot
   bool stop_ = false;

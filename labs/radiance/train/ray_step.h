@@ -1,6 +1,6 @@
-// What training steps of all fields have in common: rays are drawn, what is marched for them is looked at from the front until it
-// is opaque, samples that count are composited and compared with pixels, and parameters move. A field adds how rays are marched,
-// and how samples get density and color.
+// Shared by training steps of all fields: draw rays, evaluate marched samples from the front until a ray is
+// opaque, composite the samples that count, compare with pixels, and update parameters. A field adds the
+// marching of rays, and the density and color of samples.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace klab {
 
 /// The sizes in which a backend may want a step to be cut.
 struct StepSizes {
-  /// Where each look at the samples of a ray begins. What is behind an opaque sample is not looked at if its look begins
-  /// behind it: many looks save evaluations, one look saves launches and room.
+  /// First sample of each pass over a ray. Samples behind an opaque one are not evaluated if their pass
+  /// begins behind it: many passes save evaluations, a single pass saves launches and memory.
   std::vector<int64_t> looks = {0, 8, 24};
   /// Parameters to a call of the optimizer, whose gradient is cleared while it is in a cache; 0: all at once.
   int64_t stretch = 1 << 17;
@@ -24,7 +24,7 @@ struct StepSizes {
   bool recompute = false;
 };
 
-/// What goes into a step from outside, and comes out beside the gradient: one tensor, moved in one piece.
+/// Inputs of a step, and its outputs besides the gradient: one tensor, copied in one piece.
 struct StepNumbers {
   static constexpr int32_t kAllFinite = 0x7FFFFFFF;
   struct Adam {
@@ -47,9 +47,9 @@ struct StepNumbers {
   float norm[2] = {};           // out: lengths of the networks' gradients, where they are clipped
   float scale = 1;              // of the loss, where gradients are stored in fewer bits
   int32_t lost[3] = {};         // out: what rounding them did, in the order of round_narrow
-  int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
+  int32_t not_counted[3] = {};  // out: the same of other tensors, which is not used
   float box[3] = {};            // near, side and whether cells grow, of a grid of voxels,
-  float empty = 0;              // and what its vertices without a row have
+  float empty = 0;              // and the log-density of its vertices without a row
 };
 
 /// The address of a number that goes in or comes out, in the tensor that holds them, and the first of several.
@@ -64,8 +64,8 @@ T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
   return reinterpret_cast<T*>(number_in(numbers, member));
 }
 
-/// Of a config: what is behind a ray that hits nothing ("black", "white", "random"), and where in its pixel it passes ("middle",
-/// "anywhere").
+/// The config's choices for drawing rays: the background ("black", "white", "random"), and where a ray passes
+/// through its pixel ("middle", "anywhere").
 struct RayDraw {
   std::string background, point;
 };
@@ -74,7 +74,7 @@ struct RayDraw {
 void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
                int32_t* numbers, const DrawnRays& rays);
 
-/// Tensors and symbols of every step that others than its lists look at.
+/// Tensors and symbols of every step that are used outside of its lists.
 struct RayTensors {
   ViewTensors views;
   int32_t* numbers;            // StepNumbers
@@ -82,7 +82,7 @@ struct RayTensors {
   float *weight, *value;       // [rays] what a ray counts in the loss, and its loss of pixels
   float *opacity, *depth;      // [rays] of the last batch,
   float* color;                // [3,rays] likewise,
-  float* target;               // [3,rays] and what it should have been
+  float* target;               // [3,rays] and its true color
   int32_t *ray_begin, *begin;  // [rays+1] of the marched samples, and of those that count
   float* ones;   // [points of the total variation]: filled by who owns the memory, where it is asked for
   int64_t rays;  // symbol, to be set
@@ -110,10 +110,10 @@ class RayStep {
   }
 
  protected:
-  /// What there is to be room for.
+  /// Capacities of a step.
   struct Room {
     int64_t rays, marched, samples;
-    int64_t points = 0;  // at which the total variation is looked at
+    int64_t points = 0;  // for evaluating the total variation
   };
   /// A part of the marched samples.
   struct Look {
@@ -132,7 +132,7 @@ class RayStep {
       : data_(data), sizes_(sizes), rays_(tensors) {}
   ~RayStep() = default;
 
-  /// Of all that follows; first in a constructor.
+  /// Declares all tensors and symbols; to be called first in a constructor.
   void declare(const Room& room);
 
   void draw(OpList& list, const RayDraw& how) const;
@@ -140,7 +140,7 @@ class RayStep {
   void begin_looks(OpList& list) const;
   /// Which samples a look has, and where they are.
   void place(OpList& list, const Look& look) const;
-  /// From the logarithms of their densities, how far each ray is looked at.
+  /// Computes from the log-densities how far each ray is evaluated.
   void limit(OpList& list, const Look& look, const float* raw) const;
   /// After the last look: the samples that count, with their places; a ray has `most` marched ones.
   void count_samples(OpList& list, int64_t most) const;
@@ -154,7 +154,7 @@ class RayStep {
   /// The loss of value_ with these weights.
   void add_up(OpList& list, const float* weight) const;
 
-  /// Points in fours, and what their logarithms of density are off by, with the gradient.
+  /// Draws groups of four points, and computes the differences of their log-densities, with the gradient.
   void draw_variation(OpList& list) const;
   void lose_variation(OpList& list, const float* raw, float* d_raw) const;
 

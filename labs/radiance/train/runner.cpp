@@ -77,7 +77,7 @@ void Runner::mirror(const void* tensor, void* host) {
 
 namespace {
 
-/// Of each tensor, whether a list names it; all are named where there are no lists.
+/// Returns for each tensor whether a list names it; without lists, all are named.
 std::vector<bool> named_in(const Arena& arena, std::span<const OpList* const> lists) {
   std::vector<bool> named(arena.tensors().size(), lists.empty());
   for (const OpList* list : lists)
@@ -185,7 +185,7 @@ const LabOp* Runner::op_of(const std::string& name) {
   return at->second;
 }
 
-// Sizes that are looked at between calls, or chosen from outside, are not the same the next time.
+// A list whose sizes are read between calls, or chosen from outside, cannot be recorded: they change.
 void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   if (backend_.exact || !backend_.record) return call_all(list, plan, profile);
   std::vector<int64_t> choices;
@@ -216,7 +216,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     profile.time("recorded lists", r.repeat);
 }
 
-// The clock's marks stand between calls, in order with them; what they say is asked for once, behind the list.
+// Puts the clock's marks between calls, in order with them, and reads them once, after the list.
 void Runner::call_marked(const OpList& list, const Plan& plan, Profile& profile, int64_t runs) {
   Profile of_the_host;
   marks_ = true;

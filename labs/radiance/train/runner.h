@@ -19,8 +19,8 @@ struct Backend {
 
   std::string name;            // "cpu"
   bool in_host_memory = true;  // arrays of the host are used where they are
-  /// Whether numbers that ops leave behind are looked at between calls, so that each call has the size it needs. Otherwise
-  /// a call has the largest size that the arena has room for, and what is too much of it is padding.
+  /// Whether numbers that ops have written are read between calls, so that each call has the size it needs.
+  /// Otherwise a call has the largest size that the arena has room for, and the surplus is padding.
   bool exact = true;
   /// Zeroed memory. Throws std::bad_alloc or std::runtime_error when there is no room.
   std::function<void*(size_t bytes, const std::string& tensor)> alloc;
@@ -33,8 +33,9 @@ struct Backend {
   std::function<void()> wait;
   /// A small upload that is in order with what is called; the source may change at once. Empty: upload does.
   std::function<void(void* to, const void* from, size_t bytes)> stage;
-  /// Beside the calls, on a way of its own: a copy to where calls that were made before may still read, and which begins behind them.
-  /// The source may change at once. Returns how often the host had to wait for room. Empty: upload does, in order with the calls.
+  /// Copies concurrently with calls, on a stream of its own, to memory that earlier calls may still read: the
+  /// copy starts after them. The source may change at once. Returns how often the host had to wait for room.
+  /// Empty: upload does it, in order with the calls.
   std::function<int64_t(void* to, const void* from, size_t bytes)> load;
   /// Calls from here on begin behind all loads that were made; the host does not wait. Empty: they do anyway.
   std::function<void()> loaded;
@@ -45,7 +46,7 @@ struct Backend {
   /// next, and forgets them. Empty: calls are timed by the host, which has them done when they return.
   std::function<void()> mark;
   std::function<std::vector<double>()> between_marks;
-  /// Bytes that could still be had. Empty: nobody knows.
+  /// Bytes that are still available. Empty: unknown.
   std::function<int64_t()> available;
 };
 
@@ -74,7 +75,7 @@ class Runner {
 
   /// Value of an extent or a choice.
   void set(int64_t symbol, int64_t value) { values_[Arena::symbol_of(symbol)] = value; }
-  /// What a dimension is now: the size that calls get.
+  /// Returns the present value of a dimension: the size that calls get.
   int64_t size(int64_t dim) const;
 
   /// Where a tensor lies: in the backend's memory.
@@ -84,15 +85,16 @@ class Runner {
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;
 
-  /// write() beside the calls that were made: these still see what was there before. Calls see it, whole, behind the next loaded();
-  /// in between there may be anything. Not within a list.
+  /// Like write(), but concurrent with the calls that were made: these still see the old content. Later calls
+  /// see the new content, complete, after the next loaded(); in between it is undefined. Not allowed within a
+  /// list.
   void load(const void* tensor, const void* host, size_t bytes);
   void loaded();
 
-  /// So many runs of a recorded list go by until one is called op by op again, to be timed by the backend's clock; the profile takes
-  /// that one's seconds for those of all since the last.
+  /// Runs of a recorded list from one that is called op by op, to be timed by the backend's clock, to the
+  /// next. The profile uses its seconds for all runs since the last one.
   static constexpr int64_t kTimedEvery = 64;
-  /// From now on one of so many runs of a list is timed, for programs that look at a few steps only.
+  /// Times one of `runs` runs of a list from now on, for programs that measure only a few steps.
   void time_every(int64_t runs) { timed_every_ = runs; }
 
   /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and

@@ -31,7 +31,7 @@ bool SharedBatch::on_device(const Runner& runner) const {
 
 StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
                                const std::function<StepReport(int64_t)>& loss) {
-  // Of a backend with memory of its own they are the host's copies.
+  // For a backend with memory of its own, use the host's copies.
   const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
   std::vector<SharedGradient> gradients;
   for (const LearnedArray& l : learned_) gradients.push_back({l.host_gradient, l.group});

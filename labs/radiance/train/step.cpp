@@ -84,7 +84,7 @@ void TrainStep::declare_batch() {
   const int64_t encoded = c_.levels * c_.features, color_in = color_shape(c_, 0).in;
   for (const Look& look : looks_) {
     const std::string name = fmt::format("look {}", seen_.size());
-    const bool shares = sizes_.recompute && !seen_.empty();  // nobody reads a look's features behind it
+    const bool shares = sizes_.recompute && !seen_.empty();  // a pass's features are not read after it
     seen_.push_back(
         {.features =
              shares ? seen_.front().features : arena.tensor<float>(name + " features", encoded, look.samples),

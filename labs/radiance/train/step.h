@@ -1,7 +1,8 @@
-// One training step as lists of ops over one arena. Lists for the processor and for a GPU differ in a few sizes only
-// (StepSizes), and in the rungs that a plan puts in the place of the ops.
+// One training step as lists of ops over one arena. Lists for the processor and for a GPU differ in a few
+// sizes only (StepSizes), and in the rungs that a plan puts in the place of the ops.
 //
-//   loss      draw rays, march them, look at the first samples of each for what is visible, shade that, and back
+//   loss      draw rays, march them, evaluate the first samples of each to find the visible ones, shade these,
+//             and back
 //   update    the optimizer
 //   average   of the weights, every few steps
 //   occupancy values of the grid, every few steps; and
@@ -12,12 +13,12 @@
 //   loss = 1/R · sum over the R whole rays of
 //            pixel loss (mse, huber or smooth L1)                      lab 14
 //          + opacity_entropy · (-o·ln o)                               ngp_pl
-//          + distortion · (how spread out the ray's weights are)       Barron et al. 2022, equation 15
+//          + distortion · (spread of the ray's weights)                  Barron et al. 2022, equation 15
 //          + depth · (expected distance - true distance)^2 / 2         where the scene knows it; Deng et al. 2022
 //        + total_variation · 1/P · sum over P points and 3 axes of (raw(x + h·axis) - raw(x))^2
 //
-// with raw the logarithm of the density and h the edge of a cell of the occupancy grid (Yu et al., "Plenoxels", 2022,
-// section 3.3, has the same sum over a voxel grid's neighbors).
+// with raw the logarithm of the density and h the edge of a cell of the occupancy grid (Yu et al.,
+// "Plenoxels", 2022, section 3.3, has the same sum over a voxel grid's neighbors).
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ namespace klab {
 StepNumbers marching_numbers(const Config& config, const Placement& placement);
 inline constexpr std::array kFiniteChecks = {"density", "color", "the hash features"};
 
-/// Tensors and symbols of a step that others than its lists look at.
+/// Tensors and symbols of a step that are used outside of its lists.
 struct StepTensors : RayTensors {
   // Mirrors of arrays of the host.
   std::array<float*, 3> parameters, gradient, m, v, average;  // by Part
@@ -44,7 +45,7 @@ struct StepTensors : RayTensors {
   uint8_t* bits;
   float* values;                   // of the grid
   int32_t* occupied;               // cells
-  int32_t *chosen, *chosen_count;  // cells that the last update looks at
+  int32_t *chosen, *chosen_count;  // cells that the last update evaluates
   int64_t all_cells;               // symbol, to be set
 };
 
@@ -55,12 +56,14 @@ class TrainStep : public RayStep {
             const StepFormats& formats = {}, StepPart part = {});
 
   StepTensors t;
-  /// With several trainers each looks at its part of the chosen cells (cells_of_look) and has the values of these only.
+  /// With several trainers each evaluates its part of the chosen cells (cells_of_look) and has the values of
+  /// these only.
   OpList occupancy, occupancy_bits;
   OpList update, average;
   /// Cells to a look of an update: look k is of those from chosen[k·cells_of_look] on, and of trainer k mod ranks.
   int64_t cells_of_look() const { return march_capacity(c_); }
-  /// Of stretches of a picture, where there are no pictures to learn from (Data::pixels 0): loss() up to the color.
+  /// Returns the list for stretches of a picture, if there are no pictures to learn from (Data::pixels 0):
+  /// loss() up to the color.
   OpList picture() const;
   /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
   OpList loss(bool fused) const;
@@ -74,7 +77,7 @@ class TrainStep : public RayStep {
   /// Marched samples per step, over those that are to get a gradient: rays reach some way into what turns out to be behind a
   /// surface.
   static int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
-  /// Points at which a step looks at the total variation. Each takes four evaluations of the density.
+  /// Points at which a step evaluates the total variation. Each takes four evaluations of the density.
   static constexpr int64_t kVariationPoints = 1024;
 
  private:
@@ -88,8 +91,8 @@ class TrainStep : public RayStep {
   void list_occupancy();
   void list_update();
   void copy_parameters(OpList& list) const;
-  /// [rows, columns] floats as the format would store them, in place or elsewhere, times a number; nothing without a format. What is
-  /// lost is counted where `lost` says.
+  /// Rounds [rows, columns] floats to the format, in place or into another tensor, times a number; does
+  /// nothing without a format. Counts lost values in `lost`.
   void round(OpList& list, const std::string& stage, const NarrowFormat* format, const float* from, float* to,
              int64_t rows, int64_t columns, const float* factor, int32_t* lost) const;
   void round_activation(OpList& list, float* values, int64_t rows, int64_t columns) const;

@@ -12,9 +12,9 @@
 
 namespace klab {
 
-// Cells are chosen in all of the grid, then looked at as many at a time as one look has room for, through its tensors: a look
-// at few samples reads as much of the table as one at many. Several trainers choose the same cells and take turns with looks, so
-// that each look is the very call that one trainer alone makes.
+// Cells are chosen in the whole grid, then evaluated in groups as large as one pass has room for, through its
+// tensors: evaluating few samples reads as much of the table as evaluating many. Several trainers choose the
+// same cells and take turns with groups, so that each call is exactly one that a single trainer makes.
 void TrainStep::list_occupancy() {
   const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, room = cells_of_look();
   const std::string stage = "occupancy";

@@ -12,7 +12,8 @@ namespace klab {
 /// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
 struct StepFormats {
   const NarrowFormat* table = nullptr;  // what the encoding reads
-  /// A copy of a plain table in half precision beside the masters, for rungs that read 2 bytes a number.
+  /// A copy of a plain table in half precision in addition to the masters, for rungs that read 2 bytes a
+  /// number.
   bool half_table = false;
   const NarrowFormat* density = nullptr;  // matrices of the networks
   const NarrowFormat* color = nullptr;    //

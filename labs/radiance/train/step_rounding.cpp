@@ -1,4 +1,4 @@
-// Of a step whose tensors are stored in fewer bits: what is rounded where, and how gradients get rid of the loss's scale.
+// A step with tensors stored in fewer bits: which are rounded where, and how gradients lose the loss's scale.
 #include <stdexcept>
 
 #include "labs/radiance/field/rays.h"

@@ -35,11 +35,11 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
   return rate;
 }
 
-// The average of the weights is renewed every so many steps, with the decay raised to that power: a pass over
-// all parameters costs memory traffic that single steps at 0.95 do not repay.
+// The average of the weights is updated every kAverageEvery steps, with the decay raised to that power: a
+// pass over all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
-/// Of one part of the batch.
+/// Returns the config of one part of the batch.
 Config of_a_part(Config config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);

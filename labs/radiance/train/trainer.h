@@ -1,5 +1,5 @@
-// Training: pixels in, a model out. One step at a time, so that whoever owns the clock decides when to stop. What a step
-// does is data (step.h); where it runs is a backend's business (runner.h).
+// Training: learns a model from pixels, one step at a time, so that the caller decides when to stop. The
+// content of a step is data (step.h); the place where it runs is a backend's business (runner.h).
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class Trainer : public FieldTrainer {
           Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
           BatchShare share = {}, const StepPrecision& precision = {});
 
-  /// One of so many runs of a list of ops is timed op by op, where lists are recorded (see Runner).
+  /// Times one of `runs` runs of a list of ops op by op, if lists are recorded (see Runner).
   void time_every(int64_t runs) { runner_->time_every(runs); }
 
   /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
@@ -70,7 +70,7 @@ class Trainer : public FieldTrainer {
   /// Throws std::out_of_range for a name that is none.
   std::vector<float> tensor(const std::string& name) const;
 
-  /// Adds so many times a direction to the parameters of a part.
+  /// Adds a multiple of a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
 
   /// Goes on with other variants; the model stays.
@@ -83,7 +83,7 @@ class Trainer : public FieldTrainer {
   int64_t steps_done() const override { return step_; }
   std::vector<std::span<const float>> parameters() const override;
   const Model& model() const;
-  /// The model to look at pictures with: averaged weights when the config asks for them.
+  /// Returns the model for making pictures: averaged weights if the config asks for them.
   Model averaged() const;
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
@@ -96,7 +96,7 @@ class Trainer : public FieldTrainer {
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
   void collect_state() override;
-  /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
+  /// Saves everything needed to resume: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;

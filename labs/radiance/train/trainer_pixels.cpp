@@ -1,4 +1,4 @@
-// Of the trainer: pixels that are drawn by their loss.
+// Draws the trainer's pixels by their loss.
 #include <fmt/format.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Of the trainer: the hash table as something that is looked at, and that changes its size.
+// The trainer's hash table: its adaptive size, and statistics of its levels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ TableEntries Trainer::table_entries() {
   return entries;
 }
 
-// While all cells of the grid are updated, samples are everywhere, and say nothing of what there is to store.
+// While all cells of the grid are updated, samples are everywhere and do not show the content of the scene.
 void Trainer::look_at_table() {
   if (!adaptive_ || step_ % config_.table_every != 0) return;
   runner_->pull();

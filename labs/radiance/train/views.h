@@ -50,7 +50,8 @@ class ViewLoader {
   void tie(Runner& runner) const;
   /// After that.
   void write(Runner& runner) const;
-  /// A picture of the pool that is there or comes, loaded beside the calls. Nothing where the host's memory is used.
+  /// Loads a picture of the pool, resident or coming, concurrently with the calls. Does nothing if the host's
+  /// memory is used.
   void load_picture(Runner& runner, const PicturePool::Place& place) const;
   /// What is where. After turns of the pool, when their pictures are loaded: of one place, which is little enough that no host waits.
   void write_places(Runner& runner, std::optional<size_t> place = {}) const;

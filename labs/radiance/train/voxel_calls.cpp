@@ -1,4 +1,4 @@
-// The calls of a step on voxels at the sizes that it comes to, for a plan.
+// The calls of a step on voxels at their typical sizes, for a plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const PlannedProgramRegistrar program({
     .ops = {"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd", "visible_limit",
             "ray_weights", "spread_samples", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
             "composite_bwd", "composite_loss_bwd", "weighted_sum", "all_finite", "voxel_sh_bwd", "adam",
-            // Of what a config may ask for.
+            // Only if the config asks for them.
             "variation_points", "axpy", "total_variation_fwd", "total_variation_bwd"},
     .fused = "composite_loss_bwd",
     .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kNames[] = {"density", "coefficients"};
 
-/// Of one part of the batch.
+/// Returns the config of one part of the batch.
 VoxelConfig of_a_part(VoxelConfig config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
@@ -41,7 +41,7 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
   build();
 }
 
-/// Everything that depends on the grid and its rows. The optimizer begins anew.
+/// Builds everything that depends on the grid and its rows. The optimizer starts without state.
 void VoxelTrainer::build() {
   const int64_t rows = model_.rows(), numbers = 3 * config_.basis();
   runner_.reset();  // first, so that old and new are never held together
@@ -95,10 +95,11 @@ std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   return changes;
 }
 
-// Of each row whether it had a gradient since the grid was made: what lies behind something opaque never has one. Empty while too
-// few rays have looked for that to mean anything: a grid of g³ cells has some six g² that are a surface.
+// Returns for each row whether it had a gradient since the grid was made; rows behind something opaque never
+// have one. Empty while too few rays have been drawn for a meaningful result: a grid of g³ cells has about
+// six g² surface cells.
 std::vector<uint8_t> VoxelTrainer::seen_rows() const {
-  constexpr int64_t kLooks = 12;  // rays for each of g² cells, before what none of them met is left out
+  constexpr int64_t kLooks = 12;  // rays for each of g² cells before rows that none of them met are removed
   const Array<int32_t>& steps = moments_[VoxelStep::density].steps;
   if (*std::ranges::max_element(steps) * rays_next_ * share_.parts < kLooks * model_.grid * model_.grid)
     return {};
