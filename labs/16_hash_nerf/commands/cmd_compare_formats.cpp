@@ -146,8 +146,8 @@ int compare(Values& v) {
   CallTimes times = times_here();
   const BackendChoice where = backend_named("cpu");
   for (Row& row : rows) {
+    // the same plan for all
     const std::optional<Plan> plan =
-        // the same plan for all
         rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;
     row.maker = std::make_unique<PictureMaker>(*row.model, "best", where, times, plan);
   }

@@ -11,9 +11,8 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
-constexpr int64_t kPiece =
-    // floats that travel at a time: few enough for a cache, and enough that ranks seldom wait for each other
-    1 << 18;
+// floats that travel at a time: few enough for a cache, and enough that ranks seldom wait for each other
+constexpr int64_t kPiece = 1 << 18;
 constexpr int64_t kTeam = 1 << 14;  // floats from which on threads pay
 // floats of a cache line, which is the unit in which touched memory is read anyway
 constexpr int64_t kLine = 16;

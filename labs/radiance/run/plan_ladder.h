@@ -13,9 +13,8 @@
 namespace klab {
 
 struct PlanLadderOptions {
-  int warm_steps =
-      // steps with the best plan before the common starting point: by then the grid knows the empty space
-      256;
+  // steps with the best plan before the common starting point: by then the grid knows the empty space
+  int warm_steps = 256;
   int steps = 2;         // for every plan and round, from that point
   double seconds = 0.4;  // a faster plan continues until then, for its time only
   int rounds = 5;
