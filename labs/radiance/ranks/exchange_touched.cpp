@@ -12,7 +12,7 @@ constexpr int64_t kFloat = sizeof(float);
 bool bit_of(const uint8_t* bits, int64_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
 void set_bit(uint8_t* bits, int64_t i) { bits[i / 8] = uint8_t(bits[i / 8] | 1 << (i % 8)); }
 
-/// Returns whether a value is neither +0 nor -0; NaN and infinity count.
+/// Returns whether any value is neither +0 nor -0; NaN and infinity count.
 bool holds_gradient(const float* g, int64_t count) {
   uint32_t any = 0;
   for (int64_t i = 0; i < count; ++i) any |= std::bit_cast<uint32_t>(g[i]);
