@@ -23,7 +23,8 @@
 
 namespace klab {
 
-/// What is stored by entry: `features` floats in each of `values` (parameters, moments, averages), a count in each of `counts`.
+/// Data stored by entry: `features` floats in each of `values` (parameters, moments, averages), a count in
+/// each of `counts`.
 struct TableEntries {
   std::vector<float*> values;
   std::vector<int32_t*> counts;  // Adam's steps first
@@ -47,18 +48,19 @@ class AdaptiveTable {
   /// For a config whose table is adaptive.
   AdaptiveTable(const Config& config, int cascades);
 
-  /// Shares of the entries of each level that received a gradient since the last look.
+  /// Returns the share of each level's entries that received a gradient since the last check.
   std::vector<double> in_use(const std::vector<int64_t>& sizes, const int32_t* steps) const;
 
-  /// Sizes for levels of which these shares are in use. Crowded ones grow, coarse before fine, as long as there is room.
+  /// Returns the sizes for levels with these shares in use. Crowded ones grow, coarse before fine, while
+  /// there is room.
   std::vector<int64_t> wanted(const std::vector<int64_t>& sizes, const std::vector<double>& in_use) const;
 
-  /// Notes which entries are in use, and changes nothing.
+  /// Records which entries are in use, and changes nothing.
   void note(const TableEntries& entries, int64_t step, const std::vector<int64_t>& sizes);
   /// Checks the levels after `step` steps: resizes them and resets idle entries. The gradient must be zero.
   TableChange look(const TableEntries& entries, int64_t step, std::vector<int64_t>& sizes);
 
-  /// For a checkpoint: counts at the last look, and the step at which each entry was in use last.
+  /// State for a checkpoint: counts at the last check, and the step at which each entry was in use last.
   std::vector<TensorView> state() const;
 
  private:
@@ -67,7 +69,7 @@ class AdaptiveTable {
   Config c_;
   std::vector<int64_t> least_, most_;
   int64_t room_;
-  Array<int32_t> seen_;  // [room] counts at the last look
+  Array<int32_t> seen_;  // [room] counts at the last check
   Array<int32_t> last_;  // [room] the step of the last check at which an entry was in use
 };
 

@@ -11,10 +11,10 @@ namespace klab {
 int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t march_capacity,
                    int64_t most_rays);
 
-/// A factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
+/// Returns a factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
 double cosine_to(double last, double progress);
 
-/// PSNR, dB, of the first `whole` rays' colors [3,rays] against their targets [3,rays].
+/// Returns the PSNR, dB, of the first `whole` rays' colors [3,rays] against their targets [3,rays].
 double batch_psnr_of(const Runner& runner, int64_t rays, const float* color, const float* target,
                      int64_t whole);
 

@@ -42,14 +42,14 @@ class ErrorMap {
   void draw(uint64_t seed, uint64_t turn);
   /// [views, kList], as draw_rays reads them.
   std::span<const int32_t> pixels() const { return pixels_; }
-  /// What the pixel at a place of a view's list counts.
+  /// Returns the weight of the pixel at a place of a view's list.
   float weight(int64_t view, int64_t place) const { return weights_[size_t(view * kList + place)]; }
-  /// A loss of that pixel.
+  /// Records a loss of that pixel.
   void learn(int64_t view, int64_t place, float loss);
 
-  /// For a checkpoint: what is remembered, and what was when lists were drawn last.
+  /// State for a checkpoint: the present losses, and those at the last drawing of the lists.
   std::vector<TensorView> state() const;
-  /// After state() was read into: lists as they were drawn then.
+  /// Restores the lists as they were last drawn, after state() was read into.
   void draw_again(uint64_t seed, uint64_t turn);
 
  private:

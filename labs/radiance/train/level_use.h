@@ -1,5 +1,5 @@
-// What a batch does to each level of the hash table: how many entries it touches, how many points share one, how large the
-// gradient is.
+// How a batch uses each level of the hash table: touched entries, points that share one, length of the
+// gradient.
 #pragma once
 
 #include <cstdint>

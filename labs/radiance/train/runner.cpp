@@ -24,7 +24,7 @@ Backend cpu_backend() {
   Backend b;
   b.name = "cpu";
   b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
-    // An Array takes whole pages of the large kind; small tensors are many.
+    // An Array takes whole large pages, so many small tensors would waste memory.
     if (bytes < kSmall) {
       announce_allocation(int64_t(bytes));
       void* p = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
@@ -193,7 +193,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     if (arena_.symbols()[i].kind == Arena::Kind::choice) choices.push_back(values_[i]);
   Recorded& r = recorded_[&list];
   if (r.plan != plan.ids() || r.choices != choices) {
-    // The first run takes what memory rungs need of their own, which cannot be taken while they are recorded.
+    // The first run allocates the memory that rungs need, which is impossible while they are recorded.
     r = {plan.ids(), choices, {}};
     return backend_.mark ? call_marked(list, plan, profile, 1) : call_all(list, plan, profile);
   }
@@ -211,7 +211,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   }
   ++counts_.repeated;
   if (backend_.mark)
-    r.repeat();  // the run that is timed op by op stands for it
+    r.repeat();  // the run timed op by op replaces it
   else
     profile.time("recorded lists", r.repeat);
 }
@@ -240,7 +240,7 @@ void Runner::call_marked(const OpList& list, const Plan& plan, Profile& profile,
   }
 }
 
-// Checks a call and binds its variant: once for calls that are the same at every run.
+// Checks a call and binds its variant; done once for calls that are the same at every run.
 void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
   const LabOp* op = op_of(call.op);
   if (op == nullptr || !op->op.valid(made.shape))

@@ -24,7 +24,7 @@ StepPart SharedBatch::part() const {
   return part_of(*share_, sizes);
 }
 
-// With several own parts their sums are the host's.
+// With several own parts their sums are in the host's memory.
 bool SharedBatch::on_device(const Runner& runner) const {
   return share_->on_device.mean && !runner.backend().in_host_memory && share_->own == 1;
 }
@@ -61,7 +61,7 @@ StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
   report.rays = int64_t(sums[1]);
   report.samples = int64_t(sums[2]);
   report.marched = int64_t(sums[3]);
-  report.finite = sums[4] == 0;  // of all parts, everywhere: all leave the step out together
+  report.finite = sums[4] == 0;  // in all parts everywhere: all trainers skip the step together
   return report;
 }
 

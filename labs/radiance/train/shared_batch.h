@@ -31,7 +31,7 @@ class SharedBatch {
   StepReport add_up(Runner& runner, Profile& profile, const std::function<StepReport(int64_t part)>& loss);
   /// Fetches the parameters that other trainers have updated; to be called after the optimizer.
   void complete(Runner& runner, Profile& profile);
-  /// What this trainer moves of its tables.
+  /// Returns the part of the tables that this trainer updates.
   StepPart part() const;
   /// Collects per-parameter state of table `table`, an array of the host with an element for each `per`
   /// parameters, from the trainers that own it.

@@ -1,4 +1,4 @@
-// What happens between the batches of a step: the occupancy grid, the optimizer, the average of the weights.
+// Work between the batches of a step: the occupancy grid, the optimizer, the average of the weights.
 #include <algorithm>
 
 #include "labs/radiance/train/step.h"
@@ -35,7 +35,7 @@ void TrainStep::list_occupancy() {
   const Look& look = looks_.front();
   const Seen& seen = seen_.front();
   const int64_t first_own = part_.rank * room;
-  if (first_own >= cells)  // more trainers than looks: values grow old here, too
+  if (first_own >= cells)  // more trainers than passes: values decay here, too
     occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = 0, .decays = 1},
                                    {.chosen = t.chosen,
                                     .raw = seen.geometry,

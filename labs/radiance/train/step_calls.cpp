@@ -17,7 +17,7 @@
 namespace klab {
 namespace {
 
-/// The calls of one step that the config's terms of the loss make.
+/// Returns the calls of a step for the config's terms of the loss.
 std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
   const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
   const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c.loss)};

@@ -74,7 +74,8 @@ void Trainer::take_turns() {
   load_ahead(views);
 }
 
-// One a step, so that the host is never made to wait for room by pictures that have time.
+// Loads one picture a step, so that the host never has to wait for room because of pictures that are not
+// urgent.
 void Trainer::load_ahead(const ViewLoader& views) {
   if (runner_->backend().in_host_memory || turns_loaded_ >= pool_->turns() + kTurnsLoaded) return;
   const std::optional<PicturePool::Place> next = pool_->coming(turns_loaded_);

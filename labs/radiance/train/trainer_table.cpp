@@ -44,7 +44,7 @@ std::string Trainer::table_news() {
       model_.entries_in_use(), model_.table_entries(), c.grown, c.shrunk, c.recycled);
 }
 
-// The next step's loss, with its gradient left where it is; where its samples are.
+// Computes the next step's loss and leaves its gradient; returns the positions of its samples.
 std::vector<float> Trainer::look_at_batch() {
   StepNumbers n = numbers();
   Profile aside;

@@ -27,7 +27,8 @@ const PlannedProgramRegistrar program({
     .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
 });
 
-/// What pruning leaves of the finest grid, of a scene with surfaces: some cells on each side of them.
+/// Returns the typical rows after pruning of the finest grid, for a scene with surfaces: some cells on each
+/// side of them.
 int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.grid * c.grid); }
 
 }  // namespace
