@@ -26,7 +26,7 @@ constexpr int64_t kStep = 2 * kLanes;  // samples of an iteration
 constexpr int64_t kLag = 3;            // iterations from the first stage to the last
 constexpr int64_t kBlock = 512;        // samples whose rays are looked up together
 constexpr size_t kTogether =
-    kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together: an iteration may end two
+    kLanes < 8 ? 2 : size_t(kLanes) / 4;  // rays whose lanes are added up together; an iteration can end two
 constexpr size_t kSlots = 32;             // rays that may have ended before
 static_assert(kSlots % kTogether == 0 && kSlots >= 2 * kTogether + size_t(kLanes));
 
@@ -48,11 +48,11 @@ struct Begins {
   }
 };
 
-/// Rays that have ended: lane by lane what they have added up, and the transmittance left behind them.
+/// Rays that have ended: their sums lane by lane, and the transmittance behind them.
 struct LaneSums {
   HWY_ALIGN float sums[kSlots][4][16] = {};  // red, green, blue, depth
   float left[kSlots];
-  size_t count = 0, added = 0;  // rays; of these, whose lanes have been added up
+  size_t count = 0, added = 0;  // rays; those whose lanes have been added up
 
   HWY_INLINE bool ready() const { return count >= added + kTogether; }
 };
@@ -78,14 +78,14 @@ HWY_INLINE void add_lanes(const LaneSums& ended, float* sums) {
     hn::StoreU(sums_over_lanes<kLanes>(from + 16 * i), D(), sums + i);
 }
 
-/// Whether distances are summed, too: those ops that have them say so.
+/// Whether distances are summed, too: only for ops that have them.
 template <class Args>
 constexpr bool kDepth = requires(Args x) {
   x.t;
 };
 
-/// What goes from iteration to iteration: two vectors of every stage's results, and what the stages carry on. No arrays, which
-/// compilers keep in memory.
+/// State carried from iteration to iteration: two vectors of every stage's results, and the stages' carries.
+/// Has no arrays, because compilers keep them in memory.
 struct State {
   V tau0, tau1, behind0, behind1, after0,
       after1;                                // optical depths, their sums, transmittances behind the samples
@@ -95,7 +95,7 @@ struct State {
   V red, green, blue, depth;                 // sums of the rays that have not ended
 };
 
-/// The last stage: samples [k, k + kLanes), whose transmittances behind them are `after`.
+/// Last stage: weighs samples [k, k + kLanes), given the transmittances `after` behind them.
 template <bool kPrefetch, class Args, class Ended, class Load>
 HWY_INLINE void weigh(const Args& x, Ended& ended, State& s, V after, uint32_t word, int64_t k, Load load) {
   const D d;
@@ -188,9 +188,10 @@ HWY_INLINE void iterate(const Args& x, Rays& rays, Ended& ended, State& s, int64
   }
 }
 
-/// Samples [start, end), start a multiple of kStep. Rays: Begins with look_up(), which marks what begins in the next block of
-/// the stream; the first is there. Ended: LaneSums, for which write(ended, count) adds up and writes the next `count` rays,
-/// kTogether at most. Lanes of the first iteration may belong to other rays: they come first, as if they were one.
+/// Samples [start, end), start a multiple of kStep. Rays: Begins with look_up(), which marks the rays that
+/// begin in the next block of the stream; the first block must be marked. Ended: LaneSums, for which
+/// write(ended, count) adds up and writes the next `count` rays, kTogether at most. Lanes of the first
+/// iteration may belong to other rays: they come first, as if they were one.
 template <class Args, class Rays, class Ended>
 HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& rays, Ended& ended) {
   const D d;
@@ -223,7 +224,7 @@ HWY_INLINE void walk_in_turns(const Args& x, int64_t start, int64_t end, Rays& r
 
 constexpr size_t kRoom = 128;  // rays whose sums wait for their line
 
-/// The rays [next, last) of a thread, looked up a block of the stream at a time.
+/// The rays [next, last) of a thread, located a block of the stream at a time.
 struct RaysByBlock : Begins {
   const int32_t* ray_begin;
   int64_t next, last;
@@ -236,8 +237,8 @@ struct RaysByBlock : Begins {
   }
 };
 
-/// What has ended and is not yet written: sums and transmittances of rays with samples, in their order, until all rays of a
-/// line have ended.
+/// Rays with samples that have ended but are not written yet: sums and transmittances, in their order, until
+/// all rays of a line have ended.
 struct LineSums : LaneSums {
   const int32_t* ray_begin;
   int64_t next, last;  // rays still to be written, without samples or with
@@ -279,8 +280,9 @@ struct LineSums : LaneSums {
   }
 };
 
-/// Adds the lanes of the next `count` rays that have ended, kTogether at most, and writes the lines that are complete. Lines:
-/// LineSums with write_line(), which writes one by take_line and says whether there was one.
+/// Adds the lanes of the next `count` rays that have ended, kTogether at most, and writes the lines that are
+/// complete. Lines: LineSums with write_line(), which writes one by take_line and returns whether there was
+/// one.
 template <class Lines>
 HWY_INLINE void write_lines(Lines& e, size_t count) {
   const size_t to = e.added - e.base;

@@ -76,8 +76,8 @@ HWY_INLINE V exp_in_range(D d, V x) {
 }
 
 /// exp without the ends of the range: arguments beyond [-87, 88.3] are treated as the nearest end. So the
-/// absolute error below -87 is 1.7e-38, and large results end at 2.2e38. NaN gives NaN. For what is summed
-/// with larger things.
+/// absolute error below -87 is 1.7e-38, and large results end at 2.2e38. NaN gives NaN. Use it for values
+/// that are added to larger ones.
 template <class D, class V>
 HWY_INLINE V exp_saturated(D d, V x) {
   return exp_in_range(d, at_least(d, -87.0F, at_most(d, 88.3F, x)));
@@ -105,7 +105,7 @@ HWY_INLINE V one_minus_exp_minus(D d, V x) {
   return hn::NegMulAdd(scale, exp_core_minus_one(d, r), hn::Sub(hn::Set(d, 1.0F), scale));
 }
 
-/// exp over the whole range: denormal results are correct to the last denormal bit or one beside it, overflow
+/// exp over the whole range: denormal results are correct to one unit of the last denormal bit, overflow
 /// gives infinity, -infinity gives 0, NaN gives NaN.
 template <class D, class V>
 HWY_INLINE V exp_full(D d, V x) {

@@ -36,12 +36,12 @@ HWY_INLINE Lanes held_within(Lanes a, Lanes most) { return smaller(larger(a, -mo
 HWY_INLINE Lanes load(const float* p, size_t count) { return {load_first(GsTag(), p, count)}; }
 HWY_INLINE void store(Lanes a, float* p, size_t count) { store_first(a.v, GsTag(), p, count); }
 
-/// What of a view and of its camera is the same for all Gaussians.
+/// Values of a view and its camera that are the same for all Gaussians.
 struct GsView {
   Lanes W[9], t[3], focal[2], most[2], near;
 };
 
-/// camera: GsProjectFwd::Camera; the picture in pixels.
+/// Prepares a view; camera as in GsProjectFwd::Camera, the picture's size in pixels.
 HWY_INLINE GsView gs_view(const float* camera, int64_t width, int64_t height) {
   GsView view;
   for (int k = 0; k < 9; ++k) view.W[k] = all(camera[k]);

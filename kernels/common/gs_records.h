@@ -1,4 +1,4 @@
-// What a rasterizer reads of a Gaussian, in one cache line, and which pixels it can reach.
+// The data of a Gaussian that a rasterizer reads, in one cache line, and the pixels that it can reach.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Cells of the hash encoding for as many points as a vector has lanes: where they are, and where their
-// corners' entries are. Lane k is point k. Shared by the SIMD rungs of hashgrid_fwd and hashgrid_bwd;
-// included once for every instruction set, as Highway's foreach_target asks.
+// Cells of the hash encoding for as many points as a vector has lanes: their coordinates, and the entries of
+// their corners. Lane k is point k. Shared by the SIMD rungs of hashgrid_fwd and hashgrid_bwd; included once
+// for every instruction set, as Highway's foreach_target requires.
 #if defined(KLAB_KERNELS_COMMON_HASHGRID_CELL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_HASHGRID_CELL_INL_H
 #undef KLAB_KERNELS_COMMON_HASHGRID_CELL_INL_H

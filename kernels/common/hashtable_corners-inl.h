@@ -1,6 +1,7 @@
-// Corners of the hash table whose layout is data, for as many points as a vector has lanes: what hashgrid_cell-inl.h does for one
-// hash function and sizes that are powers of two. Shared by the SIMD rungs of hashtable_fwd and hashtable_bwd; included once for
-// every instruction set, as Highway's foreach_target asks.
+// Corners of the hash table whose layout is data, for as many points as a vector has lanes.
+// hashgrid_cell-inl.h does the same for one hash function and sizes that are powers of two. Shared by the
+// SIMD rungs of hashtable_fwd and hashtable_bwd; included once for every instruction set, as Highway's
+// foreach_target requires.
 #if defined(KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H
 #undef KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H
@@ -18,7 +19,7 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What the interpolation goes by in place of the fraction.
+/// Converts the fraction to the interpolation's weight.
 HWY_INLINE HashgridF hashtable_fraction(int64_t blend, HashgridF f) {
   const HashgridF32 d;
   if (blend == table_blend::nearest) return hn::Zero(d);
@@ -47,7 +48,8 @@ HWY_INLINE HashgridU hashtable_pcg(HashgridU x, HashgridU y, HashgridU z) {
   return hn::Add(x, hn::Mul(y, z));
 }
 
-/// What each coordinate brings to the word by itself, at the lower end (`end` 0) and the upper end of its axis.
+/// The parts of the word from each coordinate alone, at the lower end (`end` 0) and the upper end of its
+/// axis.
 struct HashtableParts {
   HashgridU x[2], y[2], z[2];
 };

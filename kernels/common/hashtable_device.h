@@ -68,7 +68,7 @@ __device__ __forceinline__ uint32_t table_device_index(const TableDeviceLevel& l
   return index < level.entries ? index : index - (1U << (level.bits - 1));
 }
 
-/// One point on one level: lower corner of its cell, and what the interpolation goes by.
+/// One point on one level: lower corner of its cell, and the interpolation's weights.
 struct TableDeviceCell {
   uint32_t at[3];
   float fraction[3];

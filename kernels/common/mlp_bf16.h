@@ -19,7 +19,7 @@
 #include "reference/float16.h"
 
 #if defined(__x86_64__)
-// GCC 12 warns of the operands that its own header leaves undefined where an instruction does not look at them.
+// GCC 12 warns about operands that its own header leaves undefined where an instruction ignores them.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -121,7 +121,7 @@ KLAB_BF16 inline void load_tile(const float* x, int64_t rows, int64_t stride, in
   }
 }
 
-/// What happens to a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
+/// Operation on a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
 enum class End { plain, relu, gate };
 
 /// Where sums go.

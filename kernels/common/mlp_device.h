@@ -1,5 +1,5 @@
-// Layers of mlp_fwd and mlp_bwd as a kernel asks for them: what MlpFwd::Shape says of them on the host.
-// Shared by the CUDA rungs that go through all layers in one launch.
+// Layers of mlp_fwd and mlp_bwd for kernels: the device's form of MlpFwd::Shape. Shared by the CUDA rungs
+// that process all layers in one launch.
 #pragma once
 
 #include "kernels/common/cuda.h"
@@ -45,8 +45,8 @@ __host__ __device__ inline int64_t mlp_whole_begin(const MlpLayers& s, int64_t l
 /// banks.
 __host__ __device__ inline int mlp_stride(int64_t channels) { return mlp_whole(channels) + 8; }
 
-/// A block brings layer l to shared memory: [to][from], rounded to bfloat16, zeros up to whole fragments. The barriers before
-/// and after are the caller's.
+/// Copies layer l to shared memory, by a whole block: [to][from], rounded to bfloat16, zeros up to whole
+/// fragments. The caller provides the barriers before and after.
 __device__ __forceinline__ void mlp_bring_weights(__nv_bfloat16* shared, const MlpLayers& s, int64_t l,
                                                   const float* __restrict__ weights) {
   const int from = int(s.from(l)), to = int(s.to(l)), columns = mlp_whole(from);

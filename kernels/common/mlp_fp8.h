@@ -1,13 +1,14 @@
-// Networks of bytes on tensor cores, for mlp_fwd and mlp_bwd: factors of e4m3, gradients of e5m2, sums in float.
+// Networks of bytes on tensor cores, for mlp_fwd and mlp_bwd: factors of e4m3, gradients of e5m2, sums in
+// float.
 //
-// e4m3 has 4 digits and reaches from 2^-9 to 448, 18 powers of two. So each sample has a power of two of its own, which brings its
-// largest activation to between 2^7 and 2^8, and each layer's matrix has one; both are counted as integers and come out of the sums as a
-// product that rounds nothing. (A scale of amax / 448 would use 448's last half octave, and round.) Infinities become the largest
-// number, as the instruction has it.
+// e4m3 has 4 digits and reaches from 2^-9 to 448, 18 powers of two. So each sample has a power of two of its
+// own, which scales its largest activation to between 2^7 and 2^8, and each layer's matrix has one. Both are
+// kept as integers and removed from the sums by a product that does not round. (A scale of amax / 448 would
+// use 448's last half octave, and round.) Infinities become the largest number, as in the instruction.
 //
-// A product of mma.m16n8k32 wants four neighbors along k in a lane, and leaves two. Whose k is the same in both factors may be in any
-// order: byte 4·in + e of 16 of them stands for channel 8·(e / 2) + 2·in + e % 2, which is what the lane has of two products of
-// 8 columns. Weights are brought to shared memory in that order.
+// A product of mma.m16n8k32 needs four neighbors along k in a lane, and returns two. The order of k is free
+// if it is the same in both factors: byte 4·in + e of 16 of them is channel 8·(e / 2) + 2·in + e % 2, which
+// the lane has from two products of 8 columns. Weights are copied to shared memory in that order.
 #pragma once
 
 #include "kernels/common/fp8.h"
@@ -31,7 +32,7 @@ __device__ __forceinline__ int row8(int half) { return int(threadIdx.x) % 32 / 4
 __device__ __forceinline__ int channel_of(int b, int t, int r) {
   return b * kBytes + t * 8 + int(threadIdx.x) % 4 * 2 + r % 2;
 }
-/// Where a channel stands among the bytes of a row.
+/// Returns the byte of a channel within a row.
 __host__ __device__ inline int byte_of(int channel) {
   return channel / 16 * 16 + channel % 8 / 2 * 4 + channel % 16 / 8 * 2 + channel % 2;
 }
@@ -62,12 +63,12 @@ struct E5m2 {
   }
 };
 
-/// The power of two that brings `most` to the format's top; see exponent_for().
+/// Returns the power of two that scales `most` to the format's top; see exponent_for().
 template <class Format>
 __device__ __forceinline__ int byte_exponent(float most) {
   return exponent_for(most) + Format::kTop - 14;
 }
-/// That of a layer's matrix, of which find_exponents() has said what halves need.
+/// Returns the exponent of a layer's matrix from the one that find_exponents() found for halves.
 __device__ __forceinline__ int byte_exponent_of_weights(int of_halves) { return of_halves + E4m3::kTop - 14; }
 
 /// Element r of block b of the rows that the sums become.
@@ -147,7 +148,7 @@ __device__ __forceinline__ void layer_of_bytes(ByteSums<kBlocks>& sums, const By
   }
 }
 
-/// rows = relu(W rows), of W times 2^of_w; sums are what the rows were rounded from.
+/// Computes rows = relu(W rows), with W times 2^of_w; sums are the values before rounding.
 template <int kBlocks>
 __device__ __forceinline__ void hidden_bytes(ByteRows<kBlocks>& rows, int (&e)[2], ByteSums<kBlocks>& sums,
                                              const uint8_t* w, int of_w, int from, int to) {

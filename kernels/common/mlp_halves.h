@@ -1,7 +1,7 @@
-// Networks of halves on tensor cores, for mlp_fwd and mlp_bwd. A half has 11 digits and reaches from 2^-24 to 2^16. What a warp
-// holds is therefore multiplied by a power of two that brings its largest number to between 2^14 and 2^15, and so is each
-// layer's matrix: digits are the format's, the range is that of the exponent, an integer. Sums are float, and exact in the
-// exponent: a factor of a power of two rounds nothing.
+// Networks of halves on tensor cores, for mlp_fwd and mlp_bwd. A half has 11 digits and reaches from 2^-24 to
+// 2^16. So a warp multiplies its rows by a power of two that scales its largest number to between 2^14 and
+// 2^15, and each layer's matrix is scaled likewise: the format gives the digits, an integer exponent gives
+// the range. Sums are float, and the exponents add no error: a factor of a power of two does not round.
 #pragma once
 
 #include "kernels/common/mlp_rows.h"
@@ -17,7 +17,8 @@ __device__ __forceinline__ float times_power(float x, int e) {
   return x * __uint_as_float(unsigned(half + 127) << 23) * __uint_as_float(unsigned(rest + 127) << 23);
 }
 
-/// The power of two that brings `most` to between 2^14 and 2^15; of zero, and of what is not finite, none.
+/// Returns the power of two that scales `most` to between 2^14 and 2^15; none for zero and for values that
+/// are not finite.
 __device__ __forceinline__ int exponent_for(float most) {
   if (!(most > 0) || __float_as_uint(most) >= 0x7F800000U) return 0;
   return 14 + 127 - int(__float_as_uint(most) >> 23);
@@ -33,7 +34,7 @@ __device__ __forceinline__ uint32_t pack_halves(float low, float high) {
   return uint32_t(__half_as_ushort(__high2half(pair))) << 16 | __half_as_ushort(__low2half(pair));
 }
 
-/// What multiply() sums up: element r of block u is the pair pair_of(sums[u], r).
+/// The sums of multiply(): element r of block u is the pair pair_of(sums[u], r).
 template <int kBlocks>
 using SumsOfRows = float[kBlocks][2][4];
 
@@ -74,7 +75,7 @@ __device__ __forceinline__ void load_halves(Rows<kBlocks>& rows, int& e, const f
   round_rows(rows, e, values);
 }
 
-/// rows = what end(pair of sums, r, u) leaves of rows · W^T, or (turned) of rows · W, with W times 2^of_w.
+/// Computes rows = end(pair of sums, r, u) of rows · W^T, or (turned) of rows · W, with W times 2^of_w.
 template <bool turned, int kBlocks, class End>
 __device__ __forceinline__ void layer_of_halves(Rows<kBlocks>& rows, int& e, const __half* w, int of_w,
                                                 int stride, int terms, int units, const End& end) {

@@ -1,5 +1,6 @@
-// Samples of a warp that go through the layers of a network in registers, for mlp_fwd and mlp_bwd: a result of mma.sync holds
-// in each lane what the next product wants of it as its left factor, so that nothing passes through memory between layers.
+// Samples of a warp that go through the layers of a network in registers, for mlp_fwd and mlp_bwd: each
+// lane's result of mma.sync is its part of the next product's left factor, so that nothing passes through
+// memory between layers.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +24,7 @@ template <int kBlocks>
 using Rows = uint32_t[kBlocks][4];
 __device__ __forceinline__ int row(int r) { return int(threadIdx.x) % 32 / 4 + r % 2 * 8; }
 __device__ __forceinline__ int column(int r) { return int(threadIdx.x) % 4 * 2 + r / 2 * 8; }
-/// Of two results of 8 columns, the pair that becomes element r.
+/// Returns the pair that becomes element r, from two results of 8 columns.
 __device__ __forceinline__ const float* pair_of(const float (&sum)[2][4], int r) {
   return sum[r / 2] + r % 2 * 2;
 }
@@ -72,8 +73,8 @@ __device__ __forceinline__ void multiply(float (&sum)[2][4], const Rows<kBlocks>
   }
 }
 
-/// rows = end(pair of sums, r, u): what becomes of element r of block u, packed, of rows · W^T or (turned) rows · W, sums
-/// of `terms` products.
+/// Computes rows = end(pair of sums, r, u), which packs element r of block u of rows · W^T or (turned) rows ·
+/// W, sums of `terms` products.
 template <bool turned, int kBlocks, class End>
 __device__ __forceinline__ void layer(Rows<kBlocks>& rows, const __nv_bfloat16* w, int stride, int terms,
                                       int units, const End& end) {

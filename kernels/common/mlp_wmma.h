@@ -18,8 +18,8 @@ using Left = wmma::fragment<wmma::matrix_a, kSide, kSide, kSide, __nv_bfloat16, 
 template <class Layout>
 using Right = wmma::fragment<wmma::matrix_b, kSide, kSide, kSide, __nv_bfloat16, Layout>;
 
-/// Adds to the sums of the square at (r, c) left · right over `depth`. Strides are distances of rows as they lie; what is
-/// to be transposed is only read with the other layout.
+/// Adds to the sums of the square at (r, c) left · right over `depth`. Strides are distances of stored rows;
+/// a transposed factor is only read with the other layout.
 template <class LeftLayout, class RightLayout>
 __device__ __forceinline__ void multiply(Sums& sums, const __nv_bfloat16* left, int left_stride, int r,
                                          const __nv_bfloat16* right, int right_stride, int c, int depth) {
@@ -43,8 +43,8 @@ __device__ __forceinline__ void each_square(int warps, int rows, int columns, co
     f(t / (columns / kSide) * kSide, t % (columns / kSide) * kSide);
 }
 
-/// Calls use(row, column, sum) for the elements of a warp's square, a lane eight of them. Nobody says which lane holds what
-/// of a fragment, so they go through `square`, 256 floats of shared memory of this warp.
+/// Calls use(row, column, sum) for the elements of a warp's square, eight in each lane. The layout of a
+/// fragment is unspecified, so they go through `square`, 256 floats of shared memory of this warp.
 template <class Use>
 __device__ __forceinline__ void unfold(float* square, const Sums& sums, const Use& use) {
   wmma::store_matrix_sync(square, sums, kSide, wmma::mem_row_major);

@@ -1,6 +1,6 @@
-// Colors of rays, by vectors along the stream of samples whatever ray a lane belongs to, and what their pixels lose:
-// what composite_loss_fwd and composite_loss_bwd share. Included by kernel files inside Highway's foreach_target, once a
-// target.
+// Colors of rays, by vectors along the stream of samples regardless of the ray that a lane belongs to, and
+// the loss of their pixels; shared by composite_loss_fwd and composite_loss_bwd. Included by kernel files
+// inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
 #undef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
@@ -73,7 +73,8 @@ class Pieces {
     return true;
   }
 
-  /// step(i, number, load) for each vector of samples [i, i + kLanes), of which load(p) gives those from p on that there are.
+  /// Calls step(i, number, load) for each vector of samples [i, i + kLanes); load(p) reads those of p's
+  /// elements that exist.
   template <class Step>
   HWY_INLINE void walk(int64_t samples, Step&& step) const {
     const D d;
@@ -102,9 +103,9 @@ struct RaySums {
   EachRay color[3], left;
 };
 
-/// The three walks from samples to RaySums: optical depths; their sums within rays, and transmittances kLate vectors
-/// behind them; weights and the sums of weighted colors. kGradients: keeps what the gradients of samples are made of, in
-/// memory, of each vector
+/// The three walks from samples to RaySums: optical depths; their sums within rays, and transmittances kLate
+/// vectors behind them; weights and the sums of weighted colors. kGradients: keeps the inputs of the samples'
+/// gradients in memory, for each vector
 ///   [0] weight   [1] exp'(raw)·delta   [2..4] transmittance · color + the sum of weighted colors so far, channel by channel.
 template <bool kGradients, class Args>
 HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
@@ -118,7 +119,7 @@ HWY_INLINE void sum_colors(const Args& x, Pieces& piece, RaySums& rays) {
     hn::Store(hn::Mul(sigma, delta), d, at);
     prefetch(x.density_raw + i);
   });
-  // What is read past the end and written before the beginning nobody uses.
+  // Values read past the end and written before the beginning are not used.
   V in_front = hn::Zero(d), third = in_front, second = in_front, newest = in_front;
   const int64_t vectors = (piece.to - piece.base + kLanes - 1) / kLanes;
   for (int64_t number = 0; number < vectors + kLate; ++number) {
@@ -193,7 +194,7 @@ HWY_INLINE void for_rays(const Args& x, const Pieces& piece, const RaySums& rays
   }
 }
 
-/// The loss of a channel as pixel_loss_fwd has it, in each lane, and its derivative.
+/// The loss of a channel, as in pixel_loss_fwd, in each lane, and its derivative.
 struct ChannelLoss {
   bool squares;
   float turn;

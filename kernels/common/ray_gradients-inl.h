@@ -1,5 +1,5 @@
-// What the walks of composite_bwd along the stream share, whatever ray a lane belongs to: what is given for the rays of a piece.
-// Included by kernel files inside Highway's foreach_target, once a target.
+// Shared by the walks of composite_bwd along the stream, regardless of the ray that a lane belongs to: the
+// inputs of a piece's rays. Included by kernel files inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
 #undef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
@@ -23,19 +23,20 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kPiece =
-    512;  // samples of a piece, if its first ray is no longer; what is in use stays in L1
+    512;  // samples of a piece, if its first ray is no longer; the data in use stays in L1
 
-/// Rays of a piece that have samples, in their order, from [1] on: what is given for them, and their sums. In [0] is the
-/// one before, which the first vector may have lanes of.
+/// Rays of a piece that have samples, in their order, from [1] on: their inputs and sums. [0] is the ray
+/// before, to which lanes of the first vector may belong.
 struct Rays {
   // A vector may be stored from any place on.
   using Each = std::array<float, size_t(kPiece) + 33>;
   HWY_ALIGN Each red{}, green{}, blue{}, depth{};  // gradients
-  HWY_ALIGN Each behind{};                         // what light from behind the ray adds to the loss
+  HWY_ALIGN Each behind{};                         // contribution of light from behind the ray to the loss
   HWY_ALIGN Each ends, left;                       // its running sum and the transmittance where it ends
   HWY_ALIGN Each total;                            // the whole sum
 
-  /// Rays [first, last). The number of those with samples. kAsk: for what belongs to later ones, too.
+  /// Prepares rays [first, last); returns the number of those with samples. kAsk: prefetches for later ones,
+  /// too.
   template <bool kAsk>
   HWY_INLINE size_t look_up(const CompositeBwd::Args<float>& x, int64_t first, int64_t last) {
     const D d;

@@ -30,14 +30,14 @@ constexpr int64_t kLine = 16;       // floats of a cache line
 constexpr int64_t kAhead = 384;     // samples prefetched before their turn
 constexpr int64_t kRaysAhead = 64;  // rays
 
-/// Prefetches what comes kAhead samples later. Past the end it does no harm.
+/// Prefetches the element kAhead samples later. Past the end it does no harm.
 HWY_INLINE void prefetch(const float* p) { __builtin_prefetch(p + kAhead); }
 
 /// A vector's word has a bit for each lane where a ray begins, and this one.
 constexpr uint32_t kAlways = uint32_t(1) << 31;
 
-/// Of lane i: the bits of lanes (i - 2^k, i], or the bit that is always set where there are not as many. [4]: the bits of
-/// all lanes up to i. [5]: its own. [6]: those of lanes [4, i].
+/// For lane i: [k] the bits of lanes (i - 2^k, i], or the bit that is always set if there are fewer; [4] the
+/// bits of all lanes up to i; [5] its own; [6] those of lanes [4, i].
 HWY_ALIGN constexpr std::array<std::array<uint32_t, 16>, 7> kBits = [] {
   std::array<std::array<uint32_t, 16>, 7> bits{};
   for (uint32_t i = 0; i < 16; ++i) {
@@ -55,7 +55,7 @@ HWY_INLINE M none_of(U word, size_t k) {
   const DU d;
   const U bits = hn::Load(d, kBits[k].data());
 #if HWY_TARGET <= HWY_AVX3
-  return M{_mm512_testn_epi32_mask(word.raw, bits.raw)};  // compilers make two instructions of what is below
+  return M{_mm512_testn_epi32_mask(word.raw, bits.raw)};  // compilers make two instructions of the code below
 #else
   return hn::RebindMask(D(), hn::Eq(hn::And(word, bits), hn::Zero(d)));
 #endif
@@ -69,7 +69,8 @@ HWY_INLINE V scan(uint32_t word, V v, V before) {
   const D d;
   const U begins = hn::Set(DU(), word);
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
-  // Lanes move between halves in eight cycles, within a half in one: a half's sums first, then what the upper one lacks.
+  // Lanes move between halves in eight cycles, within a half in one: sum each half first, then add the carry
+  // to the upper one.
   v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 0), hn::ShiftLeftLanes<1>(d, v)));
   v = hn::Add(v, hn::IfThenElseZero(none_of(begins, 1), hn::ShiftLeftLanes<2>(d, v)));
   const V lower = hn::TableLookupLanes(v, hn::IndicesFromVec(d, hn::Set(DI(), 3)));

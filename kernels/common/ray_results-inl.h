@@ -25,7 +25,7 @@ struct Results {
   float* row[4];
   int64_t first;
   HWY_ALIGN float open[4][16] = {};  // of the vector in which a piece ended
-  HWY_ALIGN float line[4][16];       // what there is of the line that is being streamed
+  HWY_ALIGN float line[4][16];       // the lanes so far of the line that is being streamed
 
   /// x: arguments of an op with samples, d_rgb [3,samples] and d_density_raw [samples].
   template <class Args>
@@ -49,7 +49,7 @@ struct Results {
       hn::Stream(v, d, row[c] + i);
     }
   }
-  /// Of a piece of samples [from, to) that begins or ends within the vector.
+  /// Stores the part within [from, to) of a vector in which a piece of samples begins or ends.
   HWY_INLINE void put_part(V v, int c, int64_t i, int64_t from, int64_t to) {
     const D d;
     if (i < from) v = hn::IfThenElse(hn::FirstN(d, size_t(from - i)), hn::Load(d, open[c]), v);
@@ -57,7 +57,7 @@ struct Results {
     hn::Store(v, d, open[c]);
     if (i + kLanes <= to) close(c, i, i + kLanes);
   }
-  /// The end of the thread's samples: what has been kept.
+  /// Ends the thread's samples: writes the incomplete lines that were kept.
   void finish(int64_t end) {
     const int64_t vector = end / kLanes * kLanes, begin = end / kLine * kLine;
     for (int c = 0; c < 4 && first < end; ++c) {

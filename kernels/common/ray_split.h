@@ -6,8 +6,8 @@
 
 namespace klab {
 
-/// First ray of part `k` of `parts`; part k ends where part k+1 begins. ray_begin [rays+1], ascending from 0.
-/// Depends on the sample counts only, so the same number of threads gives the same parts.
+/// Returns the first ray of part `k` of `parts`; part k ends where part k+1 begins. ray_begin [rays+1],
+/// ascending from 0. Depends on the sample counts only, so the same number of threads gives the same parts.
 inline int64_t split_rays(const int32_t* ray_begin, int64_t rays, int64_t k, int64_t parts) {
   if (k <= 0) return 0;
   if (k >= parts) return rays;

@@ -36,7 +36,8 @@ KLAB_BOTH_SIDES void sh_basis(int degree, float x, float y, float z, float* basi
   basis[15] = -0.59004358992664352F * x * (xx - 3 * yy);
 }
 
-/// The gradient of sum_k weight[k]·basis[k] with respect to the direction, as the polynomials stand.
+/// Computes the gradient of sum_k weight[k]·basis[k] with respect to the direction, of the polynomials
+/// without normalization.
 KLAB_BOTH_SIDES void sh_gradient(int degree, float x, float y, float z, const float* weight, float* d) {
   d[0] = d[1] = d[2] = 0;
   if (degree < 1) return;

@@ -1,7 +1,8 @@
 // Work handed to threads in shares that get smaller, for loops that wait for memory.
 //
-// Memory does not serve all cores alike. With equal parts the one that is served better ends first, and what it could
-// have read meanwhile is lost. As schedule(guided) of OpenMP, but a thread gets a range, not one iteration after the other.
+// Memory does not serve all cores alike. With equal parts the core that is served better ends first, and its
+// bandwidth is unused afterwards. Works like schedule(guided) of OpenMP, but a thread gets a range, not one
+// iteration after the other.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@ class Shares {
   /// `least`: units of the smallest shares, at least 1.
   Shares(int64_t total, int64_t least, int64_t threads) : total_(total), least_(least), parts_(2 * threads) {}
 
-  /// The next share, [begin, end): of half of what is left an even part for each thread, or the least. False when nothing
-  /// is left. Any thread may call it at any time.
+  /// Takes the next share, [begin, end): an even part, for each thread, of half of the rest, or the minimum.
+  /// Returns false if nothing is left. Any thread may call it at any time.
   bool take(int64_t& begin, int64_t& end) {
     begin = next_.load(std::memory_order_relaxed);
     do {

@@ -84,7 +84,7 @@ HWY_INLINE void ssim_down_one(const SsimLossFwd::Shape& s, const float* map, int
   }
 }
 
-/// What similarity is made of, at as many pixels as a vector has lanes.
+/// Inputs of the similarity, at as many pixels as a vector has lanes.
 struct SsimParts {
   SsimVec mx, my, light, structure, light_size, structure_size;
 };

@@ -1,4 +1,4 @@
-// The window of structural similarity, and what it makes of moments, for CUDA rungs.
+// The window of structural similarity, and the similarity computed from moments, for CUDA rungs.
 #pragma once
 
 #include "kernels/common/cuda.h"
@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-/// exp(-i^2/4.5) for |i| <= 5 over their sum, as the contract has it.
+/// Returns exp(-i^2/4.5) for |i| <= 5 over their sum, as in the contract.
 __device__ __forceinline__ float ssim_tap(int i) {
   switch (i < 0 ? -i : i) {
     case 0:

@@ -1,6 +1,6 @@
-// The eight corners of a point's cell in a grid of voxels: which rows they have, and their weights.
+// The eight corners of a point's cell in a grid of voxels: their rows and weights.
 //
-// Written for the host and for devices. A corner's bits say which side of the cell it is on, x lowest.
+// Written for the host and for devices. A corner's bits select the side of the cell on each axis, x lowest.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct VoxelCorners {
   float weight[8];
 };
 
-/// Of point i of `positions` [3,n], in [0,1]; `links` [grid+1,grid+1,grid+1].
+/// Returns the corners for point i of `positions` [3,n], in [0,1]; `links` is [grid+1,grid+1,grid+1].
 KLAB_VOXEL_SIDES VoxelCorners voxel_corners(const float* positions, const int32_t* links, int64_t n,
                                             int64_t grid, int64_t i) {
   int32_t cell[3];
@@ -43,7 +43,7 @@ KLAB_VOXEL_SIDES VoxelCorners voxel_corners(const float* positions, const int32_
   return out;
 }
 
-/// Degree of so many harmonics.
+/// Returns the degree of the harmonics from their number.
 KLAB_VOXEL_SIDES int voxel_degree(int64_t basis) { return basis == 9 ? 2 : basis == 4 ? 1 : 0; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lab 13: sizes at which marching through the occupancy grid is checked and timed.
+// Lab 13: sizes for checking and timing the marching through the occupancy grid.
 #include "harness/core/lab.h"
 #include "reference/draw_rays/draw_rays.h"
 #include "reference/occupancy_bits/occupancy_bits.h"
@@ -40,13 +40,13 @@ KLAB_LAB({
                        {0, 1, 100, 5000, 30000}},
              .counted = {65, 16, 2, 64, 1500},
              .traffic = Traffic::copy,
-             // More rays than 16 bits count, more samples than that, more room than 2^20 samples. Grids that have several
-             // blobs, so that they are not all empty.
+             // More rays than 16 bits count, more samples than that, more room than 2^20 samples. The grids
+             // have several blobs, so that not all are empty.
              .beyond = {{(1 << 16) + 1, 16, 1, 3, 1 << 17},
                         {20000, 16, 1, 64, 1 << 19},
                         {2, 128, 3, 1024, (1 << 20) + 1}},
-             // At most 1024 candidates per ray on the lattice that arrange() draws, some dozen operations each, and the
-             // bytes of the grid, which two rungs condense.
+             // At most 1024 candidates for each ray on the lattice that arrange() draws, about a dozen
+             // operations each, and the bytes of the grid, which two rungs condense.
              .busiest =
                  [](ShapeView s) {
                    const auto [rays, grid, cascades, most, capacity] = shape_of<RayMarch>(s);

@@ -1,4 +1,4 @@
-// Lab 14: sizes at which the volume-rendering sum is checked and timed.
+// Lab 14: sizes for checking and timing the volume-rendering sum.
 #include "harness/core/lab.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
@@ -31,19 +31,19 @@ const std::vector<std::vector<int64_t>> kRaySizes = {{0, 1, 2, 3, 7, 16, 33, 200
 const std::vector<BenchShape> kRayBench = {
     {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18}, .cache = Cache::hot, .tour = true},
     {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18}, .cache = Cache::hot},
-    // What `klab train` comes to where the grid has learned which cells are empty.
+    // A typical batch of `klab train` after the grid has learned which cells are empty.
     {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23}, .cache = Cache::cold}};
 
 // Fewer rays of the tour's length: halving only the samples would leave rays too short for a warp.
 const std::vector<int64_t> kCountedRays = {512, 1 << 14};
 
-// A ray's loss with it: Huber, as the trainer has it.
+// With a ray's loss: Huber, as in the trainer.
 const std::vector<std::vector<int64_t>> kLossSizes = {kRaySizes[0], kRaySizes[1], {0, 1, 2}};
 const std::vector<BenchShape> kLossBench = {
     {.name = "a training step, mean 32 samples", .shape = {8192, 1 << 18, 1}, .cache = Cache::hot},
     {.name = "short rays, mean 8", .shape = {1 << 15, 1 << 18, 1}, .cache = Cache::hot, .tour = true},
-    // What `klab train` comes to, see above.
+    // A typical batch of `klab train`, see above.
     {.name = "a trained grid, mean 3", .shape = {10752, 1 << 15, 1}, .cache = Cache::hot},
     {.name = "beyond the caches, mean 32", .shape = {1 << 18, 1 << 23, 1}, .cache = Cache::cold}};
 
@@ -60,16 +60,16 @@ const std::vector<BenchShape> kPairsBench = {{.name = "a training step, mean 32 
 const std::vector<BenchShape> kEntropyBench = {
     {.name = "a training step", .shape = {8192}, .cache = Cache::hot, .tour = true}};
 
-// Many rays, long ones, and so many of a few hundred samples that what is wrong with all of them shows.
+// Many rays, long ones, and enough rays of a few hundred samples that a systematic error shows.
 const std::vector<std::vector<int64_t>> kRayBeyond = {
     {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 1 << 17}, {64, 20000}, {3, (1 << 20) + 1}};
 const std::vector<std::vector<int64_t>> kLossBeyond = {
     {(1 << 20) + 1, 5000, 0}, {(1 << 16) + 1, 1 << 17, 1}, {64, 20000, 2}, {3, (1 << 20) + 1, 0}};
-// The reference takes all pairs of a ray: no ray is long.
+// The reference computes all pairs of a ray, so no ray is long.
 const std::vector<std::vector<int64_t>> kPairsBeyond = {
     {(1 << 20) + 1, 5000}, {(1 << 16) + 1, 5000}, {2, 3000}};
 
-// Points of a batch in the rows that pruning leaves of 128³ and 256³ vertices.
+// Points of a batch, in the rows that pruning leaves of 128³ and 256³ vertices.
 const std::vector<BenchShape> kVoxelBench = {
     {.name = "2^17 points, 128^3", .shape = {1 << 17, 128, 1 << 18, 9}, .cache = Cache::hot, .tour = true},
     {.name = "2^17 points, 256^3, beyond the caches",

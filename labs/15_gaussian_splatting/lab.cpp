@@ -1,4 +1,4 @@
-// Lab 15: sizes at which the ops of Gaussian splatting are checked and timed.
+// Lab 15: sizes for checking and timing the ops of Gaussian splatting.
 #include <cmath>
 
 #include "harness/core/lab.h"
@@ -19,7 +19,8 @@ namespace {
 const std::vector<std::vector<int64_t>> kSortSizes = {{0, 1, 2, 7, 31, 32, 33, 255, 256, 257, 1000, 5003},
                                                       {1, 7, 8, 9, 32, 41, 63, 64}};
 
-// A picture is a parameter of what comes before the pixels: only its side over the focal length counts.
+// The picture is only a parameter of the ops before the pixels: they depend on its side over the focal
+// length.
 const std::vector<std::vector<int64_t>> kProjectSizes = {
     {0, 1, 2, 7, 15, 16, 17, 33, 100, 1000, 5003}, {1, 64, 400}, {1, 64, 300}, {0, 1}};
 const std::vector<BenchShape> kProjectBench = {
@@ -41,7 +42,8 @@ const std::vector<BenchShape> kTileBench = {{.name = "50,000 Gaussians, 400x400"
                                              .cache = Cache::hot,
                                              .tour = true}};
 
-// Lists of a hundred entries, as the tour's, for few tiles: halving all dimensions would leave lists without entries.
+// Lists of a hundred entries, like the tour's, for few tiles: halving all dimensions would leave lists
+// without entries.
 const std::vector<int64_t> kCountedTiles = {1000, 2500, 80, 64};
 
 const std::vector<std::vector<int64_t>> kPictureSizes = {{1, 2, 10, 11, 12, 15, 16, 17, 33, 50},
@@ -49,8 +51,8 @@ const std::vector<std::vector<int64_t>> kPictureSizes = {{1, 2, 10, 11, 12, 15, 
 const std::vector<BenchShape> kPictureBench = {
     {.name = "400x400", .shape = {400, 400}, .cache = Cache::hot, .tour = true}};
 
-// What the busiest rungs do, in the units of the cost formulas: a network of comparisons, every tile and every Gaussian, every
-// pixel of a tile and every entry, windows of 121 taps.
+// Work of the busiest rungs, in the units of the cost formulas: a sorting network, every tile and every
+// Gaussian, every pixel of a tile and every entry, windows of 121 taps.
 double busiest_sort(ShapeView s) { return 1000.0 * double(s[0]); }
 double busiest_bin(ShapeView s) {
   const double tiles = std::ceil(double(s[2]) / 16) * std::ceil(double(s[3]) / 16);

@@ -1,5 +1,5 @@
-// Lab 16: the trainer. Its variants are plans (klab train --plan), and `klab run hash_nerf` climbs them (commands/ladder.cpp). What a step needs
-// beside the ops of other labs is checked here.
+// Lab 16: the trainer. Its variants are plans (klab train --plan), and `klab run hash_nerf` climbs them
+// (commands/ladder.cpp). The ops of a step that belong to no other lab are checked here.
 #include "harness/core/lab.h"
 #include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"

@@ -1,5 +1,6 @@
-// Lab 18: several processes that train together. What travels between them is an op, whose ranks are rows of one array, so that
-// one process can check and time it; `klab train` does it between processes, and `klab scaling` measures these.
+// Lab 18: several processes that train together. The exchange between them is an op whose ranks are rows of
+// one array, so that one process can check and time it. `klab train` does it between processes, and `klab
+// scaling` measures those.
 #include "harness/core/lab.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 

@@ -20,14 +20,15 @@ void CompositeBwd::arrange(const Args<float>& x, Generator& random) {
   CompositeFwd::arrange(forward, random);
 }
 
-// The bound, in units of 24u. Weights and transmittances err by 12u times RayBound's entries. p_i is a sum of four
-// products: 4u of P_i = sum |g·rgb| + |z|·t; q likewise, of Q. A suffix may be summed from the back or be taken as
-// total - prefix; either way its error is at most that of the ray's whole sum: 12u + 4u + u·n (the sum), of
+// The bound, in units of 24u. Weights and transmittances err by 12u times RayBound's entries. p_i is a sum of
+// four products: 4u of P_i = sum |g·rgb| + |z|·t; q likewise, of Q. A suffix may be summed from the back or
+// be taken as total - prefix; either way its error is at most that of the ray's whole sum, 12u + 4u + u·n
+// (the sum) times
 //   whole = sum_j bound.weight_j·P_j + bound.T_n·Q,
-// where the n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the difference's
-// rounding add 7u of the terms, which RayBound's entries exceed: 24u.
-// Left-out samples, T < stop: their own gradient is at most exp'·delta·T·(P + max P), and in all others the suffix
-// lacks up to T·max P and may have T·Q of background in its place, of either sign. Where products are denormal, each of
+// The n is within the factor n+1 of RayBound, so 17u. exp' (4u), delta, their product's and the difference's
+// rounding add 7u of the terms, and RayBound's entries are at least as large: 24u. Left-out samples, T <
+// stop: their own gradient is at most exp'·delta·T·(P + max P). In all other gradients the suffix lacks up to
+// T·max P, and may instead contain T·Q of background, of either sign. Where products are denormal, each of
 // five a sample loses up to 2^-149 before the slope.
 void CompositeBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t rays = x.shape.rays, samples = x.shape.samples;

@@ -4,14 +4,14 @@
 //
 //   L = sum_i w_i·p_i + T_n·q,    p_i = <g, rgb_i> + z·t_i,    q = <g, background> - o,
 //
-// because opacity = 1 - T_n. From dw_i/dtau_i = T_{i+1} and, for j > i, dw_j/dtau_i = -w_j and
-// dT_n/dtau_i = -T_n:
+// because opacity = 1 - T_n. From dw_i/dtau_i = T_{i+1} and, for j > i, dw_j/dtau_i = -w_j and dT_n/dtau_i =
+// -T_n:
 //
 //   dL/dtau_i = T_{i+1}·p_i - suffix_i,    suffix_i = sum_{j>i} w_j·p_j + T_n·q
 //   dL/draw_i = exp'(raw_i)·delta_i·dL/dtau_i,    dL/drgb_i = w_i·g
 //
-// exp'(raw) = exp(clamp(raw, -15, 15)): a sample that grew dense by accident can still be pulled back without
-// a gradient that overflows (instant-ngp does the same). A variant may leave samples behind T < 1e-4 at zero.
+// exp'(raw) = exp(clamp(raw, -15, 15)): a sample that became dense by accident still gets a gradient, and
+// none overflows (instant-ngp does the same). A variant may leave samples behind T < 1e-4 at zero.
 #pragma once
 
 #include "reference/composite_fwd/composite_fwd.h"
@@ -57,16 +57,16 @@ struct CompositeBwd {
 
   static bool valid(const Shape& s) { return CompositeFwd::valid(s); }
 
-  /// 24 bytes in and 16 out a sample, 36 in a ray. Beside the forward's arithmetic: p and the running sum
-  /// (8), the gradient of the density (5), that of the color (3). The forward's two exponentials per sample serve
-  /// the gradient, too: exp'(raw) is the density, clamped.
+  /// 24 bytes in and 16 out a sample, 36 in a ray. In addition to the forward's arithmetic: p and the running
+  /// sum (8), the gradient of the density (5), that of the color (3). The forward's two exponentials per
+  /// sample serve the gradient, too: exp'(raw) is the density, clamped.
   static Cost cost(const Shape& s) {
     return {.bytes = 40.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
             .flops = 51.0 * double(s.samples) + 7.0 * double(s.rays),
             .transcendentals = 2.0 * double(s.samples)};
   }
 
-  /// Coefficient of u in the bound of composite_bwd.cpp, a proven one as that of the forward.
+  /// Coefficient of u in the bound of composite_bwd.cpp, proven like the forward's.
   static double terms(const Shape&) { return 24; }
 
   static void arrange(const Args<float>& x, Generator& random);

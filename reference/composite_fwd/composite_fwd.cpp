@@ -11,15 +11,16 @@ namespace {
 
 using Uniform = std::uniform_real_distribution<double>;
 
-/// Exact zeros and ones among colors.
+/// Adds exact zeros and ones to the colors.
 void strew_borders(const float* colors, int64_t count, Generator& random) {
   if (colors == nullptr) return;
   for (int64_t i = 0; i < count; ++i)
     if (random() % 8 == 0) const_cast<float*>(colors)[i] = random() % 2 ? 1.0F : 0.0F;
 }
 
-// Which ray owns a sample is anybody's choice: one has all, or each has a few, or they have them in runs. Densities to
-// either side of where exp' is clamped; steps over seven powers of ten, some of length zero; distances that are large.
+// Distributes samples over rays in several ways: one ray has all, or each has a few, or rays have them in
+// runs. Draws densities on both sides of the clamp of exp', steps over seven powers of ten, some of length
+// zero, and large distances.
 void draw_widely(const CompositeFwd::Args<float>& x, Generator& random) {
   const auto [rays, samples] = x.shape;
   auto* begin = const_cast<int32_t*>(x.ray_begin);
@@ -33,7 +34,7 @@ void draw_widely(const CompositeFwd::Args<float>& x, Generator& random) {
   for (int64_t i = 0; i < samples; ++i) {
     raw[i] = float(Uniform(-40, 40)(random));
     if (random() % 4 == 0) raw[i] = random() % 2 ? 15.0F : -15.0F;
-    // Most samples are thin: behind a wall nothing is seen.
+    // Most samples are thin, because nothing is seen behind a wall.
     const double depth = std::pow(10.0, Uniform(-6, random() % 64 == 0 ? 2 : -1)(random));
     delta[i] = random() % 16 == 0 ? 0.0F : float(std::min(depth / std::exp(double(raw[i])), 100.0));
     t[i] = float(at + 0.5 * delta[i]);
@@ -100,7 +101,7 @@ void CompositeFwd::reference(const Args<double>& x, const Args<double>& magnitud
       x.color[c * rays + r] = sum;
       magnitude.color[c * rays + r] = error + left_out * brightest;
     }
-    // Opacity is a sum of weights or 1 - T_n, as the variant likes.
+    // Opacity is a sum of weights or 1 - T_n, at the variant's choice.
     double opacity = 0, opacity_error = 1 + b.T[size_t(n)], depth = 0, depth_error = 0, farthest = 0;
     for (int64_t i = 0; i < n; ++i) {
       opacity += ray.weight[size_t(i)];

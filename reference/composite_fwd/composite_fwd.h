@@ -6,11 +6,11 @@
 //   w_i     = T_i·(1 - exp(-tau_i)) = T_i·alpha_i
 //   color   = sum_i w_i·rgb_i + T_n·background      opacity = sum_i w_i = 1 - T_n      depth = sum_i w_i·t_i
 //
-// (Max, "Optical models for direct volume rendering", 1995; Mildenhall et al., "NeRF", 2020, equation 3.)
-// A ray without samples shows its background, with opacity and depth 0.
+// (Max, "Optical models for direct volume rendering", 1995; Mildenhall et al., "NeRF", 2020, equation 3.) A
+// ray without samples shows its background, with opacity and depth 0.
 //
-// A variant may stop a ray at the first sample with T < 1e-4: nothing behind it can change a color by more
-// than that T. The tolerance has a term for it, and has it for rays that become that dark only.
+// A variant may stop a ray at the first sample with T < 1e-4: the samples behind it can change a color by at
+// most that T. The tolerance has a term for it, only for rays that become that dark.
 #pragma once
 
 #include "reference/contract.h"
@@ -57,24 +57,24 @@ struct CompositeFwd {
     return s.rays >= 0 && s.samples >= 0 && s.samples < (int64_t(1) << 31) && (s.rays > 0 || s.samples == 0);
   }
 
-  /// 24 bytes in a sample; 4 + 12 in and 20 out a ray. An exponential counts as 16 operations, about what a
-  /// polynomial in float takes; beside the two a sample: optical depth, sum, weight and four multiply-adds. The
-  /// two are those of the density and of what an interval lets through: the transmittance is the product of
-  /// these. Samples behind the point where a ray may stop are counted as the others: how many there are is in the
-  /// data, not in the shape.
+  /// 24 bytes in a sample; 4 + 12 in and 20 out a ray. An exponential counts as 16 operations, about as many
+  /// as a polynomial in float. Besides the two exponentials, a sample needs optical depth, sum, weight and
+  /// four multiply-adds. The exponentials are those of the density and of the transparency of an interval:
+  /// the transmittance is the product of transparencies. Samples behind the point where a ray may stop are
+  /// counted like the others, since their number depends on the data, not on the shape.
   static Cost cost(const Shape& s) {
     return {.bytes = 24.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
             .flops = 43.0 * double(s.samples) + 7.0 * double(s.rays),
             .transcendentals = 2.0 * double(s.samples)};
   }
 
-  /// Coefficient of u in the bound of ray.h, a proven one: the lengths of the rays are in the magnitude, and so is what
-  /// a stopped ray leaves out, which is no rounding. Variants declare Growth::linear.
+  /// Coefficient of u in the bound of ray.h, which is proven. The lengths of the rays are in the magnitude,
+  /// and so is the part that a stopped ray leaves out, which is no rounding. Variants declare Growth::linear.
   static double terms(const Shape&) { return 12; }
 
-  /// Rays of random length, about one in five empty. Steps are such that a ray's optical depth is between 0 and 8,
-  /// and 14 for one in 32, where its densities are moderate; where they are wild, steps are as if they were 1, and
-  /// there are walls. Densities outside exp(±14) are folded back. No moderate ray is so opaque that what lies behind
+  /// Draws rays of random length, about one in five empty. Where densities are moderate, steps make a ray's
+  /// optical depth 0 to 8, and 14 for one in 32. Where densities are wild, steps have a mean of 1, and there
+  /// are walls. Densities outside exp(±14) are folded back. No moderate ray is so opaque that samples behind
   /// would be lost in the differences of a gradient check.
   static void arrange(const Args<float>& x, Generator& random);
 

@@ -1,4 +1,4 @@
-// One ray of the volume-rendering sum in double, with what bounds the error of a float evaluation.
+// Traces one ray of the volume-rendering sum in double, and bounds the error of a float evaluation.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,8 @@ struct TracedRay {
   std::vector<double> weight;  // [n]
 };
 
-/// raw [n] logarithms of density, delta [n] step lengths. As the formulas stand; 1 - exp(-tau) by expm1.
+/// Evaluates the formulas directly, with 1 - exp(-tau) by expm1. raw [n] are logarithms of density, delta [n]
+/// step lengths.
 inline TracedRay trace(const double* raw, const double* delta, int64_t n) {
   TracedRay ray{std::vector<double>(size_t(n)), std::vector<double>(size_t(n) + 1),
                 std::vector<double>(size_t(n))};
@@ -29,8 +30,8 @@ inline TracedRay trace(const double* raw, const double* delta, int64_t n) {
   return ray;
 }
 
-/// Bounds, in units of 12·u, of what a float evaluation may get wrong. u is the unit roundoff, an exponential
-/// is allowed 2 ulp = 4u, S_i = sum_{j<i} tau_j and n the number of samples.
+/// Error bounds of a float evaluation, in units of 12·u. u is the unit roundoff, an exponential is allowed 2
+/// ulp = 4u, S_i = sum_{j<i} tau_j and n the number of samples.
 ///
 ///   tau_i   relative 4u (exp) + u (product) = 5u.
 ///   T_i     as a product of exp(-tau_j): 5u·S_i + 5u·i. As exp(-S_i): 5u·S_i + u·i·S_i + 4u.
@@ -40,7 +41,7 @@ inline TracedRay trace(const double* raw, const double* delta, int64_t n) {
 ///           tree-shaped prefix sum over up to 16 lanes two neighbors differ in at most 2·(4+1) additions,
 ///           10u·S_{i+1}, in tau_i, 5u·tau_i, and in two exponentials: together
 ///           T_{i+1}·(10u·S_{i+1} + 5u·tau_i + 8u).
-///   ends    an exponential below 2^-125 may come out as anything from 0 to 2^-125: T_i is off by so much, w_i by two.
+///   ends    an exponential below 2^-125 may be anything from 0 to 2^-125: T_i is off by as much, w_i by twice that.
 ///   sums    w_i·c_i adds u for the product and n·u for the sum.
 ///
 /// So 12u·[ (n+1)·(1+S_i)·w_i + (1+S_i)·T_i + (1+S_{i+1})·T_{i+1} ] holds for either, product and sum

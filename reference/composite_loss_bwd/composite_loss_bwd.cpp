@@ -25,10 +25,10 @@ void CompositeLossBwd::arrange(const Args<float>& x, Generator& random) {
 // prefix_i - total> in place of T·p_i + prefix of w·p - total of it. That rounds the two sums of each channel
 // once more and adds three products: 8u at most of the same terms, 32u in all.
 //
-// g errs too: l' has a slope of at most 2 (squared error) or 1, so by d_loss/3 times that times the error of
-// the color, by four roundings, and by what underflows in three products. The gradients are linear in g: what
-// its error does is what |error| in the place of g does, with all signs alike, on weights and transmittances
-// as a variant may have them.
+// g has an error, too. l' has a slope of at most 2 (squared error) or 1, so g is off by d_loss/3 times that
+// slope times the error of the color, by four roundings, and by underflow in three products. The gradients
+// are linear in g: the effect of its error is the gradient with |error| in the place of g, with all signs
+// alike, on the weights and transmittances that a variant may have.
 void CompositeLossBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [rays, samples, kind] = x.shape;
   CompositeLossFwd::Args<double> size{};

@@ -4,8 +4,8 @@
 //   g = dL/dcolor = d_loss/3·l'(color - target)              pixel_loss_bwd
 //   dL/drgb_i = w_i·g,   dL/draw_i as in composite_bwd with this g and no gradient of opacity and depth
 //
-// A training step that asks for nothing but the colors' loss calls this one alone, in place of composite_fwd,
-// pixel_loss_fwd, pixel_loss_bwd and composite_bwd.
+// A training step that needs only the colors' loss calls this op instead of composite_fwd, pixel_loss_fwd,
+// pixel_loss_bwd and composite_bwd.
 #pragma once
 
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
@@ -49,15 +49,17 @@ struct CompositeLossBwd {
 
   static bool valid(const Shape& s) { return CompositeLossFwd::valid(s); }
 
-  /// 20 bytes in and 16 out a sample, 32 in and 4 out a ray. Beside the forward's arithmetic what
-  /// composite_bwd adds a sample (16) and pixel_loss_bwd a ray (12). Two exponentials per sample, as there.
+  /// 20 bytes in and 16 out a sample, 32 in and 4 out a ray. In addition to the forward's arithmetic: 16
+  /// operations a sample, as in composite_bwd, and 12 a ray, as in pixel_loss_bwd. Two exponentials per
+  /// sample, as in the forward.
   static Cost cost(const Shape& s) {
     return {.bytes = 36.0 * double(s.samples) + 36.0 * double(s.rays) + 4,
             .flops = 56.0 * double(s.samples) + 36.0 * double(s.rays),
             .transcendentals = 2.0 * double(s.samples)};
   }
 
-  /// Coefficient of u in the bound of composite_loss_bwd.cpp, a proven one. Variants declare Growth::linear.
+  /// Coefficient of u in the bound of composite_loss_bwd.cpp, which is proven. Variants declare
+  /// Growth::linear.
   static double terms(const Shape&) { return 32; }
 
   static void arrange(const Args<float>& x, Generator& random);

@@ -8,7 +8,7 @@
 namespace klab {
 
 void CompositeLossFwd::arrange(const Args<float>& x, Generator& random) {
-  std::vector<float> t(size_t(x.shape.samples));  // distances, which the loss does not look at
+  std::vector<float> t(size_t(x.shape.samples));  // distances, which the loss does not use
   CompositeFwd::Args<float> forward{};
   forward.shape = {x.shape.rays, x.shape.samples};
   forward.ray_begin = x.ray_begin;
@@ -37,8 +37,8 @@ CompositeLossFwd::Colors CompositeLossFwd::colors(const Args<double>& x) {
   return c;
 }
 
-// A color that errs by d changes l by at most |l'|·d + d^2, as the curvature is at most 2. The loss itself,
-// of the color that a variant has, is right to 8u of pixel_loss_fwd's magnitude.
+// A color that is off by d changes l by at most |l'|·d + d^2, as the curvature is at most 2. The loss of the
+// variant's color is accurate to 8u of pixel_loss_fwd's magnitude.
 void CompositeLossFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [rays, samples, kind] = x.shape;
   const Colors c = colors(x);

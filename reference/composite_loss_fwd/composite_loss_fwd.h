@@ -3,8 +3,8 @@
 //   color = sum_i w_i·rgb_i + T_n·background        composite_fwd
 //   loss  = mean over channels of l(color - target)  pixel_loss_fwd
 //
-// Two ops in one: the color is on its way to the loss and nobody else asks for it. Kinds of l as in
-// pixel_loss_fwd, the early stop as in composite_fwd.
+// Two ops in one: the color is needed only for the loss. Kinds of l as in pixel_loss_fwd, the early stop as
+// in composite_fwd.
 #pragma once
 
 #include "reference/composite_fwd/composite_fwd.h"
@@ -51,21 +51,22 @@ struct CompositeLossFwd {
   }
 
   /// 20 bytes in a sample; 4 + 12 + 12 in and 4 out a ray. The operations of composite_fwd without opacity
-  /// and depth, and those of pixel_loss_fwd; of the former come the two exponentials per sample.
+  /// and depth, and those of pixel_loss_fwd; the two exponentials per sample belong to the former.
   static Cost cost(const Shape& s) {
     return {.bytes = 20.0 * double(s.samples) + 32.0 * double(s.rays) + 4,
             .flops = 40.0 * double(s.samples) + 24.0 * double(s.rays),
             .transcendentals = 2.0 * double(s.samples)};
   }
 
-  /// Coefficient of u in the bound of composite_loss_fwd.cpp, a proven one. Variants declare Growth::linear.
+  /// Coefficient of u in the bound of composite_loss_fwd.cpp, which is proven. Variants declare
+  /// Growth::linear.
   static double terms(const Shape&) { return 12; }
 
-  /// As composite_fwd.
+  /// Draws inputs like composite_fwd.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 
-  /// The color of each ray as composite_fwd has it, and how far a variant's may be from that.
+  /// The color of each ray by composite_fwd, and how far a variant's may be from it.
   struct Colors {
     std::vector<double> value, error;  // [3,rays]
   };

@@ -15,7 +15,7 @@ struct DepthLossBwd {
   struct Args {
     Shape shape;
     const T* depth;   // [rays] f32
-    const T* truth;   // [rays] f32, 0: not known
+    const T* truth;   // [rays] f32, 0: unknown
     const T* d_loss;  // [rays] f32
     T* d_depth;       // [rays] f32, written (=)
   };

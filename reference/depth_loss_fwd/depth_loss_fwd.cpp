@@ -12,7 +12,8 @@ void DepthLossFwd::arrange(const Args<float>& x, Generator& random) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {
     float& truth = const_cast<float*>(x.truth)[r];
     truth = random() % 3 == 0 ? 0.0F : 0.1F + unit(random);
-    // Any distance above 0 is known; a camera's own zero and what some of them write for "no return" are not.
+    // Any distance above 0 is known; a camera's own zero, and values that some cameras write for "no return",
+    // are not.
     if (random.widely && random() % 2)
       truth = std::exp2(60 * unit(random) - 50) * (random() % 8 ? 1.0F : -1.0F);
   }

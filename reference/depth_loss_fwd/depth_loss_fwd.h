@@ -1,8 +1,9 @@
-// Contract of depth_loss_fwd: how far a ray's expected depth is from the true one, where that is known.
+// Contract of depth_loss_fwd: difference between a ray's expected depth and the true one, where that is
+// known.
 //
 //   loss = (depth - truth)²/2 where truth > 0, else 0
 //
-// (Deng et al., "Depth-supervised NeRF", 2022, have it for depths from matched points.)
+// (Deng et al., "Depth-supervised NeRF", 2022, use it for depths from matched points.)
 #pragma once
 
 #include "reference/contract.h"

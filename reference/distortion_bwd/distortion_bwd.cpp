@@ -15,8 +15,8 @@ void DistortionBwd::arrange(const Args<float>& x, Generator& random) {
   DistortionFwd::arrange(forward, random);
 }
 
-// The bound, in units of 8u: sums over n samples err by (n+2)·u of sum_j w_j·(t_i + t_j); with both sides' sums taken
-// as totals less what has been passed, twice that. What is left (2, 1/3, products) is below it.
+// The bound, in units of 8u: sums over n samples err by (n+2)·u of sum_j w_j·(t_i + t_j); with both sides'
+// sums taken as totals minus prefixes, twice that. The rest (2, 1/3, products) is below it.
 void DistortionBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {
     const int64_t begin = x.ray_begin[r], end = x.ray_begin[r + 1];

@@ -19,8 +19,8 @@ void DistortionFwd::arrange(const Args<float>& x, Generator& random) {
 }
 
 // The bound, in units of 8u. A pair costs up to three roundings of w_i·w_j·|t_i - t_j|; as t_i·W - Z it is a
-// difference of sums over n samples, which err by (n+2)·u of w_i·w_j·(t_i + t_j) each. The outer sum adds n·u, over
-// all pairs n^2·u of what is there; so (n+2)·u of sum w_i·w_j·(t_i + t_j), and n^2·u of the loss itself.
+// difference of sums over n samples, which err by (n+2)·u of w_i·w_j·(t_i + t_j) each. The outer sum adds
+// n·u, over all pairs n^2·u of the loss; so (n+2)·u of sum w_i·w_j·(t_i + t_j), and n^2·u of the loss itself.
 void DistortionFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {
     const int64_t begin = x.ray_begin[r], end = x.ray_begin[r + 1];

@@ -1,9 +1,9 @@
-// Contract of distortion_fwd: how spread out a ray's weights are.
+// Contract of distortion_fwd: the spread of a ray's weights.
 //
 //   loss = sum_i sum_j w_i·w_j·|t_i - t_j| + 1/3·sum_i w_i^2·delta_i
 //
-// (Barron et al., "Mip-NeRF 360", 2022, equation 15, with distances as they are.) It pulls a ray's weights together:
-// against floaters and half-transparent walls.
+// (Barron et al., "Mip-NeRF 360", 2022, equation 15, with unscaled distances.) As a loss it pulls a ray's
+// weights together, against floaters and half-transparent walls.
 #pragma once
 
 #include "reference/contract.h"
@@ -49,7 +49,7 @@ struct DistortionFwd {
   /// Coefficient of u in the bound of distortion_fwd.cpp; the lengths of the rays are in the magnitude.
   static double terms(const Shape&) { return 8; }
 
-  /// Rays and distances as those of composite_fwd.
+  /// Draws rays and distances like composite_fwd.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

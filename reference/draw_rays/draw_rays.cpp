@@ -13,7 +13,7 @@ namespace {
 struct Seen {
   bool any = false;  // ray that ends there
   double direction[3] = {1, 0, 0};
-  double error = 0;  // how much of a unit roundoff of the image coordinates reaches the direction
+  double error = 0;  // error of the direction for a unit roundoff of the image coordinates
 };
 
 struct Point {
@@ -22,13 +22,14 @@ struct Point {
 
 double squared(Point p) { return p.x * p.x + p.y * p.y; }
 
-// r² where the derivative 1 + 3·k1·r² + 5·k2·r⁴ is zero first; infinite where it never is.
+// Returns r² of the first zero of the derivative 1 + 3·k1·r² + 5·k2·r⁴; infinite if there is none.
 double fold_of(double k1, double k2) {
   const double none = std::numeric_limits<double>::infinity();
   if (k2 == 0) return k1 < 0 ? -1 / (3 * k1) : none;
   const double inside = 9 * k1 * k1 - 20 * k2;
   if (inside < 0) return none;
-  // Both roots as 2/(b ± sqrt(b² - 4a)), which loses no digits where the sum is large; the other by their product 1/a.
+  // The roots are 2/(b ± sqrt(b² - 4a)): the one with the large sum loses no digits; the other follows from
+  // their product 1/a.
   const double sum = -3 * k1 - std::copysign(std::sqrt(inside), k1);
   const double one = sum != 0 ? 2 / sum : -1, other = sum / (10 * k2);
   double least = none;
@@ -37,7 +38,7 @@ double fold_of(double k1, double k2) {
   return least;
 }
 
-// Where the lens takes q from, if it is from anywhere.
+// Inverts the lens for q; returns whether any p leads to q.
 bool undo_lens(const double* c, Point q, Point& p) {
   const double k1 = c[4], k2 = c[5], p1 = c[6], p2 = c[7], fold = fold_of(k1, k2);
   const double enough = 1e-10 * (1 + std::sqrt(squared(q)));
@@ -108,7 +109,7 @@ void DrawRays::arrange(const Args<float>& x, Generator& random) {
     for (int64_t i = 0; i < list; ++i)
       const_cast<int32_t*>(x.seen)[v * list + i] = int32_t(random() % uint64_t(all));
     float* c = const_cast<float*>(x.cameras) + 20 * v;
-    // A picture within a hundred degrees or so: lenses are modeled for what they show.
+    // A picture of about a hundred degrees at most: lens models hold for the visible range only.
     const float size = float(std::max<int64_t>({8, width, each / width}));
     c[0] = c[1] = size * (1.2F + 0.5F * unit(random));
     c[2] = 0.5F * float(width) + unit(random);
@@ -119,7 +120,7 @@ void DrawRays::arrange(const Args<float>& x, Generator& random) {
       c[4] = 0.06F;
       c[5] = -0.08F;
     }
-    // A turn about two axes, so that the columns are orthonormal.
+    // A rotation about two axes, so that the columns are orthonormal.
     const float a = 3 * unit(random), b = 1.5F * unit(random);
     const float pose[12] = {std::cos(a),
                             -std::sin(a) * std::cos(b),

@@ -8,20 +8,22 @@
 //   background: 0 black, 1 white, 2 the words of counter {r, 1, step[0], step[1]} as jitter is made of its word
 //   color = alpha·rgb/255 + (1 - alpha)·background,  alpha = a/255        background alone where there are no pixels
 //
-// A ray goes from the camera's position through the middle (u, v) of its pixel, or the point drawn in it (through the middle, too,
-// where the lens shows nothing at that point): q = ((u - cx)/fx, (v - cy)/fy) is what the
-// lens makes of p; p is found by Newton's method on OpenCV's distortion model
+// A ray goes from the camera's position through the middle (u, v) of its pixel, or the point drawn in it (or
+// the middle, if the lens shows nothing at that point). The lens maps p to q = ((u - cx)/fx, (v - cy)/fy); p
+// is found by Newton's method on OpenCV's distortion model
 //
 //   q = p·(1 + k1·r² + k2·r⁴) + (2·p1·x·y + p2·(r² + 2x²), 2·p2·x·y + p1·(r² + 2y²)),   p = (x, y), r² = x² + y²
 //
-// and direction = (x·right - y·up - back)/length. r·(1 + k1·r² + k2·r⁴) rises up to its fold, where its derivative is zero;
-// a pixel that no p inside of the fold leads to has no ray (labs/radiance/scene/camera.h). Steps that would cross the fold
-// are halved until they do not; kLensSteps are enough for any other pixel. Lenses are undone in double: near the fold a
-// rounding of q is magnified without bound. Which pixels have a ray is said by `seen` where not all do; drawn = 0 takes all.
+// and direction = (x·right - y·up - back)/length. r·(1 + k1·r² + k2·r⁴) rises up to its fold, where its
+// derivative is zero; a pixel that no p inside of the fold maps to has no ray (labs/radiance/scene/camera.h).
+// Steps that would cross the fold are halved until they do not; kLensSteps are enough for any other pixel.
+// Lenses are inverted in double: near the fold a rounding of q is magnified without bound. If not all pixels
+// have a ray, `seen` lists those that do; drawn = 0 takes all.
 //
-// A draw depends on seed, step and ray alone, so that all backends and any order of threads draw the same. Rays from count on
-// are none: they start outside of every grid and look away; their jitter, background and color are zero. So does a pixel
-// without a ray, with its background and color.
+// A draw depends on seed, step and ray alone, so that all backends and any order of threads draw the same.
+// Rays from count on are dummies: they start outside of every grid and lead away; their jitter, background
+// and color are zero. The ray of a pixel without a ray is such a dummy, too, but with its background and
+// color.
 #pragma once
 
 #include "reference/contract.h"
@@ -62,7 +64,7 @@ struct DrawRays {
     T* directions;         // [3,rays] f32, unit length, written (=)
     T* jitter;             // [rays] f32, written (=)
     T* backdrop;           // [3,rays] f32, written (=)
-    T* color;              // [3,rays] f32, what the ray should have seen, written (=)
+    T* color;              // [3,rays] f32, the true color of the ray, written (=)
     T* depth;              // [rays] f32, true depth or 0, written (=)
   };
 
@@ -90,8 +92,8 @@ struct DrawRays {
            s.background <= 2 && s.drawn >= 0 && s.drawn <= 2 && s.pixels < (int64_t{1} << 40);
   }
 
-  /// Fourteen numbers a ray out, one pixel in from anywhere, its depth where there is one; two divisions for q, one for the
-  /// length. The lens's steps are left out: most cameras have none.
+  /// Fourteen numbers a ray out, one pixel in from any place, its depth if there is one; two divisions for q,
+  /// one for the length. The lens's steps are left out: most cameras have none.
   static Cost cost(const Shape& s) {
     return {.bytes = (4.0 * 14 + 4 + (s.depths > 0 ? 4 : 0)) * double(s.rays),
             .flops = 60 * double(s.rays),
@@ -103,7 +105,7 @@ struct DrawRays {
             .table_bytes = 4.0 * double(s.rays)};
   }
 
-  /// Coefficient of u: two roundings for q, ten for what follows; lenses are undone in double.
+  /// Coefficient of u: two roundings for q, ten for the rest; lenses are inverted in double.
   static double terms(const Shape&) { return 32; }
 
   static void arrange(const Args<float>& x, Generator& random);

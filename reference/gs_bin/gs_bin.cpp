@@ -13,7 +13,7 @@ struct Span {
   int64_t begin, end;
 };
 
-/// Tiles of one axis, of `count`. The doubles hold floats.
+/// Returns the tiles covered along an axis of `count` tiles. The doubles hold floats.
 Span covered(double mean, double extent, int64_t count) {
   const float low = float(mean) - float(extent), high = float(mean) + float(extent);
   const auto tile = [&](float at) {
@@ -29,7 +29,7 @@ void GsBin::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   auto *mean = const_cast<float*>(x.mean), *extent = const_cast<float*>(x.extent);
   auto* order = const_cast<int32_t*>(x.order);
-  // Of a box of side 2e an axis has 2e/16 + 1 tiles on average.
+  // A box of side 2e covers 2e/16 + 1 tiles of an axis on average.
   const double each = s.n > 0 ? double(s.pairs) / double(s.n) : 0;
   const double usual = 8 * std::max(std::sqrt(each) - 1, 0.05);
   for (int64_t i = 0; i < s.n; ++i) {

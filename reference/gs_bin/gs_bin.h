@@ -1,12 +1,13 @@
-// Contract of gs_bin: for each tile of a picture, the Gaussians that may show in it, nearest first.
+// Contract of gs_bin: the Gaussians that may be visible in each tile of a picture, nearest first.
 //
 //   tiles are 16x16 pixels, row by row; Gaussian g covers columns floor((x - ex)/16) to floor((x + ex)/16) of them and the
 //   rows likewise, cut to the picture; none where an extent is not above 0
 //   tile t has id[begin[t]] ... id[begin[t+1] - 1], in the order of `order`
 //
-// In float arithmetic, sums and quotients rounded once each, so that all agree which tiles these are. `needed` counts all
-// entries; where there are more than `pairs`, the lists are cut there (begin[t] is at most pairs), for the caller to come
-// again with more room. Places behind the last entry hold n, which is no Gaussian.
+// In float arithmetic, sums and quotients rounded once each, so that all variants agree on the tiles.
+// `needed` counts all entries. If there are more than `pairs`, the lists are cut there (begin[t] is at most
+// pairs), and the caller repeats the call with more room. Places after the last entry hold n, which is no
+// Gaussian.
 #pragma once
 
 #include "reference/contract.h"
@@ -62,8 +63,8 @@ struct GsBin {
   /// Whole numbers.
   static double terms(const Shape&) { return 0; }
 
-  /// Boxes of which about `pairs` tiles are covered, for the most part; one in 16 outside or without extent. Widely: some as
-  /// large as the picture, some that end at the border of a tile.
+  /// Draws boxes that together cover about `pairs` tiles; one in 16 is outside or without extent. Widely:
+  /// some as large as the picture, some that end at the border of a tile.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -37,8 +37,8 @@ struct GsColorBwd {
 
   static bool valid(const Shape& s) { return GsColorFwd::valid(s); }
 
-  /// The forward's reading, the gradient, and what is written; 8 operations of the forward for each function, 3 products for
-  /// its coefficients, 12 for the view.
+  /// Bytes of the forward, the gradient, and the results; 8 operations of the forward for each function, 3
+  /// products for its coefficients, 12 for the view.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n), k = double(s.functions());
     return {.bytes = (36 + 24 * k) * n + 12, .flops = (30 + 23 * k) * n, .divisions = n, .roots = n};
@@ -46,7 +46,7 @@ struct GsColorBwd {
 
   static double terms(const Shape&) { return 4; }
 
-  /// As the forward's.
+  /// Draws inputs like the forward.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

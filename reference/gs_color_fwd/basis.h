@@ -8,8 +8,8 @@
 
 namespace klab {
 
-/// factor · x^px · y^py · z^pz, a part of basis function `output`. The order and the signs are those that splatting files
-/// have, Condon and Shortley's: (y, z, x) in the first degree.
+/// factor · x^px · y^py · z^pz, a term of basis function `output`. Order and signs are those of splatting
+/// files, with Condon and Shortley's phase: (y, z, x) in the first degree.
 struct HarmonicTerm {
   int output;
   double factor;

@@ -40,16 +40,17 @@ struct GsColorFwd {
 
   static bool valid(const Shape& s) { return s.n >= 0 && s.degree >= 0 && s.degree <= 3; }
 
-  /// Position, coefficients and color once. A function takes about two operations to make and six to add to three sums.
+  /// Position, coefficients and color once. A function takes about two operations to evaluate and six to add
+  /// to three sums.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n), k = double(s.functions());
     return {.bytes = (24 + 12 * k) * n + 12, .flops = (14 + 8 * k) * n, .divisions = n, .roots = n};
   }
 
-  /// On the running error, for other orders.
+  /// Factor on the running error, for other orders.
   static double terms(const Shape&) { return 4; }
 
-  /// Positions in the unit cube, the eye outside; no color within 0.01 of 0, some below.
+  /// Draws positions in the unit cube, the eye outside; no color within 0.01 of 0, some below.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

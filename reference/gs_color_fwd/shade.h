@@ -1,4 +1,4 @@
-// The color of one Gaussian with running errors: what gs_color_fwd and gs_color_bwd have in common.
+// The color of one Gaussian with running errors, shared by gs_color_fwd and gs_color_bwd.
 #pragma once
 
 #include "reference/gs_color_fwd/basis.h"

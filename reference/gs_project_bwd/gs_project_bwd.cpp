@@ -9,7 +9,7 @@ namespace {
 using Real = RunningError;
 using Vector = std::array<Real, 3>;
 
-/// The gradient with respect to the unit quaternion, from that of the rotation matrix.
+/// Converts the gradient of the rotation matrix to that of the unit quaternion.
 std::array<Real, 4> through_rotation(const std::array<Real, 4>& q, const std::array<Real, 9>& d) {
   const auto& [w, x, y, z] = q;
   const Real two = 2;
@@ -46,7 +46,7 @@ void GsProjectBwd::reference(const Args<double>& x, const Args<double>& magnitud
     std::array<Real, 4> d_quaternion{};
     Real d_raw = 0;
     if (!g.culled) {
-      // A gradient may be denormal, as if it erred by some of the smallest steps.
+      // A gradient may be denormal: give it an error of a few of the smallest steps.
       const auto given = [](double v) { return Real(v, 0x1p-120); };
       const Real xx = g.var_y / g.determinant, xy = -g.cov / g.determinant, yy = g.var_x / g.determinant;
       const Real d_xx = given(x.d_conic[i]), d_xy = given(x.d_conic[n + i]),

@@ -1,13 +1,13 @@
-// Contract of gs_project_bwd: gradients of what gs_project_fwd drew, with respect to the Gaussians in space.
+// Contract of gs_project_bwd: gradients of gs_project_fwd's outputs with respect to the Gaussians in space.
 //
 // With the forward's names, g' for the gradient of the loss with respect to g, and D = p·r - q^2:
 //   D' = -(xx·xx' + xy·xy' + yy·yy')/D     p' = yy'/D + r·D'     r' = xx'/D + p·D'     q' = -xy'/D - 2·q·D'
-// The variances hold 0.3 beside what the Gaussian gives: a constant, but p, r and D above are those with it. Then with
-// a = M^T·(row 0 of J·W), b = M^T·(row 1):
+// The variances include the constant 0.3, and p, r and D above are those with it. Then with a = M^T·(row 0 of
+// J·W), b = M^T·(row 1):
 //   a' = 2·p'·a + q'·b     b' = q'·a + 2·r'·b     M' = row0·a'^T + row1·b'^T     (row 0)' = M·a'     (row 1)' = M·b'
-// q' counts once for both places of q in the symmetric matrix. From the rows to z and to u, v, which have no gradient where
-// they are held at the border; from M to scales and rotation, through the division by |q|. `depth` and `extent` only
-// decide what is drawn: they have no gradient.
+// q' counts once for both places of q in the symmetric matrix. The rows' gradients go to z and to u, v, which
+// have no gradient where they are clamped at the border; that of M goes to scales and rotation, through the
+// division by |q|. `depth` and `extent` only decide whether a Gaussian is drawn: they have no gradient.
 #pragma once
 
 #include "reference/gs_project_fwd/gs_project_fwd.h"
@@ -65,7 +65,7 @@ struct GsProjectBwd {
 
   static double terms(const Shape&) { return 4; }
 
-  /// As the forward's.
+  /// Draws inputs like the forward.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

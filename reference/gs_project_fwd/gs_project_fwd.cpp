@@ -12,7 +12,7 @@ namespace {
 
 using Uniform = std::uniform_real_distribution<double>;
 
-/// W and t of a camera somewhere around the middle of the unit cube, looking at it.
+/// Draws W and t of a camera around the middle of the unit cube that looks at it.
 void draw_camera(float* camera, const GsProjectFwd::Shape& s, Generator& random) {
   using C = GsProjectFwd::Camera;
   const double turn = Uniform(0, 2 * std::numbers::pi)(random), up = Uniform(-0.8, 0.8)(random);
@@ -38,7 +38,7 @@ void draw_camera(float* camera, const GsProjectFwd::Shape& s, Generator& random)
   camera[C::near] = 0.05F;
 }
 
-/// Whether rounding, or the small steps of a gradient check, could decide a case otherwise.
+/// Returns whether rounding, or the small steps of a gradient check, could change a decision.
 bool near_a_border(const GsProjectFwd::Shape& s, const float* camera, const double (&at)[3]) {
   using C = GsProjectFwd::Camera;
   double seen[3];

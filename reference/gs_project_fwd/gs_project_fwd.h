@@ -1,4 +1,4 @@
-// Contract of gs_project_fwd: Gaussians in space, seen by a camera, as Gaussians on its picture.
+// Contract of gs_project_fwd: projects Gaussians in space to Gaussians on a camera's picture.
 //
 //   (x,y,z) = W·position + t                                   camera space: x right, y down, z forward
 //   M = R(q/|q|)·diag(exp(log_scale))                          covariance in space: M·M^T; q = (w,x,y,z)
@@ -7,9 +7,10 @@
 //   mean = (fx·x/z + cx, fy·y/z + cy)     conic = (r, -q, p)/(p·r - q^2)     depth = z
 //   opacity = 1/(1 + exp(-opacity_raw))
 //
-// (Zwicker, Pfister, van Baar, Gross, "EWA splatting", IEEE TVCG 8(3), 2002, section 4: the Jacobian in place of the
-// projection. Kerbl, Kopanas, Leimkuehler, Drettakis, "3D Gaussian splatting for real-time radiance field rendering", ACM
-// TOG 42(4), 2023, section 4: the parameters; the low-pass of 0.3 and the factor 1.3 are those of their program.)
+// (Zwicker, Pfister, van Baar, Gross, "EWA splatting", IEEE TVCG 8(3), 2002, section 4: the Jacobian in place
+// of the projection. Kerbl, Kopanas, Leimkuehler, Drettakis, "3D Gaussian splatting for real-time radiance
+// field rendering", ACM TOG 42(4), 2023, section 4: the parameters; the low-pass of 0.3 and the factor 1.3
+// are those of their program.)
 //
 // `extent` is half a box around the mean beyond which the Gaussian is not drawn:
 //   tight 0   a square, three standard deviations along the longer axis
@@ -71,9 +72,9 @@ struct GsProjectFwd {
     return s.n >= 0 && s.width >= 1 && s.height >= 1 && s.tight >= 0 && s.tight <= 1;
   }
 
-  /// 44 bytes in and 36 out. Camera space 18, rotation 28, M 9, two rows of J·W 11, M^T of them 30, covariance 17, the rest
-  /// 20. Exponentials of three scales and of the opacity, the logarithm of the tight box; reciprocals of z, |q|^2, the
-  /// determinant and in the opacity.
+  /// 44 bytes in and 36 out. Camera space 18, rotation 28, M 9, two rows of J·W 11, their products with M^T
+  /// 30, covariance 17, the rest 20. Exponentials of three scales and of the opacity, the logarithm of the
+  /// tight box; reciprocals of z, |q|^2, the determinant and in the opacity.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n);
     return {.bytes = 80 * n + 68,
@@ -83,11 +84,12 @@ struct GsProjectFwd {
             .roots = 3 * n};
   }
 
-  /// On the running error of the formulas above: twice for another order, twice for what is second order in u.
+  /// Factor on the running error of the formulas above: two for another order, two for terms of second order
+  /// in u.
   static double terms(const Shape&) { return 4; }
 
-  /// A camera in front of a cloud of Gaussians some pixels large; one in 16 behind it, one in 16 far to the side. No z near
-  /// `near`, no direction near where the Jacobian is held, no opacity near 1/255.
+  /// Draws a camera in front of a cloud of Gaussians some pixels large; one in 16 behind it, one in 16 far to
+  /// the side. No z is near `near`, no direction near the clamp of the Jacobian, no opacity near 1/255.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

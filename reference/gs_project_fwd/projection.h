@@ -1,4 +1,4 @@
-// One Gaussian on its way to the picture, with running errors: what gs_project_fwd and gs_project_bwd have in common.
+// One Gaussian's projection with running errors, shared by gs_project_fwd and gs_project_bwd.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ struct Projection {
   std::array<Real, 3> scale;
   Real length;          // of the quaternion as given
   Real x, y, z, u, v;   // u = x/z, v = y/z
-  Real held_u, held_v;  // within the border
+  Real held_u, held_v;  // clamped at the border
   bool u_is_held = false, v_is_held = false;
   std::array<Real, 3> row0, row1;    // of J·W
   std::array<Real, 3> axis0, axis1;  // M^T of them
   Real var_x, cov, var_y, determinant;
 };
 
-/// Gaussian i; the arrays as in GsProjectFwd::Args<double>.
+/// Projects Gaussian i; arrays as in GsProjectFwd::Args<double>.
 inline Projection project(const GsProjectFwd::Shape& s, const double* camera, const double* position,
                           const double* log_scale, const double* quaternion, int64_t i) {
   using Real = RunningError;

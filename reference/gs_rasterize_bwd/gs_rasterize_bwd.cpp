@@ -17,12 +17,13 @@ struct Sum {
   double count = 0;
 };
 
-/// Products of small gradients are denormal, whatever small factors have made of the error so far: some of the smallest steps, as an
-/// error relative to 2^-24.
+/// Products of small gradients are denormal, so add an error of a few of the smallest steps, relative to
+/// 2^-24, however small factors have made the error so far.
 constexpr double kSteps = 0x1p-122;
 
-/// What one pixel adds to the Gaussians of its list. An uncertain decision at a pixel makes all that it adds uncertain: the
-/// error is then as large as the terms, and as what a Gaussian that was left out could have added.
+/// Computes a pixel's contributions to the Gaussians of its list. An uncertain decision at a pixel makes all
+/// its contributions uncertain: their error is then as large as the terms, and as the possible contribution
+/// of a Gaussian that was left out.
 class Pixel {
  public:
   Pixel(const GsRasterizeBwd::Args<double>& x, int64_t row, int64_t column)
@@ -31,7 +32,7 @@ class Pixel {
     tile_ = row / 16 * s.columns() + column / 16;
     const int64_t plane = s.width * s.height, pixel = row * s.width + column;
     for (size_t c = 0; c < 3; ++c) {
-      // A gradient may be denormal, as if it erred by some of the smallest steps.
+      // A gradient may be denormal: give it an error of a few of the smallest steps.
       h_[c] = Real(x.d_image[int64_t(c) * plane + pixel], 0x1p-120);
       total_ += Real(x.image[int64_t(c) * plane + pixel]) * h_[c];
       bound_ += std::abs(h_[c].value) * std::max(1.0, std::abs(x.image[int64_t(c) * plane + pixel]));
@@ -46,13 +47,14 @@ class Pixel {
   }
 
  private:
-  /// Whether a decision was uncertain; with `sums`, adds, with so many units of error for each unit of a term's bound.
+  /// Returns whether a decision was uncertain. With `sums`, adds the contributions, with `uncertainty` units
+  /// of error for each unit of a term's bound.
   bool walk(std::vector<Sum>* sums, double uncertainty) const {
     const GsRasterizeFwd::Shape& s = x_.shape;
     Real T = 1, taken = 0;
-    double doubt = 0;  // of T, relative: uncertain Gaussians may have been taken or left out
+    double doubt = 0;  // relative error of T: uncertain Gaussians may have been used or left out
     bool unsure = false,
-         behind = false;  // behind the Gaussian at which this pixel may have stopped, and did here
+         behind = false;  // after the Gaussian at which this pixel may have stopped, and did here
     for (int64_t k = x_.tile_begin[tile_]; k < x_.tile_begin[tile_ + 1]; ++k) {
       const int64_t g = x_.id[k];
       const Splat one = splat(s, x_.mean, x_.conic, x_.opacity, g, double(column_) + 0.5, double(row_) + 0.5);
@@ -110,12 +112,12 @@ class Pixel {
     return d;
   }
 
-  /// What a Gaussian may have added: its weight is at most T.
+  /// Adds the possible contribution of a Gaussian as an error: its weight is at most T.
   void blur(const Splat& one, int64_t g, double T, double uncertainty, Sum& sum) const {
     const Real worst(0, uncertainty * 100 * bound_);  // |d_alpha| <= T·|shade| + |behind|/(1 - alpha)
     const std::array<Real, 9> terms = gradients(one, g, Real(0, uncertainty * T), worst);
     for (size_t j = 0; j < 9; ++j) sum.error[j] += terms[j].error;
-    // Held at 0.99 or not is what may be uncertain: the gradients of an alpha that is not held.
+    // If the clamp at 0.99 is uncertain: add the gradients of the unclamped alpha.
     Splat other = one;
     other.clamped = false;
     const std::array<Real, 9> free = gradients(other, g, Real(0, uncertainty * T), worst);
@@ -159,7 +161,7 @@ void GsRasterizeBwd::reference(const Args<double>& x, const Args<double>& magnit
         magnitude.d_color + g,       magnitude.d_color + s.n + g,     magnitude.d_color + 2 * s.n + g};
     for (size_t j = 0; j < 9; ++j) {
       *outs[j] = sum.value[j];
-      // Added one after the other, in any order, each of the terms is rounded once with every later one.
+      // In a sum of terms one after the other, in any order, each term is rounded with every later one.
       *errors[j] = sum.error[j] + sum.count * sum.sizes[j];
     }
   }

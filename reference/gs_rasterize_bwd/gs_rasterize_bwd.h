@@ -1,13 +1,13 @@
-// Contract of gs_rasterize_bwd: gradients of a picture made of Gaussians, with respect to these.
+// Contract of gs_rasterize_bwd: gradients of a picture of Gaussians with respect to the Gaussians.
 //
-// A pixel goes through its tile's list as in the forward, with the same decisions. For a Gaussian that it takes, with T in
-// front of it, h_c = d_image of this pixel, and behind = <image,h> - (the weighted sum <color,h> up to and with it), what the
-// rest and the background add:
+// A pixel goes through its tile's list as in the forward, with the same decisions. For a Gaussian that it
+// uses, with T in front of it, h_c = d_image of this pixel, and behind = <image,h> - (the weighted sum
+// <color,h> up to and including it), the contribution of the rest and the background:
 //   d_color_c += T·alpha·h_c            d_alpha = T·<color,h> - behind/(1 - alpha)
-// and, where alpha was not held at 0.99 (there it does not move),
+// and, unless alpha was clamped at 0.99 (there it is constant),
 //   d_opacity += exp(e)·d_alpha    d_e = alpha·d_alpha
 //   d_conic += (-dx^2/2, -dx·dy, -dy^2/2)·d_e    d_mean -= (xx·dx + xy·dy, yy·dy + xy·dx)·d_e
-// The finished picture makes it one walk from front to back: no list of what each pixel took is kept.
+// With the finished picture one walk from front to back is enough: no list of the used Gaussians is kept.
 #pragma once
 
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
@@ -55,8 +55,8 @@ struct GsRasterizeBwd {
 
   static bool valid(const Shape& s) { return GsRasterizeFwd::valid(s); }
 
-  /// 36 bytes in and 36 out a Gaussian, 4 an entry, 24 a pixel. A pixel that is reached: alpha as in the forward 30, weights
-  /// and <color,h> 8, d_alpha 6, nine products and sums 26, and a reciprocal.
+  /// 36 bytes in and 36 out a Gaussian, 4 an entry, 24 a pixel. A reached pixel: alpha as in the forward 30,
+  /// weights and <color,h> 8, d_alpha 6, nine products and sums 26, and a reciprocal.
   static Cost cost(const Shape& s) {
     const double pixels = double(s.width) * double(s.height),
                  reached = GsRasterizeFwd::reached * double(s.pairs);
@@ -68,7 +68,7 @@ struct GsRasterizeBwd {
 
   static double terms(const Shape&) { return 4; }
 
-  /// As the forward's.
+  /// Draws inputs like the forward.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

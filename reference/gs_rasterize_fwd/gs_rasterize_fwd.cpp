@@ -12,7 +12,7 @@ namespace {
 
 using Uniform = std::uniform_real_distribution<double>;
 
-/// Whether a pixel of the picture has an alpha so near a border that the steps of a gradient check cross it.
+/// Returns whether a pixel has an alpha so near a border that the steps of a gradient check cross it.
 bool near_a_border(const GsRasterizeFwd::Args<float>& x, int64_t g) {
   const GsRasterizeFwd::Shape& s = x.shape;
   const double xx = x.conic[g], xy = x.conic[s.n + g], yy = x.conic[2 * s.n + g];
@@ -27,7 +27,7 @@ bool near_a_border(const GsRasterizeFwd::Args<float>& x, int64_t g) {
   return false;
 }
 
-/// Gaussian g around a tile: two deviations, an angle, an opacity.
+/// Draws Gaussian g around a tile: two deviations, an angle, an opacity.
 void draw_one(const GsRasterizeFwd::Args<float>& x, int64_t g, Generator& random) {
   const GsRasterizeFwd::Shape& s = x.shape;
   const int64_t home = g % s.tiles();
@@ -65,7 +65,7 @@ void GsRasterizeFwd::arrange(const Args<float>& x, Generator& random) {
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t count = begin[t + 1] - begin[t];
     near.clear();
-    // The tile itself, then its neighbors; Gaussian g is at home in tile g % tiles.
+    // The tile itself, then its neighbors; the home of Gaussian g is tile g % tiles.
     for (const int64_t offset : {int64_t{0}, int64_t{1}, int64_t{-1}, s.columns(), -s.columns()})
       for (int64_t g = (t + offset + tiles) % tiles; g < s.n && int64_t(near.size()) < count; g += tiles)
         if (t + offset >= 0 && t + offset < tiles) near.push_back(int32_t(g));
@@ -83,7 +83,8 @@ void GsRasterizeFwd::reference(const Args<double>& x, const Args<double>& magnit
     for (int64_t column = 0; column < s.width; ++column) {
       const int64_t t = row / tile * s.columns() + column / tile;
       Real T = 1, color[3] = {0, 0, 0};
-      double jump = 0;  // what an uncertain decision changes at most; all behind it, and T itself, is below T
+      // largest effect of an uncertain decision; all of it is behind, and below T like T itself
+      double jump = 0;
       double brightest = 0;
       for (int64_t c = 0; c < 3; ++c) brightest = std::max(brightest, std::abs(x.background[c]));
       for (int64_t k = x.tile_begin[t]; k < x.tile_begin[t + 1]; ++k) {

@@ -1,14 +1,14 @@
-// Contract of gs_rasterize_fwd: a picture from Gaussians on it, front to back, from lists for each tile of 16x16 pixels.
+// Contract of gs_rasterize_fwd: draws Gaussians front to back, from a list for each tile of 16x16 pixels.
 //
 // A pixel at the center (x,y) goes through its tile's list, with T = 1 at first:
 //   d = mean - (x,y)    e = -(xx·dx^2 + yy·dy^2)/2 - xy·dx·dy    alpha = min(0.99, opacity·exp(e))
-//   alpha < 1/255: the Gaussian is passed over
+//   alpha < 1/255: the Gaussian is skipped
 //   T·(1 - alpha) < 1e-4: the pixel ends before this Gaussian
 //   color += T·alpha·(the Gaussian's color)    T = T·(1 - alpha)
 // image = color + T·background, transmittance = T.
 //
-// (Kerbl, Kopanas, Leimkuehler, Drettakis, "3D Gaussian splatting for real-time radiance field rendering", ACM TOG 42(4),
-// 2023, section 6 and appendix C.)
+// (Kerbl, Kopanas, Leimkuehler, Drettakis, "3D Gaussian splatting for real-time radiance field rendering",
+// ACM TOG 42(4), 2023, section 6 and appendix C.)
 #pragma once
 
 #include "reference/contract.h"
@@ -62,12 +62,12 @@ struct GsRasterizeFwd {
            (s.n > 0 || s.pairs == 0);
   }
 
-  /// Pixels of a tile that a listed Gaussian reaches before they end, on average of the inputs that are drawn here: about a
-  /// quarter of 256. Which they are is in the data, not in the shape.
+  /// Average number of a tile's pixels that a listed Gaussian reaches before they end, for the inputs drawn
+  /// here: about a quarter of 256. It depends on the data, not on the shape.
   static constexpr double reached = 64;
 
-  /// 36 bytes a Gaussian, 4 an entry, 16 a pixel. A pixel that is reached: distance 2, exponent 9, alpha 1, weight 1, three
-  /// sums 6, transmittance 2, comparisons 2, and an exponential.
+  /// 36 bytes a Gaussian, 4 an entry, 16 a pixel. A reached pixel: distance 2, exponent 9, alpha 1, weight 1,
+  /// three sums 6, transmittance 2, comparisons 2, and an exponential.
   static Cost cost(const Shape& s) {
     const double pixels = double(s.width) * double(s.height);
     return {.bytes = 36 * double(s.n) + 4 * double(s.pairs) + 16 * pixels,
@@ -75,11 +75,11 @@ struct GsRasterizeFwd {
             .transcendentals = reached * double(s.pairs)};
   }
 
-  /// On the running error, for exponents and sums in another order.
+  /// Factor on the running error, for exponents and sums in another order.
   static double terms(const Shape&) { return 4; }
 
-  /// Gaussians of half a pixel to six, a tile's list from those in it and around it. Where the lists are short, none has a
-  /// pixel near 1/255 or 0.99. Widely: needles, opacities of 0 and 1, lists of a few tiles only.
+  /// Draws Gaussians of half a pixel to six, and a tile's list from those in it and around it. If lists are
+  /// short, no pixel is near 1/255 or 0.99. Widely: needles, opacities of 0 and 1, lists of only a few tiles.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

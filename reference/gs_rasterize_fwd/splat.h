@@ -1,5 +1,5 @@
-// One Gaussian at one pixel with running errors, and which decisions a shorter arithmetic might make otherwise: what
-// gs_rasterize_fwd and gs_rasterize_bwd have in common.
+// One Gaussian at one pixel with running errors, and the decisions that a variant might make differently;
+// shared by gs_rasterize_fwd and gs_rasterize_bwd.
 #pragma once
 
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
@@ -10,10 +10,10 @@ namespace klab {
 struct Splat {
   RunningError dx, dy, falloff, alpha;
   bool clamped = false, skipped = false;
-  bool unsure = false;  // clamped or skipped is within the error of alpha
+  bool unsure = false;  // whether it is clamped or skipped is within the error of alpha
 };
 
-/// Whether values within the error of v lie on both sides of a border.
+/// Returns whether values within the error of v lie on both sides of a border.
 inline bool straddles(RunningError v, double border) {
   return std::abs(v.value - border) <= (4 * v.error + 4 * border) * 0x1p-24;
 }

@@ -1,6 +1,6 @@
 // The double reference of hashgrid_bwd and the bound on a float variant's error.
 //
-// An entry receives K contributions weight*g, K counted here, on top of the value a that it begins with.
+// An entry receives K contributions weight*g, K counted here, on top of its initial value a.
 //
 // 1. Rounding. A contribution passes at most dim multiplications; in whatever order they are added, alone or
 // in partial
@@ -13,7 +13,7 @@
 //    receives that little and this cell's outer corner nothing: all corners that any position within e can
 //    use count as contributions.
 //
-// Weights are taken as hat + e, what they can be at any position within e.
+// Weights are taken as hat + e, their maximum at any position within e.
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 #include <algorithm>
@@ -30,14 +30,14 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kDenormal =
     0x1p-149 / kUnit;  // absolute error of one rounding among denormals, in units of u
 
-/// One entry's feature, while its level is worked on.
+/// A feature of one entry, while its level is processed.
 struct Sums {
   double contributions = 0;  // K
   double largest = 0;        // sum of weight*|g|
-  double shifted = 0;        // sum of |g| times what the weight can be off, in units of u
+  double shifted = 0;        // sum of |g| times the error of the weight, in units of u
 };
 
-/// One axis of one point: the grid lines that any position within the rounding error can use.
+/// One axis of one point: the grid lines that are used by any position within the rounding error.
 struct Axis {
   int64_t first = 0;
   int count = 2;        // 2, or 3 near a border

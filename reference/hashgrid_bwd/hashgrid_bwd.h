@@ -35,7 +35,7 @@ struct HashgridBwd {
 
   static bool valid(const Shape& s) { return hashgrid_valid(s); }
 
-  /// As forward, with every touched entry read and written.
+  /// Like the forward, with every touched entry read and written.
   static Cost cost(const Shape& s) { return hashgrid_cost(s, 2); }
 
   /// 1: the magnitude holds the whole bound, in units of u: it depends on how many points share an entry.

@@ -12,14 +12,14 @@
 // 2. Rounding of the position. Float computes x*scale + 0.5 with two roundings (one with a fused
 // multiply-add), each
 //    at most u*p: the position is off by e = 2*u*p. On the finest level that is 4000 u, far more than part 1.
-//    The interpolation is continuous and piecewise linear along an axis, so what comes out is off by at most
+//    The interpolation is continuous and piecewise linear along an axis, so the result is off by at most
 //    e times the slope, which is the difference between the cell's two ends, weighted over the other axes:
 //        sum over axes d of  2*u*p_d * sum over the cell's edges along d of  (weight of the edge)*|t_end -
 //        t_begin|.
 //    Near a border float may find itself in the neighboring cell. That costs no more: the same sentence
 //    holds with the edges of both cells, so both are summed whenever p - e and p + e are in different cells.
 //
-// Weights are taken as hat + e: what they can be at any position within e.
+// Weights are taken as hat + e: their maximum at any position within e.
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kDenormal =
     0x1p-149 / kUnit;  // absolute error of one rounding among denormals, in units of u
 
-/// One axis of one point: the grid lines that any position within the rounding error can use.
+/// One axis of one point: the grid lines that are used by any position within the rounding error.
 struct Axis {
   int64_t first = 0;    // grid line
   int count = 2;        // 2, or 3 near a border
@@ -61,7 +61,7 @@ Axis axis_of(double x, float scale) {
   return a;
 }
 
-/// One level at one point, its features added to value[] and bound[].
+/// Evaluates one level at one point and adds its features to value[] and bound[].
 void level_at(const HashgridLevel& level, const HashgridShape& s, const Axis* axes, const double* table,
               double* value, double* bound) {
   const double roundings = double((int64_t(1) << s.dim) + s.dim);
@@ -111,8 +111,8 @@ bool hashgrid_valid(const HashgridShape& s) {
 
 Cost hashgrid_cost(const HashgridShape& s, double table_passes) {
   const auto levels = hashgrid_levels(s);
-  // Random reads are lines, as many in each level. Two corners along x share a line of 64 bytes but for the share that an
-  // entry has of it.
+  // Random reads are lines, equally many in each level. Two corners along x share a line of 64 bytes, except
+  // for the share of a line that an entry takes.
   const double entry_bytes = 4 * double(s.features);
   const double lines = double(s.levels) * double(int64_t(1) << (s.dim - 1)) * (1 + entry_bytes / 64);
   double touched = 0;
@@ -175,7 +175,8 @@ void hashgrid_positions(const HashgridShape& s, float* positions, Generator& ran
     if (s.coherent == 1) hashgrid_march(s, positions, random);
     return;
   }
-  // In any order, whatever `coherent` says; on the borders of the cube, which belong to it; all in one place.
+  // Also in other orders than `coherent` asks for; on the borders of the cube, which belong to it; all in one
+  // place.
   if (random() % 2) hashgrid_march(s, positions, random);
   const bool one_place = random() % 8 == 0;
   for (int64_t k = 0; k < s.dim * s.n; ++k) {
@@ -193,8 +194,8 @@ void HashgridFwd::arrange(const Args<float>& x, Generator& random) {
     const float t = std::clamp(table[i], -65504.F, 65504.F);
     half[i] = half_from_float(t);
     if (t != 0 && (half[i] & 0x7FFFU) == 0) half[i] |= 1U;
-    // Usually both are the same numbers, so that rungs that read the one are held to the bound of those that read the other.
-    // Widely they are not: who says that he reads floats has to read them.
+    // Usually both tables hold the same numbers, so that rungs that read either one are held to the same
+    // bound. Drawn widely they differ: a rung that declares to read floats must read them.
     table[i] = random.widely ? t : float_from_half(half[i]);
   }
 }

@@ -1,7 +1,7 @@
 // Contract of hashgrid_fwd: positions to features, through a multiresolution hash table.
 //
-// For every level l and point i the grid position is p = x*scale_l + 0.5; the 2^dim corners of the cell that
-// p is in have entries in the level's part of the table (layout.h), and the features are interpolated between
+// For every level l and point i the grid position is p = x*scale_l + 0.5. The 2^dim corners of the cell
+// around p have entries in the level's part of the table (layout.h). The features are interpolated between
 // them, linearly along every axis:
 //
 //   features[l*F + f, i] = sum over corners c of  prod_d hat(p_d - c_d) * table[offset_l + index(c), f],
@@ -24,24 +24,24 @@ struct HashgridShape {
   int64_t log2_table;  // a level has at most 2^this entries
   int64_t base;        // resolution of the coarsest level
   int64_t finest;      // resolution of the finest level
-  /// Which positions tests and benchmarks draw, nothing else: 0 random in the cube, 1 samples along rays in
-  /// the order in which a ray marcher emits them.
+  /// Positions drawn by tests and benchmarks; it has no other effect. 0: random in the cube; 1: samples along
+  /// rays in the order in which a ray marcher emits them.
   int64_t coherent = 0;
 };
 
-/// The shape's levels.
+/// Returns the shape's levels.
 std::vector<HashgridLevel> hashgrid_levels(const HashgridShape& shape);
 
-/// Compulsory traffic, arithmetic and random reads of one direction; shared by both contracts. A random read is a cache
-/// line of a large level: corners that share a line, and levels that a nearer cache holds, are not counted, so that the
-/// ceiling of random reads is one that cannot be passed by being clever about lines. The table's bytes are counted as
-/// moved entry by entry.
+/// Compulsory traffic, arithmetic and random reads of one direction; shared by both contracts. A random read
+/// is a cache line of a large level. Corners that share a line, and levels that a nearer cache holds, are not
+/// counted, so that no clever use of lines exceeds the ceiling of random reads. The table's bytes are counted
+/// as moved entry by entry.
 Cost hashgrid_cost(const HashgridShape& shape, double table_passes);
 
 bool hashgrid_valid(const HashgridShape& shape);
 
-/// Replaces positions [dim, n] by samples along rays: stretches of up to 64 samples, sqrt(3)/1024 apart, as
-/// an occupancy grid leaves them.
+/// Replaces positions [dim, n] by samples along rays: stretches of up to 64 samples, sqrt(3)/1024 apart,
+/// typical behind an occupancy grid.
 void hashgrid_march(const HashgridShape& shape, float* positions, Generator& random);
 
 struct HashgridFwd {
@@ -79,7 +79,7 @@ struct HashgridFwd {
   static double terms(const Shape&) { return 1; }
 
   /// Makes the table representable in half precision and fills table_half with it, so that every rung,
-  /// whichever table it reads, is held to the same bound. What is too small for a half becomes its smallest
+  /// whichever table it reads, is held to the same bound. A value too small for a half becomes its smallest
   /// denormal.
   static void arrange(const Args<float>& x, Generator& random);
 

@@ -1,9 +1,9 @@
-// How the levels of a hash encoding lie in its table: shared by the reference, the kernels, the trainer and
+// Layout of the levels of a hash encoding in its table, shared by the reference, the kernels, the trainer and
 // the tests.
 //
-// A level is a grid of `resolution` points an axis over the unit cube. Where the whole grid fits into
-// 2^log2_table entries it is stored point by point, x fastest (dense); where it does not, a grid point's
-// entry is found by a hash and unrelated points share entries. Levels lie one after the other:
+// A level is a grid of `resolution` points an axis over the unit cube. If the whole grid fits into
+// 2^log2_table entries it is stored point by point, x fastest (dense). Otherwise a grid point's entry is
+// found by a hash, and unrelated points share entries. Levels lie one after the other:
 //
 //   entry   0 ........ 4096 .......... 14744 ............... 41744            ...
 //           | level 0, dense | level 1, dense | level 2, dense | ... | level 15, hashed, 2^19 entries |
@@ -32,27 +32,27 @@ struct HashgridLevel {
   uint32_t mask = 0;       // entries - 1 of a hashed level (a power of two); 0 of a dense one
 };
 
-/// Growth of the resolution from level to level that leads from `base` to `finest`:
+/// Returns the growth of the resolution from level to level that leads from `base` to `finest`:
 /// exp(ln(finest/base)/(levels-1)), 1 for a single level (reference paper, equation 3).
 double hashgrid_growth(int64_t levels, int64_t base, int64_t finest);
 
-/// The levels of an encoding of `dim` axes. Throws std::invalid_argument for a number that makes no grid: dim
-/// other than 2 or 3, levels or base below 1, log2_table outside 1..28, growth below 1, a resolution above
-/// 2^20.
+/// Returns the levels of an encoding of `dim` axes. Throws std::invalid_argument for a number that makes no
+/// grid: dim other than 2 or 3, levels or base below 1, log2_table outside 1..28, growth below 1, a
+/// resolution above 2^20.
 std::vector<HashgridLevel> hashgrid_levels(int64_t dim, int64_t levels, int64_t log2_table, int64_t base,
                                            double growth);
 
-/// Entries of all levels together; a table has this many times the features.
+/// Returns the entries of all levels together; a table has this many times the features.
 int64_t hashgrid_entries(const std::vector<HashgridLevel>& levels);
 
-/// Entry, counted from the level's first, of the grid point at `corner` (`dim` integers).
+/// Returns the entry, counted from the level's first, of the grid point at `corner` (`dim` integers).
 ///
 /// The upper corner of a cell at the far border of the cube can be one beyond the last point of the dense
 /// layout. As in the published implementation it then wraps: into the next row, and from beyond the last
 /// entry to the first.
 int64_t hashgrid_index(const HashgridLevel& level, int64_t dim, const int64_t* corner);
 
-/// What a set of positions does to one level.
+/// How a set of positions uses one level.
 struct HashgridUse {
   int64_t points = 0;   // different grid points touched
   int64_t entries = 0;  // different entries touched

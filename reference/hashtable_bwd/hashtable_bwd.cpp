@@ -1,8 +1,8 @@
 // The double reference of hashtable_bwd and the bound on a float variant's error.
 //
-// An entry receives K contributions weight·g on top of the value a that it begins with. In whatever order they are added, each
-// passes at most 3 multiplications and K additions, and a passes K additions; weights are off by the shift of table_axis.h.
-// In units of u:   (K + 3)·sum of weight·|g|  +  K·|a|  +  sum of shift·|g|.
+// An entry receives K contributions weight·g on top of its initial value a. In whatever order they are added,
+// each passes at most 3 multiplications and K additions, and a passes K additions; weights are off by the
+// shift of table_axis.h. In units of u: (K + 3)·sum of weight·|g| + K·|a| + sum of shift·|g|.
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
 #include <cmath>
@@ -17,11 +17,11 @@ namespace {
 constexpr double kDenormal =
     0x1p-149 / 0x1p-24;  // absolute error of one rounding among denormals, in units of u
 
-/// One entry's feature, while its level is worked on.
+/// A feature of one entry, while its level is processed.
 struct Sums {
   double contributions = 0;  // K
   double largest = 0;        // sum of weight·|g|
-  double shifted = 0;        // sum of |g| times what the weight can be off, in units of u
+  double shifted = 0;        // sum of |g| times the error of the weight, in units of u
 };
 
 /// Scatters one point's gradient g[0..F) (g[f*stride]) into one level.

@@ -36,7 +36,7 @@ struct HashtableBwd {
 
   static bool valid(const Shape& s) { return hashtable_valid(s); }
 
-  /// As forward, with every touched entry read and written.
+  /// Like the forward, with every touched entry read and written.
   static Cost cost(const Shape& s) { return hashtable_cost(s, 2); }
 
   /// 1: the magnitude holds the whole bound, in units of u: it depends on how many points share an entry.

@@ -17,7 +17,7 @@ constexpr double kDenormal =
     0x1p-149 / kUnit;  // absolute error of one rounding among denormals, in units of u
 constexpr double kRoundings = 8 + 3;
 
-/// One level at one point, its features added to value[] and bound[].
+/// Evaluates one level at one point and adds its features to value[] and bound[].
 void level_at(const TableLevel& level, const HashtableShape& s, const TableAxis* axes, const double* table,
               double* value, double* bound) {
   const auto entry = [&](const int64_t* c) {
@@ -79,8 +79,9 @@ Cost hashtable_cost(const HashtableShape& s, double table_passes) {
   const double points = double(s.n), outputs = points * double(s.levels * s.features);
   const bool nearest = s.blend == table_blend::nearest;
   const double entry_bytes = 4 * double(s.features), level = double(s.entries) / double(s.levels);
-  // Lines at random, as of hashgrid_fwd: two corners along x share one but for the share that an entry has of it. That holds
-  // for the functions that keep neighbors together; pcg does not, but a lower bound holds for all.
+  // Random lines, as in hashgrid_fwd: two corners along x share a line, except for the share of a line that
+  // an entry takes. That holds for functions that keep neighbors together; pcg does not, but a lower bound
+  // holds for all.
   const double lines = double(s.levels) * (nearest ? 1 : 4 * (1 + entry_bytes / 64));
   const double touched = double(s.levels) * std::min(level, points * (nearest ? 1 : 8)) * double(s.features);
   const double axis = s.blend == table_blend::smoothstep ? 8 : 4;

@@ -1,8 +1,9 @@
-// Contract of hashtable_fwd: positions to features, through a hash table whose layout is data (table_layout.h).
+// Contract of hashtable_fwd: positions to features, through a hash table whose layout is data
+// (table_layout.h).
 //
-// What hashgrid_fwd computes, for any of four hash functions, three interpolations, and levels of any size and resolution: the op
-// that hash tables are studied with, and that a table which grows is trained with. For every level l and point i, with
-// p = x·scale_l + 0.5 and entry(c) = table_index of corner c:
+// Generalizes hashgrid_fwd to four hash functions, three interpolations, and levels of any size and
+// resolution. It serves studies of hash tables and the training of a table that grows. For every level l and
+// point i, with p = x·scale_l + 0.5 and entry(c) = table_index of corner c:
 //
 //   features[l*F + f, i] = sum over corners c of  prod_d w(p_d, c_d) * table[offset_l + entry(c), f]
 //   linear:      w(p, c) = max(0, 1 - |p - c|)
@@ -22,21 +23,22 @@ struct HashtableShape {
   int64_t n;         // points
   int64_t levels;    // 1..32
   int64_t features;  // of a level: 1, 2, 4 or 8
-  int64_t entries;   // that there is room for in all levels together, a multiple of 8
+  int64_t entries;   // room for entries in all levels together, a multiple of 8
   int64_t hash;      // table_hash
   int64_t blend;     // table_blend
-  /// Which positions tests and benchmarks draw, nothing else: 0 random in the cube, 1 samples along rays.
+  /// Positions drawn by tests and benchmarks; it has no other effect. 0: random in the cube; 1: samples along
+  /// rays.
   int64_t coherent = 0;
 };
 
 bool hashtable_valid(const HashtableShape& shape);
 
-/// Compulsory traffic, arithmetic and random reads of one direction, as hashgrid_cost(); levels are taken to be as large as each
-/// other.
+/// Compulsory traffic, arithmetic and random reads of one direction, like hashgrid_cost(); levels are assumed
+/// to have equal sizes.
 Cost hashtable_cost(const HashtableShape& shape, double table_passes);
 
-/// What both directions do to drawn inputs: levels whose sizes add up to `entries` or, drawn widely, to less; positions as
-/// `coherent` says or, drawn widely, anything in [0, 1].
+/// Rearranges drawn inputs for both directions: levels whose sizes add up to `entries` or, drawn widely, to
+/// less; positions by `coherent` or, drawn widely, anything in [0, 1].
 void hashtable_arrange(const HashtableShape& shape, float* positions, float* scales, int64_t* sizes,
                        Generator& random);
 

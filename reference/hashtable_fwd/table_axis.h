@@ -1,14 +1,15 @@
-// One axis of one point in the double references of hashtable_fwd and hashtable_bwd, with how far a float variant may be off.
+// One axis of one point in the double references of hashtable_fwd and hashtable_bwd, with the error bound of
+// a float variant.
 //
-// Float computes p = x·scale + 0.5 with two roundings, so it is off by at most e = 2·u·p, which may lead into the neighboring
-// cell: the grid lines that any position within e uses are listed. A weight is off by at most `shift`·u:
+// Float computes p = x·scale + 0.5 with two roundings, so it is off by at most e = 2·u·p, which may lead into
+// the neighboring cell: lists the grid lines of any position within e. A weight is off by at most `shift`·u:
 //
 //   linear      2p: the hat function has slope 1, and the fraction p - floor(p) is exact
 //   smoothstep  3p + 4: s has a slope of at most 3/2; f² and 3 - 2f round once each, their product once, 1 - s once
 //   nearest     nothing, or all of it where p is within e of a cell's border
 //
-// What that does to a sum of weight·t is at most shift·u times the difference between the two ends of the cell, weighted over the
-// other axes; hashgrid_fwd.cpp has the argument.
+// It changes a sum of weight·t by at most shift·u times the difference between the two ends of the cell,
+// weighted over the other axes; hashgrid_fwd.cpp has the argument.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 namespace klab {
 namespace {
 
-/// Bits of v, two zeros between each.
+/// Spreads the bits of v, with two zeros between them.
 uint32_t spread(uint32_t v) {
   v &= 0x3FFU;
   v = (v | v << 16) & 0x030000FFU;
@@ -30,7 +30,7 @@ uint32_t pcg3d(uint32_t x, uint32_t y, uint32_t z) {
   return x + y * z;
 }
 
-/// Entry of a hashed level of so many entries, by its word.
+/// Returns the entry of a hashed level for its word.
 uint32_t fold(uint32_t word, uint32_t entries, uint32_t mask, uint32_t half) {
   const uint32_t index = word & mask;
   return index < entries ? index : index - half;

@@ -10,7 +10,7 @@
 
 namespace klab {
 
-/// What makes a word of three coordinates, of which a level takes the lowest bits.
+/// Computes a word from three coordinates; a level uses its lowest bits.
 namespace table_hash {
 inline constexpr int64_t primes = 0;  // x ^ y·2654435761 ^ z·805459861
 inline constexpr int64_t morton = 1;  // bits of x, y and z in turn
@@ -19,7 +19,7 @@ inline constexpr int64_t tiled = 3;  // low bits of x, then of y, then of z: the
 inline constexpr int64_t count = 4;
 }  // namespace table_hash
 
-/// What a point makes of the corners of its cell.
+/// Interpolation between the corners of a point's cell.
 namespace table_blend {
 inline constexpr int64_t linear = 0;
 inline constexpr int64_t nearest = 1;     // the grid point nearest to x·scale: the cell's lower corner
@@ -29,9 +29,10 @@ inline constexpr int64_t count = 3;
 
 /// One level. A level that holds all its points is dense: x fastest, then y, then z.
 ///
-/// Else it is hashed, and of any size: with 2^(k-1) < entries <= 2^k the k lowest bits of the word are the entry, without the
-/// topmost where that is beyond the last entry (W. Litwin, "Linear Hashing", 1980). A level that grows from m to at most 2m
-/// entries therefore keeps every entry, and each new one begins as a copy of one that was there: no value changes.
+/// Else it is hashed, and of any size: with 2^(k-1) < entries <= 2^k the k lowest bits of the word are the
+/// entry, without the topmost where that is beyond the last entry (W. Litwin, "Linear Hashing", 1980). So a
+/// level that grows from m to at most 2m entries keeps every entry, and each new one starts as a copy of an
+/// old one: no value changes.
 struct TableLevel {
   float scale = 0;       // grid position of x in [0, 1] is x·scale + 0.5
   uint32_t points = 1;   // an axis
@@ -43,22 +44,22 @@ struct TableLevel {
   bool dense = false;
 };
 
-/// The level with `entries` entries, which begins after `offset` others.
+/// Returns the level with `entries` entries that starts after `offset` others.
 TableLevel table_level(float scale, int64_t entries, int64_t offset);
 
-/// Levels by their scales and sizes ([levels] each), one after the other.
+/// Returns levels by their scales and sizes ([levels] each), one after the other.
 std::vector<TableLevel> table_levels(int64_t levels, const float* scales, const int64_t* sizes);
 
-/// The word of a grid point; `bits` matters to `tiled` alone.
+/// Returns the word of a grid point; only `tiled` uses `bits`.
 uint32_t table_word(int64_t hash, uint32_t bits, uint32_t x, uint32_t y, uint32_t z);
 
-/// Entry of a grid point, counted from the level's first. The upper corner of a cell at the far border can be one beyond the
-/// last point of a dense level: it wraps, as in hashgrid_fwd.
+/// Returns the entry of a grid point, counted from the level's first. The upper corner of a cell at the far
+/// border can be one beyond the last point of a dense level: it wraps, as in hashgrid_fwd.
 uint32_t table_index(const TableLevel& level, int64_t hash, uint32_t x, uint32_t y, uint32_t z);
 
-/// Entry of a level of `before` entries in whose place entry `e` of the same level begins, when that has grown to `after`:
-/// table_index() of any point gave this one before if it gives e now. Hashed levels, before <= after, and words that do not depend
-/// on the number of bits: not of `tiled`.
+/// Returns the entry that entry `e` replaces when a level grows from `before` to `after` entries: the result
+/// r for which table_index() of any point was r before if it is e afterwards. Only for hashed levels, before
+/// <= after, and words that do not depend on the number of bits (not `tiled`).
 uint32_t table_origin(int64_t before, int64_t e);
 
 }  // namespace klab

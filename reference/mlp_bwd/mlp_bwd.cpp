@@ -115,8 +115,8 @@ void MlpBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
 //   later ones:   z_j = t_lj s_i Σ|w||h|      because only units k with t_{l-1,k} = s_i are alive
 //
 // so |z| is as large as its terms allow, while masks still differ from unit to unit and from sample to
-// sample. The output layer and d_y keep the signs they were drawn with. Magnitudes below a quarter of the
-// root mean square of their tensor are lifted to it, for layers of very few units.
+// sample. The output layer and d_y keep their drawn signs. Magnitudes below a quarter of the root mean square
+// of their tensor are lifted to it, for layers of very few units.
 void MlpBwd::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   MlpFwd::arrange({.shape = s, .x = x.x, .weights = x.weights, .y = nullptr}, random);

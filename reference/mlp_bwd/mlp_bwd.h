@@ -33,9 +33,9 @@ struct MlpBwd {
   static bool valid(const Shape& s) { return MlpFwd::valid(s); }
 
   /// x, d_y and weights read, d_x written, d_weights read and written. Twice the forward's arithmetic: one
-  /// product for the gradient of the weights, one for that of the inputs, in each layer. What a variant
-  /// spends on computing the hidden activations again is its own choice and not counted. The derivative of the
-  /// logistic function, y(1 - y), has an exponential and a division an output.
+  /// product for the gradient of the weights, one for that of the inputs, in each layer. Computing the hidden
+  /// activations again is a variant's choice and not counted. The derivative of the logistic function, y(1 -
+  /// y), has an exponential and a division an output.
   static Cost cost(const Shape& s) {
     const double n = double(s.n), weights = double(s.weights()), curves = n * double(s.out * s.logistic);
     return {.bytes = 4 * (n * double(2 * s.in + s.out) + 3 * weights),
@@ -56,12 +56,12 @@ struct MlpBwd {
     return samples > unit_terms(s) ? samples : unit_terms(s);
   }
 
-  /// Keeps every hidden unit away from the kink of its ReLU, where the gradient is not defined and where a
-  /// rounding would change it; how is told beside the code.
+  /// Keeps every hidden unit away from the kink of its ReLU, where the gradient is undefined and a rounding
+  /// would change it. The method is described next to the code.
   static void arrange(const Args<float>& x, Generator& random);
 
-  /// Values and error bound; derivation beside the code. At exactly zero the gradient of ReLU is taken as
-  /// zero.
+  /// Computes values and error bound; the derivation is next to the code. At exactly zero the gradient of
+  /// ReLU is taken as zero.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -67,10 +67,10 @@ struct MlpFwd {
   static double terms(const Shape& s) { return double(s.in > s.width ? s.in : s.width) + 6; }
 
   /// Scales each layer's weights by a power of two near 1/sqrt(from), as networks are initialized, so that
-  /// deep shapes neither overflow nor saturate. Whatever was drawn keeps its digits.
+  /// deep shapes neither overflow nor saturate. Drawn numbers keep their digits.
   static void arrange(const Args<float>& x, Generator& random);
 
-  /// Values and error bound; derivation beside the code.
+  /// Computes values and error bound; the derivation is next to the code.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -10,7 +10,7 @@ namespace klab {
 void OccupancyBits::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.threshold) = random() % 2 ? 0.01F : 1e6F;
   std::uniform_real_distribution<float> unit(-12, 10);
-  // Now and then all nearly alike, as before anything is learned.
+  // Sometimes all are nearly alike, as before training.
   const float spread = random() % 3 ? 1.0F : 1e-6F;
   for (int64_t c = 0; c < x.shape.cells; ++c)
     const_cast<float*>(x.values)[c] =

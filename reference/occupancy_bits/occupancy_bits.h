@@ -1,11 +1,13 @@
-// Contract of occupancy_bits: which cells of the occupancy grid are worth a sample: the bit field that rays are marched through.
+// Contract of occupancy_bits: the bit field of occupancy-grid cells that are worth a sample, for marching
+// rays.
 //
 //   mean = sum over cells with v >= 0 of floor(min(v, 10^4)·scale) / scale / number of such cells
 //   bit = v > min(threshold, mean)
 //
-// (Müller et al. 2022, appendix E; an exploded cell must not lift the mean over all others, hence the 10^4.) The sum is one of
-// whole numbers, so it does not depend on any order, and all backends agree bit for bit; scale is the largest power of two with
-// which it cannot overflow. Rounding down keeps cells that are all alike above their mean.
+// (Müller et al. 2022, appendix E; the 10^4 keeps an exploded cell from lifting the mean over all others.)
+// The sum is one of whole numbers, so it does not depend on the order, and all backends agree bit for bit;
+// scale is the largest power of two with which it cannot overflow. Rounding down keeps cells that are all
+// alike above their mean.
 #pragma once
 
 #include "reference/contract.h"
@@ -20,7 +22,7 @@ struct OccupancyBits {
     int64_t cells;  // a multiple of 8
   };
 
-  /// Sums of so many values below 10^4 < 2^14 stay below 2^62.
+  /// Returns a scale so that sums of that many values below 10^4 < 2^14 stay below 2^62.
   static float scale_of(int64_t cells) {
     int64_t scale = int64_t{1} << 48;
     for (int64_t n = 1; n < cells; n *= 2) scale /= 2;
@@ -35,7 +37,7 @@ struct OccupancyBits {
   template <class T>
   struct Args {
     Shape shape;
-    const T* values;     // [cells] f32; negative: never looked at
+    const T* values;     // [cells] f32; negative: never evaluated
     const T* threshold;  // [1] f32
     uint8_t* bits;       // [cells/8] u8, written (=)
     int32_t* occupied;   // [1] i32: bits that are set, written (=)

@@ -1,11 +1,12 @@
-// Contract of occupancy_choose: which cells of a stretch of the occupancy grid are looked at in an update.
+// Contract of occupancy_choose: chooses the cells of a stretch of the occupancy grid that an update
+// evaluates.
 //
-//   a cell whose value is negative never (no camera sees it); with all = 1 every other one; else cell c of the stretch if
+//   never a cell with a negative value (no camera sees it); with all = 1 all others; else cell c of the stretch if
 //     high half of w < share·2^16, or it is occupied and low half of w < min(1, share·grid_cells/occupied)·2^16
 //
-// with w word c mod 4 of Philox 4x32-10 at counter {block mod 2^32, 3·2^16 + block/2^32, step[0], step[1]}, block =
-// (first + c)/4. So after the first updates a share of all cells is looked at, and about as many of the occupied ones
-// (Müller et al. 2022, appendix E).
+// with w word c mod 4 of Philox 4x32-10 at counter {block mod 2^32, 3·2^16 + block/2^32, step[0], step[1]},
+// block = (first + c)/4. So after the first updates a share of all cells is evaluated, and about as many of
+// the occupied ones (Müller et al. 2022, appendix E).
 #pragma once
 
 #include "reference/contract.h"
@@ -23,7 +24,7 @@ struct OccupancyChoose {
     int64_t all;         // 0 or 1
   };
 
-  /// What a half of a random word must be below.
+  /// Limits for the halves of a random word.
   struct Thresholds {
     uint32_t any, occupied;
   };

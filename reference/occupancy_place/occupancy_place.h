@@ -1,10 +1,10 @@
-// Contract of occupancy_place: a random point in each of the cells that are looked at.
+// Contract of occupancy_place: a random point in each chosen cell.
 //
 //   cell of the grid first + chosen[i]: cascade k = cell / grid³, coordinates from its Morton index (x lowest)
 //   position = 0.5 + 2^k·((coordinate + word·2^-24)/grid - 0.5)/side,   side = 2^(cascades-1)
 //
-// with the upper 24 bits of words 0 to 2 of Philox 4x32-10 at counter {cell, 4, step[0], step[1]}. Where chosen is negative
-// there is no cell, and the point is 0.5.
+// with the upper 24 bits of words 0 to 2 of Philox 4x32-10 at counter {cell, 4, step[0], step[1]}. Where
+// chosen is negative there is no cell, and the point is 0.5.
 #pragma once
 
 #include "reference/contract.h"
@@ -22,7 +22,7 @@ struct OccupancyPlace {
     int64_t first;
   };
 
-  /// Every third bit of a Morton index, counted from `axis`, as a number: the inverse of interleaving.
+  /// Returns every third bit of a Morton index, counted from `axis`: the inverse of interleaving.
   static uint32_t coordinate(uint32_t morton, int axis) {
     uint32_t v = morton >> axis & 0x09249249U;
     v = (v | v >> 2) & 0x030C30C3U;

@@ -16,7 +16,7 @@ void OccupancyUpdate::arrange(const Args<float>& x, Generator& random) {
     x.values[c] = random() % 5 == 0                    ? -1.0F
                   : random.widely && random() % 4 == 0 ? -0.0F
                                                        : float(random() % 1000) * 1e-3F;
-  // Each cell with the share of samples to cells, in order.
+  // Chooses each cell with probability samples/cells, in order.
   auto* chosen = const_cast<int32_t*>(x.chosen);
   int64_t n = 0;
   for (int64_t c = 0; c < s.cells && n < s.samples; ++c)

@@ -1,9 +1,9 @@
-// Contract of occupancy_update: values of the occupancy grid after a look at some of its cells.
+// Contract of occupancy_update: updates the occupancy grid after some of its cells were evaluated.
 //
-//   decays = 1: v = v·decay where v > 0;  then for every cell that was looked at  v = max(v, exp(raw)·step_size)
+//   decays = 1: v = v·decay where v > 0;  then for every chosen cell  v = max(v, exp(raw)·step_size)
 //
-// (Müller et al. 2022, appendix E.) More cells than there is room to look at come in several calls, of which the first one
-// decays. `chosen` ascends, so no cell comes twice; where it is negative there is no cell.
+// (Müller et al. 2022, appendix E.) If there are more cells than room, several calls update them, and the
+// first one decays. `chosen` ascends, so no cell occurs twice; a negative value is no cell.
 #pragma once
 
 #include "reference/contract.h"
@@ -16,7 +16,7 @@ struct OccupancyUpdate {
 
   struct Shape {
     int64_t cells;
-    int64_t samples;  // that were looked at
+    int64_t samples;  // chosen cells
     int64_t decays;   // 0 or 1
   };
 
@@ -27,7 +27,7 @@ struct OccupancyUpdate {
     const T* raw;           // [samples] f32, logarithms of densities
     const T* decay;         // [1] f32 in [0,1]
     const T* step_size;     // [1] f32: the smallest step of a ray
-    T* values;              // [cells] f32, read and written; negative: never looked at
+    T* values;              // [cells] f32, read and written; negative: never evaluated
   };
 
   static void tensors(auto& args, auto&& visit) {
@@ -52,7 +52,7 @@ struct OccupancyUpdate {
             .transcendentals = double(s.samples)};
   }
 
-  /// Two roundings of the product, four of the exponential; a maximum passes on what it takes.
+  /// Two roundings of the product, four of the exponential; a maximum returns one of its operands.
   static double terms(const Shape&) { return 6; }
 
   static void arrange(const Args<float>& x, Generator& random);

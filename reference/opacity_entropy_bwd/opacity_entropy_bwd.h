@@ -34,7 +34,7 @@ struct OpacityEntropyBwd {
   /// o errs by u, which moves ln o by u; the logarithm errs by 2u of itself, sum and product by 2u.
   static double terms(const Shape&) { return 5; }
 
-  /// Drawn widely: rays that are quite empty or quite opaque.
+  /// Draws, if widely, rays that are completely empty or completely opaque.
   static void arrange(const Args<float>& x, Generator& random);
   /// magnitude = (|ln o| + 1)·|d_loss|.
   static void reference(const Args<double>& x, const Args<double>& magnitude);

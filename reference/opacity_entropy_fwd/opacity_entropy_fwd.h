@@ -1,4 +1,4 @@
-// Contract of opacity_entropy_fwd: how undecided a ray is between opaque and empty.
+// Contract of opacity_entropy_fwd: a penalty for rays that are neither opaque nor empty.
 //
 //   o = opacity + 1e-10,    loss = -o·ln o
 //
@@ -39,7 +39,7 @@ struct OpacityEntropyFwd {
   /// o errs by u, which moves o·ln o by u·o·(|ln o| + 1); the logarithm by 2u of itself, the product by u.
   static double terms(const Shape&) { return 4; }
 
-  /// Drawn widely: rays that are quite empty or quite opaque.
+  /// Draws, if widely, rays that are completely empty or completely opaque.
   static void arrange(const Args<float>& x, Generator& random);
   /// magnitude = o·(|ln o| + 1).
   static void reference(const Args<double>& x, const Args<double>& magnitude);

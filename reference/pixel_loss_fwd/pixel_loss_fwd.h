@@ -1,4 +1,5 @@
-// Contract of pixel_loss_fwd: how wrong a pixel is, the mean over its three channels of l(prediction - target).
+// Contract of pixel_loss_fwd: the loss of a pixel, the mean over its three channels of l(prediction -
+// target).
 //
 //   kind 0  mean squared error   l(e) = e^2
 //   kind 1  Huber, d = 0.1       l(e) = e^2/2 where |e| <= d, else d·(|e| - d/2)     (Huber 1964)
@@ -18,7 +19,7 @@ struct PixelLossFwd {
     int64_t kind;  // 0, 1, 2 as above
   };
 
-  /// Where the loss turns from a parabola into a line; kind 0 never does.
+  /// Error at which the loss turns from a parabola into a line; kind 0 never does.
   static constexpr float turn(int64_t kind) { return kind == 1 ? 0.1F : 1.0F; }
 
   template <class T>

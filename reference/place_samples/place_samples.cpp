@@ -10,7 +10,8 @@ namespace klab {
 void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   auto *begin = const_cast<int32_t*>(x.begin), *marched = const_cast<int32_t*>(x.ray_begin);
-  // Some rays of the marched batch look at nothing, some at all, and what is left of both goes to no ray.
+  // Some rays of the marched batch have no samples here, some have all, and the remaining samples belong to
+  // no ray.
   for (int64_t r = 0; r < s.rays; ++r) {
     const int64_t room = s.marched - marched[r], left = s.samples - begin[r];
     const int64_t all =

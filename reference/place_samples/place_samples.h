@@ -1,10 +1,11 @@
-// Contract of place_samples: positions of the samples that are looked at, in the encoding's [0,1].
+// Contract of place_samples: positions of a pass's samples in the encoding's [0,1].
 //
 //   sample begin[r] + i of ray r is marched sample ray_begin[r] + first + i:
 //   position = clamp(0.5 + (origin + t·direction - 0.5)/side, 0, 1)
-//   or, of a grid whose cells grow with their distance from the middle, where in it origin + t·direction - 0.5 is (graded_grid.h)
+//   or, if cells grow with their distance from the middle, the place of origin + t·direction - 0.5 in that grid
+//   (graded_grid.h)
 //
-// Samples of a ray beyond those that it was marched, and samples of no ray, are padding at 0.5.
+// Samples beyond a ray's marched ones, and samples of no ray, are padding at 0.5.
 #pragma once
 
 #include "reference/contract.h"

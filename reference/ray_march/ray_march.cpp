@@ -16,7 +16,8 @@ bool occupied(const RayMarch::Args<double>& x, const float p[3]) {
   return (x.occupancy[k * bytes + index / 8] >> (index % 8)) & 1;
 }
 
-// Blobs of occupied cells everywhere: whole bytes are neighbors on the Morton curve, and so are runs of bytes.
+// Places blobs of occupied cells everywhere: whole bytes are neighbors on the Morton curve, and so are runs
+// of bytes.
 void strew_blobs(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   const int64_t bytes = s.cascades * s.grid * s.grid * s.grid / 8;
@@ -29,7 +30,7 @@ void strew_blobs(const RayMarch::Args<float>& x, Generator& random) {
   }
 }
 
-// An object in empty air, as a trained grid has it: in every cascade a hollow ball some three cells thick.
+// Places an object in empty air, as in a trained grid: in every cascade a hollow ball some three cells thick.
 void place_balls(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   auto* bits = const_cast<uint8_t*>(x.occupancy);
@@ -55,7 +56,7 @@ void place_balls(const RayMarch::Args<float>& x, Generator& random) {
   }
 }
 
-// Cells in runs of any length, from none to all.
+// Fills cells in runs of any length, from none to all.
 void strew_bits(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   auto* bits = const_cast<uint8_t*>(x.occupancy);
@@ -65,8 +66,9 @@ void strew_bits(const RayMarch::Args<float>& x, Generator& random) {
     bits[b] = random() % 10 < solid ? uint8_t(random() | random()) : uint8_t(0);
 }
 
-// Steps of any length that a diagonal holds few or many of, fixed or growing, from far in front of the box to far inside;
-// rays that begin on borders of cells, along axes in either direction, with zeros of either sign or next to them; any grid.
+// Draws steps of any length, few or many in a diagonal, fixed or growing, from far in front of the box to far
+// inside; rays that begin on borders of cells, along axes in either direction, with zeros of either sign or
+// next to them; any grid.
 void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
   const RayMarch::Shape& s = x.shape;
   std::uniform_real_distribution<float> unit(0, 1);
@@ -161,8 +163,8 @@ void RayMarch::arrange(const Args<float>& x, Generator& random) {
       const_cast<float*>(x.directions)[axis * s.rays + r] = d[axis] / std::sqrt(norm);
     }
   }
-  // As in training a cone where there are several cascades; the other way round for every third number of rays, so that all
-  // pairs are tried. At least 64 and at most 1024 steps of the shortest length in the diagonal.
+  // As in training, a cone if there are several cascades; the other way round for every third number of rays,
+  // so that all pairs are tested. At least 64 and at most 1024 steps of the shortest length in the diagonal.
   const bool cone = (s.cascades > 1) != (s.rays % 3 == 1);
   const float dt = side * 1.7320508F / float(std::clamp<int64_t>(s.max_samples, 64, 1024));
   const float steps[4] = {0.05F, dt, cone ? 8 * dt : dt, cone ? 1.0F / 64.0F : 0.0F};

@@ -1,4 +1,4 @@
-// Contract of ray_march: where along each ray to take samples, skipping what the occupancy grid calls empty.
+// Contract of ray_march: places samples along each ray, skipping the empty cells of the occupancy grid.
 //
 // Positions are in grid space: the scene's box is the cube of side 2^(cascades-1) around (.5,.5,.5). Cascade
 // k of the grid covers the cube of side 2^k around the same center with grid³ cells, one bit each, in Morton
@@ -66,9 +66,9 @@ struct RayMarch {
            s.cascades <= 8 && s.max_samples >= 1 && s.max_samples <= 4096 && s.capacity >= 0;
   }
 
-  /// Rays in, samples out; the grid is taken to stay in the cache. A ray is clipped at the box with one reciprocal
-  /// an axis; beyond it no floating-point operation and no look into the grid is compulsory: how many are needed
-  /// is what the variants differ in.
+  /// Rays in, samples out; the grid is assumed to stay in the cache. A ray is clipped at the box with one
+  /// reciprocal an axis. Beyond that no floating-point operation and no lookup is compulsory: the variants
+  /// differ in how many they need.
   static Cost cost(const Shape& s) {
     return {.bytes = 4.0 * 8 * double(s.rays) + 8.0 * double(s.capacity), .divisions = 3.0 * double(s.rays)};
   }
@@ -84,7 +84,7 @@ struct RayMarch {
     return spread(x) | spread(y) << 1 | spread(z) << 2;
   }
 
-  /// Where a ray is inside the box: {enter, leave}, enter >= near; empty when enter >= leave.
+  /// Part of a ray inside the box: {enter, leave}, enter >= near; empty if enter >= leave.
   struct Span {
     float enter, leave;
   };
@@ -100,22 +100,22 @@ struct RayMarch {
     return {enter, leave};
   }
 
-  /// A component of a direction that is safe to divide by.
+  /// Replaces a component of a direction that is too small to divide by.
   static float direction_or_tiny(float d) { return std::abs(d) < 1e-9F ? std::copysign(1e-9F, d) : d; }
 
   static float step_at(float t, const float steps[4]) {
     return std::min(std::max(t * steps[3], steps[1]), steps[2]);
   }
 
-  /// The smallest cascade that contains a position whose largest distance from the center along an axis is
-  /// `away`.
+  /// Returns the smallest cascade that contains a position whose largest distance from the center along an
+  /// axis is `away`.
   static int cascade_of(float away, int64_t cascades) {
     int k = 0;
     for (float half = 0.5F; k + 1 < cascades && !(away < half); half *= 2) ++k;
     return k;
   }
 
-  /// Cell coordinate along one axis: position relative to the center, in cascade k.
+  /// Returns the cell coordinate along one axis: position relative to the center, in cascade k.
   static int32_t cell_of(float from_center, int cascade, int64_t grid) {
     const float in_cube = from_center / float(1 << cascade) + 0.5F;  // a division by a power of two: exact
     const auto cell = int32_t(std::floor(in_cube * float(grid)));

@@ -12,7 +12,7 @@ void RayWeights::arrange(const Args<float>& x, Generator& random) {
   const int64_t live = s.rays - int64_t(random() % 3) % (s.rays + 1);
   *const_cast<int32_t*>(x.count) = int32_t(live);
   const int64_t cut =
-      random() % 2 ? s.rays : int64_t(random() % uint64_t(s.rays + 1));  // from here on nothing is kept
+      random() % 2 ? s.rays : int64_t(random() % uint64_t(s.rays + 1));  // no ray is kept from here on
   for (int64_t r = 0; r < s.rays; ++r) {
     const auto n =
         int64_t(r < live && random() % 3

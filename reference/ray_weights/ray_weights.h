@@ -1,7 +1,9 @@
-// Contract of ray_weights: what each ray's loss counts for: one over the number of rays that are whole, and nothing for the others.
+// Contract of ray_weights: the weight of each ray's loss: one over the number of whole rays, and 0 for the
+// others.
 //
-// Rays that did not fit into the marched batch came back with no samples, exactly as rays through empty space do; to learn from
-// them would teach that what they hit is background. Whole are the rays before the first one that may have been cut:
+// Rays that did not fit into the marched batch have no samples, exactly like rays through empty space;
+// training on them would teach that they hit background. The rays before the first one that may have been cut
+// are whole:
 //
 //   r < count
 //   marched:  all, where a ray of max_samples would have fit behind the last one; else those up to the last with samples

@@ -1,11 +1,12 @@
-// Contract of sample_begin: where each ray's samples begin when only some of those that were marched are looked at.
+// Contract of sample_begin: the begin of each ray's samples in a pass over some of the marched ones.
 //
 //   n_r = clamp(min(limit_r, marched_r) - first, 0, most),   marched_r = ray_begin[r+1] - ray_begin[r]
 //   begin[r+1] = begin[r] + n_r,   begin[0] = 0
 //
-// A ray that would reach beyond capacity, and all after it, get none. With padded = 1 the rays from count on, which were
-// marched to nothing, share what is left of the capacity evenly: begin[rays] = capacity. Samples of a ray beyond those that it
-// was marched are padding: nobody looks at them, but ops that are called with the capacity reach all of it.
+// A ray that would reach beyond capacity, and all after it, get none. With padded = 1 the rays from count on,
+// which have no marched samples, share the rest of the capacity evenly: begin[rays] = capacity. Samples
+// beyond a ray's marched ones are padding: they are never used, but ops that are called with the capacity
+// process all of it.
 #pragma once
 
 #include "reference/contract.h"
@@ -29,7 +30,7 @@ struct SampleBegin {
     Shape shape;
     const int32_t* ray_begin;  // [rays+1] i32 of the marched samples
     const int32_t* limit;      // [rays] i32, at least 0: samples of the ray that count
-    const int32_t* count;      // [1] i32: rays from here on are none
+    const int32_t* count;      // [1] i32: rays from here on are dummies
     int32_t* begin;            // [rays+1] i32, written (=)
   };
 

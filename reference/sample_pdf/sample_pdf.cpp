@@ -54,9 +54,9 @@ void SamplePdf::arrange(const Args<float>& x, Generator& random) {
   }
 }
 
-// t is a continuous and ascending function of u, whatever bins there are. A float variant inverts a distribution whose values
-// are off by some roundings for each bin, so what it finds lies between the exact function a little below and a little above
-// u, but for the roundings of the interpolation: three of the edges' size.
+// t is a continuous and ascending function of u, for any bins. A float variant inverts a distribution whose
+// values are off by some roundings for each bin. So its result lies between the exact function a little below
+// and a little above u, except for the roundings of the interpolation: three of the edges' size.
 void SamplePdf::reference(const Args<double>& x, const Args<double>& magnitude) {
   const Shape& s = x.shape;
   constexpr double u = 0x1p-24;

@@ -1,13 +1,15 @@
-// Contract of sample_pdf: samples along rays where a first look found something.
+// Contract of sample_pdf: places samples along rays where the first pass had large weights.
 //
-// The first look leaves, for each ray, bins between edges e_0 <= e_1 <= ... and a weight for each bin, what the bin shows of the
-// picture. These are made a piecewise-constant probability density, and its distribution is inverted at stratified places:
+// The first pass gives each ray bins between edges e_0 <= e_1 <= ... and a weight for each bin, its share of
+// the picture. They become a piecewise-constant probability density, whose distribution is inverted at
+// stratified places:
 //
 //   p_b = (w_b + floor)/sum (w + floor)        F_b = sum of p below b        u_j = (j + jitter_j)/count
 //   t_j = e_b + (u_j - F_b)/p_b·(e_{b+1} - e_b)   with F_b <= u_j <= F_{b+1}
 //
-// (B. Mildenhall and others, "NeRF: representing scenes as neural radiance fields for view synthesis", ECCV 2020, section 5.2;
-// the floor, so that no bin is left out and F can be inverted, is that of their program.) u ascends, and so does t.
+// (B. Mildenhall and others, "NeRF: representing scenes as neural radiance fields for view synthesis", ECCV
+// 2020, section 5.2; the floor, so that no bin is left out and F can be inverted, is that of their program.)
+// u ascends, and so does t.
 #pragma once
 
 #include "reference/contract.h"
@@ -53,10 +55,11 @@ struct SamplePdf {
             .divisions = rays * count};
   }
 
-  /// Of the bound in sample_pdf.cpp.
+  /// Factor in the bound of sample_pdf.cpp.
   static double terms(const Shape&) { return 4; }
 
-  /// Weights of a few surfaces, in between next to nothing; drawn widely, any, all zero among them.
+  /// Draws weights of a few surfaces, with next to nothing in between; drawn widely, any weights, also all
+  /// zero.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -34,7 +34,7 @@ void SampleWeightsBwd::reference(const Args<double>& x, const Args<double>& magn
       magnitude.d_density_raw[begin + i] =
           std::abs(before) + slope * (std::abs(raw) + 2) * (error[size_t(i) + 1] * std::abs(g) + size) +
           0x1p-126 * (1 + slope) *
-              double(n - i + 2);  // what the sum behind loses where it is denormal, and the product
+              double(n - i + 2);  // loss of the sum behind where it is denormal, and of the product
       behind += (T[size_t(i)] - T[size_t(i) + 1]) * g;
       size += (error[size_t(i)] + error[size_t(i) + 1]) * std::abs(g);
     }

@@ -1,4 +1,4 @@
-// Contract of sample_weights_bwd: gradient of what samples weigh, added to that of the densities.
+// Contract of sample_weights_bwd: adds the gradient of the samples' weights to that of the densities.
 //
 //   d_raw_i += slope_i·( T_{i+1}·g_i - sum_{j>i} w_j·g_j ),   g = d_weights,   slope = exp(clamp(raw, -15, 15))·delta
 #pragma once
@@ -41,7 +41,7 @@ struct SampleWeightsBwd {
             .transcendentals = 2 * double(s.samples)};
   }
 
-  /// As the forward, once more on the way back.
+  /// Like the forward, once more on the way back.
   static double terms(const Shape&) { return 32; }
 
   static void arrange(const Args<float>& x, Generator& random);

@@ -18,7 +18,8 @@ void SampleWeightsFwd::arrange(const Args<float>& x, Generator& random) {
   for (int64_t i = 0; i < x.shape.samples; ++i) {
     raw[i] = std::remainder(raw[i], 6.0F);
     delta[i] = random() % 16 == 0 ? 0.0F : 0.3F * unit(random);
-    // Beyond where the gradient's exponential is held, by steps short enough for some light to pass.
+    // Densities beyond the clamp of the gradient's exponential, with steps short enough for some light to
+    // pass.
     if (random.widely && random() % 4 == 0) {
       raw[i] = 40 * unit(random) - 20;
       delta[i] = std::min(delta[i], unit(random) * std::exp(-raw[i]));
@@ -32,7 +33,8 @@ void SampleWeightsFwd::reference(const Args<double>& x, const Args<double>& magn
     for (int64_t i = x.ray_begin[r]; i < x.ray_begin[r + 1]; ++i) {
       const double tau = std::exp(x.density_raw[i]) * x.delta[i];
       depth += tau;
-      // Each term errs by u times the size of its logarithm and some more, and the sum by u for each term.
+      // Each term is off by u times the size of its logarithm and a little more, and the sum by u for each
+      // term.
       error += tau * (std::abs(x.density_raw[i]) + double(i - x.ray_begin[r]) / 4 + 2);
       const double after = std::exp(-depth);
       x.weights[i] = before - after;

@@ -1,4 +1,5 @@
-// Contract of sample_weights_fwd: what each sample of a ray weighs: w_i = T_i - T_{i+1}, with T_{i+1} = exp(-sum_{j<=i} exp(raw_j)·delta_j).
+// Contract of sample_weights_fwd: the weight of each sample of a ray: w_i = T_i - T_{i+1}, with T_{i+1} =
+// exp(-sum_{j<=i} exp(raw_j)·delta_j).
 #pragma once
 
 #include "reference/contract.h"
@@ -42,7 +43,7 @@ struct SampleWeightsFwd {
             .transcendentals = 2 * double(s.samples)};
   }
 
-  /// Coefficient of u: four for each exponential, and what the sums and the difference add.
+  /// Coefficient of u: four for each exponential, and the roundings of the sums and the difference.
   static double terms(const Shape&) { return 24; }
 
   static void arrange(const Args<float>& x, Generator& random);

@@ -2,9 +2,9 @@
 //
 // Bands 0 to degree-1, band l with its functions m = -l..l, so degree^2 outputs: 16 at degree 4. They are the
 // polynomials of x, y, z in the table below (Sloan, "Efficient spherical harmonic evaluation", JCGT 2013,
-// appendix; in the order and with the signs of tiny-cuda-nn). On the unit sphere they are orthonormal; a
-// vector of another length is not normalized first, the polynomials stand as they are, and so do their
-// derivatives.
+// appendix; in the order and with the signs of tiny-cuda-nn). On the unit sphere they are orthonormal. A
+// vector of another length is not normalized first: the polynomials and their derivatives are evaluated
+// unchanged.
 #pragma once
 
 #include "reference/contract.h"

@@ -1,10 +1,10 @@
-// Contract of spread_samples: what the samples that count take from their rays and from the marched batch.
+// Contract of spread_samples: copies values of rays and marched samples to the samples that count.
 //
 //   sample begin[r] + i of ray r is marched sample ray_begin[r] + i:
 //   its direction is the ray's, its distance and the length of its step are the marched sample's
 //
-// Samples of a ray beyond those that it was marched, and samples of no ray, are padding: direction (0,0,1), t = delta = 0, so
-// that they weigh nothing.
+// Samples beyond a ray's marched ones, and samples of no ray, are padding: direction (0,0,1), t = delta = 0,
+// so that their weight is 0.
 #pragma once
 
 #include "reference/contract.h"

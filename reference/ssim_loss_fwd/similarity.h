@@ -1,5 +1,5 @@
-// Structural similarity at one pixel with running errors, and its slopes: what ssim_loss_fwd and ssim_loss_bwd have in
-// common.
+// Structural similarity at one pixel with running errors, and its slopes; shared by ssim_loss_fwd and
+// ssim_loss_bwd.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,14 @@
-// Contract of ssim_loss_fwd: how far a picture is from another, by absolute differences and by structural similarity.
+// Contract of ssim_loss_fwd: the difference of two pictures, by absolute differences and by structural
+// similarity.
 //
 //   loss = (1 - weight)·mean|x - y| + weight·(1 - mean S)        over all pixels and three channels
 //   S = (2·mx·my + c1)·(2·cov + c2) / ((mx^2 + my^2 + c1)·(vx + vy + c2))
 //
-// Means, variances vx = E[x^2] - mx^2 and covariance are over a Gaussian window of 11x11 pixels, deviation 1.5, whose part
-// beyond the picture counts as zeros; c1 = 0.01^2, c2 = 0.03^2. (Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment:
-// from error visibility to structural similarity", IEEE TIP 13(4), 2004. The mix of both, with weight 0.2, is that of Kerbl
-// et al., "3D Gaussian splatting", 2023, equation 7.)
+// Means, variances vx = E[x^2] - mx^2 and covariance are over a Gaussian window of 11x11 pixels, deviation
+// 1.5, whose part beyond the picture counts as zeros; c1 = 0.01^2, c2 = 0.03^2. (Wang, Bovik, Sheikh,
+// Simoncelli, "Image quality assessment: from error visibility to structural similarity", IEEE TIP 13(4),
+// 2004. The mix of both, with weight 0.2, is that of Kerbl et al., "3D Gaussian splatting", 2023, equation
+// 7.)
 #pragma once
 
 #include "reference/contract.h"
@@ -46,18 +48,18 @@ struct SsimLossFwd {
 
   static bool valid(const Shape& s) { return s.width >= 1 && s.height >= 1; }
 
-  /// Both pictures once. Five moments by a window in two passes of 11 taps, 2 operations a tap, less what is symmetric: 5 ·
-  /// 2 · 17; products 3; the quotient 20; the difference 3.
+  /// Both pictures once. Five moments by a window in two passes of 11 taps, 2 operations a tap, fewer by
+  /// symmetry: 5 · 2 · 17; products 3; the quotient 20; the difference 3.
   static Cost cost(const Shape& s) {
     const double values = 3 * double(s.pixels());
     return {.bytes = 8 * values + 8, .flops = 196 * values, .divisions = values};
   }
 
-  /// On the running error of the windows as one sum of 121 taps and of the quotient; the sum over all pixels is to be made
-  /// of partial sums, of 64 roundings on the way of any term at most.
+  /// Factor on the running error of the windows as one sum of 121 taps and of the quotient. The sum over all
+  /// pixels must be made of partial sums, with at most 64 roundings on the way of any term.
   static double terms(const Shape&) { return 4; }
 
-  /// Pictures with a few bright spots; differences of at least 0.01 for the most part: the kink is at 0.
+  /// Draws pictures with a few bright spots; most differences are at least 0.01, since the kink is at 0.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -33,7 +33,7 @@ struct TotalVariationBwd {
     return {.bytes = 36 * double(s.points), .flops = 12 * double(s.points)};
   }
 
-  /// A difference, two products of which one is exact, two sums.
+  /// A difference, two products, one of them exact, two sums.
   static double terms(const Shape&) { return 6; }
 
   static void reference(const Args<double>& x, const Args<double>& magnitude);

@@ -1,8 +1,9 @@
-// Contract of total_variation_fwd: how much the logarithm of the density changes from points to their neighbors along the axes.
+// Contract of total_variation_fwd: the change of the log-density between points and their neighbors along the
+// axes.
 //
 //   loss_p = sum over m = 1..3 of (raw[m,p] - raw[0,p])²
 //
-// (Yu et al., "Plenoxels", 2022, section 3.3, have the sum over a voxel grid's neighbors.)
+// (Yu et al., "Plenoxels", 2022, section 3.3, use the sum over a voxel grid's neighbors.)
 #pragma once
 
 #include "reference/contract.h"

@@ -1,9 +1,9 @@
-// Contract of visible_compact: rows of the samples that count, moved together from a look at some of them.
+// Contract of visible_compact: compacts rows of the samples that count from one pass over some of them.
 //
-//   sample visible_begin[r] + i of ray r, first <= i < first + most, is sample begin[r] + i - first of this look:
-//   target[row, visible_begin[r] + i] = source[row, begin[r] + i - first]        0 where the look has no such sample
+//   sample visible_begin[r] + i of ray r, first <= i < first + most, is sample begin[r] + i - first of this pass:
+//   target[row, visible_begin[r] + i] = source[row, begin[r] + i - first]        0 where the pass has no such sample
 //
-// What belongs to no ray or to another look keeps its value.
+// Elements of no ray or of another pass keep their value.
 #pragma once
 
 #include "reference/contract.h"
@@ -26,7 +26,7 @@ struct VisibleCompact {
   template <class T>
   struct Args {
     Shape shape;
-    const int32_t* begin;          // [rays+1] i32 of the look
+    const int32_t* begin;          // [rays+1] i32 of the pass
     const int32_t* visible_begin;  // [rays+1] i32 of the samples that count
     const T* source;               // [rows,looked] f32
     T* target;                     // [rows,samples] f32, written where it belongs to the look

@@ -24,13 +24,15 @@ void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
     const int64_t n = std::min<int64_t>(s.samples - begin[r], std::max<int64_t>(0, all - s.first));
     marched[r + 1] = marched[r] + int32_t(all);
     begin[r + 1] = begin[r] + int32_t(n);
-    // Usually most rays see through all their samples, as behind a first look that has cut the others, and through as many
-    // again in the next call: a timed call goes on where the last one ended.
+    // Usually most rays stay transparent through all their samples, as after a first pass that has cut the
+    // others, and also through as many again in the next call: a timed call continues where the last one
+    // ended.
     const bool dense = random.widely || r % 8 == 7;
     draw_raw(begin[r], begin[r + 1], dense);
     x.limit[r] = 0x7F7F7F7F;
     x.optical_depth[r] = !dense || random() % 2 ? 0.0F : unit(random) * 12;
-    // Which sample makes a ray opaque is a discrete question: none may come so near that rounding decides it.
+    // The sample that makes a ray opaque is a discrete question: none may come so near that rounding decides
+    // it.
     double depth = double(x.optical_depth[r]);
     if (std::abs(depth - double(stop)) < 0.1) depth = double(x.optical_depth[r] = 0);
     for (int64_t i = 0; i < n; ++i) {

@@ -1,11 +1,12 @@
-// Contract of visible_limit: how far along each ray samples count: up to the one that makes it opaque.
+// Contract of visible_limit: the number of samples that count along each ray: up to the one that makes it
+// opaque.
 //
-//   for the samples of ray r that are looked at, first + 0, first + 1, ...:   while optical_depth <= stop
+//   for the samples of ray r in this pass, first + 0, first + 1, ...:   while optical_depth <= stop
 //     optical_depth += exp(raw)·delta          and when the last one brought it above stop:
-//     limit_r = first + how many were taken
+//     limit_r = first + number of samples added
 //
-// A ray that has not become opaque keeps its limit. Looking goes on where it ended: `optical_depth` is what the samples
-// before first have brought.
+// A ray that has not become opaque keeps its limit. A pass continues where the last one ended:
+// `optical_depth` is the sum over the samples before first.
 #pragma once
 
 #include "reference/contract.h"
@@ -18,18 +19,18 @@ struct VisibleLimit {
 
   struct Shape {
     int64_t rays;
-    int64_t samples;  // that are looked at
+    int64_t samples;  // in this pass
     int64_t marched;
     int64_t first;
   };
 
-  /// Samples of a ray in the inputs that are drawn for tests.
+  /// Samples of a ray in the inputs drawn for tests.
   static constexpr int64_t most = 200;
 
   template <class T>
   struct Args {
     Shape shape;
-    const int32_t* begin;      // [rays+1] i32 of the samples that are looked at
+    const int32_t* begin;      // [rays+1] i32 of the samples in this pass
     const int32_t* ray_begin;  // [rays+1] i32 of the marched samples
     const T* raw;              // [samples] f32, logarithm of the density
     const T* delta;            // [marched] f32
@@ -53,8 +54,8 @@ struct VisibleLimit {
     return s.rays >= 0 && s.samples >= 0 && s.marched >= 0 && s.first >= 0;
   }
 
-  /// An exponential and a step in a sample; begins, depth and limit of a ray. Of the samples that are drawn usually some nine in
-  /// ten come before the end of their ray; three quarters are taken as compulsory.
+  /// An exponential and a step in a sample; begins, depth and limit of a ray. Usually some nine in ten of the
+  /// drawn samples come before the end of their ray; three quarters are counted as compulsory.
   static Cost cost(const Shape& s) {
     const double looked_at = 0.75 * double(s.samples);
     return {

@@ -7,7 +7,7 @@ namespace {
 
 using Unit = std::uniform_real_distribution<float>;
 
-// Blobs of occupied cells: whole bytes are neighbors on the Morton curve, and so are runs of bytes.
+// Places blobs of occupied cells: whole bytes are neighbors on the Morton curve, and so are runs of bytes.
 void strew(const VoxelMarch::Args<float>& x, Generator& random) {
   const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
   auto* bits = const_cast<uint8_t*>(x.occupancy);
@@ -20,7 +20,7 @@ void strew(const VoxelMarch::Args<float>& x, Generator& random) {
   }
 }
 
-// A surface in empty air, as pruning leaves it: a hollow ball some three cells thick.
+// Places a surface in empty air, as after pruning: a hollow ball some three cells thick.
 void place_ball(const VoxelMarch::Args<float>& x, Generator& random) {
   const int64_t grid = x.shape.grid;
   auto* bits = const_cast<uint8_t*>(x.occupancy);

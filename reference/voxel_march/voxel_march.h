@@ -1,16 +1,17 @@
 // Contract of voxel_march: the cells of a grid that each ray crosses, with the length of the ray in each.
 //
-// The grid has grid³ cells over the cube of side `side` around (.5,.5,.5), one bit each, in Morton order (x lowest), as a
-// cascade of ray_march has: all of one size, or growing with their distance from the middle (graded_grid.h). A ray is cut where it crosses planes between cells. A piece in an occupied cell becomes a sample:
-// t is its middle, delta its length. (J. Amanatides and A. Woo, "A fast voxel traversal algorithm for ray tracing",
-// Eurographics 1987.) Nothing is skipped and nothing is counted twice: the lengths of a ray's pieces, empty cells included,
-// add up to its way through the box.
+// The grid has grid³ cells over the cube of side `side` around (.5,.5,.5), one bit each, in Morton order (x
+// lowest), like a cascade of ray_march. Cells have one size, or grow with their distance from the middle
+// (graded_grid.h). A ray is cut where it crosses planes between cells. A piece in an occupied cell becomes a
+// sample: t is its middle, delta its length. (J. Amanatides and A. Woo, "A fast voxel traversal algorithm for
+// ray tracing", Eurographics 1987.) Nothing is skipped and nothing is counted twice: the lengths of a ray's
+// pieces, empty cells included, add up to its way through the box.
 //
-// A ray is u + t·v, in cell units, or from the middle in units of space where cells grow. Plane k of an axis, which is at k or where
-// graded_grid.h has it, is crossed at (plane - u)/v; the next plane of each axis is known, and the
-// nearest of the three, of equal ones the one of the lowest axis, is the next to be crossed. Which cell comes next is a
-// discrete question, so the float arithmetic is part of the contract, as `walk` has it, and variants agree bit for bit. A
-// plane's distance depends on nothing but the plane, so a variant may jump over planes.
+// A ray is u + t·v, in cell units, or if cells grow in units of space from the middle. Plane k of an axis, at
+// k or at the place that graded_grid.h gives it, is crossed at (plane - u)/v. The next plane of each axis is
+// known, and the nearest of the three is crossed next; of equal ones, that of the lowest axis. The next cell
+// is a discrete question, so the float arithmetic in `walk` is part of the contract, and variants agree bit
+// for bit. A plane's distance depends only on the plane, so a variant may jump over planes.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct VoxelMarch {
     int64_t rays;
     int64_t grid;      // cells along an edge; a power of two
     int64_t capacity;  // samples in all; a ray that would not fit whole, and all after it, get none
-    /// A ray crosses at most so many cells.
+    /// Returns the most cells that a ray can cross.
     int64_t most() const { return 3 * grid; }
   };
 
@@ -60,8 +61,8 @@ struct VoxelMarch {
     return s.rays >= 0 && s.grid >= 2 && s.grid <= 512 && (s.grid & (s.grid - 1)) == 0 && s.capacity >= 0;
   }
 
-  /// Rays in, samples out; the grid is taken to stay in the cache. A ray is clipped at the box with one reciprocal an axis;
-  /// how many planes and bits must be looked at is what the variants differ in.
+  /// Rays in, samples out; the grid is assumed to stay in the cache. A ray is clipped at the box with one
+  /// reciprocal an axis; the variants differ in how many planes and bits they need.
   static Cost cost(const Shape& s) {
     return {.bytes = 4.0 * 7 * double(s.rays) + 8.0 * double(s.capacity), .divisions = 3.0 * double(s.rays)};
   }
@@ -77,7 +78,7 @@ struct VoxelMarch {
     return spread(x) | spread(y) << 1 | spread(z) << 2;
   }
 
-  /// A ray, and where it is inside the box: from enter to leave, empty where enter >= leave.
+  /// A ray, and its part inside the box: from enter to leave, empty if enter >= leave.
   struct Line {
     float u[3], v[3], inverse[3];
     float enter, leave;
@@ -86,19 +87,19 @@ struct VoxelMarch {
     GradedGrid graded;
     int32_t grid;  // cells along an edge
 
-    /// Where plane k of an axis is crossed.
+    /// Returns the distance at which plane k of an axis is crossed.
     float plane(int axis, int32_t k) const {
       return ((graded.even() ? float(k) : graded.plane<float>(k, grid)) - u[axis]) * inverse[axis];
     }
-    /// In cells along an axis, where the ray is at t; as good as rounding lets it.
+    /// Returns the ray's position at t along an axis, in cells, as accurate as rounding allows.
     float place(int axis, float at) const {
       const float there = u[axis] + at * v[axis];
       return graded.even() ? there : graded.place(there) * float(grid);
     }
-    /// Where cell c of an axis is left.
+    /// Returns the distance at which cell c of an axis is left.
     float exit(int axis, int32_t c) const { return plane(axis, c + (step[axis] > 0)); }
   };
-  /// `box` as the contract has it.
+  /// Returns the line of a ray; `box` as in the contract.
   static Line line(const float origin[3], const float direction[3], const float box[3], int64_t grid) {
     Line l{};
     l.enter = box[0];

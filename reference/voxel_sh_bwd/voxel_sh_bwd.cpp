@@ -1,7 +1,8 @@
 // The double reference of voxel_sh_bwd and the bound on a float variant's error.
 //
-// A number of a row receives K terms, on top of the value a that it begins with. Each term has a running error of its own. In
-// whatever order they are added, alone or in partial sums, each passes at most K additions, and so does a:
+// A number of a row receives K terms, on top of its initial value a. Each term has a running error of its
+// own. In whatever order they are added, alone or in partial sums, each passes at most K additions, and so
+// does a:
 //   sum of the terms' errors + K·(sum of |term| + |a|),   in units of u.
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 

@@ -3,8 +3,8 @@
 //   d_density[link_c]            += w_c·d_raw
 //   d_coefficients[link_c, k, b] += w_c·Y_b(direction)·g_k,    g_k = d_rgb_k·rgb_k·(1 - rgb_k)
 //
-// for the eight corners c of each point's cell that have a row. Both sums are linear in the tables, so the tables are not needed;
-// the colors that the forward left are. Points get no gradient: they lie where the march put them.
+// for the eight corners c of each point's cell that have a row. Both sums are linear in the tables, so the
+// tables are not needed, but the forward's colors are. Points get no gradient: the march sets them.
 #pragma once
 
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
@@ -23,7 +23,7 @@ struct VoxelShBwd {
     const T* positions;     // [3,n] f32 in [0,1]
     const T* directions;    // [3,n] f32, unit length; not read where basis is 0
     const int32_t* links;   // [grid+1,grid+1,grid+1] i32, z slowest
-    const T* empty;         // [1], [rows], [rows,3,basis] f32: the forward's, and not needed
+    const T* empty;         // [1], [rows], [rows,3,basis] f32: the forward's, not needed
     const T* density;       //
     const T* coefficients;  //
     const T* rgb;           // [3,n] f32: the forward's colors; [0,n] where basis is 0
@@ -50,7 +50,8 @@ struct VoxelShBwd {
 
   static bool valid(const Shape& s) { return VoxelShFwd::valid(s); }
 
-  /// Point, color and gradients in; of eight corners the link, and density and coefficients read and written.
+  /// Point, color and gradients in; for eight corners the link, and density and coefficients read and
+  /// written.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n), row = 1 + 3 * double(s.basis), colors = s.basis > 0 ? 1.0 : 0.0;
     const double touched = std::min(8 * n, double(s.rows)), seen = std::min(8 * n, double(s.vertices()));
@@ -58,8 +59,8 @@ struct VoxelShBwd {
             .flops = (18 + 16 * row + colors * (20 + 9)) * n + 3 * double(s.basis) * n};
   }
 
-  /// The magnitude holds the bound in units of u, to first order: it depends on how many points share a row. Twice that leaves
-  /// room for other orders of the factors.
+  /// The magnitude holds the bound in units of u, to first order, because it depends on how many points share
+  /// a row. A factor of two leaves room for other orders of the factors.
   static double terms(const Shape&) { return 2; }
 
   static void arrange(const Args<float>& x, Generator& random);

@@ -1,4 +1,4 @@
-// One point of a grid of voxels, with running errors: what voxel_sh_fwd and voxel_sh_bwd have in common.
+// One point of a grid of voxels, with running errors, shared by voxel_sh_fwd and voxel_sh_bwd.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ VoxelPoint voxel_point(const VoxelShFwd::Shape& s, const T* positions, const T* 
   return p;
 }
 
-/// What the logistic function makes color k of.
+/// Applies the logistic function to color k.
 template <class T>
 RunningError voxel_color(const VoxelShFwd::Shape& s, const VoxelPoint& p, const T* coefficients, int64_t k) {
   RunningError sum = 0;

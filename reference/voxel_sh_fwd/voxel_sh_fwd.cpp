@@ -8,7 +8,8 @@ namespace {
 
 using Unit = std::uniform_real_distribution<float>;
 
-// Runs of points in one cell or in neighboring ones, as samples of a ray are; some on planes and on the far border.
+// Draws runs of points in one cell or in neighboring ones, like samples of a ray; some on planes and on the
+// far border.
 void arrange_points(const VoxelShFwd::Args<float>& x, Generator& random) {
   const int64_t n = x.shape.n;
   auto *positions = const_cast<float*>(x.positions), *directions = const_cast<float*>(x.directions);
@@ -39,7 +40,7 @@ void VoxelShFwd::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   arrange_points(x, random);
   *const_cast<float*>(x.empty) = random.widely ? Unit(-20, 5)(random) : -5.0F;
-  // Rows in the order of the vertices, as a program hands them out, and the same row again where there are too few.
+  // Assigns rows in the order of the vertices, as a program does, and repeats rows if there are too few.
   auto* links = const_cast<int32_t*>(x.links);
   int64_t next = 0;
   for (int64_t v = 0; v < s.vertices(); ++v)
@@ -59,8 +60,9 @@ void VoxelShFwd::reference(const Args<double>& x, const Args<double>& magnitude)
       const RunningError sum = voxel_color(s, p, x.coefficients, k);
       const double value = voxel_logistic(sum.value);
       x.rgb[k * s.n + i] = value;
-      // The steepest slope that lies within what the sum may be wrong by, but no value is wrong by more than 1; a few roundings
-      // of the function itself; and where exp overflows, below the normal numbers, 0 is as good as the value.
+      // Uses the steepest slope within the error of the sum, but no value is off by more than 1; adds a few
+      // roundings of the function itself. Where exp overflows, below the normal numbers, 0 is as good as the
+      // value.
       const double off = terms(s) * 0x1p-24 * sum.error, least = std::max(0.0, std::abs(sum.value) - off);
       const double slope = voxel_logistic(least) * voxel_logistic(-least);
       magnitude.rgb[k * s.n + i] =

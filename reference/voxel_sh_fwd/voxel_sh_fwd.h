@@ -1,18 +1,20 @@
 // Contract of voxel_sh_fwd: density and color of points in a grid of voxels, interpolated.
 //
-// The grid has grid³ cells and (grid+1)³ vertices, x fastest. `links` says which row of the tables a vertex has, -1 for none:
-// most of space is empty, and only vertices near something take memory. For a point in a cell with corners c and trilinear
-// weights w_c:
+// The grid has grid³ cells and (grid+1)³ vertices, x fastest. `links` holds the table row of each vertex, -1
+// for none: most of space is empty, and only vertices near something take memory. For a point in a cell with
+// corners c and trilinear weights w_c:
 //
 //   raw   = sum_c w_c·(density[link_c], or `empty` without a row)             logarithm of the density
 //   rgb_k = logistic( sum_b Y_b(direction)·sum_c w_c·coefficients[link_c, k, b] )   without a row 0
 //
-// Y_b are the real spherical harmonics below degree 3, in the order and with the signs of splatting files. (A. Yu et al.,
-// "Plenoxels: radiance fields without neural networks", CVPR 2022, sections 3.1 and 3.2. There the interpolated number is the
-// density, cut at 0, and the sum the color, cut at 0; here the numbers go through exp, in composite_fwd, and the logistic
-// function, as the other fields' do: both have a gradient everywhere.)
+// Y_b are the real spherical harmonics below degree 3, in the order and with the signs of splatting files.
+// (A. Yu et al., "Plenoxels: radiance fields without neural networks", CVPR 2022, sections 3.1 and 3.2. There
+// the interpolated number is the density, cut at 0, and the sum the color, cut at 0; here the numbers go
+// through exp, in composite_fwd, and the logistic function, like those of the other fields: both have a
+// gradient everywhere.)
 //
-// A cell takes what lies in [k/grid, (k+1)/grid); grid is a power of two, so that cell and weights are exact up to 1 - w.
+// A cell contains [k/grid, (k+1)/grid); grid is a power of two, so that cell and weights are exact up to 1 -
+// w.
 #pragma once
 
 #include <algorithm>
@@ -64,9 +66,10 @@ struct VoxelShFwd {
            s.rows < (int64_t{1} << 31) / 32 && (s.basis == 0 || s.basis == 1 || s.basis == 4 || s.basis == 9);
   }
 
-  /// Point in, density and color out; of eight corners link, density and coefficients. Beside the point's own bytes they are
-  /// random reads, of as many bytes as a row has; a table is read once where more points than rows are. Weights 18 operations,
-  /// interpolation two a number and corner, the harmonics some 20, three sums, three logistic functions.
+  /// Point in, density and color out; for eight corners link, density and coefficients. Apart from the
+  /// point's own bytes they are random reads, each of the bytes of a row; if there are more points than rows,
+  /// a table is read once. Weights 18 operations, interpolation two a number and corner, the harmonics some
+  /// 20, three sums, three logistic functions.
   static Cost cost(const Shape& s) {
     const auto n = double(s.n), row = 1 + 3 * double(s.basis);
     const double touched = std::min(8 * n, double(s.rows)), seen = std::min(8 * n, double(s.vertices()));
@@ -77,10 +80,10 @@ struct VoxelShFwd {
             .divisions = 3 * colors * n};
   }
 
-  /// On the running error, for other orders of summation.
+  /// Factor on the running error, for other orders of summation.
   static double terms(const Shape&) { return 4; }
 
-  /// Points that touch borders too, a third of the vertices without a row. `empty` is moderate.
+  /// Draws points that also touch borders, a third of the vertices without a row. `empty` is moderate.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

@@ -1,4 +1,5 @@
-// Contract of weighted_sum: sum += sum over i of weight_i·value_i: the loss of a batch from those of its rays.
+// Contract of weighted_sum: sum += sum over i of weight_i·value_i: the loss of a batch from the losses of its
+// rays.
 #pragma once
 
 #include "reference/contract.h"
@@ -31,7 +32,7 @@ struct WeightedSum {
   /// Two numbers in an entry.
   static Cost cost(const Shape& s) { return {.bytes = 8 * double(s.n), .flops = 2 * double(s.n)}; }
 
-  /// Sums are taken in double; the result is rounded once, as is what it was before.
+  /// Sums are taken in double; the result is rounded once, like its value before.
   static double terms(const Shape&) { return 5; }
 
   static void reference(const Args<double>& x, const Args<double>& magnitude);

@@ -1,7 +1,7 @@
 // composite_bwd.cpu.01_serial: two passes along each ray.
 //
-// CHANGE    the naive loop. Every sample's gradient needs what lies behind it: a first pass finds the whole
-//           sum, a second walks the ray again and takes from it what it has passed.
+// CHANGE    the naive loop. Every sample's gradient needs the sum behind it: a first pass finds the whole
+//           sum, a second walks the ray again and subtracts the samples that it has passed.
 // EXPECT    twice the forward: its exponentials are all computed a second time.
 // NUMERICS  one rounding a operation in sample order; suffix = total - prefix.
 // NEEDS     nothing.

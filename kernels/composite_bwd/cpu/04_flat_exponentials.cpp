@@ -30,7 +30,7 @@ void composite(const CompositeBwd::Args<float>& x) {
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto [rays, samples] = x.shape;
-  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   int64_t room = kPiece;
   for (int64_t r = int64_t(0); r < rays; ++r)
     room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
@@ -49,7 +49,7 @@ void composite(const CompositeBwd::Args<float>& x) {
       hn::StoreU(hn::Mul(sigma, delta), d, tau.data() + (i - from));
       hn::StoreU(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, slope.data() + (i - from));
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {

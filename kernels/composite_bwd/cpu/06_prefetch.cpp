@@ -33,7 +33,7 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto [rays, samples] = x.shape;
-  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   int64_t room = kPiece;
   for (int64_t r = begin_ray; r < end_ray; ++r)
     room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
@@ -44,7 +44,7 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
     const int64_t from = x.ray_begin[first];
     for (last = first + 1; last < end_ray && x.ray_begin[last + 1] - from <= kPiece;) ++last;
     const int64_t to = x.ray_begin[last];
-    // Two pieces ahead; prefetching for what lies past the end does no harm.
+    // Two pieces ahead; prefetching past the end does no harm.
     const auto prefetch = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
     // 1. Optical depth of every sample and its derivative, whatever ray it is of.
     for (int64_t i = from; i < to; i += lanes) {
@@ -57,7 +57,7 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
       prefetch(x.rgb + 2 * samples + i);
       hn::StoreU(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, slope.data() + (i - from));
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {

@@ -1,10 +1,11 @@
-// composite_bwd.cpu.07_streaming: results leave in whole lines, and past the caches where those could not keep them.
+// composite_bwd.cpu.07_streaming: results are written in whole lines, and bypass the caches if these cannot
+// keep them.
 //
-// CHANGE    where there are more results than caches keep, they are put together in L1, whole vectors over the ends of rays,
-//           and leave it line by line, by streaming stores, when a piece is done. Pieces are half as long. Fewer results
-//           go the parent's way.
-// EXPECT    the line that a plain store writes to is read first: of what moves, more than a quarter for nothing. 1.15
-//           times or more beyond the caches.
+// CHANGE    if there are more results than caches keep, they are assembled in L1, by whole vectors over the
+//           ends of rays, and written line by line, by streaming stores, when a piece is done. Pieces are
+//           half as long. Fewer results go the parent's way.
+// EXPECT    a plain store first reads the line that it writes to: more than a quarter of the traffic is
+//           wasted. 1.15 times or more beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     rows of results that begin on a line.
 // TRIED     see NOTES.md, cpu.07_streaming
@@ -44,7 +45,7 @@ struct Rows {
 
 /// To memory as they are computed.
 struct Direct : Rows {
-  static constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  static constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   Direct(const CompositeBwd::Args<float>& x, int64_t, int64_t) : Rows(x) {}
   HWY_INLINE void put(V v, int64_t c, int64_t i, size_t count) const {
     store_first(v, D(), row[c] + i, count);
@@ -111,7 +112,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
     const int64_t from = x.ray_begin[first];
     for (last = first + 1; last < end_ray && x.ray_begin[last + 1] - from <= kPiece;) ++last;
     const int64_t to = x.ray_begin[last];
-    // Two pieces ahead; prefetching for what lies past the end does no harm.
+    // Two pieces ahead; prefetching past the end does no harm.
     const auto prefetch = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
     // 1. Optical depth of every sample and its derivative, whatever ray it is of.
     for (int64_t i = from; i < to; i += lanes) {
@@ -124,7 +125,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       prefetch(x.rgb + 2 * samples + i);
       hn::StoreU(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, slope.data() + (i - from));
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {
@@ -139,8 +140,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       prefetch(x.delta + from + i);
       prefetch(x.t + from + i);
     }
-    // 4. Gradients, ray by ray. Colors and distances past the end of the ray are loaded as 0; what is stored past it the
-    // next ray overwrites.
+    // 4. Gradients, ray by ray. Colors and distances past the end of the ray are loaded as 0; the next ray
+    // overwrites the values stored past it.
     for (int64_t r = first; r < last; ++r) {
       const int64_t begin = x.ray_begin[r], end = x.ray_begin[r + 1];
       const auto red = hn::Set(d, x.d_color[r]), green = hn::Set(d, x.d_color[rays + r]);

@@ -1,14 +1,15 @@
-// composite_bwd.cpu.09_shared_lanes: vectors along the stream, whatever ray a lane belongs to.
+// composite_bwd.cpu.09_shared_lanes: vectors along the stream, regardless of the ray that a lane belongs to.
 //
-// CHANGE    in place of a loop over each ray's vectors, one over those of a piece of rays. Prefix sums stop where a ray begins,
-//           as in composite_fwd.09; what is given for a ray is spread over the lanes of its samples, and its sums are picked
-//           from where the next one begins. Vectors are whole lines, so results go to memory as they are computed; in the
-//           parent a piece of them was put together first, and left in a burst.
-// EXPECT    with rays of eight samples 1.3 times or more: no wrong guesses of where a ray ends, and no lanes left empty at
-//           its end. With 32, twice the instructions use that up within the caches. Beyond them a few percent: lines leave
-//           one by one, and reading goes on meanwhile.
-// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an opaque one are
-//           computed, too.
+// CHANGE    in place of a loop over each ray's vectors, one over those of a piece of rays. Prefix sums stop
+//           where a ray begins, as in composite_fwd.09; a ray's inputs are spread over the lanes of its
+//           samples, and its sums are picked where the next one begins. Vectors are whole lines, so results
+//           are written as they are computed; the parent assembled a piece of them first and wrote it in a
+//           burst.
+// EXPECT    with rays of eight samples 1.3 times or more: no wrong guesses of where a ray ends, and no lanes
+//           left empty at its end. With 32, twice the instructions use that up within the caches. Beyond them
+//           a few percent: lines are written one by one, and reading continues meanwhile.
+// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
+//           opaque one are computed, too.
 // NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
 // TRIED     see NOTES.md, cpu.09_shared_lanes
 #include <omp.h>

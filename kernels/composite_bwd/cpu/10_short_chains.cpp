@@ -1,12 +1,12 @@
-// composite_bwd.cpu.10_short_chains: what waits for each other stands farther apart.
+// composite_bwd.cpu.10_short_chains: instructions that wait for each other are farther apart.
 //
-// CHANGE    densities' exponentials have a walk of their own, and those of optical depths come three vectors behind the sums
-//           that they are of. Most vectors have lanes of one ray or of two: what is given for these is loaded into all
-//           lanes, and lanes choose; only with three or more are borders counted and values spread. What is given for rays
-//           is prefetched, and walks share the prefetching for samples.
-// EXPECT    1.15 times the parent within the caches. From a density to a transmittance is some 150 cycles, and of chains
-//           that long a core holds three or four; of their pieces it holds enough. Beyond the caches less, if memory is
-//           what is waited for.
+// CHANGE    densities' exponentials have a walk of their own, and those of optical depths follow three
+//           vectors behind their sums. Most vectors have lanes of one ray or of two: the inputs of these are
+//           loaded into all lanes, and lanes choose; only with three or more are borders counted and values
+//           spread. The inputs of rays are prefetched, and walks share the prefetching for samples.
+// EXPECT    1.15 times the parent within the caches. From a density to a transmittance is some 150 cycles,
+//           and a core holds three or four chains of that length, but enough of their pieces. Less beyond the
+//           caches, if the kernel waits for memory.
 // NUMERICS  as its parent.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.10_short_chains
@@ -51,7 +51,7 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
   std::vector<uint32_t> words(size_t(room / kLanes + 3 + kLate));
   std::vector<int32_t> first_ray(words.size());  // of each vector
   Scratch scratch;
-  // Of each vector: slope, transmittance, sum, which ray.
+  // For each vector: slope, transmittance, sum, ray number.
   float* const memory = scratch.floats(4 * (room + 32 + 2 * kLate * kLanes)) + 4 * kLate * kLanes;
   const V least = hn::Set(d, 3.05902321e-7F), most = hn::Set(d, 3269017.37F);  // exp(-15), exp(15)
   for (int64_t first = begin_ray, last; first < end_ray; first = last) {
@@ -89,8 +89,8 @@ void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t
       hn::Store(hn::Mul(sigma, delta), d, at + kLanes);
       prefetch(x.density_raw + i);
     });
-    // 2. Transmittance behind every sample, its exponential kLate vectors behind the sum. What is read past the end and
-    // written before the beginning nobody uses.
+    // 2. Transmittance behind every sample, its exponential kLate vectors behind the sum. Values read past
+    // the end and written before the beginning are not used.
     V in_front = hn::Zero(d), third = in_front, second = in_front, sum = in_front;
     for (int64_t i = base; i < to + kLate * kLanes; i += kLanes) {
       float* const at = memory + 4 * (i - base);

@@ -1,9 +1,10 @@
 // composite_bwd.cuda.01_serial: one thread per ray, two walks.
 //
-// CHANGE    the naive loops of each ray in a thread of its own. A sample's gradient needs what lies behind it: a
-//           first walk finds the whole sum, a second walks the ray again and takes from it what it has passed.
-// EXPECT    lanes read and write samples of 32 rays: 32 sectors/request where 4 would do, and the warp goes on
-//           until its longest ray ends. Exponentials are computed twice.
+// CHANGE    the naive loops of each ray in a thread of its own. A sample's gradient needs the sum behind it:
+//           a first walk finds the whole sum, a second walks the ray again and subtracts the samples that it
+//           has passed.
+// EXPECT    lanes read and write samples of 32 rays: 32 sectors/request where 4 would do, and the warp
+//           continues until its longest ray ends. Exponentials are computed twice.
 // NUMERICS  one rounding a operation in sample order; suffix = total - prefix.
 // NEEDS     nothing.
 // TRIED     -

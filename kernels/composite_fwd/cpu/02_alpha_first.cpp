@@ -1,8 +1,8 @@
 // composite_fwd.cpu.02_alpha_first: all exponentials first, as vectors; then the serial product.
 //
-// CHANGE    a first loop computes exp(-tau) of a piece of the ray, lanes at a time, into a buffer; the second loop is
-//           left with multiplications only.
-// EXPECT    the exponentials stop to matter; what stays is the chain of one multiplication per sample.
+// CHANGE    a first loop computes exp(-tau) of a piece of the ray, lanes at a time, into a buffer; the second
+//           loop has multiplications only.
+// EXPECT    the exponentials no longer matter; the chain of one multiplication per sample remains.
 // NUMERICS  as the parent, with the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing.
 // TRIED     -

@@ -1,10 +1,10 @@
 // composite_fwd.cpu.04_log_space: sum optical depths, then one exponential.
 //
-// CHANGE    T = exp(-prefix sum of tau): the scan adds instead of multiplying, its first steps being shifts that bring
-//           zeros in, and a weight is the difference of two neighboring transmittances.
+// CHANGE    T = exp(-prefix sum of tau): the scan adds instead of multiplying, its steps shift in zeros, and
+//           a weight is the difference of two neighboring transmittances.
 // EXPECT    a little: a shorter scan, and the chain from vector to vector no longer waits for an exponential.
-// NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are differences, so
-//           small ones keep an absolute error of a few u.
+// NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are
+//           differences, so small ones keep an absolute error of a few u.
 // NEEDS     nothing; any number of lanes up to 16.
 // TRIED     -
 #include <algorithm>

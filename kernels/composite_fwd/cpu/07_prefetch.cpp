@@ -1,8 +1,8 @@
 // composite_fwd.cpu.07_prefetch: the next piece is prefetched while this one is computed.
 //
 // CHANGE    two passes over the piece's samples prefetch three of the six streams each, two pieces ahead.
-// EXPECT    nothing in cache; beyond it, a good part of what the parent lost there: its passes take turns at using
-//           memory and arithmetic.
+// EXPECT    nothing in cache; beyond it, a good part of the parent's loss there: its passes use memory and
+//           arithmetic in turn.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.07_prefetch
@@ -29,7 +29,7 @@ void composite(const CompositeFwd::Args<float>& x) {
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto [rays, samples] = x.shape;
-  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   int64_t room = kPiece;
   for (int64_t r = 0; r < rays; ++r) room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
   std::vector<float> tau(size_t(room) + 16), behind(size_t(room) + 16);
@@ -38,7 +38,7 @@ void composite(const CompositeFwd::Args<float>& x) {
     const int64_t from = x.ray_begin[first];
     for (last = first + 1; last < rays && x.ray_begin[last + 1] - from <= kPiece;) ++last;
     const int64_t to = x.ray_begin[last];
-    // Two pieces ahead, by passes that no ray ends early; prefetching for what lies past the end does no harm.
+    // Two pieces ahead, by passes that no ray ends early; prefetching past the end does no harm.
     const auto prefetch = [](const float* p) { __builtin_prefetch(p + 2 * kPiece); };
     // 1. Optical depth of every sample, whatever ray it is of.
     for (int64_t i = from; i < to; i += lanes) {
@@ -49,7 +49,7 @@ void composite(const CompositeFwd::Args<float>& x) {
       prefetch(x.rgb + samples + i);
       prefetch(x.rgb + 2 * samples + i);
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {

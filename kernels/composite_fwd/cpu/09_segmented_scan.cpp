@@ -1,11 +1,13 @@
-// composite_fwd.cpu.09_segmented_scan: the stream of samples as one, and scans that stop at the borders of rays.
+// composite_fwd.cpu.09_segmented_scan: the stream of samples as one, and scans that stop at the borders of
+// rays.
 //
-// CHANGE    vectors follow the stream, whatever rays their lanes belong to. A bit a sample says where rays begin; every
-//           step of a scan adds only what lies on the same side of a border, and what is carried on to the next vector
-//           ends there. Color and depth are scanned like the optical depth: at a ray's last sample stands its sum.
-// EXPECT    with rays of eight samples half of the parent's lanes are empty, and each of its loops ends after one turn or
-//           two, which no branch predictor knows beforehand: 1.05 times or more. A loss where rays are long: five scans
-//           for one, and nothing is skipped behind an opaque sample.
+// CHANGE    vectors follow the stream, regardless of the rays that their lanes belong to. A bit for each
+//           sample marks where rays begin. Every step of a scan adds only lanes on the same side of a border,
+//           and the carry to the next vector ends there. Color and depth are scanned like the optical depth:
+//           a ray's last sample has its sum.
+// EXPECT    with rays of eight samples half of the parent's lanes are empty, and each of its loops ends after
+//           one iteration or two, which no branch predictor can know: 1.05 times or more. A loss where rays
+//           are long: five scans for one, and nothing is skipped behind an opaque sample.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.09_segmented_scan
@@ -41,11 +43,11 @@ HWY_INLINE M mask_of(uint32_t bits) {
   return hn::LoadMaskBits(D(), reinterpret_cast<const uint8_t*>(words));
 }
 
-/// Which lanes add what, in a vector whose lanes in `heads` begin a ray.
+/// Selects the additions in a vector whose lanes in `heads` begin a ray.
 struct Borders {
   M head;       // begins a ray
   M carry;      // belongs to the ray of the vector before
-  M joined[4];  // may add what is 1, 2, 4, 8 lanes below
+  M joined[4];  // may add the lane 1, 2, 4, 8 below
 
   HWY_INLINE explicit Borders(uint32_t heads) {
     const uint32_t all = uint32_t((uint64_t(1) << hn::Lanes(D())) - 1);
@@ -77,7 +79,7 @@ struct Heads {
   }
 };
 
-/// What is carried from vector to vector.
+/// State carried from vector to vector.
 struct Carry {
   V depth_in_front, transmittance, sums[4];  // red, green, blue, distance
 };
@@ -126,8 +128,8 @@ HWY_INLINE void walk(const CompositeFwd::Args<float>& x, int64_t begin, int64_t 
   carry = {depth, in_front, {sums[0], sums[1], sums[2], sums[3]}};
 }
 
-/// Rays [first, last). Vectors begin at multiples of their length in the stream, so lanes of the first may belong to
-/// rays before `first`: what they give nobody reads.
+/// Rays [first, last). Vectors begin at multiples of their length in the stream, so lanes of the first may
+/// belong to rays before `first`: their results are not used.
 void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) {
   const D d;
   const int64_t lanes = int64_t(hn::Lanes(d));
@@ -136,13 +138,13 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
   Piece piece;
   const V zero = hn::Zero(d);
   Carry carry{zero, hn::Set(d, 1.0F), {zero, zero, zero, zero}};
-  int64_t begins = first, ends = first;  // rays whose begin, whose end was not yet met
+  int64_t begins = first, ends = first;  // rays whose begin and whose end have not been reached yet
   for (int64_t from = x.ray_begin[first] / lanes * lanes;; from += kPiece) {
     const int64_t to = std::min(from + kPiece, end);
     Heads heads;
     for (; begins < last && x.ray_begin[begins] < to; ++begins) heads.set(x.ray_begin[begins] - from);
     const int64_t whole = std::min((to - from + lanes - 1) / lanes, (samples - from) / lanes) * lanes;
-    // Two pieces ahead; prefetching for what lies past the end does no harm.
+    // Two pieces ahead; prefetching past the end does no harm.
     walk(x, from, whole, heads, carry, piece, [d](const float* p, int64_t k) HWY_ATTR {
       __builtin_prefetch(p + k + 2 * kPiece);
       return hn::LoadU(d, p + k);

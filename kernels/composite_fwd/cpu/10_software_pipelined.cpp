@@ -1,15 +1,16 @@
-// composite_fwd.cpu.10_software_pipelined: one walk after all, its four stages each two vectors behind the one before.
+// composite_fwd.cpu.10_software_pipelined: one walk after all, its four stages each two vectors behind the
+// one before.
 //
-// CHANGE    a turn takes optical depths of two vectors, sums those of the two before, exponentials of the two before
-//           these, and weighs samples of the two before these: four stages that do not wait for each other. Color and
-//           depth are added up lane by lane. Where a ray ends, the lanes are set down as they are, whether one ends or
-//           not, and after a few rays added up together.
-// EXPECT    no branch but at vectors in which a ray both begins and ends, nothing between stages but registers, and
-//           memory prefetched evenly, a line a stream and vector: the parent prefetches in bursts and idles in between. 1.15
-//           times or more where rays are of middling length. A loss where rays are so long that 08 can stop at opaque
-//           samples, and that neither has many ends.
+// CHANGE    an iteration computes optical depths of two vectors, sums those of the two before, takes
+//           exponentials of the two before these, and weighs samples of the two before these: four stages
+//           that do not wait for each other. Color and depth are added up lane by lane. The lanes are stored
+//           after every vector, whether a ray ends or not, and added up together after a few rays.
+// EXPECT    a branch only for vectors in which a ray both begins and ends, only registers between stages, and
+//           memory prefetched evenly, a line for each stream and vector: the parent prefetches in bursts and
+//           idles in between. 1.15 times or more where rays are of middling length. A loss where rays are so
+//           long that 08 can stop at opaque samples, and that neither has many ends.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
-// NEEDS     many registers; with fewer than 32 what goes from turn to turn waits in L1.
+// NEEDS     many registers; with fewer than 32 the state between iterations waits in L1.
 // TRIED     see NOTES.md, cpu.10_software_pipelined
 #include <omp.h>
 
@@ -32,15 +33,16 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The rays [next, last) of a thread, looked up a block of the stream at a time.
+/// The rays [next, last) of a thread, located a block of the stream at a time.
 struct Rays : Begins {
   const CompositeFwd::Args<float>& x;
   int64_t next, last;
   std::array<int32_t, 2 * kBlock> ended_ray;  // rays that have samples, in the order they will end
-  size_t found = 1;                           // of these; before them stands what ends where the first begins
+  // rays found; before them the one that ends where the first begins
+  size_t found = 1;
 
-  /// Another block. Every ray in it is written as if it had no samples: those that have are written again. Prefetches what
-  /// belongs to about as many rays behind it.
+  /// Locates another block. Writes every ray in it as if it had no samples; those that have samples are
+  /// written again. Prefetches the inputs of about as many rays after it.
   HWY_NOINLINE void look_up() {
     const int64_t from = filled_to, rays = x.shape.rays, end = x.ray_begin[last];
     next_block();
@@ -94,8 +96,9 @@ HWY_NOINLINE void write(Ended& ended, size_t count) {
   ended.added += count;
 }
 
-/// Rays [first, last). Turns begin at multiples of kStep in the stream, so lanes of the first may belong to rays before
-/// `first`. What ends where `first` begins is written as the first ray with samples, which is written once more later.
+/// Rays [first, last). Iterations begin at multiples of kStep in the stream, so lanes of the first may belong
+/// to rays before `first`. The ray that ends where `first` begins is written as the first ray with samples,
+/// which is written again later.
 void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) {
   const int64_t start = x.ray_begin[first] / kStep * kStep, end = x.ray_begin[last];
   Rays rays{{start / kBlock * kBlock}, x, first, last};

@@ -1,12 +1,13 @@
 // composite_fwd.cpu.11_whole_lines: results wait until there is a line of them.
 //
-// CHANGE    sums of rays that have ended are kept, in their order, until a line of neighbors is complete. Then lanes are
-//           rays: those without samples are found by comparing where they and their successors begin, the sums of the others
-//           are spread over what is left, the background is added, and five lines of results leave whole, past the caches
-//           where these would not keep them. The parent writes each number of each ray by itself, and those of rays without
-//           samples beforehand.
-// EXPECT    sixteen rays take some 50 instructions in place of 16 times 40. At 32 samples per ray that is 1.05 times within
-//           the caches. Beyond them as much again or a little more: no line is read only to be overwritten.
+// CHANGE    sums of rays that have ended are kept, in their order, until a line of neighbors is complete.
+//           Then lanes are rays: those without samples are found by comparing where they and their successors
+//           begin, the sums of the others are spread over the rest, the background is added, and five lines
+//           of results are written whole; they bypass the caches if these would not keep them. The parent
+//           writes each number of each ray separately, and those of rays without samples beforehand.
+// EXPECT    sixteen rays take some 50 instructions in place of 16 times 40. At 32 samples per ray that is
+//           1.05 times within the caches. Beyond them as much again or a little more: no line is read only to
+//           be overwritten.
 // NUMERICS  as the parent, but for the background, which is added with one rounding.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.11_whole_lines
@@ -75,8 +76,9 @@ struct Ended : LineSums {
 /// Not inlined: the walk needs its registers.
 HWY_NOINLINE void write(Ended& ended, size_t count) { write_lines(ended, count); }
 
-/// Rays [first, last). far: there are more samples than a cache keeps. Turns begin at multiples of kStep in the stream, so
-/// lanes of the first may belong to rays before `first`: what they add up ends where `first` begins, and is nobody's.
+/// Rays [first, last). far: there are more samples than a cache keeps. Turns begin at multiples of kStep in
+/// the stream, so lanes of the first may belong to rays before `first`: their sums end where `first` begins,
+/// and are dropped.
 void composite(const CompositeFwd::Args<float>& x, bool far, int64_t first, int64_t last) {
   const int64_t start = x.ray_begin[first] / kStep * kStep, end = x.ray_begin[last];
   RaysByBlock rays{{start / kBlock * kBlock}, x.ray_begin, first, last};

@@ -1,9 +1,9 @@
 // composite_fwd.cuda.01_serial: one thread per ray, sample by sample.
 //
-// CHANGE    the naive loop of each ray in a thread of its own; a thread stops once less than 1e-4 of the light gets
-//           through.
-// EXPECT    lanes of a warp read samples of 32 rays, 32 places: 32 sectors/request where 4 would do. The warp goes
-//           on until its longest ray ends; with lengths as different as rays have them half the lanes wait. Each
+// CHANGE    the naive loop of each ray in its own thread; a thread stops once less than 1e-4 of the light
+//           gets through.
+// EXPECT    lanes of a warp read samples of 32 rays, 32 places: 32 sectors/request where 4 would do. The warp
+//           continues until its longest ray ends; ray lengths differ so much that half the lanes wait. Each
 //           sample waits for its own loads.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     nothing.

@@ -1,10 +1,13 @@
-// composite_fwd.cuda.02_alpha_first: one block per ray; every thread multiplies what is in front of it.
+// composite_fwd.cuda.02_alpha_first: one block per ray; every thread multiplies the transparencies in front
+// of it.
 //
-// CHANGE    a block has a ray and one thread per sample. Transparencies are computed side by side into shared memory;
-//           then thread i multiplies the i before it for its transmittance. Sums are taken over the block.
-// EXPECT    loads are coalesced and exponentials fill lanes, which is where the parent lost: at least twice as fast
-//           on long rays. n/2 multiplications per sample in place of one; in shared memory all lanes read the same
-//           word, so no conflicts, but n requests. A ray much shorter than a block leaves most of it idle.
+// CHANGE    a block has a ray and one thread per sample. Transparencies are computed in parallel into shared
+//           memory; then thread i multiplies the i before it for its transmittance. Sums are taken over the
+//           block.
+// EXPECT    loads are coalesced and exponentials fill lanes, which is where the parent lost: at least twice
+//           as fast on long rays. n/2 multiplications per sample in place of one; in shared memory all lanes
+//           read the same word, so no conflicts, but n requests. A ray much shorter than a block leaves most
+//           of it idle.
 // NUMERICS  transmittance is a product in sample order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a block goes piece by piece.
 // TRIED     -

@@ -1,9 +1,9 @@
 // composite_fwd.cuda.03_shared_scan: a product is associative: a scan in shared memory.
 //
-// CHANGE    transmittances by a prefix product: log2(64) = 6 steps, in step k each thread multiplies by the product
-//           that ends 2^k threads to the left, two arrays in turns.
-// EXPECT    6 reads per thread instead of 64. Each step costs a barrier; with two warps a block that is cheap, and the
-//           ray that is done waits for nobody. At least 1.3 times faster.
+// CHANGE    transmittances by a prefix product: log2(64) = 6 steps, in step k each thread multiplies by the
+//           product that ends 2^k threads to the left, two arrays in turns.
+// EXPECT    6 reads per thread instead of 64. Each step costs a barrier; with two warps a block that is
+//           cheap, and a ray that is done does not wait for others. At least 1.3 times faster.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a block goes piece by piece.
 // TRIED     -

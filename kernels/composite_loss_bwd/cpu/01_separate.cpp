@@ -59,7 +59,7 @@ void backward(const CompositeLossBwd::Args<float>& x, const float* d_color) {
     const auto payload = [&, s = samples](int64_t i) {
       return g[0] * x.rgb[i] + g[1] * x.rgb[s + i] + g[2] * x.rgb[2 * s + i];
     };
-    // First walk: what all samples and the background add to the loss.
+    // First walk: the contributions of all samples and the background to the loss.
     float transmittance = 1, suffix = 0;
     int64_t last = begin;
     for (; last < end && transmittance >= kStop; ++last) {
@@ -68,7 +68,7 @@ void backward(const CompositeLossBwd::Args<float>& x, const float* d_color) {
       transmittance *= passed;
     }
     for (int64_t c = 0; c < 3; ++c) suffix += transmittance * g[c] * x.background[c * rays + r];
-    // Second walk: what is left of that behind each sample.
+    // Second walk: the part of that sum behind each sample.
     transmittance = 1;
     for (int64_t i = begin; i < last; ++i) {
       const float passed = through(x, i), weight = transmittance * (1 - passed), p = payload(i);

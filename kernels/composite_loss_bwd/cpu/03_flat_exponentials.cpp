@@ -1,10 +1,12 @@
-// composite_loss_bwd.cpu.03_flat_exponentials: vectors, over whole pieces of the stream where rays do not matter.
+// composite_loss_bwd.cpu.03_flat_exponentials: vectors, over whole pieces of the stream where rays do not
+// matter.
 //
-// CHANGE    composite_bwd's passes over a piece of rays in L1, and between them what the forward does: a ray's weighted
-//           colors are summed first, so that its color, its loss and the gradient of the color are known. Then the sum
-//           over the whole ray is, too, and gradients of its samples leave as they are computed.
-// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations per sample with 16 lanes. The parent
-//           calls two functions a sample and adds in a chain: 3 times at a mean of 32.
+// CHANGE    composite_bwd's passes over a piece of rays in L1, and the forward's between them: a ray's
+//           weighted colors are summed first, so that its color, its loss and the gradient of the color are
+//           known. Then the sum over the whole ray is known, too, and gradients of its samples are written as
+//           they are computed.
+// EXPECT    20 bytes in and 16 out a sample, some 56 operations: 3.5 vector operations per sample with 16
+//           lanes. The parent calls two functions a sample and adds in a chain: 3 times at a mean of 32.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     16 bytes per sample of the longest ray, which stay in L1.
 // TRIED     -
@@ -33,7 +35,7 @@ void composite(const CompositeLossBwd::Args<float>& x, int64_t begin_ray, int64_
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto [rays, samples, kind] = x.shape;
   const float turn = CompositeLossFwd::turn(kind);
-  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   int64_t room = kPiece;
   for (int64_t r = begin_ray; r < end_ray; ++r)
     room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
@@ -52,7 +54,7 @@ void composite(const CompositeLossBwd::Args<float>& x, int64_t begin_ray, int64_
       hn::StoreU(hn::Mul(sigma, delta), d, tau.data() + (i - from));
       hn::StoreU(hn::Mul(hn::Min(hn::Max(sigma, least), most), delta), d, slope.data() + (i - from));
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {

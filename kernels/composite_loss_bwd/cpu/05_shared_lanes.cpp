@@ -1,16 +1,18 @@
-// composite_loss_bwd.cpu.05_shared_lanes: vectors along the stream, whatever ray a lane belongs to; then the lanes are rays.
+// composite_loss_bwd.cpu.05_shared_lanes: vectors along the stream, regardless of the ray that a lane belongs
+// to; then the lanes are rays.
 //
-// CHANGE    in place of loops over each ray's vectors, walks over those of a piece of rays, as composite_bwd.10 has them.
-//           02_one_pass's idea makes the last one short: with the sums of weighted colors so far, channel by channel,
-//           only a scalar product with the gradient of the color is left, which with the loss is computed for a vector
-//           of rays at a time.
-// EXPECT    20 bytes in and 16 out a sample; some 170 vector operations for 16 samples, whatever the length of rays, and
-//           hardly a branch that depends on it. The parent has more for each vector of each ray, most lanes of it empty
-//           with short rays: 2 times at a mean of 3, and 1.1 times at 32.
-// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an opaque one
-//           are computed, too. Colors are summed before the gradient weighs them: the same terms, rounded once more.
-// NEEDS     20 bytes per sample of a piece, in L1; compressing and spreading lanes, which is one instruction each with vectors
-//           of 64 bytes.
+// CHANGE    in place of loops over each ray's vectors, walks over those of a piece of rays, as
+//           composite_bwd.10 has them. 02_one_pass's idea makes the last one short: with the sums of weighted
+//           colors so far, channel by channel, only a scalar product with the gradient of the color is left,
+//           which with the loss is computed for a vector of rays at a time.
+// EXPECT    20 bytes in and 16 out a sample; some 170 vector operations for 16 samples, whatever the length
+//           of rays, and hardly a branch that depends on it. The parent has more for each vector of each ray,
+//           most lanes of it empty with short rays: 2 times at a mean of 3, and 1.1 times at 32.
+// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
+//           opaque one are computed, too. Colors are summed before the gradient weighs them: the same terms,
+//           rounded once more.
+// NEEDS     20 bytes per sample of a piece, in L1; compressing and spreading lanes, which is one instruction
+//           each with vectors of 64 bytes.
 // TRIED     -
 #include <omp.h>
 
@@ -31,7 +33,8 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What the gradients of a ray's samples are linear in: the gradient of its color, and <that, the color>.
+/// The factors in which the gradients of a ray's samples are linear: the gradient g of its color, and <g,
+/// color>.
 struct RayGradients {
   EachRay color[3] = {}, total = {};
 };

@@ -3,8 +3,8 @@
 // CHANGE    the naive way: a kernel for the colors, one for losses and gradients of the colors, one for the
 //           backward. Colors, and then their gradients, pass through memory.
 // EXPECT    a sample's 20 bytes are read twice, 40 bytes where 20 are compulsory, and its two exponentials
-//           taken twice. 24 bytes per ray are written and read again, and there are three launches, which is
-//           what a training step's few thousand rays feel.
+//           taken twice. 24 bytes per ray are written and read again, and there are three launches, which
+//           matter for a training step's few thousand rays.
 // NUMERICS  products and sums in tree order.
 // NEEDS     12 bytes per ray in between; a ray longer than a warp goes piece by piece.
 // TRIED     -

@@ -3,8 +3,8 @@
 // CHANGE    d_raw = slope·<g, T·rgb + prefix - total> with prefix and total of w·rgb: only g and total wait
 //           for the end of the ray. Lanes keep the vector T·rgb + prefix of their sample, its weight and its
 //           slope; when the ray has ended the color is known, with it loss and g, and gradients are made from
-//           registers. Of longer rays all pieces but the last leave vector and weight in the outputs, four
-//           words a sample as it happens, and a second walk turns them into gradients.
+//           registers. For longer rays all pieces except the last leave vector and weight in the outputs,
+//           which have exactly four words a sample, and a second walk turns them into gradients.
 // EXPECT    one launch in place of three; rays of up to 32 samples are read once and written once, 36 bytes a
 //           sample where the parent moves 56, with half the exponentials. Three scans of colors for one of
 //           the payload and three sums: ten shuffles less for 32 samples. At least 1.6 times the parent.

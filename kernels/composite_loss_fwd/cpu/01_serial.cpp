@@ -1,9 +1,8 @@
 // composite_loss_fwd.cpu.01_serial: ray by ray, sample by sample, then its loss.
 //
-// CHANGE    the naive loop of composite_fwd without opacity and depth; the color goes into the loss and
-//           nowhere else.
+// CHANGE    the naive loop of composite_fwd without opacity and depth; the color is used only for the loss.
 // EXPECT    bound by the two exponentials per sample, as composite_fwd.cpu.01_serial; the loss of a ray is
-//           nothing beside its samples.
+//           nothing compared to its samples.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     nothing.
 // TRIED     -

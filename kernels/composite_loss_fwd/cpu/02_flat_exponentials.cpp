@@ -1,11 +1,12 @@
-// composite_loss_fwd.cpu.02_flat_exponentials: vectors, over whole pieces of the stream where rays do not matter.
+// composite_loss_fwd.cpu.02_flat_exponentials: vectors, over whole pieces of the stream where rays do not
+// matter.
 //
-// CHANGE    composite_fwd's four passes over a piece of rays in L1: optical depths, their sums along each ray,
-//           transmittances, weighted sums. Opacity and depth are not prefetched; when a ray's color is there, its loss is
-//           taken at once.
-// EXPECT    20 bytes and some 40 operations per sample, 16 of them for each exponential: the arithmetic takes 2.5 vector
-//           operations per sample, where the parent calls two functions. 3 times the parent at a mean of 32; what is left is
-//           the loops of rays, which end at places no branch predictor knows.
+// CHANGE    composite_fwd's four passes over a piece of rays in L1: optical depths, their sums along each
+//           ray, transmittances, weighted sums. Opacity and depth are not prefetched; when a ray's color is
+//           known, its loss is computed at once.
+// EXPECT    20 bytes and some 40 operations per sample, 16 of them for each exponential: the arithmetic takes
+//           2.5 vector operations per sample, where the parent calls two functions. 3 times the parent at a
+//           mean of 32; the loops of rays remain, and no branch predictor knows where they end.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing; any number of lanes from 4 to 16.
 // TRIED     -
@@ -34,7 +35,7 @@ void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_
   const int64_t lanes = int64_t(hn::Lanes(d));
   const auto [rays, samples, kind] = x.shape;
   const float turn = CompositeLossFwd::turn(kind);
-  constexpr int64_t kPiece = 256;  // samples; what is in use stays in L1
+  constexpr int64_t kPiece = 256;  // samples; the data in use stays in L1
   int64_t room = kPiece;
   for (int64_t r = begin_ray; r < end_ray; ++r)
     room = std::max<int64_t>(room, x.ray_begin[r + 1] - x.ray_begin[r]);
@@ -50,7 +51,7 @@ void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_
       const auto sigma = exp_saturated(d, load_first(d, x.density_raw + i, count));
       hn::StoreU(hn::Mul(sigma, load_first(d, x.delta + i, count)), d, tau.data() + (i - from));
     }
-    // 2. Prefix sums, ray by ray. What is stored past the end of a ray the next one overwrites.
+    // 2. Prefix sums, ray by ray. The next ray overwrites the values stored past the end of a ray.
     for (int64_t r = first; r < last; ++r) {
       auto sum = hn::Zero(d);
       for (int64_t i = x.ray_begin[r] - from; i < x.ray_begin[r + 1] - from; i += lanes) {

@@ -1,13 +1,14 @@
-// composite_loss_fwd.cpu.04_shared_lanes: vectors along the stream, whatever ray a lane belongs to; then the lanes are rays.
+// composite_loss_fwd.cpu.04_shared_lanes: vectors along the stream, regardless of the ray that a lane belongs
+// to; then the lanes are rays.
 //
-// CHANGE    in place of a loop over each ray's vectors, one over those of a piece of rays, as composite_fwd.09 and
-//           composite_bwd.10 have it: prefix sums stop where a ray begins, a ray's sums are picked where it ends. The loss
-//           is taken of a vector of rays at a time.
-// EXPECT    20 bytes per sample; some 130 vector operations for 16 samples, whatever the length of rays, and no branch that
-//           depends on it. The parent has as many for each vector of each ray, most lanes of it empty with short rays: at a
-//           mean of 3 twice as fast or more, at 32 1.1 times.
-// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an opaque one
-//           are computed, too.
+// CHANGE    in place of a loop over each ray's vectors, one over those of a piece of rays, as in
+//           composite_fwd.09 and composite_bwd.10: prefix sums stop where a ray begins, a ray's sums are
+//           picked where it ends. The loss is taken of a vector of rays at a time.
+// EXPECT    20 bytes per sample; some 130 vector operations for 16 samples at any length of rays, and no
+//           branch that depends on it. The parent has as many for each vector of each ray, most lanes of it
+//           empty with short rays: at a mean of 3 twice as fast or more, at 32 1.1 times.
+// NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
+//           opaque one are computed, too.
 // NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
 // TRIED     -
 #include <omp.h>

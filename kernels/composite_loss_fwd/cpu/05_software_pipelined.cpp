@@ -1,13 +1,15 @@
-// composite_loss_fwd.cpu.05_software_pipelined: long rays in one walk of four stages, each a turn behind the one before.
+// composite_loss_fwd.cpu.05_software_pipelined: long rays in one walk of four stages, each an iteration
+// behind the one before.
 //
-// CHANGE    with 16 samples per ray or more in the mean, the walk of composite_fwd.10 and the lines of its 11, less depths
-//           and opacities, and with the loss of a line of rays in place of its color. Shorter rays go the parent's way.
-// EXPECT    20 bytes per sample; 90 vector operations for 16 samples in place of 130, as colors are added lane by lane and not
-//           scanned: 1.25 times the parent at a mean of 32 in the caches, where 03_threads
-//           has nearly as few; a little from memory, which is used evenly. With short rays,
-//           where most vectors hold several ends, scanning is the shorter way: equal.
+// CHANGE    with a mean of 16 samples per ray or more, the walk of composite_fwd.10 and the lines of its 11,
+//           without depths and opacities, and with the loss of a line of rays in place of its color. Shorter
+//           rays go the parent's way.
+// EXPECT    20 bytes per sample; 90 vector operations for 16 samples in place of 130, as colors are added
+//           lane by lane and not scanned: 1.25 times the parent at a mean of 32 in the caches, where
+//           03_threads has nearly as few; a little from memory, which is used evenly. With short rays, where
+//           most vectors hold several ends, scanning is the shorter way: equal.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
-// NEEDS     many registers; with fewer than 32 what goes from turn to turn waits in L1.
+// NEEDS     many registers; with fewer than 32 the state between iterations waits in L1.
 // TRIED     NOTES.md
 #include <omp.h>
 
@@ -68,8 +70,8 @@ struct Ended : LineSums {
 /// Not inlined: the walk needs its registers.
 HWY_NOINLINE void write(Ended& ended, size_t count) { write_lines(ended, count); }
 
-/// Rays [first, last), of many samples. Turns begin at multiples of kStep in the stream, so lanes of the first may belong to
-/// rays before `first`: what they add up ends where `first` begins, and is nobody's.
+/// Rays [first, last), of many samples. Turns begin at multiples of kStep in the stream, so lanes of the
+/// first may belong to rays before `first`: their sums end where `first` begins, and are dropped.
 void composite_long(const Args& x, int64_t first, int64_t last) {
   const int64_t start = x.ray_begin[first] / kStep * kStep, end = x.ray_begin[last];
   RaysByBlock rays{{start / kBlock * kBlock}, x.ray_begin, first, last};

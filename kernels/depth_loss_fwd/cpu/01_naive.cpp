@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   a few bytes a ray; some thousand rays take less than a thread takes to wake.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,7 +1,7 @@
 // distortion_bwd.cpu.02_prefix: two running sums and their totals.
 //
-// CHANGE    sum_j w_j·|t_i - t_j| = t_i·(W - W') - (Z - Z') with W, Z over the samples before i and W', Z' over those
-//           behind it, which are the totals less what has been passed.
+// CHANGE    sum_j w_j·|t_i - t_j| = t_i·(W - W') - (Z - Z') with W, Z over the samples before i and W', Z'
+//           over those behind it, which are the totals minus the sums so far.
 // EXPECT    as many times faster as rays are long, about.
 // NUMERICS  differences of sums; the magnitude of the contract is that of their terms.
 // NEEDS     nothing.

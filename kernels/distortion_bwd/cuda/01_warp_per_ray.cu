@@ -1,8 +1,8 @@
 // distortion_bwd.cuda.01_warp_per_ray: one warp per ray, running sums by scans.
 //
-// CHANGE    sum_j w_j·|t_i - t_j| = t_i·(W - W') - (Z - Z') with W, Z over the samples before i and W', Z' over those
-//           behind it, which are the ray's totals less what has been passed: a first walk for the totals, a second
-//           with two scans.
+// CHANGE    sum_j w_j·|t_i - t_j| = t_i·(W - W') - (Z - Z') with W, Z over the samples before i and W', Z'
+//           over those behind it, which are the ray's totals minus the sums so far: a first walk for the
+//           totals, a second with two scans.
 // EXPECT    coalesced; the second walk finds the ray in L1. Rays shorter than a warp leave lanes idle.
 // NUMERICS  differences of sums in tree order; the magnitude of the contract is that of their terms.
 // NEEDS     nothing.

@@ -1,8 +1,8 @@
 // draw_rays.cpu.01_naive: ray after ray.
 //
-// CHANGE   the naive loop: draw, look at the pixel, undo the lens.
-// EXPECT   a pixel anywhere in all the pictures is a miss in every cache, and the loop waits for each.
-// NUMERICS as the contract has it.
+// CHANGE   the naive loop: draw, read the pixel, undo the lens.
+// EXPECT   a random pixel of all the pictures misses every cache, and the loop waits for each.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

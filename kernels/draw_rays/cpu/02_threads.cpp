@@ -1,8 +1,8 @@
 // draw_rays.cpu.02_threads: rays shared out among the cores.
 //
-// CHANGE   each thread takes a run of rays. A counter-based generator has no state that they would share.
+// CHANGE   each thread takes a run of rays. A counter-based generator has no shared state.
 // EXPECT   near the number of cores.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    prefetching the pixels of later rays: NOTES.md
 #include "harness/core/registrar.h"

@@ -1,9 +1,9 @@
 // draw_rays.cuda.01_naive: one thread per ray.
 //
 // CHANGE   the loop over rays spread over threads.
-// EXPECT   lanes look at cameras and pixels of their own: 24 scattered requests a warp for the camera and four for
-//          the bytes of a pixel, each of 32 sectors.
-// NUMERICS as the contract has it.
+// EXPECT   lanes read cameras and pixels of their own: 24 scattered requests a warp for the camera and four
+//          for the bytes of a pixel, each of 32 sectors.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,8 +1,8 @@
 // frequency_bwd.cuda.01_naive: a thread a position, octave by octave.
 //
 // CHANGE    the naive loops, the positions' coordinates spread over threads.
-// EXPECT    coalesced; each sine and cosine reduces its argument for itself, and the next octave's gradients are
-//           asked for after this one's are used.
+// EXPECT    coalesced; each sine and cosine reduces its own argument, and the next octave's gradients are
+//           loaded after this one's are used.
 // NUMERICS  2^k·x modulo 2 is exact; then the library's sine and cosine of pi times it. Octaves in order.
 // NEEDS     nothing.
 // TRIED     -

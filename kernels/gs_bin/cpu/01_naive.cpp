@@ -1,8 +1,8 @@
 // gs_bin.cpu.01_naive: for each tile all Gaussians.
 //
-// CHANGE    the naive loop: a tile asks every Gaussian, nearest first, whether its box reaches it.
-// EXPECT    tiles x Gaussians questions for lists of which each Gaussian is in a few.
-// NUMERICS  float sums and quotients, as the contract has it.
+// CHANGE    the naive loop: a tile tests every Gaussian, nearest first, for whether its box reaches it.
+// EXPECT    tiles x Gaussians tests, although each Gaussian is in a few lists only.
+// NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

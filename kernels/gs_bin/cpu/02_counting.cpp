@@ -1,9 +1,10 @@
 // gs_bin.cpu.02_counting: each Gaussian goes to its own tiles.
 //
-// CHANGE    a Gaussian knows which tiles it covers: four quotients. They are counted, the counts added up to places, and
-//           Gaussians put there in their order: a counting sort by tile. Because they come nearest first, so are the lists.
-// EXPECT    work in proportion to Gaussians and entries, where it was tiles x Gaussians.
-// NUMERICS  float sums and quotients, as the contract has it.
+// CHANGE    four quotients give the tiles that a Gaussian covers. They are counted, the counts are added up
+//           to places, and Gaussians are written there in their order: a counting sort by tile. Because they
+//           come nearest first, so are the lists.
+// EXPECT    work in proportion to Gaussians and entries, instead of tiles x Gaussians.
+// NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     16 bytes a Gaussian.
 // TRIED     -
 #include <algorithm>

@@ -1,9 +1,10 @@
 // gs_bin.cpu.03_threads: every thread has a band of rows of tiles.
 //
-// CHANGE    boxes are found in equal parts; then each thread goes through all boxes in order for its own rows of tiles only, to
-//           count and again to fill. Nobody writes into another's lists.
-// EXPECT    less than the number of cores: every thread reads all boxes, 16 bytes each in a scattered order, twice.
-// NUMERICS  float sums and quotients, as the contract has it.
+// CHANGE    boxes are found in equal parts; then each thread goes through all boxes in order for its own rows
+//           of tiles only, to count and again to fill. No thread writes into another's lists.
+// EXPECT    less than the number of cores: every thread reads all boxes, 16 bytes each in a scattered order,
+//           twice.
+// NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     16 bytes a Gaussian.
 // TRIED     -
 #include <omp.h>

@@ -1,10 +1,10 @@
-// gs_bin.cuda.01_thread_per_tile: one thread per tile, which asks all Gaussians.
+// gs_bin.cuda.01_thread_per_tile: one thread per tile, which tests all Gaussians.
 //
-// CHANGE    the naive loop, twice: a thread counts its tile's Gaussians, one thread adds the counts up, and a thread writes its
-//           tile's list.
-// EXPECT    all lanes read the same Gaussian, whose place `order` names: five scattered words each, tiles x Gaussians
-//           times. As many threads as tiles are few for a GPU.
-// NUMERICS  float sums and quotients, as the contract has it.
+// CHANGE    the naive loop, twice: a thread counts its tile's Gaussians, one thread adds the counts up, and a
+//           thread writes its tile's list.
+// EXPECT    all lanes read the same Gaussian, at the place given by `order`: five scattered words each, tiles
+//           x Gaussians times. As many threads as tiles are few for a GPU.
+// NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     memory for a count of each tile.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,8 +1,9 @@
 // gs_bin.cuda.02_warp_per_tile: 32 Gaussians at a time, put in order by a ballot.
 //
-// CHANGE    a warp has a tile: each lane asks another Gaussian, a ballot says which show, and a lane's place in the list is
-//           the number of ones below its own.
-// EXPECT    as many requests as before for 32 times the Gaussians, if these lie in any order; and 32 times the threads.
+// CHANGE    a warp has a tile: each lane tests another Gaussian, a ballot collects the visible ones, and a
+//           lane's place in the list is the number of ones below its own.
+// EXPECT    as many requests as before for 32 times the Gaussians, if these lie in any order; and 32 times
+//           the threads.
 // NUMERICS  as the parent.
 // NEEDS     memory for a count of each tile.
 // TRIED     -

@@ -1,8 +1,8 @@
 // gs_color_bwd.cpu.01_naive: one Gaussian after the other.
 //
-// CHANGE    the naive loop: the color once more, to know which channels were cut; then all coefficients again.
+// CHANGE    the naive loop: the color again, to find the channels that were cut; then all coefficients again.
 // EXPECT    twice the forward's loads, and as many stores.
-// NUMERICS  as the contract has it.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include <cmath>

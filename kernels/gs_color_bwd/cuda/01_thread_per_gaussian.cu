@@ -1,8 +1,8 @@
 // gs_color_bwd.cuda.01_thread_per_gaussian: one thread per Gaussian.
 //
 // CHANGE    the naive loop, spread over threads.
-// EXPECT    coefficients are asked for twice; the second time they come from L2.
-// NUMERICS  as the contract has it.
+// EXPECT    coefficients are loaded twice; the second time they come from L2.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,8 +1,8 @@
 // gs_project_bwd.cpu.01_naive: one Gaussian after the other: forward once more, then backward.
 //
-// CHANGE    the naive loop. Nothing is kept of the forward: to compute it again costs less than to read it.
+// CHANGE    the naive loop. Nothing of the forward is kept: computing it again costs less than reading it.
 // EXPECT    some 300 operations a Gaussian, one lane of sixteen.
-// NUMERICS  as the formulas of the contract stand.
+// NUMERICS  directly as in the contract's formulas.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

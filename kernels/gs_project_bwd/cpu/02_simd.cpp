@@ -41,7 +41,7 @@ HWY_INLINE void through_conic(const Args& x, const GsSeen& s, int64_t i, size_t 
   }
 }
 
-/// Gradient of the quaternion as given, from that of the rotation.
+/// Computes the gradient of the unnormalized quaternion from that of the rotation.
 HWY_INLINE void through_rotation(const GsSeen& s, const Lanes (&d)[9], Lanes (&out)[4]) {
   const Lanes w = s.q[0], a = s.q[1], b = s.q[2], c = s.q[3], two = all(2);
   const Lanes unit[4] = {

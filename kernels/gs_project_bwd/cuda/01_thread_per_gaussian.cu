@@ -1,8 +1,9 @@
 // gs_project_bwd.cuda.01_thread_per_gaussian: one thread per Gaussian.
 //
 // CHANGE    the naive loop, spread over threads; the forward is computed once more.
-// EXPECT    whole sectors; some hundred numbers alive at a time, so registers decide how many warps there are.
-// NUMERICS  as the contract has it.
+// EXPECT    whole sectors; some hundred numbers alive at a time, so registers decide how many warps there
+//           are.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,7 +1,8 @@
-// gs_project_fwd.cpu.01_naive: one Gaussian after the other, as the formulas stand.
+// gs_project_fwd.cpu.01_naive: one Gaussian after the other, directly by the formulas.
 //
 // CHANGE    the naive loop.
-// EXPECT    some 130 operations, four divisions and five functions of the C library a Gaussian, one lane of sixteen.
+// EXPECT    some 130 operations, four divisions and five functions of the C library a Gaussian, one lane of
+//           sixteen.
 // NUMERICS  the determinant as p·r - q^2.
 // NEEDS     nothing.
 // TRIED     -

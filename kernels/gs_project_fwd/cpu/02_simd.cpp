@@ -1,8 +1,8 @@
 // gs_project_fwd.cpu.02_simd: as many Gaussians at once as a vector has lanes.
 //
 // CHANGE    the same formulas on vectors; a culled lane is computed with the others and masked at the end.
-// EXPECT    all arrays are read and written in order, nothing depends on a neighbor: near the number of lanes, less what the
-//           divisions and roots take.
+// EXPECT    all arrays are read and written in order, nothing depends on a neighbor: near the number of
+//           lanes, less the time of the divisions and roots.
 // NUMERICS  quotients by z and by the determinant as products with a reciprocal.
 // NEEDS     nothing; any number of lanes up to 16.
 // TRIED     -

@@ -1,8 +1,9 @@
 // gs_project_fwd.cuda.01_thread_per_gaussian: one thread per Gaussian.
 //
 // CHANGE    the naive loop, spread over threads.
-// EXPECT    neighbors read neighbors in every array: whole sectors. The camera is the same word for all lanes.
-// NUMERICS  as the contract has it.
+// EXPECT    neighbors read neighbors in every array: whole sectors. The camera is the same word for all
+//           lanes.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

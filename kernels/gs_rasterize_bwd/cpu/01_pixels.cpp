@@ -1,7 +1,9 @@
 // gs_rasterize_bwd.cpu.01_pixels: one pixel after the other.
 //
-// CHANGE    the naive loop: a pixel walks through its tile's list once more and adds to nine arrays for each Gaussian.
-// EXPECT    nine scattered additions beside the forward's loads, each of which waits for the one of the pixel before.
+// CHANGE    the naive loop: a pixel walks through its tile's list once more and adds to nine arrays for each
+//           Gaussian.
+// EXPECT    nine scattered additions besides the forward's loads, each waiting for the one of the pixel
+//           before.
 // NUMERICS  sums in the order of the pixels.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,7 +1,8 @@
 // gs_rasterize_bwd.cpu.02_tiles: one Gaussian after the other over the pixels of a tile.
 //
-// CHANGE    the loops change places, as in the forward's 02_tiles: what a tile adds to a Gaussian is summed in registers and
-//           set down once a tile, not once a pixel. Only the pixels of its box are visited.
+// CHANGE    the loops change places, as in the forward's 02_tiles: a tile's contribution to a Gaussian is
+//           summed in registers and stored once a tile, not once a pixel. Only the pixels of its box are
+//           visited.
 // EXPECT    the chain of additions through memory is gone, and with it the scattered loads.
 // NUMERICS  sums over a tile, then over tiles. d_opacity from the sum of d_e: falloff·d_alpha = d_e/opacity.
 // NEEDS     nothing.

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kBatch) walk(GsRasterizeBwd::Args<float> x, in
   }
   const int end = x.tile_begin[tile + 1];
   for (int from = x.tile_begin[tile]; from < end; from += kBatch) {
-    if (__syncthreads_and(ended)) break;  // also: nobody reads the last batch any more
+    if (__syncthreads_and(ended)) break;  // also: no thread reads the last batch any more
     const int count = end - from < kBatch ? end - from : kBatch;
     if (lane < count) {
       const int64_t g = ids[lane] = x.id[from + lane];

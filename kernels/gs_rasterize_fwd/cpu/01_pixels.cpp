@@ -1,9 +1,9 @@
 // gs_rasterize_fwd.cpu.01_pixels: one pixel after the other.
 //
 // CHANGE    the naive loop: a pixel walks through its tile's list.
-// EXPECT    an exponential of the C library for every entry and every one of 256 pixels, although most Gaussians reach a
-//           quarter of them or less; six scattered loads each.
-// NUMERICS  as the contract has it.
+// EXPECT    an exponential of the C library for every entry and every one of 256 pixels, although most
+//           Gaussians reach a quarter of them or less; six scattered loads each.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

@@ -1,8 +1,8 @@
 // gs_rasterize_fwd.cpu.04_threads: tiles shared out among the cores.
 //
 // CHANGE    a thread takes the next few tiles when it is done with its own; records are made in equal parts.
-// EXPECT    near the number of cores: tiles have pixels of their own, and lists of very different lengths.
-// NUMERICS  as the parent: the same bits, whoever draws a tile.
+// EXPECT    near the number of cores: tiles share no pixels, and have lists of very different lengths.
+// NUMERICS  as the parent: the same bits, whichever thread draws a tile.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>
@@ -94,7 +94,7 @@ void draw(const GsRasterizeFwd::Args<float>& x, const GsRecord* records, int64_t
     }
 }
 
-/// The next tiles that nobody has taken, until there are none.
+/// Draws the next tiles that no thread has taken, until there are none.
 void draw_some(const GsRasterizeFwd::Args<float>& x, const GsRecord* records, std::atomic<int64_t>& next) {
   constexpr int64_t kAtOnce = 4;
   while (true) {

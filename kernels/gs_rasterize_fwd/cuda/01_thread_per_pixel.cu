@@ -1,9 +1,9 @@
 // gs_rasterize_fwd.cuda.01_thread_per_pixel: one thread per pixel.
 //
 // CHANGE    the naive loop, a block for each tile: every thread loads every Gaussian of the list by itself.
-// EXPECT    all lanes of a warp ask for the same word, so a request is one sector, but there are ten of them for each entry
-//           and each warp: eight warps load what one could have loaded for all.
-// NUMERICS  as the contract has it.
+// EXPECT    all lanes of a warp load the same word, so a request is one sector, but there are ten of them for
+//           each entry and each warp: eight warps repeat loads that one could do for all.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kBatch) rasterize(GsRasterizeFwd::Args<float> 
   float T = 1, red = 0, green = 0, blue = 0;
   const int end = x.tile_begin[tile + 1];
   for (int first = x.tile_begin[tile]; first < end; first += kBatch) {
-    if (__syncthreads_and(ended)) break;  // also: nobody reads the last batch any more
+    if (__syncthreads_and(ended)) break;  // also: no thread reads the last batch any more
     const int count = end - first < kBatch ? end - first : kBatch;
     if (lane < count) {
       const int64_t g = x.id[first + lane];

@@ -1,11 +1,13 @@
 // hashgrid_bwd.cpu.03_cells_in_lanes: cells, hashes and fractions of as many points as there are lanes.
 //
-// CHANGE    a block of points in two passes. The first finds entries and fractions, lanes are points, and leaves them in a
-//           buffer in L1. The second adds to the table, corner by corner, as the parent does.
-// EXPECT    integer products and hashes of eight corners are most of the parent's instructions, and vectors do them for a
-//           whole block; what is left are weights, and reads, additions and writes of single floats: at least 1.3 times.
-// NUMERICS  float; products of a weight in the parent's order. A position's multiply-add rounds once, so a fraction differs
-//           in its last bit.
+// CHANGE    a block of points in two passes. The first finds entries and fractions, lanes are points, and
+//           leaves them in a buffer in L1. The second adds to the table, corner by corner, as the parent
+//           does.
+// EXPECT    integer products and hashes of eight corners are most of the parent's instructions, and vectors
+//           do them for a whole block; weights, and reads, additions and writes of single floats remain: at
+//           least 1.3 times.
+// NUMERICS  float; products of a weight in the parent's order. A position's multiply-add rounds once, so a
+//           fraction differs in its last bit.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

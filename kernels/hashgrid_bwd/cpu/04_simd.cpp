@@ -1,10 +1,10 @@
 // hashgrid_bwd.cpu.04_simd: lanes for finding corners, then lanes for spreading over them.
 //
-// CHANGE    the second pass in vectors, too: lanes are the corners and features of one point (8 corners of 2 features are
-//           16 lanes), so one multiply-add an axis makes all weights, and every corner is one addition of a word to the
-//           table.
-// EXPECT    what is left of a point and level are eight reads, additions and writes of a word: at least 1.3 times
-//           as fast along rays. At random places both wait for the table: equal.
+// CHANGE    the second pass in vectors, too: lanes are the corners and features of one point (8 corners of 2
+//           features are 16 lanes), so one multiply-add an axis makes all weights, and every corner is one
+//           addition of a word to the table.
+// EXPECT    for a point and level eight reads, additions and writes of a word remain: at least 1.3 times as
+//           fast along rays. At random places both wait for the table: equal.
 // NUMERICS  float; a weight is made as 1 - f or f, both exact, and multiplied in the order x, y, z.
 // NEEDS     nothing.
 // TRIED     -
@@ -27,7 +27,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];

@@ -28,7 +28,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];

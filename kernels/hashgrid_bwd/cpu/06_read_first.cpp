@@ -1,11 +1,11 @@
 // hashgrid_bwd.cpu.06_read_first: a level is read through, in order, before points scatter into it.
 //
-// CHANGE    before a level's points come its gradients: one byte of every line is read, by four walks through
-//           the level side by side. Not where the points are too few to touch most of its lines.
-// EXPECT    additions to a level that no cache holds wait for memory, line by line, as many at a time as a core
-//           can keep open. Reading in order wakes the prefetcher, which keeps more open than the core does, and
-//           4 MB arrive at the speed of a copy. At least 1.2 times faster at 2^18 points along rays, more where
-//           points are fewer.
+// CHANGE    before a level's points come its gradients: one byte of every line is read, by four interleaved
+//           walks through the level. Not if the points are too few to touch most of its lines.
+// EXPECT    additions to a level that no cache holds wait for memory, line by line, as many at a time as a
+//           core can keep open. Reading in order wakes the prefetcher, which keeps more open than the core
+//           does, and 4 MB arrive at the speed of a copy. At least 1.2 times faster at 2^18 points along
+//           rays, more where points are fewer.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     a cache that holds a level for each thread.
 // TRIED     see NOTES.md, cpu.06_read_first
@@ -29,7 +29,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];

@@ -1,12 +1,14 @@
-// hashgrid_bwd.cpu.07_prefetch_points: the lines that the points to come add to are prefetched, sixteen points ahead.
+// hashgrid_bwd.cpu.07_prefetch_points: the lines that the points to come add to are prefetched, sixteen
+// points ahead.
 //
-// CHANGE    before a point's contributions are added, the lines of another one's corners are prefetched, to be written. Only
-//           in levels that are larger than what stays near the core.
-// EXPECT    an addition waits for its line, and the next point's may go to the same one: the core must find out before it
-//           goes ahead, so few lines are in flight. A block has its entries before the first is used, so prefetching costs eight
-//           instructions per point. At least 1.2 times faster with many points; most where an entry is large.
+// CHANGE    before a point's contributions are added, the lines of another one's corners are prefetched, to
+//           be written. Only in levels too large for the caches near the core.
+// EXPECT    an addition waits for its line, and the next point's may go to the same one: the core must find
+//           out before it goes ahead, so few lines are in flight. A block has its entries before the first is
+//           used, so prefetching costs eight instructions per point. At least 1.2 times faster with many
+//           points; most where an entry is large.
 // NUMERICS  as the parent: the same operations, so the same bits.
-// NEEDS     room in L1 for what is in flight.
+// NEEDS     room in L1 for the lines in flight.
 // TRIED     leaving out the reading of a level beforehand: slower.
 #include <algorithm>
 #include <vector>
@@ -28,7 +30,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];
@@ -149,7 +151,7 @@ HWY_INLINE bool same_cell(const Block<kDim>& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 16;  // points between what is added and what is prefetched
+constexpr int64_t kAhead = 16;  // points between addition and prefetch
 
 /// Second pass: the contributions of every run of points in one cell, added to the entries of its corners.
 template <int kDim, int kWord, int kFeatures, bool kPrefetch>

@@ -1,9 +1,11 @@
 // hashgrid_bwd.cpu.08_no_gaps: neither blocks nor streams interrupt the prefetching.
 //
-// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are prefetched
-//           like all others, 32 points ahead. Positions and gradients, which stream by, are prefetched well ahead, too.
-// EXPECT    a quarter of the parent's points begin a block, and nobody prefetches theirs. And a core full of misses drops
-//           its own prefetches first: every block then waits for its positions. 1.15 times or more with 2^18 points.
+// CHANGE    a block is located before the one ahead of it is added, so that the first points of a block are
+//           prefetched like all others, 32 points ahead. Positions and gradients, which stream by, are
+//           prefetched well ahead, too.
+// EXPECT    a quarter of the parent's points begin a block, and theirs are not prefetched. And a core full of
+//           misses drops its own prefetches first: every block then waits for its positions. 1.15 times or
+//           more with 2^18 points.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
 // TRIED     see NOTES.md, cpu.08_no_gaps
@@ -27,7 +29,7 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 template <int kDim>
 struct Block {
   alignas(64) uint32_t entry[1 << kDim][kBlock];
@@ -148,7 +150,7 @@ HWY_INLINE bool same_cell(const Block<kDim>& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 32;  // points between what is added and what is prefetched
+constexpr int64_t kAhead = 32;  // points between addition and prefetch
 
 /// Prefetches the lines of the corners of point i of `b`, and of those after it, which are in `next`. Beyond the last point
 /// there are entries of earlier ones, and prefetching for these does no harm.
@@ -179,7 +181,7 @@ HWY_INLINE void scatter(const Block<kDim>& b, const Block<kDim>& next, int64_t c
 constexpr int64_t kNear = 1 << 21;     // bytes of a level that stays near the core
 constexpr int64_t kLine = 64;          // bytes of a cache line
 constexpr int64_t kLineFloats = 16;    // floats of one
-constexpr int64_t kStreamAhead = 256;  // points between what is located and what of the streams is prefetched
+constexpr int64_t kStreamAhead = 256;  // points between location and the streams' prefetch
 
 template <int kDim, int kFeatures, bool kDense>
 void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Args<float>& x) {

@@ -1,14 +1,14 @@
 // hashgrid_bwd.cuda.02_half2_atomics: two features by one atomic, in half precision.
 //
-// CHANGE    contributions are added to a table of halves, two neighbors by one atomic instruction; when all have
-//           arrived that table is added to the gradient. Halves have few exponents, so gradients are first multiplied
-//           by a power of two, found from the largest of the level and the number of points: no sum can overflow.
-//           What is too small even so is added to the float table, as the parent does. (Mixed-precision training
-//           calls the factor the loss scale, and guesses it.)
-// EXPECT    half as many atomics and half as many bytes for them: up to twice the parent. Another pass over the
-//           gradients and two over the half table take part of it back, unless points are many.
-// NUMERICS  half precision accumulator: each addition rounds to 11 bits, and once a sum is 2^11 times as large as
-//           what is added it stands still. Contributions in the order in which they arrive.
+// CHANGE    contributions are added to a table of halves, two neighbors by one atomic instruction; when all
+//           have arrived that table is added to the gradient. Halves have few exponents, so gradients are
+//           first multiplied by a power of two, found from the largest of the level and the number of points:
+//           no sum can overflow. Contributions that are still too small are added to the float table, as in
+//           the parent. (Mixed-precision training calls the factor the loss scale, and guesses it.)
+// EXPECT    half as many atomics and half as many bytes for them: up to twice the parent. Another pass over
+//           the gradients and two over the half table take part of it back, unless points are many.
+// NUMERICS  half precision accumulator: each addition rounds to 11 bits, and a sum no longer changes when it
+//           is 2^11 times as large as the addend. Contributions in the order in which they arrive.
 // NEEDS     compute capability 6.0; a scratch table.
 // TRIED     see NOTES.md, cuda.02_half2_atomics
 #include "harness/core/registrar.h"
@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0) atomicMax(largest + blockIdx.y, most);
 }
 
-/// The exponent k of a factor 2^k with which a sum of n gradients stays below 2^14, and twice that by rounding.
-/// Within what a float can hold.
+/// Returns the exponent k of a factor 2^k with which a sum of n gradients stays below 2^14, and below twice
+/// that with rounding. Within the range of a float.
 __device__ __forceinline__ int scale_exponent(unsigned largest_bits, int64_t n) {
   const int exponent = int(largest_bits >> 23) - 127;  // largest < 2^(exponent+1)
   int room = 13 - exponent;

@@ -1,11 +1,11 @@
 // hashgrid_bwd.cuda.03_warp_aggregated: lanes in one cell add up first.
 //
-// CHANGE    lanes of a warp whose points lie in the same cell find each other by a match of the cell's coordinates;
-//           their contributions are summed by shuffles, in a tree over the lanes that match, and the first of them
-//           adds the sum.
-// EXPECT    samples along a ray lie √3/1024 apart: on the coarsest levels a warp has one or two cells, so one atomic
-//           in place of 16 to 32, and those are the levels where additions queue. Several times faster there. On fine
-//           levels, and for random points, the match is paid for nothing.
+// CHANGE    lanes of a warp whose points lie in the same cell find each other by a match of the cell's
+//           coordinates; their contributions are summed by shuffles, in a tree over the lanes that match, and
+//           the first of them adds the sum.
+// EXPECT    samples along a ray lie √3/1024 apart: on the coarsest levels a warp has one or two cells, so one
+//           atomic in place of 16 to 32, and those are the levels where additions queue. Several times faster
+//           there. On fine levels, and for random points, the match gains nothing.
 // NUMERICS  float; lanes of a cell as a tree, then in the order in which warps arrive.
 // NEEDS     compute capability 7.0 (match).
 // TRIED     -

@@ -1,11 +1,11 @@
-// hashgrid_bwd.cuda.04_sorted_segments: sort by entry, then sum what lies together.
+// hashgrid_bwd.cuda.04_sorted_segments: sort by entry, then sum neighbors.
 //
-// CHANGE    level by level: count the contributions of each entry, turn the counts into places by a prefix sum (a
-//           counting sort), write each contribution's point and weight to its place, and let one thread, or on levels
-//           of few entries one warp, add up an entry's segment and write the sum once.
-// EXPECT    no atomic on a float: counters take whole numbers. But every contribution is written and read once more,
-//           8 bytes each way, and its gradients are then read at random. It loses to the parent where additions
-//           spread over many entries, and gains where they queue.
+// CHANGE    level by level: count the contributions of each entry, turn the counts into places by a prefix
+//           sum (a counting sort), write each contribution's point and weight to its place, and let one
+//           thread, or on levels of few entries one warp, add up an entry's segment and write the sum once.
+// EXPECT    no atomic on a float: counters are integers. But every contribution is written and read once
+//           more, 8 bytes each way, and its gradients are then read at random. It loses to the parent where
+//           additions spread over many entries, and gains where they queue.
 // NUMERICS  float; an entry's contributions in the order in which the sort placed them, which atomics decide.
 // NEEDS     scratch of 8 bytes per corner and 8 an entry.
 // TRIED     -

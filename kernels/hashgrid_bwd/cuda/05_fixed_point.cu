@@ -1,13 +1,13 @@
 // hashgrid_bwd.cuda.05_fixed_point: whole numbers add up to the same in any order.
 //
-// CHANGE    contributions are rounded to multiples of a unit and added as 64-bit whole numbers; the sums become
-//           floats at the end. Each entry's feature has a unit of its own, a power of two found from its largest
-//           contribution by an atomic maximum in a first pass, small enough to lose nothing and large enough that no
-//           sum overflows.
-// EXPECT    a second pass of atomics: about half the parent's speed. What it buys: additions of whole numbers are
-//           associative, so two runs agree bit for bit, whatever order the atomics take.
-// NUMERICS  exact sums of contributions cut off 40 bits or so below the largest of their entry; one rounding to
-//           float. Deterministic.
+// CHANGE    contributions are rounded to multiples of a unit and added as 64-bit whole numbers; the sums
+//           become floats at the end. Each entry's feature has a unit of its own, a power of two found from
+//           its largest contribution by an atomic maximum in a first pass, small enough to lose nothing and
+//           large enough that no sum overflows.
+// EXPECT    a second pass of atomics: about half the parent's speed. In return, additions of whole numbers
+//           are associative, so two runs agree bit for bit, in any order of the atomics.
+// NUMERICS  exact sums of contributions cut off 40 bits or so below the largest of their entry; one rounding
+//           to float. Deterministic.
 // NEEDS     scratch of 12 bytes per value of the largest level.
 // TRIED     see NOTES.md, cuda.05_fixed_point
 #include <algorithm>
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t k = int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (k >= values || largest[k] == 0) return;
   const double sum = double((long long)sums[k]) * power_of_two(-unit_exponent(largest[k], count_bits));
-  // An infinite contribution has no place among whole numbers: what it leaves is not a number.
+  // A fixed-point sum cannot hold an infinite contribution: the result is NaN.
   d_table[k] += largest[k] < kInfinity ? float(sum) : __uint_as_float(0x7FC00000U);
 }
 

@@ -3,8 +3,7 @@
 // CHANGE    lanes are points: cells, hashes and interpolation in vectors, corners fetched by gather
 //           instructions, eight bytes (two features) a lane; interpolation axis after axis, 2^dim - 1 steps
 //           instead of 2^dim weights.
-// EXPECT    the arithmetic nearly vanishes; what is left are the reads. At least twice as fast as its
-//           parent.
+// EXPECT    the arithmetic nearly vanishes; the reads remain. At least twice as fast as its parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of
 //           the contract.
 // NEEDS     nothing.

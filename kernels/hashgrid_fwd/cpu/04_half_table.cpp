@@ -1,13 +1,12 @@
 // hashgrid_fwd.cpu.04_half_table: two bytes a feature instead of four.
 //
-// CHANGE    reads the half-precision copy of the table: a 32-bit gather brings two features, and one
+// CHANGE    reads the half-precision copy of the table: a 32-bit gather loads two features, and one
 //           instruction widens them to float. Interpolation stays in float.
-// EXPECT    half as many cache lines hold a level, so more of it is near the core: at least 1.2 times
-//           faster where a level's float table is beyond L2, nothing where it is in L1: the number of
-//           gathers is the same.
-// NUMERICS  the table's values carry half precision, which is the table's error and not this rung's;
-//           widening is exact and everything after it is float, so it is held to the float bound on the
-//           same values.
+// EXPECT    half as many cache lines hold a level, so more of it is near the core: at least 1.2 times faster
+//           where a level's float table is beyond L2, nothing where it is in L1: the number of gathers is the
+//           same.
+// NUMERICS  the table's values carry half precision, which is the table's error and not this rung's; widening
+//           is exact and everything after it is float, so it is held to the float bound on the same values.
 // NEEDS     two features or more to be fast; one feature is fetched lane by lane.
 // TRIED     -
 #include <vector>

@@ -1,11 +1,10 @@
-// hashgrid_fwd.cpu.05_prefetch: bring the next level's table in while this one is being used.
+// hashgrid_fwd.cpu.05_prefetch: load the next level's table while this one is being used.
 //
-// CHANGE    while a level is worked on, the next level's part of the table is prefetched, line after line, a
+// CHANGE    while a level is processed, the next level's part of the table is prefetched, line after line, a
 //           few lines per vector of points.
-// EXPECT    whatever is in the caches when a level begins, it is not this level's table: 4 MB come from
-//           memory by random reads, each a full wait. Prefetched in order and ahead they come at the speed
-//           of a copy, under the gathers. At least 1.2 times faster when points are few for the table
-//           (2^16), less the more there are.
+// EXPECT    when a level begins, its table is not in the caches: 4 MB come from memory by random reads, each
+//           a full wait. Prefetched in order and ahead they come at the speed of a copy, under the gathers.
+//           At least 1.2 times faster when points are few for the table (2^16), less the more there are.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; where the points are too few to touch most lines of a level it does not prefetch.
 // TRIED     see NOTES.md, cpu.05_prefetch

@@ -1,9 +1,9 @@
 // hashgrid_fwd.cpu.06_threads: all cores, on the same level at the same time.
 //
 // CHANGE    a level's points are cut into chunks that threads take as they become free, in the order of the
-//           levels; a chunk brings in its share of the next level.
-// EXPECT    twice as fast on two cores while a level fits into the cache that they share: they need the
-//           same 4 MB. With a level of its own for every thread they would need 4 MB each.
+//           levels; a chunk loads its share of the next level.
+// EXPECT    twice as fast on two cores while a level fits into the cache that they share: they need the same
+//           4 MB. With a level of its own for every thread they would need 4 MB each.
 // NUMERICS  as the parent: every point is computed by one thread with the same operations.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,13 +1,15 @@
 // hashgrid_fwd.cpu.07_read_first: a level is read through, in order, before points meet it at random.
 //
-// CHANGE    before the first point a thread reads one byte of each line of its level's table, by four walks through it side by
-//           side. Where points meet every line of a level twice all threads work on that level, each with its part of the
-//           points, and each reads all of it through; otherwise a level stays with one thread. The finest go first. Not read
-//           where points are too few to touch most lines. The stream of prefetches for the next level is gone.
+// CHANGE    before the first point a thread reads one byte of each line of its level's table, by four
+//           interleaved walks through it. Where points meet every line of a level twice all threads work on
+//           that level, each with its part of the points, and each reads all of it through; otherwise a level
+//           stays with one thread. The finest go first. Not read where points are too few to touch most
+//           lines. The stream of prefetches for the next level is gone.
 // EXPECT    a table that no cache holds arrives at the speed of a copy, in place of a wait for each line: the
-//           prefetcher sees loads in order and keeps more open than a core's own misses. Prefetch instructions do not
-//           wake it, and wait in the places that misses need. At least 1.2 times faster with few points and a cold
-//           table. With many points threads share the last cache: one table in it instead of one a thread.
+//           prefetcher sees loads in order and keeps more lines in flight than a core's own misses. Prefetch
+//           instructions do not trigger it, and occupy the buffers that misses need. At least 1.2 times
+//           faster with few points and a cold table. With many points threads share the last cache: one table
+//           in it instead of one a thread.
 // NUMERICS  as the parent: every point is computed by one thread with the same operations.
 // NEEDS     a cache that holds a level for each thread, and threads that share it.
 // TRIED     see NOTES.md, cpu.07_read_first
@@ -118,7 +120,7 @@ HWY_INLINE void points(const HashgridLevel& level, const float* positions, int64
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-/// Whether so many points touch most lines of a level of so many bytes.
+/// Returns whether `points` points touch most lines of a level of `bytes` bytes.
 bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }
 
 template <int kDim, int kFeatures, bool kDense>

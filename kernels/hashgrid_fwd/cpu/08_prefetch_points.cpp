@@ -1,13 +1,15 @@
 // hashgrid_fwd.cpu.08_prefetch_points: the lines of the points to come are prefetched, three vectors ahead.
 //
-// CHANGE    cells and entries are computed three vectors of points before their corners are gathered; they wait in L1.
-//           Between gathers the line of every corner to come is prefetched. A level with that many points is not read
-//           through first. In levels that fit near the core, and with few points, nothing is prefetched.
-// EXPECT    a gather instruction is dozens of small steps, and a core looks only a few hundred ahead: it hardly gets past
-//           the vector at hand, whose lines it then waits for. Prefetched beforehand they come while it gathers. At least
-//           1.1 times faster with 2^16 random points; most where an entry is large, so that corners share no line.
+// CHANGE    cells and entries are computed three vectors of points before their corners are gathered; they
+//           wait in L1. Between gathers the line of every corner to come is prefetched. A level with that
+//           many points is not read through first. In levels that fit near the core, and with few points,
+//           nothing is prefetched.
+// EXPECT    a gather instruction is dozens of small steps, and a core looks only a few hundred ahead: it
+//           hardly gets past the vector at hand, whose lines it then waits for. Prefetched beforehand they
+//           come while it gathers. At least 1.1 times faster with 2^16 random points; most where an entry is
+//           large, so that corners share no line.
 // NUMERICS  as the parent: the same operations, so the same bits.
-// NEEDS     room in L1 for what is in flight.
+// NEEDS     room in L1 for the lines in flight.
 // TRIED     see NOTES.md, cpu.08_prefetch_points
 #include <omp.h>
 

@@ -1,10 +1,12 @@
-// hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and nothing else waits for memory.
+// hashgrid_fwd.cpu.09_plain_loads: corners are read one by one, each into its lane, and no other load waits
+// for memory.
 //
-// CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points earlier,
-//           and shuffles that put the lanes together. What streams by, positions and results, is prefetched well ahead.
-// EXPECT    a gather is dozens of small steps for what eight loads and seven shuffles do, so more points fit into what
-//           a core looks ahead, and their lines are in flight together without being prefetched. 1.1 times or more with
-//           2^18 points; more in levels that L1 or L2 holds.
+// CHANGE    in place of a gather instruction a plain load a lane, whose address was stored a vector of points
+//           earlier, and shuffles that put the lanes together. The streams, positions and results, are
+//           prefetched well ahead.
+// EXPECT    a gather takes dozens of small steps for the work of eight loads and seven shuffles, so more
+//           points fit into a core's window, and their lines are in flight together without being prefetched.
+//           1.1 times or more with 2^18 points; more in levels that L1 or L2 holds.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     nothing; entries of one feature are gathered as before.
 // TRIED     see NOTES.md, cpu.09_plain_loads
@@ -137,9 +139,9 @@ HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, in
 }
 
 constexpr int64_t kLine = 64;    // bytes of a cache line
-constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is prefetched
+constexpr int64_t kAhead = 256;  // points between reads and the streams' prefetch
 
-/// Whether so many points touch most lines of a level of so many bytes.
+/// Returns whether `points` points touch most lines of a level of `bytes` bytes.
 bool touches_most(int64_t points, int64_t dim, int64_t bytes) { return points << (dim - 1) >= bytes / kLine; }
 
 template <int kDim, int kFeatures, bool kDense>

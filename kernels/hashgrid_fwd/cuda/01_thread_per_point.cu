@@ -1,8 +1,9 @@
 // hashgrid_fwd.cuda.01_thread_per_point: one thread per point, through all levels.
 //
 // CHANGE    the definition: a thread goes through all levels of its point, through all corners of each.
-// EXPECT    bound by reads at random places: two points next to each other in a warp share no corner on fine levels,
-//           so a request of 32 lanes asks for up to 32 sectors. All levels' tables are in use at the same time.
+// EXPECT    bound by reads at random places: two points next to each other in a warp share no corner on fine
+//           levels, so a request of 32 lanes needs up to 32 sectors. All levels' tables are in use at the
+//           same time.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -

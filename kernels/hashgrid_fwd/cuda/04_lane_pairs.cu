@@ -1,11 +1,11 @@
 // hashgrid_fwd.cuda.04_lane_pairs: the two lanes of a pair take the two sides of a cell.
 //
-// CHANGE    neighbors along x lie next to each other in the table, but one thread asks for them by two requests. Here
-//           lanes 2k and 2k+1 work on the same point, one on the corners with the lower x, one on those with the
-//           upper; then on the next point. Two halves of a sum meet by one shuffle.
-// EXPECT    a request names 16 points' pairs of neighbors instead of 32 points' single corners: about 18 sectors
-//           instead of 32 on a fine level. As many requests as before, and two shuffles a feature. At most 1.3 times
-//           faster, where the first-level cache is what limits; nothing where L2 does.
+// CHANGE    neighbors along x lie next to each other in the table, but one thread loads them by two requests.
+//           Here lanes 2k and 2k+1 work on the same point, one on the corners with the lower x, one on those
+//           with the upper; then on the next point. Two halves of a sum meet by one shuffle.
+// EXPECT    a request names 16 points' pairs of neighbors instead of 32 points' single corners: about 18
+//           sectors instead of 32 on a fine level. As many requests as before, and two shuffles a feature. At
+//           most 1.3 times faster if the first-level cache is the limit; nothing if L2 is.
 // NUMERICS  as the parent, summed in another order: the corners of each side first.
 // NEEDS     as the parent.
 // TRIED     see NOTES.md, cuda.04_lane_pairs
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(kThreads)
   float kept[kFeatures] = {};
 #pragma unroll
   for (int turn = 0; turn < 2; ++turn) {
-    // Both lanes of a pair: first the even lane's point, then the odd one's. Past the end the last point stands in,
-    // so that no lane is missing from a shuffle.
+    // Both lanes of a pair: first the even lane's point, then the odd one's. Past the end the last point is
+    // repeated, so that no lane is missing from a shuffle.
     const int64_t point = min(i - side + turn, n - 1);
     const auto cell = hashgrid_cell<kDim>(positions, n, point, level.scale);
     float sum[kFeatures] = {};

@@ -31,7 +31,7 @@ struct Ways {
   int64_t hash, blend;
 };
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 struct Block {
   alignas(64) uint32_t entry[8][kBlock];
   alignas(64) float fraction[3][kBlock];

@@ -1,9 +1,10 @@
 // hashtable_bwd.cpu.05_prefetch: entries of far levels are prefetched, across the end of a block.
 //
-// CHANGE    a block is located before the one ahead of it is added, so that entries of points 32 ahead are known and prefetched
-//           in levels that the caches near the core do not hold; a level that will be used all over is read through first, and
-//           what streams by is prefetched.
-// EXPECT    on fine levels every run adds to eight lines, which are in flight before they are needed. At least 1.3 times faster.
+// CHANGE    a block is located before the one ahead of it is added, so that entries of points 32 ahead are
+//           known and prefetched in levels that the caches near the core do not hold; a level whose entries
+//           are mostly used is read through first, and the streams are prefetched.
+// EXPECT    on fine levels every run adds to eight lines, which are in flight before they are needed. At
+//           least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
 // TRIED     -
@@ -32,7 +33,7 @@ struct Ways {
   int64_t hash, blend;
 };
 
-/// A block of points on one level. A word is what is added to the table at once: up to four features.
+/// A block of points on one level. A word is the unit of additions to the table: up to four features.
 struct Block {
   alignas(64) uint32_t entry[8][kBlock];
   alignas(64) float fraction[3][kBlock];
@@ -149,7 +150,7 @@ HWY_INLINE bool same_cell(const Block& b, int64_t i, int64_t j) {
   return different == 0;
 }
 
-constexpr int64_t kAhead = 32;  // points between what is added and what is prefetched
+constexpr int64_t kAhead = 32;  // points between addition and prefetch
 
 /// Prefetches the lines of the corners of point i of `b`, and of those after it, which are in `next`. Beyond the last point
 /// there are entries of earlier ones, and prefetching for these does no harm.
@@ -179,7 +180,7 @@ HWY_INLINE void scatter(const Block& b, const Block& next, int64_t count, float*
 constexpr int64_t kNear = 1 << 21;     // bytes of a level that stays near the core
 constexpr int64_t kLine = 64;          // bytes of a cache line
 constexpr int64_t kLineFloats = 16;    // floats of one
-constexpr int64_t kStreamAhead = 256;  // points between what is located and what of the streams is prefetched
+constexpr int64_t kStreamAhead = 256;  // points between location and the streams' prefetch
 
 template <int kFeatures>
 void scatter_level(const TableLevel& level, int64_t l, const HashtableBwd::Args<float>& x) {

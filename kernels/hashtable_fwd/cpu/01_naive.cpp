@@ -1,8 +1,8 @@
 // hashtable_fwd.cpu.01_naive: a point at a time, through all levels.
 //
-// CHANGE    the definition, as one would write it down: for every point, every level, every corner.
-// EXPECT    bound by the latency of reads from the whole table, which no cache holds, and by the choice of the hash
-//           function, made anew for every corner.
+// CHANGE    the definition, written directly: for every point, every level, every corner.
+// EXPECT    bound by the latency of reads from the whole table, which no cache holds, and by the choice of
+//           the hash function, repeated for every corner.
 // NUMERICS  float; a product of weights a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,10 +1,10 @@
 // hashtable_fwd.cpu.04_plain_loads: entries by plain loads, two features at once.
 //
-// CHANGE    in place of a gather instruction a feature a plain load a lane, of both features of an entry, whose address was stored
-//           a vector of points earlier, and shuffles that put the lanes together. What streams by is prefetched, and a level
-//           that will be used all over is read through first.
-// EXPECT    half as many reads, and more points fit into what a core looks ahead, so that their lines are in flight together. At
-//           least 1.3 times faster.
+// CHANGE    in place of a gather instruction a feature a plain load a lane, of both features of an entry,
+//           whose address was stored a vector of points earlier, and shuffles that put the lanes together.
+//           The streams are prefetched, and a level whose entries are mostly used is read through first.
+// EXPECT    half as many reads, and more points fit into a core's window, so that their lines are in flight
+//           together. At least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     entries of one feature are gathered as before.
 // TRIED     -
@@ -137,9 +137,9 @@ HWY_INLINE void sum_corners(const Looked& at, const float* table, float* out, in
 }
 
 constexpr int64_t kLine = 64;    // bytes of a cache line
-constexpr int64_t kAhead = 256;  // points between what is read and what of the streams is prefetched
+constexpr int64_t kAhead = 256;  // points between reads and the streams' prefetch
 
-/// Whether so many points touch most lines of a level of so many bytes.
+/// Returns whether `points` points touch most lines of a level of `bytes` bytes.
 bool touches_most(int64_t points, int64_t bytes) { return 4 * points >= bytes / kLine; }
 
 template <int kFeatures>

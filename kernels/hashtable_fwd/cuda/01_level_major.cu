@@ -1,8 +1,10 @@
 // hashtable_fwd.cuda.01_level_major: one thread per point and level.
 //
-// CHANGE    the definition; levels are the grid's second dimension, so that one level's part of the table is in use at a time.
-// EXPECT    bound by reads at random places. How many sectors 32 lanes together ask for is the hash function's doing:
-//           neighbors along x share a sector under all functions but pcg, whose 32 lanes and 8 corners go 256 places.
+// CHANGE    the definition; levels are the grid's second dimension, so that one level's part of the table is
+//           in use at a time.
+// EXPECT    bound by reads at random places. The hash function decides how many sectors 32 lanes need
+//           together: neighbors along x share a sector with all functions except pcg, where 32 lanes and 8
+//           corners read 256 places.
 // NUMERICS  float; a product of weights a corner, corners summed in order.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,10 +1,10 @@
-// mlp_bwd.cpu.05_register_tile: six units at a time share what is loaded.
+// mlp_bwd.cpu.05_register_tile: six units at a time share loads.
 //
-// CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16), and the
-//           weights are packed so that the six lie together.
-// EXPECT    of every three products two have 24 multiply-adds for 4 loads and 6 broadcasts, in place of 4 for 4 and 1: they
-//           come close to the arithmetic peak. The third, the gradient of the weights, stays the parent's dot products
-//           and takes most of the time now. 1.2 times the parent or a little more.
+// CHANGE    W h and W^T d keep 6 rows by 4 vectors of samples in registers (6 by 2 where there are only 16),
+//           and the weights are packed so that the six lie together.
+// EXPECT    of every three products two have 24 multiply-adds for 4 loads and 6 broadcasts, in place of 4 for
+//           4 and 1: they come close to the arithmetic peak. The third, the gradient of the weights, stays
+//           the parent's dot products and takes most of the time now. 1.2 times the parent or a little more.
 // NUMERICS  float, multiply and add fused; sums over units in the parent's order.
 // NEEDS     (hidden + 3) tiles and two copies of the weights; nothing that grows with n.
 // TRIED     -
@@ -30,7 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int64_t kTile = 64;  // samples; a multiple of kVectors vectors of at most 16 lanes
-constexpr int64_t kPad = 16;   // weights are padded to a multiple: what follows them is aligned
+constexpr int64_t kPad = 16;   // weights are padded to a multiple, so that the data after them is aligned
 constexpr int64_t kRows = 6;
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr int64_t kVectors = 2;  // 16 registers: 12 sums, 2 inputs, 1 weight
@@ -47,7 +47,7 @@ void pack(const float* w, int64_t rows, int64_t columns, int64_t row, int64_t co
       for (int64_t j = r; j < std::min(r + kRows, rows); ++j) *packed++ = w[j * row + k * column];
 }
 
-/// What happens to a sum before it is stored.
+/// Operation on a sum before it is stored.
 enum class End { none, relu, gate };
 
 /// R rows of out = w h for the tile h[terms][kTile]. With End::gate only where `gate`, a tile, is positive.

@@ -53,7 +53,7 @@ void pack(const float* w, int64_t rows, int64_t columns, int64_t row, int64_t co
       for (int64_t j = r; j < std::min(r + kRows, rows); ++j) *packed++ = w[j * row + k * column];
 }
 
-/// What happens to a sum before it is stored.
+/// Operation on a sum before it is stored.
 enum class End { none, relu, gate };
 
 /// R rows of out = w h for the tile h[terms][kTile]. With End::gate only where `gate`, a tile, is positive.

@@ -1,8 +1,8 @@
 // mlp_bwd.cpu.07_threads: tiles shared out among the cores, gradients of the weights added up at the end.
 //
-// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the
-//           sums are then added in the order of the threads.
-// EXPECT    close to the number of cores: what threads share is some thousand sums, added once a call.
+// CHANGE    each thread takes one contiguous run of tiles and sums its own gradients of the weights; the sums
+//           are then added in the order of the threads.
+// EXPECT    close to the number of cores: threads share only some thousand sums, added once a call.
 // NUMERICS  as the parent within a thread. The same number of threads gives the same bits; another number
 //           adds up in another order.
 // NEEDS     as the parent, for each thread.
@@ -50,7 +50,7 @@ void pack(const float* w, int64_t rows, int64_t columns, int64_t row, int64_t co
       for (int64_t j = r; j < std::min(r + kRows, rows); ++j) *packed++ = w[j * row + k * column];
 }
 
-/// What happens to a sum before it is stored.
+/// Operation on a sum before it is stored.
 enum class End { none, relu, gate };
 
 /// R rows of out = w h for the tile h[terms][kTile]. With End::gate only where `gate`, a tile, is positive.

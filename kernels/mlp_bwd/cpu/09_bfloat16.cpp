@@ -1,13 +1,15 @@
 // mlp_bwd.cpu.09_bfloat16: all three products in 16 bits, by the processor's dot product of pairs.
 //
-// CHANGE    samples, weights, hidden activations and gradients of units are rounded to bfloat16. Products with weights sum over
-//           pairs of channels, gradients of weights over pairs of samples, so tiles are kept in both layouts.
-// EXPECT    twice the peak of float. Transposing words that hold two samples costs half of what floats cost; rounding and
-//           interleaving are new. Rows are prefetched as in 08_prefetch. At least
-//           1.6 times the parent.
-// NUMERICS  bfloat16 factors, sums in float; denormal factors and sums are taken for zero. A unit whose activation rounds to
-//           zero has no gradient.
-// NEEDS     AVX-512 BF16; (hidden + 4) tiles in each layout, two copies of the weights and one of their gradients.
+// CHANGE    samples, weights, hidden activations and gradients of units are rounded to bfloat16. Products
+//           with weights sum over pairs of channels, gradients of weights over pairs of samples, so tiles are
+//           kept in both layouts.
+// EXPECT    twice the peak of float. Transposing words that hold two samples costs half as much as
+//           transposing floats; rounding and interleaving are new. Rows are prefetched as in 08_prefetch. At
+//           least 1.6 times the parent.
+// NUMERICS  bfloat16 factors, sums in float; denormal factors and sums are taken for zero. A unit whose
+//           activation rounds to zero has no gradient.
+// NEEDS     AVX-512 BF16; (hidden + 4) tiles in each layout, two copies of the weights and one of their
+//           gradients.
 // TRIED     -
 #include <omp.h>
 
@@ -85,7 +87,8 @@ struct Work {
   }
 };
 
-/// The gradient with respect to what the logistic function takes, or to the outputs where there is none, into w.d.
+/// Computes the gradient with respect to the logistic function's argument, or to the outputs if there is
+/// none, into w.d.
 KLAB_BF16 void output_gradient(const MlpBwd::Args<float>& x, const Packed& packed, int64_t i, int64_t count,
                                Work& w, Ahead& ahead) {
   const MlpBwd::Shape& s = x.shape;

@@ -4,9 +4,9 @@
 //           and goes back through them. Its sums for the weights go to a copy of its own in device memory; a
 //           last kernel adds the copies in the order of the blocks.
 // EXPECT    global memory sees x, d_y and d_x once, and for each tile the block's copy of d_weights, which L2
-//           holds. Rows of 33 samples: lanes that stand on 32 rows are in 32 banks, so that neither the
-//           layers (lanes are samples) nor the gradient of the weights (lanes are channels) has conflicts.
-//           Several times the parent.
+//           holds. Rows of 33 samples: lanes on 32 rows use 32 banks, so that neither the layers (lanes are
+//           samples) nor the gradient of the weights (lanes are channels) has conflicts. Several times the
+//           parent.
 // NUMERICS  float. A weight's sum is a chain of 32 a tile, one a tile, then one a block: the same order every
 //           time.
 // NEEDS     in + hidden·width + 2·max(in, width, out) at most 744 channels: 96 KB. A copy of the weights for

@@ -1,8 +1,8 @@
 // mlp_bwd.cuda.03_wmma: all three products on tensor cores.
 //
-// CHANGE    activations, gradients and weights are rounded to bfloat16 in shared memory, 64 samples per block,
-//           and the three products are done in squares of 16, shared out among 8 warps: W h, D h^T, W^T D.
-//           What is transposed is only read with the other layout.
+// CHANGE    activations, gradients and weights are rounded to bfloat16 in shared memory, 64 samples per
+//           block, and the three products are done in squares of 16, shared out among 8 warps: W h, D h^T,
+//           W^T D. A transposed factor is only read with the other layout.
 // EXPECT    feature-major suits all three: samples are the columns of h and D, and the sum over samples runs
 //           along both. Every result goes through shared memory to be clipped or masked, and the block's copy
 //           of d_weights is read and written for each tile: those are the limits. At least twice the parent.

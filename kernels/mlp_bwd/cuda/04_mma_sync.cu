@@ -1,11 +1,11 @@
 // mlp_bwd.cuda.04_mma_sync: activations recomputed and gradients carried in registers.
 //
 // CHANGE    as in the forward's 04, a warp takes 16 samples through the layers in registers, and then their
-//           gradients back: samples are rows, and what a lane holds of a result is what the next product
-//           wants of it. Shared memory gets one copy of each, samples along the rows, for the sum over
-//           samples and for the masks.
+//           gradients back: samples are rows, and a lane's part of a result is its part of the next product's
+//           factor. Shared memory gets one copy of each, samples along the rows, for the sum over samples and
+//           for the masks.
 // EXPECT    W h and W^T D are ldmatrix on weights and mma.sync; only D^T h reads both factors from shared
-//           memory, turned by ldmatrix, and meets all warps of the block. No result passes through memory to
+//           memory, turned by ldmatrix, and needs all warps of the block. No result passes through memory to
 //           be clipped. At least 1.5 times the parent; the block's copy of d_weights, read and written for
 //           each 64 samples, is the limit.
 // NUMERICS  as the parent.
@@ -27,7 +27,7 @@ constexpr int kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 
-/// Of shared memory: weights, gradients, inputs of all layers.
+/// Returns the bytes of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
   const int inputs = kSamples * (mlp_stride(s.in) + int(s.hidden) * mlp_stride(s.width));
   return size_t((mlp_whole(s.widest()) + kSamples) * mlp_stride(s.widest()) + inputs) * sizeof(__nv_bfloat16);
@@ -112,7 +112,7 @@ __device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, const __nv_b
     if (d_x == nullptr) {
       const auto of_h =
           *reinterpret_cast<const uint32_t*>(&h[(threadIdx.x / 32 * kSide + row(r)) * mlp_stride(from) + c]);
-      // Clipped at zero, so that what is not zero is positive.
+      // Clipped at zero, so a nonzero value is positive.
       return pack(of_h & 0xFFFFU ? two[0] : 0, of_h >> 16 ? two[1] : 0);
     }
     for (int e = 0; e < 2; ++e)
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kThreads)
       const int from = int(s.from(l)), to = int(s.to(l));
       if (l < s.hidden) bring_weights(w, s, l, weights);
       keep(d, rows, to);
-      __syncthreads();  // everybody's D and h are there
+      __syncthreads();  // D and h of all warps are complete
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, from, to, first);
       input_gradient(rows, w, h, from, to, l == 0 ? d_x : nullptr, s.n, i);
       if (l > 0) h -= kSamples * mlp_stride(s.from(l - 1));

@@ -1,13 +1,13 @@
 // mlp_bwd.cuda.05_half: halves, activations and gradients of each warp with a power of two of their own.
 //
-// CHANGE    as in the forward's 05: factors are halves in place of bfloat16s, and what a warp holds is brought to just below
-//           2^15 after each layer by a power of two. The sum over samples of D^T h takes each warp's 16 samples apart, since
-//           they have their own powers, and adds up in float.
-// EXPECT    an eighth of the parent's error for the same sectors and products; a maximum over the warp a layer, and a
-//           launch. No faster: it is for trainings that store halves.
-// NUMERICS  factors rounded to half precision (u = 2^-11) relative to the largest of a warp's 16 samples, float sums; what is
-//           2^-39 of the largest is lost. The order of the 16 products of one instruction is the hardware's; the executor
-//           adds them exactly and rounds once.
+// CHANGE    as in the forward's 05: factors are halves in place of bfloat16s, and a warp's rows are scaled to
+//           just below 2^15 after each layer by a power of two. The sum over samples of D^T h takes each
+//           warp's 16 samples apart, since they have their own powers, and adds up in float.
+// EXPECT    an eighth of the parent's error for the same sectors and products; a maximum over the warp a
+//           layer, and a launch. No faster: it is for trainings that store halves.
+// NUMERICS  factors rounded to half precision (u = 2^-11) relative to the largest of a warp's 16 samples,
+//           float sums; values below 2^-39 of the largest are lost. The order of the 16 products of one
+//           instruction is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory, as the parent.
 // TRIED     -
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr int kWarps = 4, kThreads = 32 * kWarps, kSamples = kSide * kWarps;
 constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 
-/// Of shared memory: weights, gradients, inputs of all layers.
+/// Returns the bytes of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
   const int inputs = kSamples * (mlp_stride(s.in) + int(s.hidden) * mlp_stride(s.width));
   return size_t((mlp_whole(s.widest()) + kSamples) * mlp_stride(s.widest()) + inputs) * sizeof(__half);
@@ -59,7 +59,7 @@ __device__ __forceinline__ void through_logistic(Rows<kBlocks>& rows, int& e, co
                                                  int from, int to, const float* __restrict__ d_y, int64_t n,
                                                  int64_t i) {
   const int of_sums = e + of_w;
-  e = -of_w;  // what is left in the place of the sums has no factor
+  e = -of_w;  // the values in the place of the sums have no factor
   layer_of_halves<false>(rows, e, w, of_w, mlp_stride(from), from, to, [&](float* two, int r, int u) {
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void input_gradient(Rows<kBlocks>& rows, int& e, cons
     if (d_x == nullptr) {
       const auto of_h =
           *reinterpret_cast<const uint32_t*>(&h[(threadIdx.x / 32 * kSide + row(r)) * mlp_stride(from) + c]);
-      // Clipped at zero, so that what is not zero is positive.
+      // Clipped at zero, so a nonzero value is positive.
       two[0] = of_h & 0xFFFFU ? two[0] : 0;
       two[1] = of_h >> 16 ? two[1] : 0;
       return;
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
               const int* __restrict__ exponents, const float* __restrict__ d_y, float* __restrict__ d_x,
               float* __restrict__ copies) {
   KLAB_DYNAMIC_SHARED(__half, w);
-  __shared__ int of_h[kMostLayers][kWarps], of_d[kWarps];  // exponents of what the warps have kept
+  __shared__ int of_h[kMostLayers][kWarps], of_d[kWarps];  // exponents of the rows that warps have kept
   const int warp = int(threadIdx.x) / 32;
   const bool speaks = threadIdx.x % 32 == 0;
   __half* const d = w + mlp_whole(s.widest()) * mlp_stride(s.widest());
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
     const int64_t i = i0 + warp * kSide;  // this warp's first sample
     __half* h = inputs;
     Rows<kBlocks> rows;
-    int e;  // rows are 2^e times what they stand for
+    int e;  // rows are 2^e times the true values
     load_halves(rows, e, x, s.n, s.in, i);
     __syncthreads();  // the tile before is done with
     keep(h, rows, int(s.in));
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
       if (l < s.hidden) bring_weights(w, s, l, weights, exponents[l]);
       keep(d, rows, to);
       if (speaks) of_d[warp] = e;
-      __syncthreads();  // everybody's D and h are there
+      __syncthreads();  // D and h of all warps are complete
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, of_d, of_h[l], from, to, first);
       input_gradient(rows, e, w, exponents[l], h, from, to, l == 0 ? d_x : nullptr, s.n, i);
       if (l > 0) h -= kSamples * mlp_stride(s.from(l - 1));

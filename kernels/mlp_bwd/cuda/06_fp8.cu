@@ -1,15 +1,18 @@
-// mlp_bwd.cuda.06_fp8: bytes, activations and weights of e4m3 and gradients of e5m2, each with powers of two of their own.
+// mlp_bwd.cuda.06_fp8: bytes, activations and weights of e4m3 and gradients of e5m2, each with powers of two
+// of their own.
 //
-// CHANGE    as in the forward's 06: factors are bytes in place of halves, e4m3 where the forward has them, e5m2 for D, whose range
-//           matters more than its digits (Micikevicius et al., "FP8 Formats for Deep Learning", 2022). Bytes have no transposing
-//           ldmatrix: W^T is brought turned, and D and h are kept by channel. In the sum over samples of D^T h a sample's powers of
-//           two come out of no sum: D takes them in, and the block's 64 samples share one.
-// EXPECT    half the products and half the shared memory. Bytes stored one by one, a barrier a layer more, for the block's power of
-//           two, and weights brought twice for it: no faster than the parent.
-// NUMERICS  activations and weights rounded to e4m3 (u = 2^-4), D to e5m2 (u = 2^-3), relative to the largest of their sample or
-//           matrix, in D^T h of the block's samples; what is below 2^-18 of it is lost, of D below 2^-30; float sums. The order of
-//           the 32 products of one instruction is the hardware's; instructions follow each other in order of channels or samples,
-//           blocks in their order. The executor adds exactly, but for what lies 2^53 apart, and rounds once an instruction.
+// CHANGE    as in the forward's 06: factors are bytes in place of halves, e4m3 as in the forward, e5m2 for D,
+//           whose range matters more than its digits (Micikevicius et al., "FP8 Formats for Deep Learning",
+//           2022). Bytes have no transposing ldmatrix: W^T is copied transposed, and D and h are kept by
+//           channel. In the sum over samples of D^T h a sample's powers of two cannot be factored out: D
+//           absorbs them, and the block's 64 samples share one.
+// EXPECT    half the products and half the shared memory. Bytes stored one by one, a barrier a layer more,
+//           for the block's power of two, and weights copied twice for it: no faster than the parent.
+// NUMERICS  activations and weights rounded to e4m3 (u = 2^-4), D to e5m2 (u = 2^-3), relative to the largest
+//           of their sample or matrix, in D^T h of the block's samples; values below 2^-18 of it are lost,
+//           for D below 2^-30; float sums. The order of the 32 products of one instruction is the hardware's;
+//           instructions follow each other in order of channels or samples, blocks in their order. The
+//           executor adds exactly, except numbers 2^53 apart, and rounds once an instruction.
 // NEEDS     compute capability 8.9; layers of at most 128 channels; 160 KB of shared memory at most.
 // TRIED     see NOTES.md, cuda.06_fp8
 #include <algorithm>
@@ -29,14 +32,14 @@ constexpr int64_t kMost = 128;
 constexpr size_t kShared = 160 << 10;
 constexpr int kNone = 1 << 20;  // the exponent of a sample whose gradients are all zero
 
-/// Of shared memory: weights, gradients, inputs of all layers.
+/// Returns the bytes of shared memory: weights, gradients, inputs of all layers.
 size_t shared_bytes(const MlpLayers& s) {
   const int channels = mlp_whole(s.widest()) + mlp_whole(s.in) + int(s.hidden) * mlp_whole(s.width);
   return size_t(mlp_whole(s.widest()) * byte_stride(s.widest()) + channels * kApart);
 }
 
-/// Copies rows to shared memory: [channel][sample]. Where `positive` is given, what was above zero there stays so, however small:
-/// a ReLU's mask is read from it.
+/// Copies rows to shared memory: [channel][sample]. If `positive` is given, values above zero there stay
+/// above zero, however small: a ReLU's mask is read from it.
 template <int kBlocks>
 __device__ __forceinline__ void keep(uint8_t* shared, const ByteRows<kBlocks>& rows, int channels,
                                      const ByteSums<kBlocks>* positive = nullptr) {
@@ -91,8 +94,9 @@ __device__ __forceinline__ int least_of_block(int (&of_warps)[kWarps], const int
   return least;
 }
 
-/// Keeps D as the factor of D^T h: values, times 2^e, take in the exponents of h, and all samples come to the block's, which is
-/// returned. A barrier lies between what others kept before and this.
+/// Keeps D as the factor of D^T h: values, times 2^e, absorb the exponents of h, and all samples get the
+/// block's exponent, which is returned. There is a barrier between earlier copies of other warps and this
+/// one.
 template <int kBlocks>
 __device__ __forceinline__ int keep_gradients(uint8_t* d, ByteSums<kBlocks>& values, const int (&e)[2],
                                               const int* of_h, int (&of_warps)[kWarps], int channels) {
@@ -121,8 +125,8 @@ __device__ __forceinline__ int keep_gradients(uint8_t* d, ByteSums<kBlocks>& val
   return least;
 }
 
-/// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps; products are 2^e times what they
-/// stand for.
+/// The block's copy = (first) or += D^T h over 64 samples, squares of 16 shared out among the warps; products
+/// are 2^e times the true values.
 __device__ __forceinline__ void weight_gradient(float* copy, const uint8_t* d, const uint8_t* h, int e,
                                                 int from, int to, bool first) {
   const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32, columns = mlp_whole(from);
@@ -166,7 +170,7 @@ __device__ __forceinline__ void input_gradient(ByteSums<kBlocks>& values, const 
       float& value = values[b][k / 4][k % 4];
       const int half = k % 4 / 2, c = channel_of(b, k / 4, k % 4);
       if (d_x == nullptr) {
-        // Clipped at zero, so that what is not zero is positive.
+        // Clipped at zero, so a nonzero value is positive.
         if (c < from && (h[c * kApart + warp * kSide + row8(half)] & 0x7FU) == 0) value = 0;
       } else if (c < from && i + row8(half) < n) {
         d_x[c * n + i + row8(half)] = times_power(value, -of_sums[half]);
@@ -180,7 +184,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
               const int* __restrict__ exponents, const float* __restrict__ d_y, float* __restrict__ d_x,
               float* __restrict__ copies) {
   KLAB_DYNAMIC_SHARED(uint8_t, w);
-  __shared__ int of_h[kMostLayers][kSamples], of_warps[kWarps];  // exponents of what the samples have kept
+  // exponents of the rows that samples have kept
+  __shared__ int of_h[kMostLayers][kSamples], of_warps[kWarps];
   const int warp = int(threadIdx.x) / 32;
   const bool speaks = threadIdx.x % 4 == 0;  // of four lanes with the same samples
   uint8_t* const d = w + mlp_whole(s.widest()) * byte_stride(s.widest());
@@ -192,7 +197,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
     uint8_t* h = inputs;
     ByteRows<kBlocks> rows;
     ByteSums<kBlocks> values;
-    int e[2] = {};  // rows are 2^e times what they stand for
+    int e[2] = {};  // rows are 2^e times the true values
     load_values(values, x, s.n, s.in, i);
     round_bytes<E4m3>(rows, e, values);
     __syncthreads();  // the tile before is done with
@@ -219,7 +224,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
       round_bytes<E5m2>(rows, e, values);
       bring_weights<true>(w, s, l, weights, of_w);
       const int of_d = keep_gradients(d, values, e, of_h[l], of_warps, to);
-      __syncthreads();  // everybody's D and h are there
+      __syncthreads();  // D and h of all warps are complete
       weight_gradient(copy + mlp_whole_begin(s, l), d, h, of_d, from, to, first);
       e[0] += of_w;
       e[1] += of_w;

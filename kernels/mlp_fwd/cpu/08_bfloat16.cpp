@@ -1,13 +1,15 @@
 // mlp_fwd.cpu.08_bfloat16: weights and activations in 16 bits, by the processor's dot product of pairs.
 //
-// CHANGE    samples, weights and hidden activations are rounded to bfloat16, two channels in a word; one instruction multiplies
-//           both by two weights and adds up in float. Tiles and weights are half as large.
-// EXPECT    twice the peak: 64 operations an instruction, as many instructions a cycle as of float's multiply-add. What stays is
-//           the parent's traffic of samples, which are floats in memory, and rounding and interleaving them: at least 1.6
-//           times the parent.
+// CHANGE    samples, weights and hidden activations are rounded to bfloat16, two channels in a word; one
+//           instruction multiplies both by two weights and adds up in float. Tiles and weights are half as
+//           large.
+// EXPECT    twice the peak: 64 operations an instruction, as many instructions a cycle as of float's
+//           multiply-add. The parent's traffic of samples, which are floats in memory, stays, and rounding
+//           and interleaving them is added: at least 1.6 times the parent.
 // NUMERICS  bfloat16 factors, sums in float; denormal factors and sums are taken for zero.
 // NEEDS     AVX-512 BF16.
-// TRIED     see NOTES.md, cpu.04_fused_tile, bfloat16: Highway 1.0's pairwise multiply-add, which is made of two of float's.
+// TRIED     see NOTES.md, cpu.04_fused_tile, bfloat16: Highway 1.0's pairwise multiply-add, which consists of
+//           two float ones.
 #include <omp.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 //
 // CHANGE    each layer one matmul primitive with its ReLU or logistic as a fused post-operation, on the same
 //           layout.
-// EXPECT    what a general library reaches when a network is handed to it one layer at a time: good
-//           products, and every activation through memory.
+// EXPECT    the speed of a general library that gets a network one layer at a time: good products, and every
+//           activation through memory.
 // NUMERICS  float; order of summation and the logistic are the library's.
 // NEEDS     oneDNN when built; 2·width·n floats of scratch, kept between calls.
 // TRIED     -

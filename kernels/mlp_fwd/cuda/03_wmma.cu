@@ -2,9 +2,9 @@
 //
 // CHANGE    weights and activations are rounded to bfloat16 and multiplied 16 x 16 x 16 at a time. A warp
 //           takes its own 16 samples through all layers, so that warps wait for each other only when the next
-//           layer's weights are brought.
-// EXPECT    feature-major is right as it is: units x samples = weights (rows) · activations (rows). Sums come
-//           out of a fragment through shared memory, since nobody says who holds what: that, and bringing the
+//           layer's weights are copied.
+// EXPECT    feature-major is right as it is: units x samples = weights (rows) · activations (rows). Sums
+//           leave a fragment through shared memory, since its layout is unspecified: that, and copying the
 //           weights for 128 samples only, is the limit. At least twice the parent.
 // NUMERICS  weights, inputs and activations rounded to bfloat16 (u = 2^-8), float sums: 2u·|W||h| a layer,
 //           which the reference's recurrence carries with that u; its terms leave room for two.

@@ -1,8 +1,8 @@
 // mlp_fwd.cuda.04_mma_sync: activations in registers from the first layer to the last.
 //
-// CHANGE    mma.sync with samples as rows: what a lane holds of a product's result is what it must hold of
-//           the next product's left factor. So a layer's sums are rounded, clipped and used where they are.
-//           Weights lie in shared memory, all of them once for all the samples of a block where they fit.
+// CHANGE    mma.sync with samples as rows: a lane's part of a product's result is its part of the next
+//           product's left factor. So a layer's sums are rounded, clipped and used where they are. Weights
+//           lie in shared memory, all of them once for all the samples of a block where they fit.
 // EXPECT    activations touch neither global nor shared memory; a layer is ldmatrix on its weights and
 //           mma.sync, 16 samples per warp. x is read by lanes in groups of 8 samples, whole sectors. At least
 //           twice the parent.

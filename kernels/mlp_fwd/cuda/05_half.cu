@@ -1,13 +1,14 @@
 // mlp_fwd.cuda.05_half: halves, each warp's activations and each matrix with a power of two of their own.
 //
-// CHANGE    factors are halves in place of bfloat16s: 11 digits for 8. A half reaches from 2^-24 to 2^16 only, so that a warp
-//           brings its activations to just below 2^15 after each layer, by a power of two that it counts in an integer, and
-//           a kernel before finds that of each matrix.
-// EXPECT    an eighth of the parent's error for the same sectors and products; a maximum over the warp a layer, and a
-//           launch. No faster than the parent: it is for trainings that store halves, which it multiplies as they are.
-// NUMERICS  weights, inputs and activations rounded to half precision (u = 2^-11) relative to the largest of a warp's 16
-//           samples, float sums; what is 2^-39 of the largest is lost. The order of the 16 products of one instruction is
-//           the hardware's; the executor adds them exactly and rounds once.
+// CHANGE    factors are halves in place of bfloat16s: 11 digits for 8. A half reaches from 2^-24 to 2^16
+//           only. So a warp scales its activations to just below 2^15 after each layer, by a power of two
+//           that it keeps as an integer, and an earlier kernel finds that of each matrix.
+// EXPECT    an eighth of the parent's error for the same sectors and products; a maximum over the warp a
+//           layer, and a launch. No faster than the parent: it is for trainings that store halves, which it
+//           multiplies as they are.
+// NUMERICS  weights, inputs and activations rounded to half precision (u = 2^-11) relative to the largest of
+//           a warp's 16 samples, float sums; values below 2^-39 of the largest are lost. The order of the 16
+//           products of one instruction is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
 // TRIED     -
 #include <algorithm>
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(kThreads, 1)  // registers for all of a warp's
   for (int64_t i0 = int64_t(blockIdx.x) * kSamples; i0 < s.n; i0 += int64_t(gridDim.x) * kSamples) {
     const int64_t i = i0 + warp * kSide;
     Rows<kBlocks> h;
-    int e;  // h is 2^e times what it stands for
+    int e;  // h is 2^e times the true value
     load_halves(h, e, x, s.n, s.in, i);
     const __half* w = shared;
     for (int64_t l = 0; l < s.count(); ++l) {

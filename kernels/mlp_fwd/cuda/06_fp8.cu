@@ -1,14 +1,16 @@
 // mlp_fwd.cuda.06_fp8: bytes of e4m3, each sample and each matrix with a power of two of its own.
 //
-// CHANGE    factors are e4m3 in place of halves: 4 digits for 11. mma.m16n8k32 takes 32 channels for 16, ldmatrix brings twice as many
-//           weights, and a layer's sums become the next layer's bytes in the lane that has them, in an order of the channels that
-//           weights are brought in, too.
-// EXPECT    half the products, half the requests of weights, half the shared memory. A maximum over four lanes a layer for one over
-//           a warp. 1.2 times the parent: what x and y take stays.
-// NUMERICS  weights, inputs and activations rounded to e4m3 (u = 2^-4) relative to the largest of their sample or matrix, of which
-//           what is below 2^-18 is lost; float sums. The order of the 32 products of one instruction is the hardware's, which has
-//           been measured to keep some 14 bits of them (matmul_fp8); instructions follow each other in order of the channels, four
-//           at most. The executor adds exactly and rounds once an instruction.
+// CHANGE    factors are e4m3 in place of halves: 4 digits for 11. mma.m16n8k32 takes 32 channels for 16,
+//           ldmatrix loads twice as many weights, and a layer's sums become the next layer's bytes in the
+//           lane that has them. This changes the order of the channels, and weights are copied in the same
+//           order.
+// EXPECT    half the products, half the requests of weights, half the shared memory. A maximum over four
+//           lanes a layer for one over a warp. 1.2 times the parent: the time for x and y stays.
+// NUMERICS  weights, inputs and activations rounded to e4m3 (u = 2^-4) relative to the largest of their
+//           sample or matrix; values below 2^-18 of it are lost; float sums. The order of the 32 products of
+//           one instruction is the hardware's, which has been measured to keep some 14 bits of them
+//           (matmul_fp8); instructions follow each other in order of the channels, four at most. The executor
+//           adds exactly and rounds once an instruction.
 // NEEDS     compute capability 8.9; layers of at most 128 channels.
 // TRIED     see NOTES.md, cuda.06_fp8
 #include <algorithm>
@@ -31,7 +33,7 @@ __host__ __device__ inline int bytes_of(const MlpLayers& s, int64_t l) {
   return mlp_whole(s.to(l)) * byte_stride(s.from(l));
 }
 
-/// y = what the last layer makes of the rows.
+/// Computes y, the last layer's result for the rows.
 template <int kBlocks>
 __device__ __forceinline__ void last_layer(const MlpLayers& s, const ByteRows<kBlocks>& rows,
                                            const int (&e)[2], const uint8_t* w, int of_w, int64_t i,
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks <= 2 ? 4 : 1)  // four block
     const int64_t i = i0 + warp * kSide;
     ByteRows<kBlocks> h;
     ByteSums<kBlocks> sums;
-    int e[2] = {};  // h is 2^e times what it stands for
+    int e[2] = {};  // h is 2^e times the true value
     load_values(sums, x, s.n, s.in, i);
     round_bytes<E4m3>(h, e, sums);
     const uint8_t* w = shared;

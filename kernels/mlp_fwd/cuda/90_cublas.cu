@@ -1,10 +1,10 @@
 // mlp_fwd.cuda.90_cublas: cuBLAS, layer by layer.
 //
-// CHANGE    somebody else's matrix product for each layer, and a kernel for what comes after it.
+// CHANGE    the library's matrix product for each layer, and a kernel for the activation after it.
 // EXPECT    the multiplications near the peak of float, but every layer's activations go to memory twice and
 //           come back twice: a network 64 wide is bound by that.
 // NUMERICS  float, fused multiply-add.
-// NEEDS     a GPU, and libcublas beside its driver; device memory for two layers of activations.
+// NEEDS     a GPU with its driver and libcublas; device memory for two layers of activations.
 // TRIED     -
 #include <utility>
 

@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   4 bytes a cell, twice: the mean must be known first.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   threads take runs of cells for both passes.
 // EXPECT   near the number of cores, or the bandwidth of the memory.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

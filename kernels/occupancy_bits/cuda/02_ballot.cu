@@ -1,9 +1,9 @@
 // occupancy_bits.cuda.02_ballot: one lane per cell, a ballot per 32 bits.
 //
-// CHANGE   lanes of a warp compare neighboring values, and __ballot_sync is the word of the field; sums are taken in
-//          registers and by shuffles, one atomic a warp.
+// CHANGE   lanes of a warp compare neighboring values, and __ballot_sync is the word of the field; sums are
+//          taken in registers and by shuffles, one atomic a warp.
 // EXPECT   four sectors/request instead of 32, and a thousandth of the atomics.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -3,7 +3,7 @@
 // CHANGE   the naive loop; the generator once for four cells.
 // EXPECT   ten rounds of the generator, some 60 instructions, for four cells; the branch that a random number
 //          decides.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

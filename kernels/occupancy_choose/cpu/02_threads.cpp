@@ -1,8 +1,9 @@
-// occupancy_choose.cpu.02_threads: pieces of the stretch chosen side by side, then closed up.
+// occupancy_choose.cpu.02_threads: pieces of the stretch chosen in parallel, then closed up.
 //
-// CHANGE   each thread chooses from pieces of 4096 cells into their own place; a running sum closes up the gaps.
-// EXPECT   near the number of cores; what is moved twice lies in a cache.
-// NUMERICS as the contract has it.
+// CHANGE   each thread chooses from pieces of 4096 cells into their own place; a running sum closes up the
+//          gaps.
+// EXPECT   near the number of cores; values that are moved twice lie in a cache.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -1,9 +1,9 @@
 // occupancy_choose.cuda.01_three_passes: count, scan, write.
 //
-// CHANGE   blocks count what they choose, one thread adds up the blocks, blocks choose again and write.
-// EXPECT   the generator runs twice for a thread of four cells; the one thread between is nothing for some hundred
-//          blocks.
-// NUMERICS as the contract has it.
+// CHANGE   blocks count the chosen cells, one thread adds up the blocks, blocks choose again and write.
+// EXPECT   the generator runs twice for a thread of four cells; the time of the single thread is negligible
+//          for some hundred blocks.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop, cells shared out among the cores.
 // EXPECT   the generator: ten rounds a cell.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   the loop over cells spread over threads.
 // EXPECT   coalesced; the integer arithmetic of the generator binds.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

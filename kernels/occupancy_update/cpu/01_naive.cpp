@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   a pass over the values, then exponentials one after the other at ascending places.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -1,8 +1,8 @@
 // occupancy_update.cpu.02_threads: values and samples shared out among the cores.
 //
-// CHANGE   threads take runs; no cell comes twice, so nothing is shared.
+// CHANGE   threads take runs; no cell occurs twice, so nothing is shared.
 // EXPECT   near the number of cores.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -1,8 +1,9 @@
 // occupancy_update.cuda.01_two_launches: decay, then maximum.
 //
 // CHANGE   a launch for each of the two loops.
-// EXPECT   the second one scatters, at ascending places: lanes of a warp share sectors where much is looked at.
-// NUMERICS as the contract has it.
+// EXPECT   the second one scatters, at ascending places: lanes of a warp share sectors if many cells were
+//          chosen.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,10 +1,10 @@
-// occupancy_update.cuda.02_by_samples: cells that are looked at decay where they are looked at.
+// occupancy_update.cuda.02_by_samples: chosen cells decay in the thread that updates them.
 //
-// CHANGE   one launch: a thread takes a sample, and with it the cells from this one to before the next sample's,
-//          which nobody looks at.
-// EXPECT   every value is read and written once: 8 bytes a cell instead of up to 16. Where few are looked at, threads
-//          walk over gaps.
-// NUMERICS as the contract has it.
+// CHANGE   one launch: a thread takes a sample, and with it the cells from this one to before the next
+//          sample's, which were not chosen.
+// EXPECT   every value is read and written once: 8 bytes a cell instead of up to 16. If few were chosen,
+//          threads walk over gaps.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

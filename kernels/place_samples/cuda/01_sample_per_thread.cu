@@ -1,9 +1,9 @@
 // place_samples.cuda.01_sample_per_thread: one thread per sample.
 //
 // CHANGE   a thread finds its ray by binary search in the begins.
-// EXPECT   stores are whole lines; the search reads some thirteen begins, which all lanes of a warp share but for the
-//          last few.
-// NUMERICS as the contract has it.
+// EXPECT   stores are whole lines; the search reads some thirteen begins, which all lanes of a warp share
+//          except for the last few.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

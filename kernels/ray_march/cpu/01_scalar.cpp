@@ -1,7 +1,7 @@
-// ray_march.cpu.01_scalar: every candidate of every ray asks the grid.
+// ray_march.cpu.01_scalar: every candidate of every ray is looked up in the grid.
 //
 // CHANGE    the naive loop: step, look up, keep or not, step.
-// EXPECT    time goes as steps through the box, most of them in empty cells.
+// EXPECT    time is proportional to the steps through the box, most of them in empty cells.
 // NUMERICS  bit-exact by contract.
 // NEEDS     nothing.
 // TRIED     -

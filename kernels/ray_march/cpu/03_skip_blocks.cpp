@@ -1,13 +1,14 @@
 // ray_march.cpu.03_skip_blocks: an empty block of cells is left in one jump.
 //
-// CHANGE    where a candidate finds its cell empty, the distance to the far side of what is surely empty tells which
-//           candidates cannot be samples; on the lattice (cone = 0) they are skipped by one division, on a cone by stepping
-//           without lookups. On the Morton curve 64 cells in a row are a block of 4×4×4, and 512 one of 8×8×8: one or eight
-//           words that are zero tell that the whole block is empty, and the jump goes to its far side.
-// EXPECT    up to 4 or 8 times fewer lookups in empty space, which is most of the box; nothing between surfaces, where a jump
-//           over one cell costs a division and a wait and saves a lookup or two.
-// NUMERICS  bit-exact by contract: the jump stops short of the border by more than its own rounding error, and the
-//           candidates in that margin are asked one by one.
+// CHANGE    if a candidate's cell is empty, the distance to the far side of the block known to be empty tells
+//           which candidates cannot be samples; on the lattice (cone = 0) they are skipped by one division,
+//           on a cone by stepping without lookups. On the Morton curve 64 cells in a row are a block of
+//           4×4×4, and 512 one of 8×8×8: if one word or eight are zero the whole block is empty, and the jump
+//           goes to its far side.
+// EXPECT    up to 4 or 8 times fewer lookups in empty space, which is most of the box; nothing between
+//           surfaces, where a jump over one cell costs a division and a wait and saves a lookup or two.
+// NUMERICS  bit-exact by contract: the jump stops short of the border by more than its own rounding error,
+//           and the candidates in that margin are tested one by one.
 // NEEDS     a grid of at least 4 or 8 cells an edge for blocks of that size; smaller ones go cell by cell.
 // TRIED     see NOTES.md, cpu.03_skip_blocks
 #include <cstring>
@@ -53,7 +54,8 @@ Cell look_up(const March::Args<float>& x, const Ray& ray, const float inverse[3]
   const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
   const uint8_t* bits = x.occupancy + k * bytes;
   if ((bits[index / 8] >> (index % 8)) & 1) return {true, t};
-  const uint32_t edge = empty_edge(bits, index, x.shape.grid);  // cells along an edge of what is surely empty
+  const uint32_t edge =
+      empty_edge(bits, index, x.shape.grid);  // cells along an edge of the block known to be empty
   for (uint32_t& corner : cell) corner &= ~(edge - 1);
   const float size = float(1 << k) / float(x.shape.grid);
   float exit = INFINITY;

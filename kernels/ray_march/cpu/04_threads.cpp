@@ -51,7 +51,8 @@ Cell look_up(const March::Args<float>& x, const Ray& ray, const float inverse[3]
   const int64_t bytes = x.shape.grid * x.shape.grid * x.shape.grid / 8;
   const uint8_t* bits = x.occupancy + k * bytes;
   if ((bits[index / 8] >> (index % 8)) & 1) return {true, t};
-  const uint32_t edge = empty_edge(bits, index, x.shape.grid);  // cells along an edge of what is surely empty
+  const uint32_t edge =
+      empty_edge(bits, index, x.shape.grid);  // cells along an edge of the block known to be empty
   for (uint32_t& corner : cell) corner &= ~(edge - 1);
   const float size = float(1 << k) / float(x.shape.grid);
   float exit = INFINITY;

@@ -1,12 +1,15 @@
-// ray_march.cpu.05_candidates_in_lanes: a vector of candidates asks at once.
+// ray_march.cpu.05_candidates_in_lanes: a vector of candidates is tested at once.
 //
-// CHANGE    sixteen neighboring candidates of a ray lie in the lanes of a vector: positions, cells and Morton indices
-//           are computed side by side, one gather fetches their words of the grid, and a compressing store keeps the
-//           distances whose bit is set. No jumps: a vector of candidates reaches further than most of them.
-// EXPECT    some 100 instructions for sixteen candidates in place of 60 each and a branch that is hard to foresee: twice
-//           as fast and more where steps are about as long as cells; less where an 8×8×8 block holds many vectors.
+// CHANGE    sixteen neighboring candidates of a ray lie in the lanes of a vector: positions, cells and Morton
+//           indices are computed together, one gather fetches their words of the grid, and a compressing
+//           store keeps the distances whose bit is set. No jumps: a vector of candidates reaches further than
+//           most of them.
+// EXPECT    some 100 instructions for sixteen candidates in place of 60 each and a branch that is hard to
+//           predict: twice as fast and more where steps are about as long as cells; less where an 8×8×8 block
+//           holds many vectors.
 // NUMERICS  bit-exact by contract: the same operations on the same numbers, lane by lane.
-// NEEDS     nothing; a grid of 2 cells an edge, or one that does not begin at a multiple of 4 bytes, is copied first.
+// NEEDS     nothing; a grid of 2 cells an edge, or one that does not begin at a multiple of 4 bytes, is
+//           copied first.
 // TRIED     see NOTES.md, cpu.05_candidates_in_lanes
 #include "harness/core/registrar.h"
 #include "kernels/common/grid_words.h"

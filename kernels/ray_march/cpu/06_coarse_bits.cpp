@@ -1,13 +1,15 @@
-// ray_march.cpu.06_coarse_bits: a vector of candidates far from everything is not asked.
+// ray_march.cpu.06_coarse_bits: a vector of candidates far from everything is not tested.
 //
-// CHANGE    one byte for each block of 8×8×8 cells says whether the block or one that touches it holds an occupied cell.
-//           Before a vector of candidates is asked, the block of its middle one is: all of them lie within a block of
-//           it.
-// EXPECT    in empty space a dozen instructions and one load in the L1 cache in place of a hundred and a gather: twice
-//           as fast where most of the box is far from any surface; nothing where occupied cells are everywhere.
-// NUMERICS  bit-exact by contract: what is left out is empty by more than the rounding of a position.
-// NEEDS     one cascade, steps of one length that bring half a vector no further than a block, and rays enough to pay for
-//           reading the grid once. Otherwise it is its parent.
+// CHANGE    one byte for each block of 8×8×8 cells tells whether the block or one that touches it holds an
+//           occupied cell. Before a vector of candidates is tested, the block of its middle one is checked:
+//           all of them lie within a block of it.
+// EXPECT    in empty space a dozen instructions and one load in the L1 cache in place of a hundred and a
+//           gather: twice as fast where most of the box is far from any surface; nothing where occupied cells
+//           are everywhere.
+// NUMERICS  bit-exact by contract: skipped candidates are farther from occupied cells than a position's
+//           rounding.
+// NEEDS     one cascade, steps of one length, half a vector no longer than a block, and enough rays to pay
+//           for reading the grid once. Otherwise it works like its parent.
 // TRIED     -
 #include <algorithm>
 #include <vector>

@@ -1,15 +1,17 @@
-// ray_march.cpu.07_near_bits: parts of vectors, those near something, asked close together.
+// ray_march.cpu.07_near_bits: only parts of vectors near something are tested, packed together.
 //
-// CHANGE    marks as in 06_coarse_bits, but of cubes of 2×2×2 cells, and as many candidates to a mark as these can speak for,
-//           though not fewer than four: then cubes are larger. Their bits lie in rows along x, so that spreading them to
-//           neighbors is shifts and ORs of words. The middles of sixteen parts are looked up at once, and those near
-//           something are listed. Then parts of the list fill vectors that ask.
-// EXPECT    1.3 times or more for an object in empty air: sixteen candidates are nine cells long there, and a mark that speaks
-//           for all of them reaches eight to each side and more. A part's reaches two. Nothing where something is
-//           everywhere: then it does not look.
-// NUMERICS  bit-exact by contract: what is left out is empty by more than the rounding of a position.
-// NEEDS     one cascade, steps of one length, parts shorter than the grid, a third of it empty air, and rays enough to pay
-//           for reading the grid once. Otherwise it is candidates_in_lanes.
+// CHANGE    marks as in 06_coarse_bits, but of cubes of 2×2×2 cells, and as many candidates for a mark as
+//           these cover, though not fewer than four: then cubes are larger. Their bits lie in rows along x,
+//           so that spreading them to neighbors is shifts and ORs of words. The middles of sixteen parts are
+//           looked up at once, and those near something are listed. Then parts of the list fill vectors that
+//           are tested.
+// EXPECT    1.3 times or more for an object in empty air: sixteen candidates are nine cells long there, and a
+//           mark that covers all of them reaches eight to each side and more. A part's mark reaches two. No
+//           gain if something is everywhere: then it does not look up marks.
+// NUMERICS  bit-exact by contract: skipped candidates are farther from occupied cells than a position's
+//           rounding.
+// NEEDS     one cascade, steps of one length, parts shorter than the grid, a third of it empty air, and
+//           enough rays to pay for reading the grid once. Otherwise it works like candidates_in_lanes.
 // TRIED     see NOTES.md, cpu.07_near_bits
 #include <algorithm>
 #include <cstring>
@@ -31,15 +33,15 @@ namespace {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr auto kLeast = int32_t(std::min<int64_t>(4, kLanes));  // candidates looked up together
-constexpr int64_t kListed = 512;  // parts of a ray that are listed before they are asked
+constexpr auto kLeast = int32_t(std::min<int64_t>(4, kLanes));  // candidates of a part
+constexpr int64_t kListed = 512;  // parts of a ray that are listed before they are tested
 
 /// Cubes of cells near something: a row of up to 64 along x is a word, rows along y, then z.
 struct Marks {
   int64_t edge = 0;  // cubes along an edge of the grid; 0: not made
   std::vector<uint64_t> rows;
 
-  int32_t part = kLanes;                       // candidates looked up together
+  int32_t part = kLanes;                       // candidates of a part
   HWY_ALIGN int32_t of_lane[16], in_part[16];  // lane i holds candidate in_part[i] of part of_lane[i]
 
   // For candidates `step` cells apart: as many together as the smallest cubes can speak for. Not made where cubes would
@@ -83,7 +85,7 @@ struct Marks {
       rows[size_t(z / blocks * edge + y / blocks)] |= uint64_t(1) << (x / blocks);
       return;
     }
-    // A byte is a cube. Its highest bit in `any` says whether one of its bits is set.
+    // A byte is a cube. Its highest bit in `any` tells whether one of its bits is set.
     constexpr uint64_t low = 0x7F7F7F7F7F7F7F7F;
     const uint64_t any = ((cells & low) + low) | cells;
     for (int64_t k = 0; k < 4; ++k) {
@@ -102,7 +104,7 @@ struct Marks {
   }
 };
 
-/// Which of the parts whose middles are at distances t have a mark.
+/// Returns which of the parts with middles at distances t have a mark.
 HWY_INLINE hn::Mask<D> marked(const Marks& marks, const Path& path, V t) {
   const D d;
   const DI di;
@@ -120,7 +122,7 @@ HWY_INLINE hn::Mask<D> marked(const Marks& marks, const Path& path, V t) {
   return hn::RebindMask(d, hn::Ne(hn::And(hn::BitCast(du, bits), asked), hn::Zero(du)));
 }
 
-/// Samples of one ray, whose candidates are a lattice.
+/// Marches one ray whose candidates are a lattice.
 HWY_INLINE int64_t march_marked(const March::Args<float>& x, const Grid& grid, const Marks& marks,
                                 const Path& path, float* t_out) {
   const D d;

@@ -1,9 +1,10 @@
-// ray_march.cuda.01_thread_per_ray: one thread per ray, every candidate asks the grid.
+// ray_march.cuda.01_thread_per_ray: one thread per ray, every candidate is looked up in the grid.
 //
-// CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples per ray has must be known of all
-//           rays before it, before the first can be written. In between one thread adds up the counts.
-// EXPECT    bound by lookups, one after the other, most of them in empty cells; lanes whose rays have ended wait for
-//           the longest. The one thread in between is nothing for a hundred rays, and not nothing for 8192.
+// CHANGE    the naive loop of each ray in its own thread, twice: the counts of all earlier rays must be known
+//           before a ray's first sample can be written. In between one thread adds up the counts.
+// EXPECT    bound by lookups, one after the other, most of them in empty cells; lanes whose rays have ended
+//           wait for the longest. The time of the single thread in between is negligible for a hundred rays,
+//           but not for 8192.
 // NUMERICS  bit-exact by contract.
 // NEEDS     nothing.
 // TRIED     -
@@ -24,8 +25,8 @@ struct Scene {
   const uint8_t* occupancy;
 };
 
-// The contract's arithmetic decides which cell a position is in, to the last bit. A compiler for GPUs makes a
-// product and a sum into one operation with one rounding, unless each is asked for by name.
+// The contract's arithmetic decides the cell of a position, to the last bit. A GPU compiler fuses a product
+// and a sum into one operation with one rounding, unless each is an explicit intrinsic.
 __device__ __forceinline__ float sum_of_product(float a, float b, float c) {
   return __fadd_rn(a, __fmul_rn(b, c));
 }

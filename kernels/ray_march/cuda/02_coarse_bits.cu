@@ -1,12 +1,14 @@
-// ray_march.cuda.02_coarse_bits: the Morton grid's coarse bits in shared memory, and jumps over what they call empty.
+// ray_march.cuda.02_coarse_bits: the Morton grid's coarse bits in shared memory, and jumps over cells that
+// they mark empty.
 //
-// CHANGE    the grid does not fit into shared memory, but one bit for each 4x4x4 cells, which are neighbors on the
-//           Morton curve, does: 4 KB instead of 262. Each block of threads holds a copy; the grid itself is asked
-//           only where the coarse bit is set. An empty coarse cell, or an empty cell, is left in one jump.
-// EXPECT    in empty space one lookup in shared memory for some twenty candidates instead of twenty in L2. At least 4
-//           times faster where most of the box is empty; a little slower where it is full.
-// NUMERICS  bit-exact by contract: a jump stops short of the border by more than its own rounding error, and the
-//           candidates in that margin are asked one by one.
+// CHANGE    the grid does not fit into shared memory, but one bit for each 4x4x4 cells, which are neighbors
+//           on the Morton curve, does: 4 KB instead of 262. Each block of threads holds a copy; the grid
+//           itself is read only where the coarse bit is set. An empty coarse cell, or an empty cell, is left
+//           in one jump.
+// EXPECT    in empty space one lookup in shared memory for some twenty candidates instead of twenty in L2. At
+//           least 4 times faster where most of the box is empty; a little slower where it is full.
+// NUMERICS  bit-exact by contract: a jump stops short of the border by more than its own rounding error, and
+//           the candidates in that margin are tested one by one.
 // NEEDS     16 KB of shared memory at most: finer grids and more cascades get larger coarse cells.
 // TRIED     -
 #include "harness/core/registrar.h"
@@ -26,8 +28,8 @@ struct Scene {
   const uint8_t* occupancy;
 };
 
-// The contract's arithmetic decides which cell a position is in, to the last bit. A compiler for GPUs makes a
-// product and a sum into one operation with one rounding, unless each is asked for by name.
+// The contract's arithmetic decides the cell of a position, to the last bit. A GPU compiler fuses a product
+// and a sum into one operation with one rounding, unless each is an explicit intrinsic.
 __device__ __forceinline__ float sum_of_product(float a, float b, float c) {
   return __fadd_rn(a, __fmul_rn(b, c));
 }
@@ -104,10 +106,10 @@ __device__ __forceinline__ void load_coarse(const Coarse& coarse, const uint32_t
   __syncthreads();
 }
 
-/// What a position's cell says.
+/// Result of looking up a position's cell.
 struct Cell {
   bool occupied;
-  float exit;  // a distance at which the ray is surely inside what is empty here, or has just entered it
+  float exit;  // a distance at which the ray is surely inside the empty block here, or has just entered it
 };
 
 __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse, const uint32_t* coarse_bits,
@@ -115,7 +117,7 @@ __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse
   const Place at = locate(scene, o, d, t);
   const uint32_t index = spread(at.cell[0]) | spread(at.cell[1]) << 1 | spread(at.cell[2]) << 2;
   const int64_t block = at.cascade * coarse.cells + (index >> (3 * coarse.shift));
-  uint32_t edge = 1U << coarse.shift;  // cells along an edge of what is surely empty
+  uint32_t edge = 1U << coarse.shift;  // cells along an edge of the block known to be empty
   if (coarse_bits[block / 32] >> (block % 32) & 1) {
     const int64_t bytes = int64_t(scene.grid) * scene.grid * scene.grid / 8;
     if (scene.occupancy[at.cascade * bytes + index / 8] >> (index % 8) & 1) return {true, t};

@@ -1,9 +1,10 @@
 // ray_march.cuda.03_two_pass_scan: count, scan, write.
 //
-// CHANGE    the one thread that adds up the counts becomes a prefix sum: blocks scan the counts of their own rays
-//           while they have them, one block scans the blocks' sums, and a ray finds its place as the sum of the two.
-// EXPECT    8192 additions, one after the other, become some twenty steps: what the parent does between its passes
-//           all but disappears. The passes themselves stay as they are.
+// CHANGE    the one thread that adds up the counts becomes a prefix sum: blocks scan the counts of their own
+//           rays while they have them, one block scans the blocks' sums, and a ray finds its place as the sum
+//           of the two.
+// EXPECT    8192 additions, one after the other, become some twenty steps: the parent's work between its
+//           passes all but disappears. The passes themselves stay as they are.
 // NUMERICS  bit-exact by contract.
 // NEEDS     as the parent.
 // TRIED     -
@@ -25,8 +26,8 @@ struct Scene {
   const uint8_t* occupancy;
 };
 
-// The contract's arithmetic decides which cell a position is in, to the last bit. A compiler for GPUs makes a
-// product and a sum into one operation with one rounding, unless each is asked for by name.
+// The contract's arithmetic decides the cell of a position, to the last bit. A GPU compiler fuses a product
+// and a sum into one operation with one rounding, unless each is an explicit intrinsic.
 __device__ __forceinline__ float sum_of_product(float a, float b, float c) {
   return __fadd_rn(a, __fmul_rn(b, c));
 }
@@ -103,10 +104,10 @@ __device__ __forceinline__ void load_coarse(const Coarse& coarse, const uint32_t
   __syncthreads();
 }
 
-/// What a position's cell says.
+/// Result of looking up a position's cell.
 struct Cell {
   bool occupied;
-  float exit;  // a distance at which the ray is surely inside what is empty here, or has just entered it
+  float exit;  // a distance at which the ray is surely inside the empty block here, or has just entered it
 };
 
 __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse, const uint32_t* coarse_bits,
@@ -114,7 +115,7 @@ __device__ __forceinline__ Cell look_up(const Scene& scene, const Coarse& coarse
   const Place at = locate(scene, o, d, t);
   const uint32_t index = spread(at.cell[0]) | spread(at.cell[1]) << 1 | spread(at.cell[2]) << 2;
   const int64_t block = at.cascade * coarse.cells + (index >> (3 * coarse.shift));
-  uint32_t edge = 1U << coarse.shift;  // cells along an edge of what is surely empty
+  uint32_t edge = 1U << coarse.shift;  // cells along an edge of the block known to be empty
   if (coarse_bits[block / 32] >> (block % 32) & 1) {
     const int64_t bytes = int64_t(scene.grid) * scene.grid * scene.grid / 8;
     if (scene.occupancy[at.cascade * bytes + index / 8] >> (index % 8) & 1) return {true, t};
@@ -198,8 +199,8 @@ __device__ __forceinline__ int64_t sum_before(int64_t value, int64_t& total) {
   return before + sum - value;
 }
 
-/// Where rays begin if all fit: places[r] counts from the first ray of r's block, block_places[b] is that ray's
-/// place; behind the last block stands the sum of all.
+/// Where rays begin if all fit: places[r] counts from the first ray of r's block, and block_places[b] is that
+/// ray's place. The element after the last block is the sum of all.
 struct Places {
   int64_t rays;
   int* places;            // [rays]

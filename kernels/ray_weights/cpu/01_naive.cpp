@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   12 bytes in and 4 out a ray.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

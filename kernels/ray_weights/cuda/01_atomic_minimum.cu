@@ -1,8 +1,9 @@
 // ray_weights.cuda.01_atomic_minimum: a thread per ray, a minimum over all.
 //
-// CHANGE   every thread says whether its ray was cut; an atomic minimum finds the first. A second launch fills.
+// CHANGE   the thread of a ray that was cut reports it; an atomic minimum finds the first. A second launch
+//          fills.
 // EXPECT   coalesced; only rays that were cut meet at the one address.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   a chain of additions, one a ray; 12 bytes each.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -1,8 +1,9 @@
 // sample_begin.cuda.01_one_thread: one thread adds up.
 //
 // CHANGE   the naive loop, as one thread runs it.
-// EXPECT   each addition waits for two loads of a whole memory latency; thousands of rays one after the other.
-// NUMERICS as the contract has it.
+// EXPECT   each addition waits for two loads of a whole memory latency; thousands of rays one after the
+//          other.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

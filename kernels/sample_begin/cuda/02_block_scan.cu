@@ -1,10 +1,10 @@
 // sample_begin.cuda.02_block_scan: a block scans, 1024 rays at a time.
 //
-// CHANGE   prefix sums within a block: shuffles in each warp, then over the sums of the warps; the block walks over
-//          the rays.
-// EXPECT   five shuffles and two barriers for 1024 rays instead of 1024 additions in a row: at least ten times
-//          faster.
-// NUMERICS as the contract has it.
+// CHANGE   prefix sums within a block: shuffles in each warp, then over the sums of the warps; the block
+//          walks over all rays.
+// EXPECT   five shuffles and two barriers for 1024 rays instead of 1024 additions in a row: at least ten
+//          times faster.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,8 +1,9 @@
-// sample_pdf.cpu.01_naive: every sample looks for its bin from the first one on.
+// sample_pdf.cpu.01_naive: every sample searches its bin from the first one on.
 //
 // CHANGE    the naive loop: add up the weights, then for each sample walk to the bin that has it.
-// EXPECT    bins times samples comparisons for each ray, all but the last of them for nothing.
-// NUMERICS  float; the distribution is left as sums of weights, and u is multiplied by their total.
+// EXPECT    bins times samples comparisons for each ray, all except the last of them wasted.
+// NUMERICS  float; the distribution stays unnormalized, as sums of weights, and u is multiplied by their
+//           total.
 // NEEDS     nothing.
 // TRIED     -
 #include <vector>

@@ -1,6 +1,7 @@
 // sample_pdf.cpu.02_merge: two ascending lists, one walk.
 //
-// CHANGE    u ascends, so a sample's bin is that of the sample before it or a later one: the walk goes on where it stood.
+// CHANGE    u ascends, so a sample's bin is that of the sample before it or a later one: the walk continues
+//           where it stopped.
 // EXPECT    bins plus samples steps in place of bins times samples. Many times as fast at 64 and 128.
 // NUMERICS  as the parent.
 // NEEDS     nothing.

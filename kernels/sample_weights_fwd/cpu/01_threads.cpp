@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop, rays shared out among the cores.
 // EXPECT   two exponentials a sample, each in a chain.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <cmath>

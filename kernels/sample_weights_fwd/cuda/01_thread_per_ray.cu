@@ -2,7 +2,7 @@
 //
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   lanes read samples a ray apart, and wait for the longest ray.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

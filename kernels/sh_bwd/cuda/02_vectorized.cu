@@ -1,11 +1,12 @@
 // sh_bwd.cuda.02_vectorized: a thread has four directions, shared products, and 16-byte accesses.
 //
-// CHANGE    four directions per thread: all 16 rows of the gradient are asked for by loads of 16 bytes before the first
+// CHANGE    four directions per thread: all 16 rows of the gradient are loaded by 16 bytes before the first
 //           is used; functions whose derivatives share a polynomial are taken together.
-// EXPECT    16 loads of 16 bytes in flight a thread instead of one of 4: near read bandwidth, at least 1.3 times
-//           faster than the parent beyond the caches.
+// EXPECT    16 loads of 16 bytes in flight a thread instead of one of 4: near read bandwidth, at least 1.3
+//           times faster than the parent beyond the caches.
 // NUMERICS  other roundings: sums of gradients times a shared polynomial.
-// NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one direction otherwise.
+// NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one direction
+//           otherwise.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

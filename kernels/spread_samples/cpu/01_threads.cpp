@@ -1,8 +1,8 @@
 // spread_samples.cpu.01_threads: ray after ray, row after row.
 //
 // CHANGE   the naive loop, rays shared out among the cores.
-// EXPECT   runs of a few floats: their beginnings and ends take longer than what is between.
-// NUMERICS as the contract has it.
+// EXPECT   runs of a few floats: their start and end take longer than the copies.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

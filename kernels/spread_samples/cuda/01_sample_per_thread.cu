@@ -1,8 +1,9 @@
 // spread_samples.cuda.01_sample_per_thread: one thread per sample.
 //
 // CHANGE   a thread finds its ray by binary search in the begins.
-// EXPECT   stores are whole lines; neighbors mostly have the same ray, whose direction all their lanes read at once.
-// NUMERICS as the contract has it.
+// EXPECT   stores are whole lines; neighbors mostly have the same ray, whose direction all their lanes read
+//          at once.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

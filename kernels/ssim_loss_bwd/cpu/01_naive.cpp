@@ -2,7 +2,7 @@
 //
 // CHANGE    the naive loops: the slopes of S at every pixel to three maps, then these blurred at every pixel.
 // EXPECT    twice 121 taps a value, where four passes of 11 do.
-// NUMERICS  as the contract has it.
+// NUMERICS  as in the contract.
 // NEEDS     nothing.
 // TRIED     -
 #include <algorithm>

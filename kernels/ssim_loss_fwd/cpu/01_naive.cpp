@@ -1,6 +1,6 @@
 // ssim_loss_fwd.cpu.01_naive: a window of 121 taps at every pixel.
 //
-// CHANGE    the naive loop: five moments, as the formulas stand.
+// CHANGE    the naive loop: five moments, directly by the formulas.
 // EXPECT    121 taps of 8 operations for each value, where two passes of 11 do.
 // NUMERICS  the sum over all values in double.
 // NEEDS     nothing.

@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   four streams in; a thousand points take a microsecond.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,8 +1,8 @@
 // visible_compact.cpu.01_naive: row after row, ray after ray.
 //
 // CHANGE   the naive loop.
-// EXPECT   rays of a few samples: a loop for each, whose end nobody can foresee; as many times as there are rows.
-// NUMERICS as the contract has it.
+// EXPECT   rays of a few samples: a loop for each, whose end cannot be predicted, for each row.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

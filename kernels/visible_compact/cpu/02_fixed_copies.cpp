@@ -1,10 +1,10 @@
 // visible_compact.cpu.02_fixed_copies: short runs by a copy of fixed length.
 //
-// CHANGE   rays that have samples here are listed once, with where from and where to; in each row runs of up to eight
-//          are copied as eight, one or two instructions without a loop. What that writes too much the next run writes
-//          over, so runs of a row go in order, and the last ones are copied by their length.
-// EXPECT   no branch that cannot be foreseen for most rays: several times faster.
-// NUMERICS as the contract has it.
+// CHANGE   rays that have samples here are listed once, with source and target; in each row runs of up to
+//          eight are copied as eight, one or two instructions without a loop. The next run overwrites the
+//          surplus, so runs of a row go in order, and the last ones are copied by their length.
+// EXPECT   no unpredictable branch for most rays: several times faster.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<Run> runs_of(const VisibleCompact::Args<float>& x) {
 void copy_row(const std::vector<Run>& runs, const float* from, int64_t looked, float* to) {
   for (size_t k = 0; k < runs.size(); ++k) {
     const Run& run = runs[k];
-    // Eight at once where what lies behind this run is the next one's, or will be written after it.
+    // Copies eight at once if the elements after this run belong to the next one, or are written after it.
     const bool room = k + 1 < runs.size() && run.zeros == 0 && run.copied <= kShort &&
                       run.to + run.copied == runs[k + 1].to &&
                       run.to + kShort <= runs[k + 1].to + runs[k + 1].copied && run.from + kShort <= looked;

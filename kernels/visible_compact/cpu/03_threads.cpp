@@ -2,7 +2,7 @@
 //
 // CHANGE   each thread takes rows.
 // EXPECT   near the number of cores: a row has its own cache lines.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>
@@ -38,7 +38,7 @@ std::vector<Run> runs_of(const VisibleCompact::Args<float>& x) {
 void copy_row(const std::vector<Run>& runs, const float* from, int64_t looked, float* to) {
   for (size_t k = 0; k < runs.size(); ++k) {
     const Run& run = runs[k];
-    // Eight at once where what lies behind this run is the next one's, or will be written after it.
+    // Copies eight at once if the elements after this run belong to the next one, or are written after it.
     const bool room = k + 1 < runs.size() && run.zeros == 0 && run.copied <= kShort &&
                       run.to + run.copied == runs[k + 1].to &&
                       run.to + kShort <= runs[k + 1].to + runs[k + 1].copied && run.from + kShort <= looked;

@@ -1,9 +1,9 @@
 // visible_compact.cuda.01_thread_per_ray: one thread per ray, rows in the grid.
 //
 // CHANGE   a thread copies a ray's samples of a row.
-// EXPECT   neighboring lanes copy neighboring rays, whose samples lie a ray apart: sectors are touched once for every
-//          sample of a ray.
-// NUMERICS as the contract has it.
+// EXPECT   neighboring lanes copy neighboring rays, whose samples lie a ray apart: sectors are touched once
+//          for every sample of a ray.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

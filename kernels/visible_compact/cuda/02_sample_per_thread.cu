@@ -1,8 +1,8 @@
 // visible_compact.cuda.02_sample_per_thread: one thread per sample, all rows.
 //
 // CHANGE   a thread finds the ray of its sample by binary search, once, and copies the sample's column.
-// EXPECT   a warp's stores are whole lines and its loads nearly; the search is paid once for all rows.
-// NUMERICS as the contract has it.
+// EXPECT   a warp's stores are whole lines and its loads nearly; the search is done once for all rows.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

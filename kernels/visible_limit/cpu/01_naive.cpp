@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   an exponential a sample, each waiting for the comparison before it.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <cmath>

@@ -1,9 +1,9 @@
-// visible_limit.cpu.02_simd: exponentials of one ray side by side.
+// visible_limit.cpu.02_simd: exponentials of one ray in a vector.
 //
-// CHANGE   optical depths of 16 samples at once; only their sum is made one after the other, and ends where the ray does.
+// CHANGE   optical depths of 16 samples at once; only their sum is sequential, and ends where the ray does.
 // EXPECT   a call of exp takes some ten times as long as an addition that waits for the last: several times.
 // NUMERICS the exponential of kernels/common/exp-inl.h (1.7u); sums in the order of the contract.
-// NEEDS    nothing; up to 15 exponentials a ray are computed in vain.
+// NEEDS    nothing; up to 15 exponentials a ray are wasted.
 // TRIED    -
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // visible_limit.cuda.01_thread_per_ray: one thread per ray.
 //
 // CHANGE   the loop over rays spread over threads.
-// EXPECT   neighboring lanes read samples of neighboring rays, a ray's length apart; lanes whose rays are opaque wait
-//          for the longest.
-// NUMERICS as the contract has it.
+// EXPECT   neighboring lanes read samples of neighboring rays, a ray's length apart; lanes whose rays are
+//          opaque wait for the longest.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

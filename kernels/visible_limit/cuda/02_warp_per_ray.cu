@@ -1,10 +1,10 @@
 // visible_limit.cuda.02_warp_per_ray: one warp per ray, a scan across its lanes.
 //
-// CHANGE   32 samples of a ray at a time: five shuffles make the running sum, a ballot finds the first lane above the
-//          limit.
-// EXPECT   whole lines per request, and rays of hundreds of samples take a dozen turns instead of hundreds; rays of a
-//          few leave most lanes idle.
-// NUMERICS as the contract has it.
+// CHANGE   32 samples of a ray at a time: five shuffles make the running sum, a ballot finds the first lane
+//          above the limit.
+// EXPECT   whole lines per request, and rays of hundreds of samples take a dozen iterations instead of
+//          hundreds; rays of a few leave most lanes idle.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

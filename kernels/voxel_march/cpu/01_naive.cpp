@@ -1,7 +1,8 @@
-// voxel_march.cpu.01_naive: from plane to plane, and every cell asks its bit.
+// voxel_march.cpu.01_naive: from plane to plane, and every cell's bit is read.
 //
-// CHANGE    the naive loop: which of three planes is next, which bit has this cell, one cell on.
-// EXPECT    time goes as cells crossed, most of them empty; each waits for the comparison before it.
+// CHANGE    the naive loop: find the next of three planes, test the cell's bit, step one cell on.
+// EXPECT    time is proportional to the cells crossed, most of them empty; each waits for the comparison
+//           before it.
 // NUMERICS  bit-exact by contract.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,11 +1,13 @@
 // voxel_march.cpu.03_skip_far: empty blocks of 16x16x16 and 4x4x4 cells are left in one jump.
 //
-// CHANGE    sixty-four cells in a row on the Morton curve are a block of 4x4x4, and one word says that all are empty. Before the
-//           first ray every run of 64 words becomes one byte that says the same of a block of 16x16x16. Of an empty block the
-//           nearest of the three far planes is the next to be looked at. Where the ray is along the other two axes follows
-//           from a product; planes beside it say whether rounding put it one cell off.
-// EXPECT    a jump costs some plain steps; blocks of four save few of them, blocks of sixteen up to forty. Twice as fast or more
-//           around an object in empty air. Reading the whole grid once is little beside thousands of rays.
+// CHANGE    sixty-four cells in a row on the Morton curve are a block of 4x4x4, and one word shows whether
+//           all are empty. Before the first ray every run of 64 words becomes one byte that shows the same
+//           for a block of 16x16x16. After an empty block the nearest of its three far planes comes next. A
+//           product gives the ray's position along the other two axes, and the planes next to it show whether
+//           rounding put it one cell off.
+// EXPECT    a jump costs some plain steps; blocks of four save few of them, blocks of sixteen up to forty.
+//           Twice as fast or more around an object in empty air. Reading the whole grid once is little
+//           compared to thousands of rays.
 // NUMERICS  bit-exact by contract: a plane's distance does not depend on the planes before it.
 // NEEDS     nothing; grids below 16 have no large blocks, grids below 4 none.
 // TRIED     see NOTES.md, cpu.03_skip_far

@@ -1,9 +1,9 @@
 // voxel_march.cuda.01_thread_per_ray: one thread per ray, from plane to plane.
 //
-// CHANGE    the naive loop of each ray in a thread of its own, twice: how many samples a ray has must be known of all rays before
-//           it, before the first can be written. In between one thread adds up the counts.
-// EXPECT    a lookup for each cell, one after the other, most of them in empty cells, and those of neighboring lanes lie anywhere
-//           on the Morton curve: nearly a sector for each.
+// CHANGE    the naive loop of each ray in its own thread, twice: the counts of all earlier rays must be known
+//           before a ray's first sample can be written. In between one thread adds up the counts.
+// EXPECT    a lookup for each cell, one after the other, most of them in empty cells, and those of
+//           neighboring lanes lie anywhere on the Morton curve: nearly a sector for each.
 // NUMERICS  bit-exact by contract.
 // NEEDS     nothing.
 // TRIED     -
@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32_t spread(uint32_t v) {
   return (v | v << 2) & 0x09249249U;
 }
 
-/// A ray in cell units, or from the middle of a grid whose cells grow.
+/// A ray in cell units, or relative to the middle of a grid whose cells grow.
 struct Line {
   float u[3], v[3], inverse[3];
   float enter, leave;

@@ -1,9 +1,9 @@
 // voxel_march.cuda.02_skip_words: an empty block of 4x4x4 cells is left in one jump.
 //
-// CHANGE    a lookup takes the 64 bits of a block, which is one load as one byte was. When they are all zero the ray goes on where
-//           it leaves the block: the nearest of three far planes, and for the other two axes a product, corrected by the
-//           planes beside it.
-// EXPECT    a fifth of the lookups in empty air. Lanes whose rays are in the same block ask for one sector together.
+// CHANGE    a lookup takes the 64 bits of a block, one load like one byte. If they are all zero the ray
+//           continues where it leaves the block: at the nearest of three far planes, and on the other two
+//           axes at a product, corrected by the planes next to it.
+// EXPECT    a fifth of the lookups in empty air. Lanes whose rays are in the same block share one sector.
 // NUMERICS  bit-exact by contract: a plane's distance does not depend on the planes before it.
 // NEEDS     nothing; grids below 4 have no blocks, and go cell by cell.
 // TRIED     -
@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32_t spread(uint32_t v) {
   return (v | v << 2) & 0x09249249U;
 }
 
-/// A ray in cell units, or from the middle of a grid whose cells grow.
+/// A ray in cell units, or relative to the middle of a grid whose cells grow.
 struct Line {
   float u[3], v[3], inverse[3];
   float enter, leave;

@@ -1,8 +1,8 @@
 // voxel_sh_bwd.cpu.02_rows: a vector adds to the numbers of a row.
 //
-// CHANGE    the 27 products of harmonics and gradients of a point are made once; each corner adds them, weighted, to its row,
-//           eight numbers at a time. What is left over goes number by number: what a masked store has written is not
-//           handed on to the next load, and neighbors share corners.
+// CHANGE    the 27 products of harmonics and gradients of a point are made once; each corner adds them,
+//           weighted, to its row, eight numbers at a time. The rest goes number by number: a masked store is
+//           not forwarded to the next load, and neighbors share corners.
 // EXPECT    three vectors and three numbers for each corner in place of 27 numbers. At least twice as fast.
 // NUMERICS  float, contributions in the order of the points; products fused with sums.
 // NEEDS     nothing.

@@ -1,8 +1,9 @@
-// voxel_sh_bwd.cpu.03_prefetch: rows are asked for before they are needed.
+// voxel_sh_bwd.cpu.03_prefetch: rows are prefetched before they are needed.
 //
-// CHANGE    corners of 32 points are found first, and each row's lines are prefetched for writing as soon as its number is known;
-//           then the points add.
-// EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no longer does.
+// CHANGE    corners of 32 points are found first, and each row's lines are prefetched for writing as soon as
+//           its number is known; then the points add.
+// EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no
+//           longer does.
 // NUMERICS  as the parent.
 // NEEDS     nothing.
 // TRIED     -

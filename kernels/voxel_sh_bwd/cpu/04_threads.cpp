@@ -1,11 +1,12 @@
 // voxel_sh_bwd.cpu.04_threads: every row has one owner.
 //
-// CHANGE    threads share out the rows, not the points: a first pass, shared out by points, notes the lowest and the highest row of
-//           each point's corners and counts points by row; then each thread has a range of rows with its part of the points,
-//           goes through all notes, and adds what falls into its range.
-// EXPECT    nothing is atomic and no sum is made twice. Rows are numbered as space is, so few points lie in two ranges. Near
-//           the number of cores for a few of them; the notes are read by everybody.
-// NUMERICS  as the parent: each row's contributions in the order of the points, whatever the number of threads.
+// CHANGE    rows are divided between threads, not points: a first pass, divided by points, notes the lowest
+//           and the highest row of each point's corners and counts points by row; then each thread has a
+//           range of rows with its part of the points, goes through all notes, and makes the additions within
+//           its range.
+// EXPECT    nothing is atomic and no sum is made twice. Rows are numbered by their place in space, so few
+//           points lie in two ranges. Near the number of cores for a few of them; all threads read all notes.
+// NUMERICS  as the parent: each row's contributions in the order of the points, at any number of threads.
 // NEEDS     nothing.
 // TRIED     -
 #include <omp.h>
@@ -105,7 +106,7 @@ HWY_INLINE void add_point(const VoxelShBwd::Args<float>& x, const VoxelCorners& 
   }
 }
 
-/// What falls into the rows `own`.
+/// Makes the additions to the rows `own`.
 template <int kBasis>
 void points(const VoxelShBwd::Args<float>& x, const Rows* notes, Rows own) {
   VoxelCorners corners[kBlock];
@@ -146,7 +147,7 @@ namespace {
 
 constexpr int64_t kBuckets = 1024;  // that rows are counted in
 
-/// Where the range of each of so many threads begins, and where the last one ends: as many points in each.
+/// Returns the begin of each thread's range, and the end of the last one: as many points in each.
 std::vector<int32_t> borders(const std::vector<Rows>& notes, int64_t rows, int threads) {
   const int64_t width = rows / kBuckets + 1;
   std::vector<int64_t> counts(size_t(kBuckets + 1));

@@ -1,7 +1,8 @@
 // voxel_sh_fwd.cpu.01_naive: a point, its harmonics, one number after the other.
 //
 // CHANGE    the naive loop: as the formulas read, eight corners for each number of a row.
-// EXPECT    a row's numbers lie together, and are asked for corner by corner: each of 28 sums goes to eight places.
+// EXPECT    a row's numbers lie together, but are loaded corner by corner: each of 28 sums goes to eight
+//           places.
 // NUMERICS  float, sums in the order of the corners.
 // NEEDS     nothing.
 // TRIED     -

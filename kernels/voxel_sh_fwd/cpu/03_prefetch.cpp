@@ -1,7 +1,7 @@
-// voxel_sh_fwd.cpu.03_prefetch: rows are asked for before they are needed.
+// voxel_sh_fwd.cpu.03_prefetch: rows are prefetched before they are needed.
 //
-// CHANGE    corners of 64 points are found first, and each row's lines are prefetched as soon as its number is known; then the points
-//           are computed. A point's rows wait for its links, and nothing else does.
+// CHANGE    corners of 64 points are found first, and each row's lines are prefetched as soon as its number
+//           is known; then the points are computed. A point's rows wait for its links, and nothing else does.
 // EXPECT    where the tables exceed the caches, dozens of lines in flight in place of a few.
 // NUMERICS  as the parent.
 // NEEDS     nothing.
@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
 
-/// What the logistic function makes colors of, of one point.
+/// The inputs of the logistic function for the colors of one point.
 template <int kBasis>
 HWY_INLINE void colors(const VoxelShFwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
   const Tag d;

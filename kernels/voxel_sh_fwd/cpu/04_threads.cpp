@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
 
-/// What the logistic function makes colors of, of one point.
+/// The inputs of the logistic function for the colors of one point.
 template <int kBasis>
 HWY_INLINE void colors(const VoxelShFwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
   const Tag d;

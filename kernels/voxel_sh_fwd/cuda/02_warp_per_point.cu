@@ -1,9 +1,10 @@
 // voxel_sh_fwd.cuda.02_warp_per_point: a lane has a number of the row.
 //
-// CHANGE    a warp takes one point: a row's 27 numbers lie together, and 27 lanes ask for them in one request. All lanes find the
-//           same corners. A lane multiplies its sum by its harmonic; three sums over nine lanes each are made by shuffles.
-// EXPECT    eight requests of some four sectors for each point, in place of 216 requests of which a warp has 32 points'
-//           worth: the sectors are those that the rows have.
+// CHANGE    a warp takes one point: a row's 27 numbers lie together, and 27 lanes load them in one request.
+//           All lanes find the same corners. A lane multiplies its sum by its harmonic; three sums over nine
+//           lanes each are made by shuffles.
+// EXPECT    eight requests of some four sectors for each point, in place of 216 requests, each for 32 points:
+//           the sectors are those of the rows.
 // NUMERICS  float; sums over the harmonics as trees.
 // NEEDS     nothing.
 // TRIED     -

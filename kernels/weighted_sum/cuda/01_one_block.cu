@@ -1,6 +1,6 @@
 // weighted_sum.cuda.01_one_block: one block adds up.
 //
-// CHANGE   1024 threads walk over the entries, shuffles and a row of shared memory add up what they have.
+// CHANGE   1024 threads walk over the entries, shuffles and a row of shared memory add up their sums.
 // EXPECT   coalesced and the same at every run; one multiprocessor is enough for some ten thousand rays.
 // NUMERICS products and sums in double.
 // NEEDS    nothing.

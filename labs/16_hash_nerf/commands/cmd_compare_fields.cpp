@@ -1,6 +1,7 @@
-// klab compare-fields: every way to hold a scene, trained on the same views for the same time, one after the other.
+// klab compare-fields: trains every kind of field on the same views for the same time, one after the other.
 //
-// Each is a run of klab train in a process of its own: its peak memory is its own, and its folder is that of any run.
+// Each is a run of klab train in a process of its own, with a peak memory of its own and a folder like that
+// of any run.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -31,7 +32,7 @@ struct Values {
   int downscale = 1, holdout = 8;
 };
 
-/// What a run came to.
+/// Result of a run.
 struct Outcome {
   std::string field;
   int64_t steps = 0;

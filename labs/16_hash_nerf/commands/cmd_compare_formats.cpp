@@ -1,4 +1,4 @@
-// klab compare-formats: one model stored in every format, and what that costs and brings.
+// klab compare-formats: stores one model in every format, and compares size, quality and speed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -32,17 +32,17 @@ struct Values {
   int views = 100000;
 };
 
-/// One format, its file, and what its pictures came to.
+/// A format, its file, and the scores of its pictures.
 struct Row {
   std::string format;
   fs::path file;
-  double bytes = 0, psnr = 0, ssim = 0;  // the latter means over the views
-  std::vector<double> seconds;           // of each view
+  double bytes = 0, psnr = 0, ssim = 0;  // the latter two are means over the views
+  std::vector<double> seconds;           // for each view
   std::unique_ptr<FieldModel> model;
   std::unique_ptr<PictureMaker> maker;
 };
 
-/// Floats first: the others are compared with them.
+/// Puts floats first, because the others are compared with them.
 std::vector<Row> stored_in_all(const Values& v, const Model& model) {
   std::vector<std::string> formats = {"f32"};
   for (const Storage s : kStorages)
@@ -59,12 +59,12 @@ std::vector<Row> stored_in_all(const Values& v, const Model& model) {
     else
       save_stored(model, storage_named(format), row.file);
     row.bytes = double(fs::file_size(row.file));
-    row.model = load_field_model(row.file);  // what a reader makes of it
+    row.model = load_field_model(row.file);  // as a reader gets it
   }
   return rows;
 }
 
-/// View by view, in all formats before the next: what else the machine does then hits all alike.
+/// Renders a view in all formats before the next one, so that other load on the machine hits all alike.
 void score(std::vector<Row>& rows, std::span<const View> views, const fs::path& folder) {
   Progress progress;
   for (size_t i = 0; i < views.size() && !stop_requested; ++i) {
@@ -85,7 +85,7 @@ void score(std::vector<Row>& rows, std::span<const View> views, const fs::path& 
   progress.clear();
 }
 
-/// By the median: a view during which another program had the processor is no news of the format.
+/// Uses the median, so that a view disturbed by another program does not count.
 double frames_per_second(std::vector<double> seconds) {
   const auto middle = seconds.begin() + std::ptrdiff_t(seconds.size() / 2);
   std::ranges::nth_element(seconds, middle);
@@ -130,7 +130,7 @@ void write_page(const Values& v, const std::vector<std::vector<std::string>>& ce
 }
 
 int compare(Values& v) {
-  for (const std::string& format : v.formats) storage_named(format);  // throws for what is none
+  for (const std::string& format : v.formats) storage_named(format);  // throws for an unknown one
   const fs::path file = model_file(v.model);
   if (const TensorFile opened(file); field_of(opened) != "hash" || storage_in(opened) != Storage::f32)
     throw std::runtime_error(file.string() +
@@ -146,8 +146,9 @@ int compare(Values& v) {
   CallTimes times = times_here();
   const BackendChoice where = backend_named("cpu");
   for (Row& row : rows) {
+    // the same plan for all
     const std::optional<Plan> plan =
-        rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;  // the same for all
+        rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;
     row.maker = std::make_unique<PictureMaker>(*row.model, "best", where, times, plan);
   }
   score(rows, scene.test, v.out);

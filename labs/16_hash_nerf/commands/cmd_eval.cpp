@@ -1,4 +1,4 @@
-// klab eval: how far a model is from pictures it has not seen.
+// klab eval: scores a model on pictures that it was not trained on.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -19,7 +19,7 @@
 namespace klab::eval_command {
 namespace {
 
-/// Ranks share the processor unless they are told how many threads each has.
+/// Divides the processor between ranks unless a number of threads was given.
 void share_processor(const Ranks& ranks) {
   if (ranks.size() > 1 && settings().threads == 0)
     omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks.size()));
@@ -55,7 +55,7 @@ int eval(Values& v) {
     throw std::runtime_error(fmt::format("{} processes for {} test views; start fewer", ranks.size(), count));
   const Camera first = count > 0 ? scene.test.front().camera : Camera();
   const std::vector<View> mine = views_of_rank(ranks, std::move(scene.test));
-  // One prints as it goes; of several the first prints all when all are done.
+  // A single process prints while it evaluates; with several, the first prints everything at the end.
   const bool at_once = words && ranks.size() == 1;
   const auto each = [&](const View&, const Picture&, const ViewScore& s) {
     if (at_once) print(s);

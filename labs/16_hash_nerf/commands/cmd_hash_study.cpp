@@ -1,4 +1,4 @@
-// klab hash-study: the hash table as a thing to look at. One run of klab train for each way to have it, all else alike.
+// klab hash-study: studies the hash table. Runs klab train once for each variation and changes nothing else.
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
@@ -40,13 +40,13 @@ struct Values {
   int downscale = 1, holdout = 8;
 };
 
-/// What a run came to.
+/// Result of a run.
 struct Outcome {
   Way way;
   int64_t log2 = 0, levels = 0;
   double entries = 0, alone = 0, step_ms = 0, psnr = 0,
-         ssim = 0;  // entries in use; alone: of the finest level's points
-  double rate = 1;  // of the table over that of the networks
+         ssim = 0;  // entries in use; alone: points of the finest level with an entry to themselves
+  double rate = 1;  // learning rate of the table over that of the networks
 };
 
 Outcome outcome_of(const Way& way, const fs::path& folder) {
@@ -57,7 +57,7 @@ Outcome outcome_of(const Way& way, const fs::path& folder) {
     o.log2 = r.at("config").at("log2_table").get<int64_t>();
     o.levels = r.at("config").at("levels").get<int64_t>();
     o.rate = r.at("config").at("table_rate").get<double>();
-    const json& levels = r.value("levels", json::array());  // a GPU's run does not look at them
+    const json& levels = r.value("levels", json::array());  // a GPU's run does not count them
     for (const json& level : levels) o.entries += level.at("entries").get<double>();
     o.alone = levels.empty() ? std::nan("") : levels.back().at("alone").get<double>();
     o.step_ms = 1e3 * r.at("seconds_training").get<double>() /
@@ -76,7 +76,7 @@ bool train_way(const Values& v, const Config& base, const Way& way) {
   json config = json::parse(config_to_json(base));
   config.update(way.changes);
   const fs::path file = fs::path(v.out) / (way.name + ".json");
-  config_from_json(config.dump(), file.string());  // refuses what makes no sense together
+  config_from_json(config.dump(), file.string());  // refuses contradictions
   write_file(file, config.dump(2) + "\n");
   const auto steps = v.steps > 0 ? std::max<int64_t>(1, std::llround(double(v.steps) * way.steps)) : 0;
   ApartRun run{.name = way.name, .scene = v.scene, .given = {}, .seconds = v.seconds, .steps = steps};
@@ -104,7 +104,7 @@ std::vector<std::string> cells_of(const Outcome& o, double base) {
           fmt::format("{:.4f}", o.ssim)};
 }
 
-/// What a cache would have, and what this one has, of the reads of one level.
+/// Hit shares of the reads of one level: in simulated caches, and in this machine's.
 struct CacheRow {
   int64_t points_per_axis = 0, bytes = 0;
   std::vector<double> lru;  // by capacity
@@ -121,7 +121,7 @@ std::vector<int64_t> cache_bytes() {
   std::vector<int64_t> bytes;
   for (const int name : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
     if (const long b = sysconf(name); b > 0) bytes.push_back(b);
-  if (bytes.empty()) bytes = {32 << 10, 1 << 20};  // the system does not say
+  if (bytes.empty()) bytes = {32 << 10, 1 << 20};  // the system does not report them
   return bytes;
 }
 
@@ -160,7 +160,7 @@ CacheRow look_at_level(const Model& model, const TableLevel& level, const std::v
                         .table = model.of(Part::table).data() + level.offset * c.features,
                         .features = out.data()});
   };
-  look_up();  // once before it counts
+  look_up();  // a warm-up before it counts
   row.counts = count_cache(look_up);
   return row;
 }

@@ -1,4 +1,4 @@
-// klab quantize: a trained model in fewer bits.
+// klab quantize: stores a trained model in fewer bits.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A model of floats, of the one field that has a form in fewer bits.
+/// Loads a model of floats; only the hash field can be stored in fewer bits.
 Model model_of_floats(const fs::path& path) {
   const TensorFile file(path);
   if (const std::string field = field_of(file); field != "hash")

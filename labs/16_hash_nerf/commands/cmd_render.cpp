@@ -1,4 +1,4 @@
-// klab render: pictures and depth maps of a model, from new views or from those of its scene.
+// klab render: writes pictures and depth maps of a model, from new views or from those of its scene.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -26,7 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Pixels that a thread takes from the queue at a time: as many as are drawn together frame by frame, so that pictures are the same bits.
+// Pixels of a stretch in the queue: as many as are drawn together frame by frame, so that pictures have the
+// same bits.
 constexpr int64_t kStretch = Renderer::kRays;
 
 struct RenderValues {
@@ -38,7 +39,7 @@ struct RenderValues {
   bool depth = false, in_turn = false;
 };
 
-// Near is white, far is black, nothing hit is black too.
+// Near is white, far is black, and so are pixels that hit nothing.
 std::vector<uint8_t> depth_pixels(const Picture& p) {
   float low = INFINITY, high = 0;
   for (size_t i = 0; i < p.depth.size(); ++i) {
@@ -78,7 +79,7 @@ int render(const RenderValues& v) {
   const fs::path folder = v.out;
   make_folder(folder);
   if (v.view >= 0) {
-    if (!ranks.first()) return exit_ok;  // one picture is one process's
+    if (!ranks.first()) return exit_ok;  // one picture is made by one process
     const Scene scene = load_scene(v.scene, v.reading);
     if (v.view >= int(scene.test.size()))
       throw std::invalid_argument(
@@ -90,7 +91,7 @@ int render(const RenderValues& v) {
   }
   const int frames = std::max(1, v.orbit);
   std::vector<Camera> cameras;
-  for (int i = ranks.rank(); i < frames; i += ranks.size()) {  // of several processes each its share
+  for (int i = ranks.rank(); i < frames; i += ranks.size()) {  // processes take turns
     const double angle = 2 * M_PI * i / frames;
     const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
     const Vec3 target{0.5F, 0.5F, 0.4F};
@@ -151,7 +152,7 @@ std::function<int()> setup_render(CLI::App& app) {
       ->needs(orbit);
   app.add_flag("--depth", v->depth, "write depth maps too");
   return [v] {
-    // Ranks share the processor unless they are told how many threads each has.
+    // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     return Ranks::here().run([&] { return render(*v); });

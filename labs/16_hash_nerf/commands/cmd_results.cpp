@@ -1,4 +1,4 @@
-// klab results: recorded runs of train and fit-image as one Markdown table.
+// klab results: prints recorded runs of train and fit-image as one Markdown table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// What holds the scene, the bits where they are fewer, and that its table grows. Records older than the choice have one field.
+// Describes the field, its bits if they are fewer, and whether its table grows. Records older than the choice
+// have one field.
 std::string how_held(const json& r) {
   std::string text = r.value("field", "hash");
   if (const std::string precision = r.value("precision", "f32"); precision != "f32") text += ", " + precision;
@@ -33,8 +34,8 @@ std::string how_held(const json& r) {
   return text;
 }
 
-// Fields of a hash field's config that are not the recipe's, "background random, log2_table 19": what how_held says already is left
-// out, and so are fields that the recorded run did not know.
+// Lists fields of a hash field's config that differ from the recipe, "background random, log2_table 19".
+// Leaves out those in how_held() and those that the recorded run did not know.
 std::string other_than_recipe(const json& r) {
   if (r.value("field", "hash") != "hash" || !r.contains("config")) return "";
   const json recipe = json::parse(config_to_json(Config()));
@@ -49,7 +50,8 @@ std::string other_than_recipe(const json& r) {
   return fmt::format("{}", fmt::join(others, ", "));
 }
 
-/// How the test views of a scene were scored; where results differ in it (views of another size), letters tell which is which.
+/// How the test views of a scene were scored. If results of a scene differ in it (views of another size),
+/// letters distinguish them.
 class Protocols {
  public:
   void add(const json& r) {
@@ -57,7 +59,7 @@ class Protocols {
     of_[r.at("scene").get<std::string>()].insert(r.at("score").at("protocol").get<std::string>());
   }
 
-  /// "lego_400", or "lego_400 (b)".
+  /// Returns "lego_400" or "lego_400 (b)".
   std::string scene(const json& r) const {
     const std::string name = r.at("scene").get<std::string>();
     const std::set<std::string>& all = of_.at(name);
@@ -78,10 +80,10 @@ class Protocols {
     return all.size() < 2 ? "" : i < 26 ? fmt::format(" ({})", char('a' + i)) : fmt::format(" (a{})", i);
   }
 
-  std::map<std::string, std::set<std::string>> of_;  // protocols of a scene
+  std::map<std::string, std::set<std::string>> of_;  // protocols by scene
 };
 
-// One line of the table. A result of fit-image has an image and no views.
+// Returns a line of the table. A result of fit-image has an image and no views.
 std::string line_of(const json& r, const Protocols& protocols, const std::string& note) {
   if (r.contains("image"))
     return fmt::format(
@@ -97,7 +99,7 @@ std::string line_of(const json& r, const Protocols& protocols, const std::string
                      score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
 }
 
-/// `use` of each result; one that lacks what a result has is named.
+/// Calls `use` for each result; the error for a missing field names the file.
 void each(const std::vector<std::string>& files, const std::vector<json>& read,
           const std::function<void(const json&)>& use) {
   for (size_t i = 0; i < read.size(); ++i) try {

@@ -1,4 +1,4 @@
-// klab train: pictures in, a model out.
+// klab train: trains a model on pictures.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -41,7 +41,7 @@ int64_t memory_of(const std::string& text) {
   }
 }
 
-/// What was given, apart from what has a default.
+/// Copies the options that were given; those left out may be set by a resumed run.
 RunOptions options_of(const CLI::App& app, const Values& v) {
   const auto given = [&](const char* option) { return app.count(option) > 0; };
   RunOptions run = v.run;
@@ -53,20 +53,20 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   if (given("--holdout")) run.holdout = v.holdout;
   if (given("--plan")) run.plan = v.plan;
   if (given("--precision")) {
-    unit_of_precision(v.precision);  // refuses what is none
+    unit_of_precision(v.precision);  // refuses an unknown name
     run.precision = v.precision;
   }
   if (given("--loss-scale") || given("--scale-start") || given("--scale-after")) {
     run.loss_scale = v.loss_scale;
     if (given("--loss-scale")) set_loss_scale(*run.loss_scale, v.scale_text);
-    const LossScale checked(*run.loss_scale);  // refuses what is none
+    const LossScale checked(*run.loss_scale);  // refuses bad values
   }
   if (given("--memory")) run.memory = memory_of(v.memory);
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
   run.recompute = v.recompute;
-  Exchange::way_named(run.exchange);  // refuses what is none
+  Exchange::way_named(run.exchange);  // refuses an unknown name
   if (settings().seed_given) run.seed = settings().seed;
   if (run.seconds && run.steps) throw std::invalid_argument("give --seconds or --steps, not both");
   if (v.resume.empty() && run.moved_to)
@@ -151,7 +151,7 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_flag("--json", v->run.json, "print the result as JSON");
   return [v, &app] {
     RunOptions options = options_of(app, *v);
-    // Ranks share the processor unless they are told how many threads each has.
+    // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();

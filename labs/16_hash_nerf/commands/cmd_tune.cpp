@@ -1,4 +1,5 @@
-// klab tune: threads, pictures read ahead and the batch that are best on this machine, found by trying, and remembered.
+// klab tune: searches for the threads, the pictures read ahead and the batch that are best on this machine,
+// and remembers them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,7 +41,7 @@ int tune_here(Values& v) {
   std::string why;
   if (v.dry) why = "--dry-run";
   if (file.empty()) why = "neither HOME nor XDG_CACHE_HOME is set";
-  const bool counted = result.tuned.blocks_by == "counts";  // which other programs do not change
+  const bool counted = result.tuned.blocks_by == "counts";  // counts do not depend on other programs
   if (!result.quiet() && !counted && !v.anyway)
     why = fmt::format("other programs kept {:.1f} hardware threads busy; --anyway remembers it all the same",
                       result.others);

@@ -1,4 +1,4 @@
-// klab watch: how a training run goes, drawn in the terminal from its metrics.csv.
+// klab watch: draws a training run in the terminal from its metrics.csv.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ double last_of(const MetricsColumns& m, const std::string& name) {
   return NAN;
 }
 
-/// Of the last lines: what has no curve. What an older file does not have is not there.
+/// Summarizes values without a curve from the last lines; leaves out columns that an older file lacks.
 std::string summary(const MetricsColumns& m) {
   std::string text = fmt::format("step {:.0f}, {}", last_of(m, "step"), duration_text(last_of(m, "seconds")));
   const auto add = [&](const char* name, double scale, const char* form) {
@@ -88,7 +88,8 @@ int watch(const fs::path& folder, bool once, double every) {
   const StopSignals signals;
   while (true) {
     const bool running = RunFolder::in_use(folder);
-    // From the upper left corner on, each line to its end, then what is below: nothing flickers.
+    // Overwrites from the upper left corner, clears each line to its end, then the rest of the screen:
+    // nothing flickers.
     std::string text = picture(folder, read_metrics(file), running, width);
     for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 4) text.insert(at, "\x1b[K");
     fmt::print("\x1b[H{}\x1b[J", text);

@@ -1,4 +1,4 @@
-// klab fit-image: learn one photograph.
+// klab fit-image: learns one photograph.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -28,7 +28,7 @@ struct Values {
 
 int fit_image(Values& v) {
   if (!v.out.empty()) require_writable_file(v.out);
-  // Before the picture is read, by calls for one of the smallest size.
+  // Check the plan before the picture is read, with calls for a picture of the smallest size.
   const auto calls_for = [&](int width, int height) {
     return fit_calls(completed(v.fit, width, height), width, height);
   };

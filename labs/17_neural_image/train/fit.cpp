@@ -18,8 +18,8 @@
 namespace klab {
 namespace {
 
-// The finest level has about one cell for every two pixels along the longer side: finer ones would only learn the pixel
-// grid by heart.
+// The finest level has about one cell for every two pixels along the longer side: finer levels would only
+// memorize the pixel grid.
 HashgridShape hash_shape(const FitOptions& o, int width, int height, int64_t n) {
   return {.n = n,
           .dim = 2,

@@ -1,4 +1,4 @@
-// One photograph learned by a two-dimensional hash encoding and a small network: the short way through the
+// Learns one photograph with a two-dimensional hash encoding and a small network: the short way through the
 // whole pipeline of lab 16, made of the same operations.
 #pragma once
 
@@ -20,16 +20,16 @@ struct FitOptions {
   int64_t base_resolution = 16;
   int64_t width = 64;
   int64_t hidden = 2;
-  int64_t batch = 1 << 16;  // pixels a step
+  int64_t batch = 1 << 16;  // pixels in a step
   double learning_rate = 1e-2;
   double final_rate = 1.0 / 30.0;
   uint64_t seed = 1;
 };
 
-/// The options for a picture, with what they leave open: the size of the table.
+/// Returns the options for a picture, with the size of the table filled in.
 FitOptions completed(const FitOptions& options, int width, int height);
 
-/// The calls of one step, for a plan. The options are completed ones.
+/// Returns the calls of one step, for a plan. The options must be completed ones.
 std::vector<PlannedCall> fit_calls(const FitOptions& options, int width, int height);
 
 class ImageFit {
@@ -37,11 +37,11 @@ class ImageFit {
   /// The image and the plan must outlive it. Throws std::invalid_argument for options that make no model.
   ImageFit(const Image& image, const FitOptions& options, const Plan& plan);
 
-  /// One step on a random batch of pixels; `progress` in [0,1] for the learning-rate schedule. Returns the
-  /// loss (mean squared error over channels). Throws std::runtime_error when it is not finite.
+  /// Makes one step on a random batch of pixels; `progress` in [0,1] for the learning-rate schedule. Returns
+  /// the loss (mean squared error over channels). Throws std::runtime_error if it is not finite.
   double step(double progress);
 
-  /// The whole picture as the model sees it, [height, width, 3].
+  /// Renders the whole picture, [height, width, 3].
   std::vector<uint8_t> render();
 
   int64_t parameters() const { return table_.size() + weights_.size(); }
@@ -61,7 +61,7 @@ class ImageFit {
   Array<float> positions_, features_, rgb_, target_, loss_, d_loss_, d_rgb_, d_features_;
 };
 
-/// PSNR in dB of `pixels` [height,width,3] against the image's colors.
+/// Returns the PSNR in dB of `pixels` [height,width,3] against the image's colors.
 double image_psnr(const Image& image, std::span<const uint8_t> pixels);
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// klab scaling: what several processes bring, measured with two and modeled up to 64.
+// klab scaling: measures training with two processes, and models up to 64.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -37,14 +37,14 @@ struct Values {
   bool latency_given = false;
 };
 
-/// All that was measured, and what the model takes from it.
+/// All measurements, and the model's parameters derived from them.
 struct Measured {
   std::vector<Run> runs;
   std::vector<scaling::Message> messages;
-  Link between, link;  // measured; that of the model
+  Link between, link;  // as measured; as used in the model
   Gradient gradient;
   scaling::Step step;
-  double batch = 0;  // samples of one rank's step
+  double batch = 0;  // samples in a step of one rank
 
   const Run& run(const std::string& name) const {
     return *std::ranges::find(runs, name, [](const Run& r) { return r.setup.name; });
@@ -71,14 +71,14 @@ Measured measure(const Values& v) {
   const Run &whole = m.run("one"), &half = m.run("one_half"), &dense = m.run("strong_dense"),
             &touched = m.run("strong_touched");
   m.batch = m.samples(whole);
-  // Two points of a line: seconds over samples.
+  // The line through two points, seconds over samples.
   m.step.per_sample = std::max(0.0, (whole.seconds - half.seconds) / (m.batch - m.samples(half)));
   m.step.optimizer = whole.optimizer;
   m.step.grid = whole.grid;
   m.step.fixed = std::max(0.0, whole.seconds - whole.optimizer - whole.grid - m.batch * m.step.per_sample);
-  m.gradient.bytes = dense.bytes_sent;  // of two ranks: 2·(2-1)/2 times
+  m.gradient.bytes = dense.bytes_sent;  // a rank of two sends 2·(2-1)/2 times the bytes
   m.gradient.touched = touched.touched;
-  // 1 - (1-touched)^(2-alike) is what two have touched.
+  // Two ranks touch the share 1 - (1-touched)^(2-alike).
   if (touched.touched > 0 && touched.touched < 1 && touched.touched_by_any < 1)
     m.gradient.alike =
         std::clamp(2 - std::log(1 - touched.touched_by_any) / std::log(1 - touched.touched), 0.0, 1.0);
@@ -90,7 +90,8 @@ double modeled(const Measured& m, Way way, int64_t ranks, bool strong, const Lin
                                   link);
 }
 
-/// What one rank takes over what one of N takes: of the same batch (strong) or of the same batch a rank (weak).
+/// Returns the time of one rank over that of N, at the same batch (strong) or at the same batch for each rank
+/// (weak).
 double efficiency(double one, double seconds, int64_t ranks, bool strong) {
   return one / seconds / (strong ? double(ranks) : 1.0);
 }
@@ -168,7 +169,7 @@ std::string words(const Measured& m) {
       100 * m.gradient.touched_by_any(2));
 }
 
-/// Over the logarithm of the number of ranks: what is modeled, then what two were measured to reach.
+/// Returns the modeled curves over the logarithm of the number of ranks, then the measured points of two.
 std::vector<Curve> efficiency_curves(const Measured& m, bool strong) {
   std::vector<Curve> curves, measured;
   const double one = modeled(m, Way::dense, 1, true, m.link);

@@ -29,7 +29,7 @@ double seconds_to_share(Exchange::Way way, int64_t ranks, const Gradient& g, con
   if (way == Exchange::Way::dense)
     return std::min(seconds_to_reduce(Algorithm::ring, ranks, g.bytes, link),
                     seconds_to_reduce(Algorithm::recursive_doubling, ranks, g.bytes, link));
-  // A message to each of the others and one back; with bits before the values twice as many.
+  // One message to each of the others and one back; twice as many if bits are sent before the values.
   const double messages = (way == Exchange::Way::touched ? 4 : 2) * double(ranks - 1);
   return messages * link.latency + bytes_sent(way, ranks, g) / link.bandwidth;
 }
@@ -45,7 +45,7 @@ Link link_from(double small, double small_seconds, double large, double large_se
   if (!(large > small) || !(large_seconds > 0) || !(small_seconds > 0))
     throw std::invalid_argument(
         "messages take time, and one is longer: remove messages.json, and they are measured again");
-  // On a busy machine a message waits for its turn, and its length does not show: then at least this.
+  // On a busy machine a message waits for its turn, and its length does not show: return a lower bound.
   if (large_seconds <= small_seconds) return {.latency = large_seconds, .bandwidth = large / large_seconds};
   const double bandwidth = (large - small) / (large_seconds - small_seconds);
   return {.latency = std::max(0.0, small_seconds - small / bandwidth), .bandwidth = bandwidth};

@@ -55,7 +55,7 @@ Run run_from(const Setup& setup, const fs::path& folder) {
   }
 }
 
-/// With another batch than the given config's.
+/// Writes a config with the batch of this setup.
 fs::path config_for(const What& what, const Setup& setup) {
   Config config;
   if (!what.config.empty()) config = config_from_json(read_input(what.config), what.config);
@@ -97,7 +97,7 @@ Run train(const What& what, const Setup& setup) {
     Run run = run_from(setup, folder);
     if (run.steps >= double(what.steps)) return run;
   }
-  fs::remove_all(folder, error);  // of a run that was killed, or shorter
+  fs::remove_all(folder, error);  // left by a run that was killed, or was shorter
   std::vector<std::string> command;
   if (setup.ranks > 1) command = {"mpirun", "-n", std::to_string(setup.ranks)};
   for (const std::string& word :
@@ -143,7 +143,7 @@ std::vector<Message> messages_between() {
       const double both = std::chrono::duration<double>(Clock::now() - begin).count();
       if (round >= 0) seconds.push_back(both / 2);
     }
-    // Whatever else runs can only make a message slower.
+    // The fastest round: other load can only make a message slower.
     list.push_back({double(bytes), *std::ranges::min_element(seconds)});
   }
   return list;

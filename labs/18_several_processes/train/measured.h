@@ -1,4 +1,5 @@
-// Runs of klab train with one and two ranks, and messages between two: what the model of scaling is fed with and held against.
+// Runs of klab train with one and two ranks, and messages between two: the input of the scaling model, and
+// the measurements that it is compared with.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +14,18 @@ namespace klab::scaling {
 struct Setup {
   std::string name;  // of its folder
   int ranks = 1, threads = 1;
-  double batch = 1;  // times the batch of the config
+  double batch = 1;  // factor on the config's batch
   std::string exchange = "dense";
 };
 
-/// What it came to.
+/// Its result.
 struct Run {
   Setup setup;
-  double steps = 0, seconds = 0;  // a step
+  double steps = 0, seconds = 0;  // seconds of a step
   double samples_per_second = 0;
-  double bytes_sent = 0;                   // a step, of a rank
-  double sharing = 0, optimizer = 0;       // seconds a step
-  double grid = 0;                         // the same, of looks at the occupancy grid
+  double bytes_sent = 0;                   // by a rank in a step
+  double sharing = 0, optimizer = 0;       // seconds of a step
+  double grid = 0;                         // seconds of a step for the occupancy grid
   double touched = 0, touched_by_any = 0;  // shares of blocks; with --exchange touched only
 };
 
@@ -36,24 +37,24 @@ struct What {
   std::filesystem::path out;
 };
 
-/// All that is measured: one rank with the batch, half of it, and two threads; two ranks with the batch (strong) and with twice the
-/// batch (weak), in each way.
+/// Returns all setups to measure: one rank with the batch, half of it, and two threads; two ranks with the
+/// batch (strong) and with twice the batch (weak), in each way.
 std::vector<Setup> setups();
 
-/// Trains, in processes of their own, where it was not done yet. Throws std::runtime_error naming the log where that fails, or
-/// when it was interrupted.
+/// Trains in separate processes unless the run exists. Throws std::runtime_error naming the log if that fails
+/// or was interrupted.
 Run train(const What& what, const Setup& setup);
 
-/// Messages between two ranks, each way in turn: bytes and the seconds that one takes.
+/// A message between two ranks in one direction: bytes and seconds.
 struct Message {
   double bytes = 0, seconds = 0;
 };
-/// By rank 0 and 1 of those of this process: to be called by both. The fastest of some rounds.
+/// Sends messages between ranks 0 and 1 of this run; both must call it. Returns the fastest of some rounds.
 std::vector<Message> messages_between();
-/// The same, by processes that are started for it.
+/// Starts two processes that measure the same.
 std::vector<Message> measure_messages(const std::filesystem::path& out);
 
-/// Throws std::runtime_error where this klab has no MPI or there is no mpirun, saying what to install.
+/// Throws std::runtime_error, saying what to install, if this klab has no MPI or there is no mpirun.
 void require_mpi();
 
 }  // namespace klab::scaling

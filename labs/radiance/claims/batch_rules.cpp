@@ -1,4 +1,4 @@
-// Experiment batch_rules: the batch that thresholds on memory find, against all batches tried.
+// Experiment batch_rules: compares the batch found by thresholds on memory with all batches tried.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,11 +26,11 @@ Config with_batch(int64_t samples) {
 }
 
 struct Trained {
-  double psnr = 0, rate = 0;  // dB, samples a second
+  double psnr = 0, rate = 0;  // dB, samples per second
   int64_t steps = 0;
 };
 
-/// For equal times of steps, whatever a step does.
+/// Trains for a fixed time of steps, whatever a step costs.
 Trained train(const Scene& scene, int64_t samples, uint64_t seed) {
   const Config config = with_batch(samples);
   const Plan plan = small_plan(config, scene.cascades);
@@ -47,8 +47,8 @@ Trained train(const Scene& scene, int64_t samples, uint64_t seed) {
   return t;
 }
 
-/// What is said: below 0.7 of the memory the batch doubles, up to 0.8 it stays, up to 0.9 it stays but is warned of, above 0.95
-/// it halves, and between these a quarter is taken off; until it has been where it is before.
+/// The claimed rule: below 0.7 of the memory the batch doubles; up to 0.8 it stays; up to 0.9 it stays with a
+/// warning; above 0.95 it halves; between these it shrinks by a quarter. Repeats until a batch comes back.
 int64_t by_thresholds(const std::map<int64_t, int64_t>& bytes, int64_t budget) {
   int64_t batch = kFirst;
   std::set<int64_t> been;
@@ -58,7 +58,7 @@ int64_t by_thresholds(const std::map<int64_t, int64_t>& bytes, int64_t budget) {
                          : used > 0.95 ? batch / 2
                          : used > 0.9  ? batch * 3 / 4
                                        : batch;
-    // Batches are powers of two here: the next below.
+    // Batches are powers of two here: take the next one below.
     int64_t power = kLeast;
     while (2 * power <= std::clamp(next, kLeast, kMost)) power *= 2;
     batch = power;

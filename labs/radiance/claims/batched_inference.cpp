@@ -1,4 +1,5 @@
-// Experiment batched_inference: pictures by few pixels at a time and by many, and many views through one queue.
+// Experiment batched_inference: pictures by few pixels at a time and by many, and many views through one
+// queue.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -17,7 +18,7 @@ constexpr int64_t kSteps = 150;
 constexpr int kRounds = 3;
 constexpr size_t kViews = 4;
 
-/// Seconds of a round, and what share of the processor's threads was busy then.
+/// Seconds of a round, and the busy share of the processor's threads.
 struct Round {
   double seconds = 0, busy = 0;
 };
@@ -31,14 +32,14 @@ Round timed(const std::function<void()>& work) {
   return {took.count(), std::min(1.0, used / took.count() / omp_get_max_threads())};
 }
 
-/// A way to make the pictures, and its rounds, which ways take in turn.
+/// A way to make the pictures, and its rounds; ways take turns.
 struct Way {
   std::string name;
   std::function<void()> work;
   std::vector<Round> rounds;
 };
 
-/// By how much b is faster than a, round by round.
+/// Returns how many times as fast as a b is, round by round.
 std::vector<double> faster(const Way& b, const Way& a) {
   std::vector<double> ratios;
   for (size_t i = 0; i < a.rounds.size(); ++i) ratios.push_back(a.rounds[i].seconds / b.rounds[i].seconds);

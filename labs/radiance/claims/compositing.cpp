@@ -1,5 +1,6 @@
-// Experiment compositing: what is said about kernels of the sum along rays, each by a rung against the one that it changes.
-// Ratios of processor time on rays of about 32 samples; of kernels for a GPU, counts on the host executor.
+// Experiment compositing: tests claims about kernels of the sum along rays, each by comparing a rung with the
+// one that it changes. Compares processor times on rays of about 32 samples; for CUDA kernels, counts on the
+// host executor.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ namespace {
 constexpr int64_t kRays = 4096, kSamples = 32 * kRays;
 constexpr int kRounds = 9;
 
-/// A batch of rays, and room for what comes out.
+/// A batch of rays, and room for the results.
 struct Rays {
   Rays(int64_t rays, int64_t samples, uint64_t seed)
       : shape{rays, samples},
@@ -34,7 +35,7 @@ struct Rays {
         depth(size_t(rays)) {
     std::mt19937_64 random(seed);
     std::uniform_real_distribution<float> unit;
-    // Lengths between none and twice the mean.
+    // Draws lengths between zero and twice the mean.
     for (int64_t r = 0; r < rays; ++r) {
       const int64_t left = samples - begin[size_t(r)], mean = samples / rays;
       begin[size_t(r + 1)] =
@@ -66,7 +67,7 @@ const Variant& rung(const std::string& name) {
   return *v;
 }
 
-/// How many times as fast `rung` is as `than`, and how far apart their colors are.
+/// How many times as fast `rung` is as `than`, and the largest difference of their colors.
 struct Race {
   double ratio = 0, difference = 0;
 };
@@ -92,7 +93,7 @@ std::string race_text(const Race& r, const std::string& what) {
                      r.difference);
 }
 
-/// What a CUDA rung moves, watched on the host executor.
+/// Traffic of a CUDA rung, watched on the host executor.
 struct Moved {
   int64_t sectors = 0, shared = 0, barriers = 0;
 };

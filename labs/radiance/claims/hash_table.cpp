@@ -1,7 +1,8 @@
-// Experiment hash_table: what is said about the table of a hash encoding, on the built-in scene at a size that takes seconds.
+// Experiment hash_table: tests claims about the table of a hash encoding, on the built-in scene at a size
+// that takes seconds.
 //
-// Figures of so small a scene say which way an effect goes and whether it is larger than that of another seed; klab hash-study
-// has them for a scene of one's own.
+// A scene this small shows the direction of an effect, and whether it exceeds the difference between seeds;
+// klab hash-study measures it for your own scene.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int64_t kSteps = 150;
 
-/// What a training came to.
+/// Result of a training.
 struct Trained {
   double psnr = 0;
   std::vector<LevelUse> levels;
@@ -115,7 +116,7 @@ void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
 void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   Config c = small_hash_config();
   c.log2_table = 14;
-  c.grid_warmup = 32;  // growth begins behind it, and the training is short
+  c.grid_warmup = 32;  // growth begins after the warm-up, and the training is short
   const Trained fixed = train(c, seed);
   c.table = "adaptive";
   c.table_every = 8;

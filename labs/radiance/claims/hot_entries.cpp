@@ -1,7 +1,9 @@
-// Experiment hot_entries: a cache of often needed entries in front of the hash table, against what the processor's caches do.
+// Experiment hot_entries: compares a software cache of hot entries in front of the hash table with the
+// processor's caches.
 //
-// The reads are those of a batch of a training, on the finest level, corner by corner. The cache in software is direct-mapped: a
-// tag and a copy of the entry in each place, the cheapest kind there is. Prefetching and LRU lists cost more than its tag.
+// The reads are those of a batch of a training, on the finest level, corner by corner. The software cache is
+// direct-mapped, with a tag and a copy of the entry in each place: the cheapest kind there is. Prefetching
+// and LRU lists cost more than its tag.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,12 +20,12 @@
 namespace klab::learning::hot_entries_claim {
 namespace {
 
-constexpr int64_t kPlaces = 2048;     // of the cache in software
+constexpr int64_t kPlaces = 2048;     // of the software cache
 constexpr int64_t kFeatures = 2;      // of an entry
-constexpr int64_t kEntriesALine = 8;  // of 64 bytes
+constexpr int64_t kEntriesALine = 8;  // in 64 bytes
 constexpr int kRounds = 7;
 
-/// Entries that are read, one corner after the other.
+/// Returns the entries that are read, one corner after the other.
 std::vector<uint32_t> reads_of(const TableLevel& level, const std::vector<float>& positions) {
   const auto n = positions.size() / 3;
   std::vector<uint32_t> reads;
@@ -59,7 +61,7 @@ float through_cache(const std::vector<uint32_t>& reads, const float* table, std:
   return sum;
 }
 
-/// Bytes of the first and the second cache, by the system or else such as most processors have.
+/// Returns the bytes of the first and the second cache, from the system or else typical ones.
 std::array<int64_t, 2> cache_bytes() {
   const long first = sysconf(_SC_LEVEL1_DCACHE_SIZE), second = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return {first > 0 ? first : 32 << 10, second > 0 ? second : 1 << 20};
@@ -70,7 +72,7 @@ struct Reads {
   std::vector<float> table;  // of the level
 };
 
-/// Of the recipe's table, after some steps.
+/// Returns the reads of the recipe's table after some steps.
 Reads trained_reads(uint64_t seed) {
   Config c = small_hash_config();
   c.log2_table = 18;
@@ -103,7 +105,7 @@ Outcome run(uint64_t seed) {
       {"LRU of lines, as large as the second cache", fmt::format("{}", second), percent_text(by_line[1])}};
   float sums[3] = {};
   std::vector<Place> places(kPlaces, Place{0xFFFFFFFFU, {}});
-  std::vector<uint32_t> hot(r.entries.size());  // as many reads, all of what the first cache holds
+  std::vector<uint32_t> hot(r.entries.size());  // as many reads, all within the first cache's size
   for (size_t i = 0; i < hot.size(); ++i) hot[i] = uint32_t(i * 5 % size_t(first / 64 * kEntriesALine / 2));
   const std::vector<double> seconds =
       least_seconds({[&] { sums[0] = plainly(r.entries, r.table.data()); },

@@ -1,5 +1,5 @@
-// Experiment memory_manager: what a training takes with all that is free, and with a budget; trainings in processes of their own,
-// whose peaks the system says.
+// Experiment memory_manager: compares a training with all free memory and with a budget. Trainings run in
+// separate processes, so that the system reports their peaks.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes when this does.
+/// A folder that is removed with this object.
 class Folder {
  public:
   Folder() {
@@ -38,14 +38,14 @@ class Folder {
   fs::path path_;
 };
 
-/// What a training came to.
+/// Result of a training.
 struct Trained {
   double peak = 0, psnr = 0, rate = 0;
   int64_t batch = 0, log2_table = 0;
 };
 
-/// `memory`: bytes of the budget; 0: what is free. By the rungs that a training named `plan` has chosen, so that none is timed, which
-/// takes memory of its own.
+/// Trains with a budget of `memory` bytes; 0: the free memory. Uses the rungs that a training named `plan`
+/// has chosen, because timing rungs takes memory of its own.
 Trained train(const Folder& folder, const std::string& name, const std::string& plan, int64_t memory,
               uint64_t seed) {
   const fs::path log = folder.path() / (name + ".log"), out = folder.path() / name;
@@ -83,8 +83,8 @@ Outcome run(uint64_t seed) {
   const double noise = std::max(0.05, 2 * std::abs(other.psnr - free.psnr));
   show("what is free", free, free);
   std::vector<double> ratios;
-  double saved = 0, lost_then = 0;  // the most that was saved, and what it cost
-  double saved_free = 0;            // for nothing
+  double saved = 0, lost_then = 0;  // the largest saving, and its price
+  double saved_free = 0;            // saved without loss
   for (const double share : {0.7, 0.5}) {
     const Trained t =
         train(folder, fmt::format("budget_{:.0f}", 100 * share), first, int64_t(share * free.peak), seed);

@@ -1,4 +1,4 @@
-// Experiment prefetch: pictures that take turns in memory, read by none to eight threads in the background.
+// Experiment prefetch: pictures that take turns in memory, read by zero to eight background threads.
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTimes = 6;  // a picture on the disk is so many times as wide as what is learned from
+constexpr int kTimes = 6;  // width of a picture on the disk over that of a training picture
 constexpr int kRounds = 3;
-constexpr int64_t kSteps = 96;    // of a round: twelve turns
+constexpr int64_t kSteps = 96;    // in a round: twelve turns
 constexpr size_t kPictures = 20;  // that take turns
 constexpr int kWorkers[] = {0, 1, 2, 4, 8};
 
-/// The built-in scene with pictures that have to be decoded and made smaller at every turn, as photographs have.
+/// The built-in scene as files that have to be decoded and made smaller at every turn, like photographs.
 class OnDisk {
  public:
   OnDisk() : scene(built_in_scene({.downscale = 4})) {
@@ -73,7 +73,8 @@ class OnDisk {
 };
 
 struct Round {
-  double seconds = 0, busy = 0, waited = 0;  // of a step; share of the threads; share of the time
+  // of a step; busy share of the threads; share of the time spent waiting
+  double seconds = 0, busy = 0, waited = 0;
 };
 
 Round steps_with(const Scene& scene, const Plan& plan, int workers, uint64_t seed) {

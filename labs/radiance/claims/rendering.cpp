@@ -1,4 +1,5 @@
-// Experiment rendering: where rays may stop, what pictures need beside training, and four ways to hold a scene side by side.
+// Experiment rendering: where rays may stop, what pictures cost compared to training, and a comparison of
+// four kinds of field.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +16,14 @@ namespace {
 constexpr int64_t kSteps = 1500;
 constexpr double kVisible = 0.1;  // dB
 
-/// PSNR of the test views, and processor seconds of one of them, as a larger picture and as it is, the least of a few rounds.
+/// PSNR of the test views, and processor seconds of one of them, enlarged and in its own size: the least of a
+/// few rounds.
 struct Pictures {
   double seconds = 0, small_seconds = 0, psnr = 0;
 };
 
-constexpr int kLarger = 8;    // than the views along an edge: in small pictures what is paid once decides
-constexpr double kAlike = 1;  // dB: pictures that are compared by their time alone
+constexpr int kLarger = 8;    // factor on the views' edges: in small pictures fixed costs decide
+constexpr double kAlike = 1;  // dB: pictures that may be compared by time alone
 
 Camera small_camera() { return small_built_in_scene().test.front().camera; }
 
@@ -45,7 +47,7 @@ Pictures pictures_of(const Model& model) {
   return pictures_by([&](const Camera& camera) { return renderer.render(camera); });
 }
 
-// A trained model's pictures with rays that stop earlier or later.
+// Compares a trained model's pictures with rays that stop earlier or later.
 void early_stop(Outcome& out, Model& model) {
   std::vector<Pictures> p;
   std::string text;
@@ -89,7 +91,7 @@ Decided memory(const Pictures& p) {
                       1e-6 * rendering, 1e-6 * training, 1e3 * p.seconds, camera.width, camera.height, full)};
 }
 
-// Of the recipe's own sizes: what a faster sum along rays could give the whole.
+// At the recipe's own sizes: bounds how much a faster sum along rays could speed up the whole.
 Decided integral(uint64_t seed) {
   Config c;
   Trainer trainer(small_built_in_scene(), c, small_hash_plan(c), seed);
@@ -117,7 +119,7 @@ VoxelConfig small_voxel_config() {
   return c;
 }
 
-/// Samples of a ray when a training begins and when it ends.
+/// Samples of a ray at the beginning and at the end of a training.
 struct PerRay {
   double first = 0, last = 0;
 };
@@ -167,7 +169,7 @@ Held as_gaussians(uint64_t seed, double seconds) {
           })};
 }
 
-// Only pictures that are about as good can be said to be faster; and the fastest must be so at either size.
+// Only pictures of about equal quality can be compared by time, and the fastest must win at both sizes.
 Decided fastest(const Pictures& hash, const Pictures& voxels, const Pictures& gaussians) {
   const bool
       large = gaussians.seconds < std::min(hash.seconds, voxels.seconds),

@@ -1,4 +1,5 @@
-// Experiment sampling: which pixels, and which points along their rays, a step learns from. As many samples, and as much time.
+// Experiment sampling: which pixels, and which points along their rays, a step should train on. Compares by
+// equal samples and by equal time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int64_t kSteps = 400;
 
-/// The small recipe with a grid that learns what is empty early in so short a training.
+/// Returns the small recipe with a grid that finds empty space early in a short training.
 Config small_recipe() {
   Config c = small_hash_config();
   c.grid_every = 8;
@@ -36,7 +37,7 @@ Trained train(const Config& config, uint64_t seed, double seconds = 0) {
   return t;
 }
 
-/// No cell is empty, and a ray goes on behind what is opaque: samples all along it.
+/// Returns a recipe without empty cells and early stops: samples along the whole ray.
 Config everywhere() {
   Config c = small_recipe();
   c.grid_threshold = 0;
@@ -56,7 +57,7 @@ void row(Outcome& out, const std::string& name, const Trained& t) {
                       db_text(t.psnr)});
 }
 
-/// A claim that `config` is better than `base`, by equal samples and by equal time.
+/// Tests the claim that `config` is better than `base`, by equal samples and by equal time.
 void against(Outcome& out, const Trained& base, const std::string& name, const std::string& said,
              const Config& config, double noise, uint64_t seed, bool base_is_better) {
   const Trained steps = train(config, seed), time = train(config, seed, base.used.seconds);
@@ -102,7 +103,7 @@ double train_classic(const std::string& samples, uint64_t seed) {
       .psnr;
 }
 
-// Of the classic field: a sample at random in each stratum of a ray, or in its middle.
+// For the classic field: a random sample in each stratum of a ray, or its middle.
 void strata(Outcome& out, uint64_t seed) {
   double random = 0, middle = 0, spread = 0;
   const double first = train_classic("stratified", seed);
@@ -122,14 +123,14 @@ void strata(Outcome& out, uint64_t seed) {
                    db_text(random), db_text(middle), noise)});
 }
 
-// The paper's network and samples with a 64th of its rays, and what the rest would take.
+// Measures the paper's network and samples with a 64th of its rays, and extrapolates the rest.
 Decided rays_and_samples(uint64_t seed) {
   constexpr int64_t kAll = 4096, kTried = 64;
   FrequencyConfig paper;
   paper.rays = kTried;
   paper.coarse = paper.fine = 64;
   FrequencyTrainer trainer(small_built_in_scene(), paper, untimed_plan(frequency_calls(paper, true)), seed);
-  train_for(trainer, {.most = 1});  // memory is touched for the first time
+  train_for(trainer, {.most = 1});  // touches the memory for the first time
   const double seconds = train_for(trainer, {.most = 1}).seconds * double(kAll) / double(kTried);
   const Config hash;
   return {

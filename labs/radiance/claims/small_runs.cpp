@@ -20,7 +20,7 @@ Config small_hash_config() {
   c.first_rays = 64;
   c.grid = 32;
   c.steps_per_diagonal = 128;
-  c.table_rate = 1;  // claims say what other rates are worth
+  c.table_rate = 1;  // other rates are compared with this one
   c.width = 16;
   return c;
 }

@@ -11,16 +11,18 @@
 
 namespace klab::learning {
 
-/// Of the hash field.
+/// Returns the settings of the hash field.
 Config small_hash_config();
 const Scene& small_built_in_scene();
-/// Of training and of pictures, the same on every machine; with so many cascades, or those of the small scene.
+/// Returns a plan of training and pictures, the same on every machine, for `cascades` cascades or those of
+/// the small scene.
 Plan small_plan(const Config& config, int cascades);
 Plan small_hash_plan(const Config& config);
-/// PSNR over the test views, dB.
+/// Returns the PSNR over the test views, dB.
 double small_psnr(const Model& model);
 
-/// One thread as long as this lives: threads that wait for each other use processor time, the more of it the busier the machine is.
+/// Uses one thread while this lives: threads that wait for each other use processor time, more of it on a
+/// busy machine.
 class OneThread {
  public:
   OneThread();
@@ -32,28 +34,30 @@ class OneThread {
   int before_;
 };
 
-/// Seconds of processor time, of all threads: what else the machine does is not in it.
+/// Returns the processor time of all threads in seconds; it excludes other programs.
 double processor_seconds();
 
-/// Steps until `seconds` of processor time are over, or `most` steps where `seconds` is 0. `progress` goes by what ends them.
+/// Trains until `seconds` of processor time are over, or for `most` steps if `seconds` is 0. The limit that
+/// applies also sets `progress`.
 struct RunLength {
   int64_t most = 0;
   double seconds = 0;
 };
-/// What was used of both.
+/// Returns the used steps and seconds.
 RunLength train_for(FieldTrainer& trainer, const RunLength& length);
 
-/// What is said is a factor of `least` or more: held where it is reached, refuted where not half of the gain is.
+/// Judges a claimed factor of `least` or more: held if it is reached, refuted if less than half of the gain
+/// is.
 Finding reached(double factor, double least);
 
-/// The median of the rounds between the least and the largest of them.
+/// Returns the median of the rounds, with their minimum and maximum.
 Measured measured(const std::string& metric, std::vector<double> rounds);
 
-/// Held where `other` is better than `base` by more than `noise`, refuted where it is worse by as much.
+/// Held if `other` is better than `base` by more than `noise`, refuted if it is worse by as much.
 Finding better(double other, double base, double noise);
 std::string db_text(double psnr);
 
-/// Processor seconds of a call of each: the least of so many rounds, in turn.
+/// Returns processor seconds of a call of each: the least of `rounds` rounds, in turn.
 std::vector<double> least_seconds(const std::vector<std::function<void()>>& calls, int rounds);
 
 }  // namespace klab::learning

@@ -1,4 +1,4 @@
-// klab scene: what a reader makes of a scene, before anything is learned from it.
+// klab scene: shows how a scene was read, before anything is trained on it.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -40,7 +40,7 @@ std::string names_text(const std::vector<View>& views) {
   return text.empty() ? "none" : text;
 }
 
-/// Share of the points within the box.
+/// Returns the share of the points within the box.
 double within_box(const Scene& scene) {
   const float half = 0.5F * scene.side();
   const auto in = std::ranges::count_if(scene.points, [&](const ScenePoint& p) {
@@ -50,7 +50,8 @@ double within_box(const Scene& scene) {
   return double(in) / double(scene.points.size());
 }
 
-/// Where the last ray leaves the box: the largest distance from a camera to a corner of it, grid units.
+/// Returns the largest distance from a camera to a corner of the box, in grid units: no ray leaves the box
+/// behind it.
 float far_of(const Scene& scene) {
   float far = 0;
   const float half = 0.5F * scene.side();
@@ -72,7 +73,7 @@ void print_turn(const Scene& scene) {
     fmt::print("          {:9.5f} {:9.5f} {:9.5f}\n", scene.turn[r], scene.turn[r + 1], scene.turn[r + 2]);
 }
 
-/// Beyond what load_scene() has said already.
+/// Prints details beyond those that load_scene() has printed.
 void print(const Scene& scene) {
   for (const std::string& lens : scene.lenses) fmt::print("camera    {}\n", lens);
   fmt::print("sizes     {}\n", sizes_text(scene));

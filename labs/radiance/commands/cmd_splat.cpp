@@ -1,4 +1,4 @@
-// klab splat: learn a scene as Gaussians, and judge it on the views that were kept back.
+// klab splat: trains Gaussians on a scene and evaluates them on the views that were held out.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -36,7 +36,8 @@ struct Values {
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Everything a training of so many holds: parameters, gradients, two moments and a count; what a view needs.
+/// Requires room for a training with `gaussians` Gaussians: parameters, gradients, two moments and a count,
+/// and the arrays of a view.
 void require_room(int64_t gaussians, int degree, int width, int height) {
   const int64_t each = GaussianSet::zeros(1, degree).bytes();
   require_memory(gaussians * (5 * each + 300) + int64_t(width) * height * 80,
@@ -56,8 +57,8 @@ void save(const Values& v, const GaussianSet& set, const WorldPlace& place) {
     if (!file.empty()) save_gaussians(file, set, place);
 }
 
-/// The Gaussians to begin with: from a file, or from the scene's points, which is the default where there are any. Nothing: at
-/// random places. Says which.
+/// Returns the Gaussians to start from: from a file, or from the scene's points, the default if there are
+/// any. Returns nothing to start at random places. Puts the choice into `said`.
 std::optional<GaussianSet> start_of(const Values& v, const Scene& scene, std::string& said) {
   const bool by_default = v.start.empty() && !scene.points.empty();
   if (v.start == "random" || (v.start.empty() && !by_default)) {
@@ -78,7 +79,8 @@ std::optional<GaussianSet> start_of(const Values& v, const Scene& scene, std::st
   return set;
 }
 
-/// Trains until the time is over, the steps are done, or a signal asks for an end. Seconds that it took.
+/// Trains until the time is over, the steps are done, or a signal asks for an end. Returns the seconds that
+/// it took.
 double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
   const auto begin = Clock::now();
   Progress progress;
@@ -121,7 +123,7 @@ int splat(Values& v) {
     if (!file.empty()) require_writable_file(file);
   if (!v.pictures.empty()) make_folder(v.pictures);
   v.reading.seed = settings().seed;
-  v.reading.pinhole = true;  // Gaussians are drawn as a pinhole sees them
+  v.reading.pinhole = true;  // rasterization needs pinhole pictures
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (scene.train.empty()) throw std::runtime_error(v.scene + ": has no view to train on");

@@ -84,7 +84,8 @@ std::vector<float> ground_truth(const View& view, bool black) {
 
 namespace {
 
-// Pixels without a ray show nothing, and masked ones nothing that counts: they take the truth's value. Returns their share.
+// Copies the truth into pixels without a ray and into masked ones, so that they add no error. Returns their
+// share.
 double leave_out_what_does_not_count(const View& view, const std::vector<float>& truth,
                                      std::vector<float>& rgb) {
   if (!view.with_ray) return 0;
@@ -126,7 +127,7 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
 Score score_of(std::vector<ViewScore> views, int width, int height, bool black) {
   Score score;
   double most_without = 0;  // share of a view's pixels
-  double ssim_sum = 0;      // of the views that have one: a mask may leave no window
+  double ssim_sum = 0;      // sum over the views that have one: a mask may leave no window
   int with_ssim = 0;
   for (const ViewScore& s : views) {
     most_without = std::max(most_without, s.left_out);

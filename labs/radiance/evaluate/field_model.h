@@ -1,4 +1,4 @@
-// A trained field of any kind, as evaluation and rendering see it: it makes pictures.
+// A trained field of any kind, as evaluation and rendering use it: a source of pictures.
 #pragma once
 
 #include <filesystem>
@@ -17,18 +17,19 @@ namespace klab {
 class FieldModel {
  public:
   virtual ~FieldModel() = default;
-  /// "hash".
+  /// Returns the kind of field, "hash" for example.
   virtual std::string field() const = 0;
   virtual const Placement& placement() const = 0;
-  virtual int64_t bytes() const = 0;  // of what was learned
+  virtual int64_t bytes() const = 0;  // size of the learned parameters
   virtual void save(const std::filesystem::path& file) const = 0;
-  /// The calls that pictures are made of, for a plan.
+  /// Returns the calls that make a picture, for a plan.
   virtual std::vector<PlannedCall> picture_calls(const BackendChoice& where) const = 0;
-  /// Makes pictures as long as this lives, so many pixels at a time where that can be chosen. Throws std::runtime_error when the
-  /// backend has too little memory.
+  /// Returns a function that makes pictures while this object lives, `pixels` at a time if the field supports
+  /// that. Throws std::runtime_error if the backend has too little memory.
   virtual std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
                                                          int64_t pixels) const = 0;
-  /// The model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null: it is another.
+  /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for
+  /// other fields.
   virtual const Model* as_hash() const { return nullptr; }
 };
 

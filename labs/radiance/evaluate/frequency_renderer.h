@@ -1,4 +1,4 @@
-// Pictures of the classic field: both looks for every pixel.
+// Pictures of the classic field: evaluates both networks for every pixel.
 #pragma once
 
 #include "labs/radiance/evaluate/renderer.h"

@@ -31,7 +31,7 @@ void ListPictures::look_from(const Camera& c) {
   runner_.write(t_.places, place.data(), sizeof place);
 }
 
-// Draws pixels from `first` on; how many there was room for.
+// Draws pixels from `first` on; returns how many fitted.
 int64_t ListPictures::draw(int64_t first, int64_t pixels, const Plan& plan, Profile& profile, Picture& out) {
   const PictureTensors& t = t_;
   const int64_t rays = std::min(most_rays_, pixels - first);

@@ -1,4 +1,4 @@
-// Pictures by a list of ops, a stretch of pixels at a time, whatever field the list looks at.
+// Makes pictures with a list of ops, a stretch of pixels at a time, for any field.
 #pragma once
 
 #include "labs/radiance/evaluate/renderer.h"
@@ -6,7 +6,7 @@
 
 namespace klab {
 
-/// What such a list is told, and what it leaves behind.
+/// Inputs and outputs of such a list.
 struct PictureTensors {
   float* cameras;    // [1,20]
   int64_t* places;   // [1,DrawRays::kPlace]
@@ -17,15 +17,16 @@ struct PictureTensors {
 
 class ListPictures {
  public:
-  /// Arena and list must outlive it. `numbers` are those that do not change; at most `most_rays` rays come in a stretch.
+  /// Arena and list must outlive it. `numbers` are those that stay constant. A stretch has at most
+  /// `most_rays` rays.
   ListPictures(const Arena& arena, const OpList& list, const PictureTensors& tensors,
                const StepNumbers& numbers, int64_t most_rays, Backend backend);
-  /// For mirrors of arrays of the host, before begin().
+  /// To mirror arrays of the host, before begin().
   Runner& runner() { return runner_; }
-  /// Takes the memory. Throws std::runtime_error or std::bad_alloc when it is not there.
+  /// Allocates the memory. Throws std::runtime_error or std::bad_alloc if there is too little.
   void begin();
 
-  /// As Renderer::render(), but that a ray ends at the sample that makes it opaque.
+  /// Like Renderer::render(), but a ray ends at the sample that makes it opaque.
   Picture render(const Camera& camera, const Plan& plan, Profile& profile);
 
  private:

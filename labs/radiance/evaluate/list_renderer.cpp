@@ -8,10 +8,11 @@
 namespace klab {
 namespace {
 
-// Rays of a stretch that belong to no pixel: the samples that pad a batch are theirs, and one ray with all of them would be waited for.
+// Rays of a stretch that belong to no pixel. They own the samples that pad a batch; a single ray with all of
+// them would be slow.
 constexpr int64_t kSpare = 1024;
 
-// As many rays as visible samples come in a stretch at most; what does not fit comes in the next one.
+// A stretch has at most as many rays as visible samples. Rays that do not fit go into the next stretch.
 Config config_of(const Model& model, const BackendChoice& where) {
   Config c = model.config;
   c.batch_samples = c.first_rays = std::max({where.picture_samples, c.max_samples_per_ray, 2 * kSpare});
@@ -19,7 +20,7 @@ Config config_of(const Model& model, const BackendChoice& where) {
   return c;
 }
 
-// Copied into the backend's memory, or used where they are.
+// Copies arrays into the backend's memory, or uses them in place.
 void tie(Runner& runner, const StepTensors& t, const Model& model) {
   for (const Part part : kParts)
     runner.mirror(t.parameters[size_t(part)], const_cast<float*>(model.of(part).data()));

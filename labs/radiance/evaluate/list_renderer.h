@@ -1,4 +1,4 @@
-// Pictures of a model by a list of ops, on any backend: what a training step looks at, forward only.
+// Makes pictures of a model with a list of ops, on any backend: the forward half of a training step.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@ namespace klab {
 
 class ListRenderer {
  public:
-  /// The model must outlive it. `plan` is one of calls(). Throws std::runtime_error or std::bad_alloc when the memory is not
-  /// there.
+  /// The model must outlive it. `plan` is one of calls(). Throws std::runtime_error or std::bad_alloc if
+  /// there is too little memory.
   ListRenderer(const Model& model, const Plan& plan, const BackendChoice& where);
 
-  /// As Renderer::render(), but that a ray ends at the sample that makes it opaque.
+  /// Like Renderer::render(), but a ray ends at the sample that makes it opaque.
   Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
 
-  /// For a plan.
+  /// Returns the calls, for a plan.
   static std::vector<PlannedCall> calls(const Model& model, const BackendChoice& where);
-  /// Memory of the backend that it takes.
+  /// Returns the memory of the backend that it needs.
   static int64_t bytes_of(const Model& model, const BackendChoice& where);
 
   Profile& profile() { return profile_; }

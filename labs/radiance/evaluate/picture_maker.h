@@ -1,4 +1,4 @@
-// Pictures of a field on the backend that the command line names, by a plan that it names.
+// Makes pictures of a field on the backend and by the plan that the command line names.
 #pragma once
 
 #include <functional>
@@ -8,18 +8,19 @@
 
 namespace klab {
 
-/// Throws what Plan::require() throws for a plan of pictures that cannot be run there.
+/// Throws like Plan::require() if a plan of pictures cannot run on this backend.
 void require_picture_plan(const std::string& plan, const FieldModel& model, const BackendChoice& where);
 
 class PictureMaker {
  public:
-  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor; `pixels` as in
-  /// FieldModel::renderer(). Throws std::runtime_error for a plan that cannot be run, and when the backend has too little memory.
+  /// The model must outlive it. `plan` is "best", "naive" or a file, unless one is `given` for the processor;
+  /// `pixels` as in FieldModel::renderer(). Throws std::runtime_error for a plan that cannot run, and if the
+  /// backend has too little memory.
   PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
                const std::optional<Plan>& given = {}, int64_t pixels = Renderer::kRays);
 
   std::function<Picture(const Camera&)> render() const { return render_; }
-  /// Which variant does which op.
+  /// The variant chosen for each op.
   const Plan& plan() const { return plan_; }
 
  private:

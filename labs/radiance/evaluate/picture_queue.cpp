@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-/// The views' stretches, handed out in order.
+/// Hands out the stretches of all views, in order.
 class Queue {
  public:
   Queue(std::span<const Camera> cameras, int64_t pixels)
@@ -29,7 +29,7 @@ class Queue {
     int64_t first, pixels;
     Picture* picture;
   };
-  /// False when there is none left.
+  /// Returns false if there is none left.
   bool take(Stretch& s) {
     const std::scoped_lock lock(mutex_);
     if (next_ >= stretches_) return false;
@@ -42,13 +42,13 @@ class Queue {
     ++next_;
     return true;
   }
-  /// Whether that was its view's last one.
+  /// Returns whether this was its view's last stretch.
   bool ended(const Stretch& s) {
     const std::scoped_lock lock(mutex_);
     return --views_[s.view].left == 0;
   }
   void forget(const Stretch& s) { views_[s.view].picture = Picture(); }
-  /// Hands out nothing any more.
+  /// Stops handing out stretches.
   void stop() {
     const std::scoped_lock lock(mutex_);
     next_ = stretches_;
@@ -75,7 +75,7 @@ void render_all(const Model& model, const Plan& plan, std::span<const Camera> ca
   std::exception_ptr error;
   const auto work = [&] {
     try {
-      omp_set_num_threads(1);  // of this thread's calls
+      omp_set_num_threads(1);  // for the calls of this thread
       Renderer renderer(model, plan, o.pixels);
       for (Queue::Stretch s{}; queue.take(s);) {
         renderer.draw(cameras[s.view], s.first, s.pixels, *s.picture);

@@ -6,7 +6,7 @@ namespace klab {
 namespace {
 
 constexpr int64_t kRays = Renderer::kRays;
-constexpr int64_t kMarched = 256;          // samples of a pixel there is room for, on the average
+constexpr int64_t kMarched = 256;          // room for samples of a pixel, on average
 constexpr int64_t kFirst = 8, kMost = 16;  // samples of a ray in the first piece, and in later ones
 
 int64_t marched_for(const Config& config, int64_t pixels) {
@@ -92,7 +92,7 @@ void Renderer::render_pieces(int64_t first, Picture& out) {
   for (int64_t longest = kFirst; !going_on_.empty(); longest = kMost) {
     gather_piece(longest);
     shade_piece();
-    // What a piece shows is seen through what lies in front of it.
+    // The color of a piece is attenuated by everything in front of it.
     for (size_t p = 0; p < going_on_.size(); ++p) {
       const auto at = int64_t(p), pixel = first + going_on_[p];
       Progress& ray = progress_[size_t(going_on_[p])];

@@ -1,7 +1,7 @@
 // Pictures of a model from any camera.
 //
-// A ray is looked at from the front, a few samples at a time, and left as soon as nothing behind can show. Where
-// surfaces are opaque that evaluates the field just around them; a fog costs all its samples.
+// A ray is evaluated from the front, a few samples at a time, and dropped as soon as nothing behind can show.
+// For opaque surfaces that evaluates the field just around them; a fog costs all its samples.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace klab {
 
-/// The calls that pictures of a model are made of, for a plan.
+/// Returns the calls that make pictures of a model, for a plan.
 std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times = 1);
 
 struct Picture {
@@ -24,22 +24,23 @@ class Renderer {
  public:
   static constexpr int64_t kRays = 8192;  // pixels at a time
 
-  /// The model must outlive it. So many pixels at a time: fewer take less memory, and more calls.
+  /// The model must outlive it. Computes `pixels` at a time: fewer take less memory and more calls.
   Renderer(const Model& model, Plan plan, int64_t pixels = kRays);
   Picture render(const Camera& camera);
 
-  /// A picture without its pixels, for draw().
+  /// Returns a picture without pixels, for draw().
   static Picture empty_picture(const Camera& camera);
-  /// Draws `pixels` of a camera's pixels, row by row, from `first` on, into a picture of that size. What a pixel becomes does
-  /// not depend on which others are drawn with it, bit by bit, as long as stretches begin at multiples of one size.
+  /// Draws `pixels` of a camera's pixels, row by row, from `first` on, into a picture of the camera's size. A
+  /// pixel does not depend on which others are drawn with it, bit by bit, as long as stretches begin at
+  /// multiples of one size.
   void draw(const Camera& camera, int64_t first, int64_t pixels, Picture& out);
 
-  /// Memory that it takes.
+  /// Returns the memory that it needs.
   static int64_t bytes_of(const Config& config, int64_t pixels);
 
  private:
   struct Progress {  // of one ray
-    int32_t next;    // its first sample that was not looked at
+    int32_t next;    // its first sample not yet evaluated
     float transmittance;
   };
 
@@ -54,7 +55,7 @@ class Renderer {
   Profile profile_;
   Field field_;
   RayBatch marched_;               // rays of a stretch of pixels with all their samples
-  RayBatch piece_;                 // the next few samples of those rays that go on
+  RayBatch piece_;                 // the next few samples of the rays that continue
   std::vector<int32_t> going_on_;  // indices of these rays
   std::vector<Progress> progress_;
 };

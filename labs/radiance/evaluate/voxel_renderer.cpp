@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-// As many rays as visible samples come in a stretch at most; what does not fit comes in the next one.
+// A stretch has at most as many rays as visible samples. Rays that do not fit go into the next stretch.
 VoxelConfig config_of_voxel_renderer(const VoxelModel& model, const BackendChoice& where) {
   VoxelConfig c = model.config;
   c.batch_samples = c.first_rays = std::max(where.picture_samples, 3 * model.grid);

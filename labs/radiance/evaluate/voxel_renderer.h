@@ -1,4 +1,4 @@
-// Pictures of voxels by a list of ops, on any backend.
+// Makes pictures of voxels with a list of ops, on any backend.
 #pragma once
 
 #include "labs/radiance/evaluate/list_pictures.h"
@@ -9,8 +9,8 @@ namespace klab {
 
 class VoxelRenderer {
  public:
-  /// The model must outlive it. `plan` is one of voxel_calls(). Throws std::runtime_error or std::bad_alloc when the memory is
-  /// not there.
+  /// The model must outlive it. `plan` is one of voxel_calls(). Throws std::runtime_error or std::bad_alloc
+  /// if there is too little memory.
   VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where);
   Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
   const Profile& profile() const { return profile_; }

@@ -13,9 +13,9 @@
 namespace klab {
 namespace {
 
-constexpr int kClips = 24;          // scales of a channel or block that are tried ...
-constexpr double kLeastClip = 0.5;  // ... from that of the largest number down to this share of it
-constexpr int kBins = 4096;         // of a channel's histogram
+constexpr int kClips = 24;          // scales of a channel or block that are tried, ...
+constexpr double kLeastClip = 0.5;  // ... from the one that fits the largest number down to this share of it
+constexpr int kBins = 4096;         // bins of a channel's histogram
 
 template <class T>
 T element(const std::vector<uint8_t>& bytes, int64_t i) {
@@ -30,13 +30,13 @@ void put(std::vector<uint8_t>& bytes, int64_t i, T value) {
 
 double clip_at(int k) { return 1 - (1 - kLeastClip) * k / kClips; }
 
-/// Scale of a channel of int8. The errors are estimated from a histogram: a step's variance, step²/12, for what is within the range
-/// and what is cut off for the rest.
+/// Chooses the scale of an int8 channel. Estimates the errors from a histogram: step²/12 within the range,
+/// the square of what is cut off beyond it.
 float channel_scale(std::span<const float> values, const Channel& c) {
   double most = 0;
   for (int64_t i = 0; i < c.count; ++i)
     most = std::max(most, std::fabs(double(values[size_t(c.first + i * c.stride)])));
-  // No number, or such that a scale would not be a normal one: each is as good as 0.
+  // All values are 0, or too small for a normal scale: any scale does.
   if (most < 0x1p-100) return 1;
   std::vector<int64_t> bins(kBins);
   for (int64_t i = 0; i < c.count; ++i) {
@@ -69,7 +69,7 @@ void encode_channels(std::span<const float> values, std::span<const Channel> cha
   }
 }
 
-/// One block, filled up with zeros.
+/// One block, padded with zeros.
 struct Block {
   explicit Block(std::span<const float> values, int64_t b) {
     const int64_t begin = b * kScaleBlock;
@@ -78,7 +78,7 @@ struct Block {
   std::array<float, kScaleBlock> at{};
 };
 
-/// The integers nearest to the block's numbers over a scale, plus 8; the sum of squared errors.
+/// Rounds the block's numbers over a scale to integers, adds 8, and returns the sum of squared errors.
 double to_int4(const Block& block, double scale, std::array<uint8_t, kScaleBlock>& q) {
   double error = 0;
   for (size_t i = 0; i < q.size(); ++i) {
@@ -132,7 +132,7 @@ void encode_e2m1(std::span<const float> values, Encoded& out) {
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks_of(int64_t(values.size())); ++b) {
     const Block block(values, b);
-    const int rule = scale_for(block.at);  // rounds what lies between 6 and 8 times it down
+    const int rule = scale_for(block.at);  // rounds a maximum between 6 and 8 times the scale down
     std::array<uint8_t, kScaleBlock> q{}, best{};
     int best_scale = rule;
     double best_error = to_e2m1(block, decode_scale(uint8_t(rule)), best);

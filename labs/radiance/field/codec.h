@@ -1,7 +1,8 @@
-// Numbers in few bits, and back: what stored.h's formats do to an array.
+// Encodes numbers in few bits and decodes them: the formats of stored.h for one array.
 //
-// Scales are calibrated: of some that clip the largest numbers more or less, the one with the least sum of squared errors
-// (M. Nagel et al., "A white paper on neural network quantization", 2021, section 3.1, range setting by mean squared error).
+// Scales are calibrated: several candidates clip the largest numbers more or less, and the one with the least
+// sum of squared errors is chosen (M. Nagel et al., "A white paper on neural network quantization", 2021,
+// section 3.1, range setting by mean squared error).
 #pragma once
 
 #include <array>
@@ -18,12 +19,12 @@ inline constexpr std::array kStorages = {Storage::f32,  Storage::f16,  Storage::
 inline constexpr int64_t kScaleBlock = 32;  // numbers of int4 and e2m1 that share a scale
 
 const char* name_of(Storage storage);
-/// "f32, f16, ..."
+/// Returns "f32, f16, ...".
 std::string storage_names();
-/// Throws std::invalid_argument, with those that there are, for a name that is none.
+/// Throws std::invalid_argument, listing the known names, for an unknown name.
 Storage storage_named(const std::string& name);
 
-/// Elements that share a scale of int8: first, first + stride, ...
+/// Elements that share an int8 scale: first, first + stride, ...
 struct Channel {
   int64_t first, count, stride;
 };
@@ -37,21 +38,22 @@ struct Encoded {
   std::vector<uint8_t> numbers, scales;
 };
 
-/// Blocks of kScaleBlock that n numbers fill.
+/// Returns the number of blocks of kScaleBlock that hold n numbers.
 inline int64_t blocks_of(int64_t n) { return (n + kScaleBlock - 1) / kScaleBlock; }
-/// Bytes of n numbers, without scales.
+/// Returns the bytes of n numbers, without scales.
 int64_t stored_bytes(int64_t numbers, Storage storage);
-/// Bytes of the scales of n numbers in so many channels.
+/// Returns the bytes of the scales of n numbers in that many channels.
 int64_t scale_bytes(int64_t numbers, int64_t channels, Storage storage);
 
-/// Rounds finite values; `channels` cover each of them once. What f16 cannot hold becomes infinite. Throws std::logic_error for f32.
+/// Rounds finite values; each value belongs to exactly one of `channels`. Values out of f16's range become
+/// infinite. Throws std::logic_error for f32.
 Encoded encode_numbers(Storage storage, std::span<const float> values, std::span<const Channel> channels);
 
-/// The way back, into as many values as were rounded. Sizes must be right, and scales are taken as they are.
+/// Decodes the same number of values. The caller must check sizes and scales.
 void decode_numbers(Storage storage, const Encoded& encoded, std::span<const Channel> channels,
                     std::span<float> values);
 
-/// The first scale that is not a finite number above 0; -1: all are.
+/// Returns the index of the first scale that is not a finite number above 0, or -1.
 int64_t first_bad_scale(Storage storage, const Encoded& encoded);
 
 }  // namespace klab

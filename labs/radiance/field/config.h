@@ -18,17 +18,19 @@ struct Config {
   int64_t features = 2;
   int64_t log2_table = 18;
   int64_t base_resolution = 16;
-  int64_t finest_resolution = 512;  // in the unit cube; larger scenes multiply it by their side
-  std::string hash = "primes";  // of a level's points to its entries (reference/hashtable_fwd/table_layout.h)
+  int64_t finest_resolution = 512;  // in the unit cube; larger scenes multiply it by their side length
+  // maps a level's points to its entries (reference/hashtable_fwd/table_layout.h)
+  std::string hash = "primes";
   std::string interpolation = "linear";  // between the corners of a cell
-  std::string table = "fixed";  // or "adaptive": levels begin small, grow and shrink (train/adaptive_table.h)
-  int64_t table_entries = 0;    // adaptive: at most so many in all; 0: half of what a fixed table has
-  int64_t table_begin = 16;     // adaptive: levels begin with 2^log2_table entries over this
-  double table_crowded = 0.5;   // adaptive: a level of which more than this share is in use grows, and one
-  double table_sparse = 0.15;   // of which less is shrinks
-  int64_t table_every = 16;     // adaptive: steps between two looks at the levels
-  int64_t table_idle = 2048;    // adaptive: steps without a gradient after which an entry begins anew
-  double table_rate = 3;        // learning rate of the table over that of the networks
+  std::string table = "fixed";  // or "adaptive": levels start small, grow and shrink (train/adaptive_table.h)
+  // adaptive: limit for all levels together; 0: half the entries of a fixed table
+  int64_t table_entries = 0;
+  int64_t table_begin = 16;    // adaptive: levels start with 2^log2_table entries divided by this
+  double table_crowded = 0.5;  // adaptive: a level grows when more than this share of it is in use ...
+  double table_sparse = 0.15;  // ... and shrinks when less than this share is
+  int64_t table_every = 16;    // adaptive: steps between two checks of the levels
+  int64_t table_idle = 2048;   // adaptive: steps without a gradient after which an entry is reset
+  double table_rate = 3;       // learning rate of the table, as a multiple of the networks' rate
   // Networks.
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
@@ -40,25 +42,28 @@ struct Config {
   double beta1 = 0.9;
   double beta2 = 0.99;
   double epsilon = 1e-15;
-  double weight_decay = 0;  // L2 on the matrices only; what it does depends on the scale of the loss
-  // "cosine" to learning_rate·final_rate over the run (ngp_pl); or cut down from time to time, by "steps", or by "shares" of the run.
+  double weight_decay = 0;  // L2 on the matrices only; its effect depends on the scale of the loss
+  // "cosine" to learning_rate·final_rate over the run (ngp_pl); or multiplied by `decay` from time to time,
+  // at "steps" or at "shares" of the run.
   std::string schedule = "cosine";
   double final_rate = 0.01;        //
   double warmup_steps = 0;         // linear from 0 (nerfacc: 100)
   double decay = 0.33;             // "steps": factor ...
   int64_t decay_start = 20000;     // ... at this step ...
-  int64_t decay_every = 10000;     // ... and after every so many
+  int64_t decay_every = 10000;     // ... and after every this many
   double decay_start_share = 0.4;  // "shares": the same factor from here on (20,000 steps of 50,000)
-  double decay_every_share = 0.2;  // and after every such part of the run
-  double clip_norm = 0;            // length that the gradient of a network is cut to; 0: as it is
-  double ema = 0.95;               // of the weights used for inference; 0: the weights themselves
+  double decay_every_share = 0.2;  // and after every such share of the run
+  double clip_norm = 0;            // length to which a network's gradient is clipped; 0: no clipping
+  // decay of the averaged weights that inference uses; 0: the weights themselves
+  double ema = 0.95;
   // Batch.
-  int64_t batch_samples = 1 << 15;  // samples with a gradient a step; the number of rays follows
+  int64_t batch_samples = 1 << 15;  // samples with a gradient in a step; the number of rays follows
   int64_t max_samples_per_ray = 1024;
-  int64_t first_rays = 256;            // of the first step, before anything is measured
-  std::string sampling = "uniform";    // of pixels; or "error": by their loss (train/error_map.h)
-  double error_share = 0.5;            // of the draws that go by it
-  std::string pixel_point = "middle";  // of a pixel, where its ray passes; or "anywhere" in it
+  int64_t first_rays = 256;  // rays of the first step, before anything is measured
+  // how pixels are drawn; or "error": in proportion to their loss (train/error_map.h)
+  std::string sampling = "uniform";
+  double error_share = 0.5;            // share of the draws that follow the error map
+  std::string pixel_point = "middle";  // where a ray passes through its pixel; or "anywhere" in it
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
@@ -68,7 +73,7 @@ struct Config {
   double grid_decay = 0.95;
   int64_t grid_every = 32;       // steps between updates
   int64_t grid_warmup = 128;     // steps during which all cells are updated
-  double grid_threshold = 0.01;  // on density·step; the mean, when that is smaller
+  double grid_threshold = 0.01;  // on density·step; the mean, if that is smaller
   double grid_fraction = 0.125;  // after the warm-up: this share of the cells uniformly, and as many occupied
   // Loss.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
@@ -77,9 +82,9 @@ struct Config {
   double opacity_entropy = 0;  // weight (ngp_pl: 1e-3)
   double distortion = 0;       // weight (ngp_pl: 1e-3 for scenes without a bound)
   double total_variation = 0;  // weight, of the logarithm of the density (1e-6 or so)
-  double depth = 0;            // weight, where the scene brings true depth
+  double depth = 0;            // weight, for scenes with true depth
 
-  /// Calls visit(name, reference, low, high) for numbers and visit(name, reference, allowed) for words.
+  /// Calls visit(name, reference, low, high) for numbers and visit(name, reference, allowed) for strings.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
     visit("levels", c.levels, 1, 32);
@@ -140,21 +145,21 @@ struct Config {
     visit("depth", c.depth, 0, 1e3);
   }
 
-  /// Throws std::invalid_argument naming the field when combinations make no sense (width not a multiple of
-  /// 8, features not 1, 2, 4 or 8, a grid that is no power of two, finest below base, a level that would shrink after it has
-  /// grown).
+  /// Throws std::invalid_argument naming the field for combinations that make no sense (width not a multiple
+  /// of 8, features not 1, 2, 4 or 8, a grid that is no power of two, finest below base, a level that would
+  /// shrink after it has grown).
   void validate() const;
 };
 
-/// What the ops call "mse", "huber" and "smooth_l1", and "black", "white" and "random".
+/// Converts names to the ops' numbers: "mse", "huber" and "smooth_l1"; "black", "white" and "random".
 inline int64_t loss_kind(std::string_view loss) { return loss == "mse" ? 0 : loss == "huber" ? 1 : 2; }
 inline int64_t background_kind(std::string_view background) {
   return background == "black" ? 0 : background == "white" ? 1 : 2;
 }
 
-/// Reads a JSON object; what it does not name keeps its default. Unknown keys, wrong types and values out of
-/// range are errors (std::runtime_error) naming file, key, what is allowed, and for an unknown key the
-/// nearest known one.
+/// Reads a JSON object; missing keys keep their defaults. Throws std::runtime_error for unknown keys, wrong
+/// types and values out of range, naming file, key, the allowed values, and for an unknown key the nearest
+/// known one.
 Config read_config(const std::filesystem::path& file);
 Config config_from_json(const std::string& text, const std::string& where);
 std::string config_to_json(const Config& config);

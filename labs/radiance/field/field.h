@@ -1,7 +1,7 @@
-// The field: from positions and directions to density and color, by the operations of a plan.
+// The field: computes density and color from positions and directions, by the operations of a plan.
 //
 // Buffers are feature-major with the current number of samples as stride: row c of an array with n samples
-// begins at c*n. They are owned here because the backward pass reads what the forward pass left.
+// begins at c*n. They are owned here because the backward pass reads the results of the forward pass.
 #pragma once
 
 #include "harness/program/plan.h"
@@ -12,14 +12,14 @@ namespace klab {
 
 class Field {
  public:
-  /// Room for `capacity` samples.
+  /// Allocates room for `capacity` samples.
   Field(const Model& model, const Plan& plan, Profile& profile, int64_t capacity);
 
-  /// Log-density of n points, `positions` [3,n] in the encoding's [0,1]: the first row of what is written to
+  /// Computes the log-density of n points, `positions` [3,n] in the encoding's [0,1]. It is the first row of
   /// `geometry` [geometry_features, n]. `features` is [levels*features, n].
   void density(const float* parameters_table, const float* parameters_density, const float* positions,
                int64_t n, float* features, float* geometry) const;
-  /// The same into features() and geometry(n); n <= capacity.
+  /// Writes the same into features() and geometry(n); n <= capacity.
   void density(const float* parameters_table, const float* parameters_density, const float* positions,
                int64_t n) {
     density(parameters_table, parameters_density, positions, n, features(), geometry(n));
@@ -31,7 +31,7 @@ class Field {
   float* geometry(int64_t n) const { return color_in_.data() + model_.directional() * n; }
   float* rgb() const { return rgb_.data(); }  // [3,n]
 
-  /// Colors of n samples whose geometry rows are in place; `directions` [3,n].
+  /// Computes the colors of n samples whose geometry rows are in place; `directions` [3,n].
   void color(const float* parameters_color, const float* directions, int64_t n);
 
   static int64_t bytes_of(const Config& config, int64_t capacity);

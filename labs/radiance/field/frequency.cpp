@@ -41,7 +41,7 @@ FrequencyModel::FrequencyModel(const FrequencyConfig& c, const Placement& p) : c
   for (Array<float>& a : parameters) a = Array<float>(FrequencyNet(c).size);
 }
 
-// Weights uniform in ±sqrt(6/(from+to)) (Glorot and Bengio 2010), biases 0.
+// Draws weights uniformly in ±sqrt(6/(from+to)) (Glorot and Bengio 2010); biases are 0.
 void FrequencyModel::initialize(uint64_t seed) {
   for (size_t k = 0; k < parameters.size(); ++k) {
     const Draws draws(seed, 0, 200 + k);
@@ -91,7 +91,7 @@ FrequencyModel FrequencyModel::load(const std::filesystem::path& path) {
 FrequencyModel FrequencyModel::read(const TensorFile& file) {
   const std::string path = file.path().string();
   const FrequencyConfig config = frequency_config_from_json(file.metadata("config"), path + ", its config");
-  // Before memory is taken for it.
+  // Check the size before memory is allocated.
   if (size_t(8 * FrequencyNet(config).size) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its config says: damaged");
   FrequencyModel model(config, placement_from(file));

@@ -1,6 +1,8 @@
-// The classic field: a deep network on sines and cosines of a point, one that looks first and one that looks again.
+// The classic field: deep networks on sines and cosines of a point. A coarse network runs first and tells
+// where a fine one takes more samples.
 //
-// B. Mildenhall and others, "NeRF: representing scenes as neural radiance fields for view synthesis", ECCV 2020.
+// B. Mildenhall and others, "NeRF: representing scenes as neural radiance fields for view synthesis", ECCV
+// 2020.
 #pragma once
 
 #include <map>
@@ -21,13 +23,13 @@ struct FrequencyConfig {
   int64_t direction_octaves = 4;  // of a direction's
   int64_t width = 256;
   int64_t depth = 8;    // layers of the trunk
-  int64_t skip = 5;     // layer that takes the point once more, counted from 0; depth: none
-  int64_t rays = 256;   // a step (the paper: 4096)
-  int64_t coarse = 64;  // samples of a ray, one in each of as many strata
-  int64_t fine = 128;   // and such as the first look asks for
+  int64_t skip = 5;     // layer that takes the point again, counted from 0; depth: none
+  int64_t rays = 256;   // in a step (the paper: 4096)
+  int64_t coarse = 64;  // samples of a ray, one in each of this many strata
+  int64_t fine = 128;   // samples that are placed by the coarse network's weights
   std::string samples =
-      "stratified";      // in training, at random within their strata, or "uniform": in their middle
-  int64_t chunk = 8192;  // samples that are in memory at once
+      "stratified";      // in training: at random within the strata; or "uniform": in their middle
+  int64_t chunk = 8192;  // samples in memory at once
   double learning_rate = 5e-4;
   double final_rate = 0.1;  // factor at the end of the run, after a cosine
   double beta1 = 0.9;
@@ -35,9 +37,9 @@ struct FrequencyConfig {
   double epsilon = 1e-8;
   std::string loss = "mse";            // "mse" | "huber" | "smooth_l1"
   std::string background = "white";    // "white" | "black" | "random"
-  std::string pixel_point = "middle";  // as Config has it
+  std::string pixel_point = "middle";  // as in Config
 
-  /// As Config::fields.
+  /// Like Config::fields.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
     visit("octaves", c.octaves, 1, 16);
@@ -59,7 +61,7 @@ struct FrequencyConfig {
     visit("background", c.background, "white black random");
     visit("pixel_point", c.pixel_point, "middle anywhere");
   }
-  /// Throws std::invalid_argument: a chunk that has no room for one ray, an odd width.
+  /// Throws std::invalid_argument for a chunk with no room for one ray, or an odd width.
   void validate() const;
 
   int64_t point_features() const { return 3 + 6 * octaves; }
@@ -72,7 +74,7 @@ FrequencyConfig frequency_config_from_json(const std::string& text, const std::s
 struct FrequencyNet {
   struct Layer {
     std::string name;
-    int64_t to, from, weights, bias;  // the latter two: where they begin
+    int64_t to, from, weights, bias;  // the latter two: offsets
   };
   explicit FrequencyNet(const FrequencyConfig& config);
   std::vector<Layer> layers;  // the trunk's, then "density", "feature", "view", "color"
@@ -82,30 +84,33 @@ struct FrequencyNet {
 struct FrequencyModel {
   FrequencyConfig config;
   Placement placement;
-  std::array<Array<float>, 2> parameters;  // of the network that looks first, and of the one that looks again
+  std::array<Array<float>, 2> parameters;  // of the coarse and of the fine network
 
   FrequencyModel(const FrequencyConfig& config, const Placement& placement);
   void initialize(uint64_t seed);
   FrequencyModel copy() const;
 
-  static constexpr const char* kind = "frequency 1";  // of the file
+  static constexpr const char* kind = "frequency 1";  // written into the file
   std::vector<TensorView> tensors() const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
   static FrequencyModel load(const std::filesystem::path& file);
-  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged.
+  /// Reads an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and the
+  /// damage.
   static FrequencyModel read(const TensorFile& file);
 };
 
-/// A network's pass over points, and back, by the ops of a plan. Arrays are feature-major: row c of n points begins at c·n.
+/// A network's forward and backward pass over points, by the ops of a plan. Arrays are feature-major: row c
+/// of n points begins at c·n.
 class FrequencyPass {
  public:
   FrequencyPass(const FrequencyConfig& config, int64_t capacity);
 
-  /// positions [3,n] in [-1,1], directions [3,n]. Afterwards raw() and rgb() hold densities and colors.
+  /// Computes densities and colors into raw() and rgb(). positions [3,n] in [-1,1], directions [3,n].
   void forward(const Plan& plan, Profile& profile, const float* parameters, const float* positions,
                const float* directions, int64_t n);
-  /// Of the last forward(), by gradients with respect to raw [n] and rgb [3,n]: added to `gradient`.
+  /// Adds the gradients of the last forward() to `gradient`, given the gradients with respect to raw [n] and
+  /// rgb [3,n].
   void backward(const Plan& plan, Profile& profile, const float* parameters, const float* d_raw,
                 const float* d_rgb, float* gradient);
   const float* raw() const { return raw_.data(); }
@@ -123,7 +128,7 @@ class FrequencyPass {
   FrequencyConfig c_;
   FrequencyNet net_;
   int64_t capacity_, n_ = 0;
-  std::vector<Array<float>> inputs_;  // of each layer of the trunk, and behind it its output
+  std::vector<Array<float>> inputs_;  // of each layer of the trunk, then the trunk's output
   Array<float> view_in_, view_, raw_, rgb_, z_, d_a_, d_b_, d_view_in_, d_weights_, d_bias_, d_x_;
 };
 

@@ -1,4 +1,4 @@
-// A network's pass over points, and back.
+// A network's forward and backward pass over points.
 #include <algorithm>
 
 #include "labs/radiance/field/frequency.h"
@@ -44,7 +44,7 @@ int64_t FrequencyPass::bytes_of(const FrequencyConfig& c) {
   return 4 * c.chunk * (rows + 6 * (c.width + c.point_features())) + 4 * c.width * (c.width + 200);
 }
 
-/// y = activation(W·x + b).
+/// Computes y = activation(W·x + b).
 void FrequencyPass::layer(const Plan& plan, Profile& profile, const float* parameters,
                           const FrequencyNet::Layer& l, const float* x, float* y, int64_t kind) {
   profile.run<Matmul>("matmul", plan,
@@ -91,13 +91,14 @@ void FrequencyPass::forward(const Plan& plan, Profile& profile, const float* par
   layer(plan, profile, parameters, heads[3], view_.data(), rgb_.data(), activation::sigmoid);
 }
 
-/// d_y comes in with respect to the layer's output and is spoiled. Where d_x is null nobody asks for it.
+/// Computes a layer's gradients. d_y is the gradient of the layer's output; it is overwritten. d_x may be
+/// null if it is not needed.
 void FrequencyPass::layer_back(const Plan& plan, Profile& profile, const float* parameters,
                                const FrequencyNet::Layer& l, const float* x, const float* y, float* d_y,
                                float* d_x, int64_t kind, float* gradient) {
   const float* d_sum = d_y;
   if (kind == activation::relu) {
-    // What comes out of ReLU is above 0 exactly where what went in was.
+    // A ReLU's output is above 0 exactly where its input was.
     profile.run<ActivationBwd>(
         "activation_bwd", plan,
         {.shape = {.n = l.to * n_, .kind = kind}, .x = y, .d_y = d_y, .d_x = z_.data()});
@@ -132,7 +133,7 @@ void FrequencyPass::backward(const Plan& plan, Profile& profile, const float* pa
              activation::sigmoid, gradient);
   layer_back(plan, profile, parameters, heads[2], view_in_.data(), view_.data(), d_x_.data(),
              d_view_in_.data(), activation::relu, gradient);
-  // The trunk's output feeds the feature and the density: its two gradients add up.
+  // The trunk's output feeds the feature and the density: the two gradients are added.
   layer_back(plan, profile, parameters, heads[1], trunk, nullptr, d_view_in_.data(), d_a_.data(), kNone,
              gradient);
   std::copy_n(d_raw, n_, raw_.data());
@@ -141,7 +142,7 @@ void FrequencyPass::backward(const Plan& plan, Profile& profile, const float* pa
   profile.run<Axpy>("axpy", plan, {.shape = {.n = all}, .a = &one, .x = d_x_.data(), .y = d_a_.data()});
   float *d_y = d_a_.data(), *d_x = d_x_.data();
   for (int64_t l = c_.depth; l-- > 0;) {
-    // What the skip brings in is not learned: the gradient's rows behind the width are left.
+    // The skip's input is not learned: the gradient's rows after the width are ignored.
     layer_back(plan, profile, parameters, net_.layers[size_t(l)], inputs_[size_t(l)].data(),
                inputs_[size_t(l) + 1].data(), d_y, l > 0 ? d_x : nullptr, activation::relu, gradient);
     std::swap(d_y, d_x);

@@ -118,7 +118,7 @@ Model Model::load(const std::filesystem::path& path) {
   const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
   const Placement placement = placement_from(file);
   const Storage storage = storage_in(file);
-  // Before memory is taken for it.
+  // Check the size before memory is allocated.
   const int64_t numbers = table_room(config, placement.cascades) * config.features;
   if (size_t(bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
       file.data_bytes())

@@ -1,4 +1,4 @@
-// The model: a hash table and two small networks, with the shapes that the operations are called with.
+// The model: a hash table and two small networks, with the shapes for calling the operations.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace klab {
 enum class Part { table, density, color };
 inline constexpr std::array kParts = {Part::table, Part::density, Part::color};
 
-/// Shapes of the two networks for n points.
+/// Returns the shapes of the two networks for n points.
 MlpFwd::Shape density_shape(const Config& config, int64_t n);
 MlpFwd::Shape color_shape(const Config& config, int64_t n);
 
@@ -28,7 +28,7 @@ struct Model {
   std::array<Array<float>, 3> parameters;  // by Part
   Array<uint8_t> occupancy;                // [cascades, grid³/8], as ray_march reads it
   std::vector<float> scales;               // [levels] of the table
-  std::vector<int64_t> sizes;              // [levels] entries of each; of an adaptive table at this moment
+  std::vector<int64_t> sizes;              // [levels] entries of each; those of an adaptive table change
 
   Model(const Config& config, const Placement& placement);
 
@@ -38,30 +38,30 @@ struct Model {
   int64_t color_in() const { return directional() + config.geometry_features; }
   int64_t density_weights() const;
   int64_t color_weights() const;
-  int64_t table_entries() const;   // that there is room for
-  int64_t entries_in_use() const;  // of all levels, as large as they are now
+  int64_t table_entries() const;   // room for entries
+  int64_t entries_in_use() const;  // of all levels at their present sizes
   MlpFwd::Shape density_shape(int64_t n) const { return klab::density_shape(config, n); }
   MlpFwd::Shape color_shape(int64_t n) const { return klab::color_shape(config, n); }
 
-  /// Table uniform in ±1e-4, matrices Xavier-uniform, by seed (recipe of instant-ngp).
+  /// Initializes by seed: table uniform in ±1e-4, matrices Xavier-uniform (recipe of instant-ngp).
   void initialize(uint64_t seed);
 
-  /// Named views of all tensors, layer by layer: "hash_table", "density.0", ..., "color.2", "occupancy", and of an adaptive
-  /// table "table_sizes".
+  /// Returns named views of all tensors, layer by layer: "hash_table", "density.0", ..., "color.2",
+  /// "occupancy", and for an adaptive table "table_sizes".
   std::vector<TensorView> tensors() const;
-  /// Throws std::runtime_error, "<where>: ...", for sizes of levels that no table of the config has.
+  /// Throws std::runtime_error, "<where>: ...", for sizes of levels that no table of the config can have.
   void require_plausible_sizes(const std::string& where) const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
-  /// Reads a model of floats, or one in fewer bits (stored.h), which becomes floats.
+  /// Reads a model of floats, or one in fewer bits (stored.h), which is converted to floats.
   static Model load(const std::filesystem::path& file);
 
-  /// Bytes of a model with this config, before anything is allocated.
+  /// Returns the bytes of a model with this config, before anything is allocated.
   static int64_t bytes_of(const Config& config, int cascades);
 };
 
-/// Copies the parameters and the grid out of an opened file of the same shapes. Throws std::runtime_error naming the file for
-/// sizes of levels that no such table has.
+/// Copies the parameters and the grid out of an opened file of the same shapes. Throws std::runtime_error
+/// naming the file for sizes of levels that no such table can have.
 void read_model(const TensorFile& file, Model& model);
 
 }  // namespace klab

@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-// Every third bit of a Morton index, counted from `axis`, as a number: the inverse of interleaving.
+// Returns every third bit of a Morton index, counted from `axis`: the inverse of interleaving.
 uint32_t coordinate(uint32_t morton, int axis) {
   uint32_t v = morton >> axis & 0x09249249U;
   v = (v | v >> 2) & 0x030C30C3U;
@@ -37,7 +37,7 @@ double Occupancy::leave_out_unseen(const Scene& scene) {
       const Vec3 p = view.camera.project(center);
       if (p.z < -radius) continue;
       const float margin = view.camera.fx * radius / std::max(p.z, radius);
-      // A cell that the camera stands in, or that its near side cuts, counts as seen.
+      // A cell that contains the camera, or is cut by its near plane, counts as seen.
       seen = p.z < 2 * radius || (p.x > -margin && p.x < float(view.camera.width) + margin && p.y > -margin &&
                                   p.y < float(view.camera.height) + margin);
       if (seen) break;

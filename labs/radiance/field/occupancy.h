@@ -1,5 +1,6 @@
-// The occupancy grid: which cells of the volume are worth a sample. Learned from the field while it trains: the ops
-// occupancy_choose, occupancy_place, occupancy_update and occupancy_bits (lab 13) do that, over what this class holds.
+// The occupancy grid: which cells of the volume are worth a sample. It is learned from the field during
+// training by the ops occupancy_choose, occupancy_place, occupancy_update and occupancy_bits (lab 13), on the
+// arrays of this class.
 #pragma once
 
 #include <span>
@@ -13,11 +14,11 @@ class Occupancy {
  public:
   explicit Occupancy(const Model& model);
 
-  /// Fixes cells that no training camera sees as empty. They would collect floaters that no picture contradicts. Returns the
-  /// share of such cells.
+  /// Marks cells that no training camera sees as empty for good. They would collect floaters that no picture
+  /// contradicts. Returns the share of such cells.
   double leave_out_unseen(const Scene& scene);
 
-  /// Cells that are occupied in a bit field.
+  /// Counts the occupied cells of a bit field.
   static int64_t occupied(const Array<uint8_t>& bits);
 
   std::span<float> values() {

@@ -12,11 +12,11 @@
 namespace klab {
 namespace {
 
-// Parameters to a stretch: its gradient is cleared while it is still in a cache. All of it: to look which lines hold
-// something takes longer than what is not written saves.
+// Parameters of a stretch, whose gradient is cleared while it is still in a cache. The whole gradient is
+// cleared: finding the lines that hold something takes longer than the saved writes.
 constexpr int64_t kStretch = 1 << 17;
 
-// Parameters of one call: whole groups; a matrix is one group.
+// Returns the parameters of one call: whole groups; a matrix is one group.
 int64_t stretch_of(int64_t parameters, int64_t group) {
   return std::min(parameters, group <= kStretch ? kStretch / group * group : parameters);
 }
@@ -59,8 +59,8 @@ void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<flo
 
 std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group) {
   const int64_t n = stretch_of(parameters, group);
-  // Most entries of a table are touched by no sample of a step. A matrix, one group without zeros, is small beside a
-  // table: it must be possible, and decides nothing.
+  // In a step no sample touches most entries of a table. A matrix, one group without zeros, is small compared
+  // to a table: the variant must support it, but its time does not matter.
   const bool table = group < parameters;
   return {planned<Adam>({.n = n, .group = group, .zero_percent = table ? 90 : 0},
                         fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};

@@ -1,4 +1,4 @@
-// What an array of parameters needs to be trained, and the step that trains it.
+// The optimizer state of an array of parameters, and the step that updates it.
 #pragma once
 
 #include "harness/program/memory.h"
@@ -8,20 +8,21 @@
 
 namespace klab {
 
-/// Gradient, moments and step counts of `count` parameters; `group` of them share one step count.
+/// Gradient, moments and step counts of `count` parameters; each `group` of them shares one step count.
 struct OptimizerState {
   OptimizerState() = default;
   OptimizerState(int64_t count, int64_t group);
 
-  /// Throws std::runtime_error, "<where>: ...", for counts and second moments that no training of so many steps has.
+  /// Throws std::runtime_error, "<where>: ...", for step counts above `steps_done` and negative second
+  /// moments.
   void require_plausible(int64_t steps_done, const std::string& where) const;
 
   Array<float> gradient, m, v;
   Array<int32_t> steps;  // [count/group]
 };
 
-/// What a checkpoint keeps of an array's moments and step counts: "optimizer.<name>.m", ".v", ".steps". Also where they are read
-/// into, as long as `of` lives.
+/// Returns the moments and step counts that a checkpoint keeps of an array: "optimizer.<name>.m", ".v",
+/// ".steps". They are also the destination when it is read. Valid while `of` lives.
 template <class Moments>
 std::vector<TensorView> moment_tensors(const std::string& name, const Moments& of) {
   const std::string prefix = "optimizer." + name;
@@ -34,12 +35,12 @@ struct AdamSettings {
   double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.99, epsilon = 1e-15, weight_decay = 0;
 };
 
-/// One step of Adam by the plan's variant; afterwards the gradient is zero again, ready to be accumulated
-/// into.
+/// Makes one step of Adam with the plan's variant, then sets the gradient to zero, ready for the next
+/// accumulation.
 void adam_step(const Plan& plan, const AdamSettings& settings, int64_t group, Array<float>& parameters,
                OptimizerState& state);
 
-/// The calls that adam_step() makes for so many parameters, for a plan.
+/// Returns the calls that adam_step() makes for that many parameters, for a plan.
 std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group);
 
 /// Fills the layers' matrices uniformly in +-sqrt(6/(from+to)) (Glorot & Bengio 2010).

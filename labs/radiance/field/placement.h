@@ -1,4 +1,4 @@
-// Where a model lies in the world, whatever holds it.
+// Where a model of any kind lies in the world.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace klab {
 
-/// Where the model's unit cube lies in the world.
+/// Position of the model's unit cube in the world.
 struct Placement {
   int cascades = 1;
   float scale = 1;
@@ -20,7 +20,7 @@ struct Placement {
 };
 
 std::string placement_to_json(const Placement& placement);
-/// Of a model file's metadata. Throws std::runtime_error naming file and field.
+/// Reads a model file's metadata. Throws std::runtime_error naming file and field.
 Placement placement_from(const TensorFile& file);
 
 }  // namespace klab

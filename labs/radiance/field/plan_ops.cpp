@@ -10,13 +10,13 @@ const std::vector<std::string>& plan_ops() {
       "ray_weights", "spread_samples", "visible_compact", "sh_fwd", "composite_fwd", "pixel_loss_fwd",
       "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd", "weighted_sum", "mlp_bwd", "axpy",
       "hashgrid_bwd", "all_finite", "adam", "ema",
-      // Now and then.
+      // Not in every step.
       "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
-      // Of what a config may ask for.
+      // Only if the config asks for them.
       "opacity_entropy_fwd", "opacity_entropy_bwd", "depth_loss_fwd", "depth_loss_bwd", "distortion_fwd",
       "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
       "total_variation_bwd", "clip_norm", "hashtable_fwd", "hashtable_bwd",
-      // Of gradients that are stored in fewer bits.
+      // Only if gradients are stored in fewer bits.
       "round_narrow", "cast", "unscale"};
   return ops;
 }

@@ -65,7 +65,8 @@ int64_t whole_rays(const RayBatch& b, int64_t max_samples_per_ray) {
 }
 
 void keep_rays(RayBatch& b, int64_t count) {
-  // [3, rays] rows move together: each one's new place is never behind its old one.
+  // The rows of [3, rays] move in order; a row's new place never lies behind its old one, so nothing is
+  // overwritten.
   for (const Array<float>* rows : {&b.origins, &b.directions, &b.background})
     for (int64_t axis = 1; axis < 3; ++axis)
       std::memmove(rows->data() + axis * count, rows->data() + axis * b.rays, size_t(count) * sizeof(float));

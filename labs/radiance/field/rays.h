@@ -1,4 +1,4 @@
-// A batch of rays and the samples along them: from origins and directions to what the networks read.
+// A batch of rays and the samples along them: computes the networks' inputs from origins and directions.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace klab {
 
-/// Samples of a batch of rays. Capacities are fixed; `rays` and `samples` are what is in use.
+/// Samples of a batch of rays. Capacities are fixed; `rays` and `samples` are the present counts.
 struct RayBatch {
   RayBatch(const Model& model, int64_t max_rays, int64_t max_samples);
 
@@ -26,26 +26,27 @@ struct RayBatch {
   static int64_t bytes_of(int64_t max_rays, int64_t max_samples);
 };
 
-/// The calls from marching rays to their colors, for a plan; each `times` a step.
+/// Returns the calls from marching rays to their colors, for a plan; each is made `times` in a step.
 std::vector<PlannedCall> shading_calls(const Config& config, int cascades, int64_t rays, int64_t samples,
                                        int64_t capacity, double times = 1);
 
 /// Marches the batch's rays through the model's grid: fills ray_begin, t, delta and samples.
 void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& batch);
 
-/// Rays that did not fit into the batch's samples came back with none, exactly as rays through empty space do; to
-/// learn from them would teach that what they hit is background. How many rays at the front of the marched batch are
-/// surely whole: all of them, unless the room left could have been too small for one.
+/// Returns how many rays at the front of a marched batch surely have all their samples. A ray that did not
+/// fit into the batch has no samples, exactly like a ray through empty space; training on it would teach that
+/// it hits background. All rays are whole unless the room left could have been too small for one.
 int64_t whole_rays(const RayBatch& batch, int64_t max_samples_per_ray);
 
 /// Keeps the first `count` rays of a marched batch.
 void keep_rays(RayBatch& batch, int64_t count);
 
-/// The samples' positions, from rays and distances; and their directions, each ray's for all of its samples.
+/// Computes the samples' positions from rays and distances, and copies each ray's direction to all of its
+/// samples.
 void place_samples(const Model& model, RayBatch& batch);
 void spread_directions(RayBatch& batch);
 
-/// The rays' colors, opacities and depths from the samples' densities and colors that the field holds.
+/// Computes the rays' colors, opacities and depths from the densities and colors that the field holds.
 void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& batch);
 
 }  // namespace klab

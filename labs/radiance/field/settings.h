@@ -1,7 +1,7 @@
 // Settings of a recipe as JSON, for any struct that lists its fields as Config does:
 //
-//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);     visit(name, number, low, high)
-//   void validate() const;                                                            visit(name, word, allowed)
+//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);    visit(name, number, low, high)
+//   void validate() const;                                                            visit(name, string, allowed)
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 namespace klab {
 
-/// The names of all settings.
+/// Returns the names of all settings.
 template <class Settings>
 std::vector<std::string> setting_names() {
   Settings any;
@@ -28,7 +28,7 @@ std::vector<std::string> setting_names() {
   return names;
 }
 
-/// Puts what a JSON object says into fields.
+/// Copies the values of a JSON object into fields.
 struct SettingReader {
   const nlohmann::json& document;
   const std::string& where;
@@ -53,9 +53,9 @@ struct SettingReader {
   }
 };
 
-/// What the text does not name keeps its default. Throws std::runtime_error naming key and remedy: a key that is none (for it
-/// the nearest one, and `elsewhere(key)`, which may say who has it), a wrong type, a value out of range; and what validate()
-/// throws.
+/// Reads settings; missing keys keep their defaults. Throws std::runtime_error naming key and remedy for an
+/// unknown key, a wrong type or a value out of range. For an unknown key it names the nearest known one, or
+/// returns elsewhere(key), which may name the field that has it. Also throws whatever validate() throws.
 template <class Settings>
 Settings settings_from_json(const std::string& text, const std::string& where,
                             const std::function<std::string(const std::string&)>& elsewhere = {}) {

@@ -11,15 +11,16 @@
 namespace klab {
 namespace {
 
-/// A tensor of the model with what of it shares a scale.
+/// A tensor of the model, and which of its numbers share a scale.
 struct Numbers {
   std::string name;
-  std::vector<int64_t> shape, scale_shape;  // the latter of int8
+  std::vector<int64_t> shape, scale_shape;  // the latter for int8
   std::span<float> values;
   std::vector<Channel> channels;
 };
 
-/// Levels as large as they are; the room that an adaptive table has left is counted to the last one.
+/// Splits the table by level at its present size; the spare room of an adaptive table counts to the last
+/// level.
 std::vector<Channel> channels_of_table(const Model& model) {
   std::vector<Channel> list;
   const int64_t features = model.config.features;
@@ -44,7 +45,7 @@ Part part_of(const TensorView& t) {
   return t.name.starts_with("density") ? Part::density : Part::color;
 }
 
-/// All of the model's tensors of floats.
+/// Lists all of the model's float tensors.
 std::vector<Numbers> numbers_of(const Model& model) {
   std::vector<Numbers> list;
   for (const TensorView& t : model.tensors()) {
@@ -61,7 +62,7 @@ std::vector<Numbers> numbers_of(const Model& model) {
   return list;
 }
 
-/// How a tensor and its scales stand in the file.
+/// How a tensor and its scales are written to the file.
 struct StoredForm {
   const char *dtype, *scale_dtype;  // the latter empty: no scales
   std::vector<int64_t> shape, scale_shape;
@@ -152,7 +153,7 @@ Storage storage_in(const TensorFile& file) {
 }
 
 void read_stored(const TensorFile& file, Storage storage, Model& model) {
-  // How large levels are first: that says which numbers share a scale.
+  // Read the sizes of levels first: they decide which numbers share a scale.
   for (const TensorView& t : model.tensors())
     if (t.dtype != "F32") file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   model.require_plausible_sizes(file.path().string());

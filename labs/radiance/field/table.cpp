@@ -10,10 +10,11 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kLeast = 1 << 9;  // entries that a level of an adaptive table keeps
+constexpr int64_t kLeast = 1 << 9;  // fewest entries of a level of an adaptive table
 
-/// Entries that a level of an adaptive table begins with. One that needs no more than four times as many to have a place for each
-/// point is dense from the beginning, and stays so: it costs little, and its points share nothing.
+/// Returns the initial entries of a level of an adaptive table. A level that is dense with at most four times
+/// as many entries is dense from the beginning and stays so: it costs little, and its points share no
+/// entries.
 int64_t first_entries(const Config& c) {
   return std::max(kLeast, (int64_t(1) << c.log2_table) / c.table_begin / 8 * 8);
 }

@@ -17,7 +17,7 @@ namespace klab {
 namespace {
 
 constexpr int64_t kBrick =
-    8;  // vertices: rows are numbered brick by brick, so that neighbors are neighbors in memory
+    8;  // vertices: rows are numbered brick by brick, so that neighbors in space are close in memory
 
 bool power_of_two(int64_t v) { return (v & (v - 1)) == 0; }
 
@@ -61,7 +61,7 @@ VoxelModel::VoxelModel(const VoxelConfig& c, const Placement& p, int64_t g, int6
 VoxelModel VoxelModel::at_first(const VoxelConfig& c, const Placement& p) {
   const int64_t line = c.first_grid + 1;
   VoxelModel model(c, p, c.first_grid, line * line * line);
-  // In a large box, too, a ray gets through.
+  // Reduced by log(side), so that light passes a large box, too.
   std::fill(model.density.begin(), model.density.end(), float(c.start - std::log(double(p.side()))));
   int32_t next = 0;
   brick_by_brick(line, [&](int64_t vertex) { model.links[vertex] = next++; });
@@ -84,7 +84,7 @@ void VoxelModel::mark_cells() {
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < occupancy.size(); ++b)  // a byte is a block of 2x2x2 cells
     for (uint32_t bit = 0; bit < 8; ++bit) {
-      // Every third bit of a Morton index is a coordinate's.
+      // A coordinate has every third bit of a Morton index.
       int64_t cell[3] = {};
       for (int axis = 0; axis < 3; ++axis)
         for (int k = 0; k < 10; ++k)
@@ -97,7 +97,7 @@ void VoxelModel::mark_cells() {
     }
 }
 
-// Of cells along an axis, in the unit cube's units.
+// Returns the lengths of cells along an axis, in units of the unit cube.
 std::vector<double> VoxelModel::edges() const {
   std::vector<double> list(size_t(grid), double(placement.side()) / double(grid));
   const GradedGrid graded = GradedGrid::of(double(placement.side()), is_graded());
@@ -107,11 +107,12 @@ std::vector<double> VoxelModel::edges() const {
   return list;
 }
 
-// Of grid³ cells, x fastest: those that are not transparent along their longest edge, and their neighbors: a surface may move by a
-// cell. Not when the finest grid is made, where each cell becomes eight that all have to be paid for in every step.
+// Marks those of grid³ cells, x fastest, that are not transparent along their longest edge, and their
+// neighbors, since a surface may move by a cell. Leaves the neighbors out when the finest grid is made: there
+// each cell becomes eight that cost time in every step.
 std::vector<uint8_t> VoxelModel::kept_cells(int64_t factor, const std::vector<uint8_t>& seen) const {
   const int64_t line = grid + 1;
-  std::vector<float> least;  // logarithm of the density, by the cell's longest edge
+  std::vector<float> least;  // smallest log-density to keep a cell, by its longest edge
   for (const double edge : edges())
     least.push_back(float(std::log(-std::log1p(-std::max(config.prune, 1e-12)) / edge)));
   std::vector<uint8_t> dense(size_t(grid * grid * grid)), kept(dense.size());
@@ -139,7 +140,7 @@ std::vector<uint8_t> VoxelModel::kept_cells(int64_t factor, const std::vector<ui
   return kept;
 }
 
-// Of the finer grid, the vertices of cells that are kept.
+// Marks the vertices of the finer grid that belong to kept cells.
 std::vector<uint8_t> VoxelModel::vertices_of(const std::vector<uint8_t>& kept, int64_t factor) const {
   const int64_t finer = grid * factor, line = finer + 1;
   std::vector<uint8_t> marked(size_t(line * line * line));
@@ -147,7 +148,7 @@ std::vector<uint8_t> VoxelModel::vertices_of(const std::vector<uint8_t>& kept, i
   for (int64_t z = 0; z < line; ++z)
     for (int64_t y = 0; y < line; ++y)
       for (int64_t x = 0; x < line; ++x) {
-        const auto cells = [&](int64_t v, int64_t side) {  // beside a vertex, below and above
+        const auto cells = [&](int64_t v, int64_t side) {  // the cell below and the one above a vertex
           return std::clamp<int64_t>(v - 1 + side, 0, finer - 1) / factor;
         };
         for (int64_t c = 0; c < 8; ++c)
@@ -231,13 +232,13 @@ VoxelModel VoxelModel::read(const TensorFile& file) {
   const std::string path = file.path().string(), where = path + ", its voxels";
   VoxelConfig config = voxel_config_from_json(file.metadata("config"), path + ", its config");
   if (!parse_json(file.metadata("config"), where).contains("spacing"))
-    config.spacing = "even";  // of a version that knew no other
+    config.spacing = "even";  // for files written before there was a choice
   const Placement placement = placement_from(file);
   const nlohmann::json size = parse_json(file.metadata("voxels"), where);
   const auto grid = number_in<int64_t>(size, "grid", {8, 512}, where);
   const auto rows = number_in<int64_t>(size, "rows", {1, double(int64_t{1} << 26) - 1}, where);
   if (!power_of_two(grid)) throw std::runtime_error(where + ": \"grid\" must be a power of two");
-  // Before memory is taken for it.
+  // Check the size before memory is allocated.
   const int64_t needed = 4 * ((grid + 1) * (grid + 1) * (grid + 1) + rows * (1 + 3 * config.basis()));
   if (size_t(needed) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its metadata say: damaged");
@@ -254,7 +255,7 @@ VoxelModel VoxelModel::read(const TensorFile& file) {
 int64_t voxel_bytes_at_most(const VoxelConfig& c) {
   const auto vertices = [](int64_t grid) { return (grid + 1) * (grid + 1) * (grid + 1); };
   const int64_t rows = std::max(vertices(c.first_grid), std::min(c.max_rows, vertices(c.grid)));
-  // Parameters, gradients, two moments; a count of steps for each row and table; links and marks.
+  // Parameters, gradients and two moments; a step count for each row and table; links and marks.
   return rows * (16 * (1 + 3 * c.basis()) + 8) + 7 * vertices(c.grid);
 }
 

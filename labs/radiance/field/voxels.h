@@ -1,5 +1,5 @@
-// A scene as a grid of voxels: vertices that have a density and spherical harmonics of three colors, between which both are
-// interpolated. Where nothing is, there is no vertex.
+// A scene as a grid of voxels. Vertices have a density and spherical harmonics of three colors, and both are
+// interpolated between them. Empty space has no vertices.
 //
 // A. Yu, S. Fridovich-Keil and others, "Plenoxels: radiance fields without neural networks", CVPR 2022.
 #pragma once
@@ -17,39 +17,38 @@ namespace klab {
 /// Every number of the recipe for voxels.
 struct VoxelConfig {
   // Grid.
-  int64_t first_grid = 32;   // cells along an edge at first; doubled until there are
-  int64_t grid = 256;        // so many
-  double grow_until = 0.3;   // share of the run after which the grid is as fine as it gets
-  double prune_until = 0.6;  // share after which no cell is left out any more
-  double prune = 0.02;       // a cell stays where some cell beside it lets less than 1 - this through
+  int64_t first_grid = 32;   // cells along an edge at first; doubled until ...
+  int64_t grid = 256;        // ... it has this many
+  double grow_until = 0.3;   // share of the run after which the grid has its final resolution
+  double prune_until = 0.6;  // share after which no more cells are removed
+  double prune = 0.02;       // a cell stays if it or a neighbor absorbs at least this share of the light
   std::string spacing =
-      "graded";  // of scenes larger than twice the unit cube: cells that grow outwards, or "even"
-  int64_t max_rows = 3000000;  // vertices; a grid that would have more is not made finer
+      "graded";                // for scenes larger than twice the unit cube: cells grow outwards; or "even"
+  int64_t max_rows = 3000000;  // vertices; a grid that would have more is not refined
   int64_t sh_degree = 2;       // of the colors
-  double start =
-      -2;  // logarithm of the density at first, for the whole way through the box: less by log(side)
-  double empty = -8;  // logarithm of the density of vertices that are not there
+  double start = -2;           // initial log-density of a unit cube; a larger box subtracts log(side)
+  double empty = -8;           // log-density of missing vertices
   // Optimizer: Adam.
   double density_rate = 0.2;  // learning rate of the logarithm of the density
-  double color_rate = 0.05;   // and of the coefficients
+  double color_rate = 0.05;   // learning rate of the coefficients
   double final_rate = 0.1;    // factor at the end of the run, after a cosine
   double beta1 = 0.9;
   double beta2 = 0.99;
   double epsilon = 1e-15;
   // Batch.
-  int64_t batch_samples = 1 << 17;  // samples with a gradient a step; the number of rays follows
+  int64_t batch_samples = 1 << 17;  // samples with a gradient in a step; the number of rays follows
   int64_t first_rays = 256;
-  std::string pixel_point = "middle";  // as Config has it
+  std::string pixel_point = "middle";  // as in Config
   double early_stop = 1e-4;            // transmittance
   // Loss.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
   std::string background =
       "white";  // training: "white" | "black" | "random"; evaluation is on white unless black
-  double total_variation = 1e-6;  // weight, of the logarithm of the density between neighbors
+  double total_variation = 1e-6;  // weight of the difference of log-density between neighbors
 
   int64_t basis() const { return (sh_degree + 1) * (sh_degree + 1); }
 
-  /// As Config::fields.
+  /// Like Config::fields.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
     visit("first_grid", c.first_grid, 8, 512);
@@ -77,7 +76,7 @@ struct VoxelConfig {
     visit("total_variation", c.total_variation, 0, 10);
   }
 
-  /// Throws std::invalid_argument: grids that are no powers of two, a first one finer than the last.
+  /// Throws std::invalid_argument for grids that are no powers of two, and a first grid finer than the last.
   void validate() const;
 };
 
@@ -88,22 +87,24 @@ struct VoxelModel {
   Array<int32_t> links;       // [(grid+1)³] x fastest: row of each vertex, -1: none
   Array<float> density;       // [rows] logarithm
   Array<float> coefficients;  // [rows,3,basis]
-  Array<uint8_t> occupancy;   // [grid³/8] as voxel_march reads it: cells all of whose vertices have rows
+  // [grid³/8] as voxel_march reads it: set for cells all of whose vertices have rows
+  Array<uint8_t> occupancy;
 
   int64_t rows() const { return density.size(); }
   bool is_graded() const { return config.spacing == "graded" && placement.cascades > 2; }
   int64_t bytes() const { return links.bytes() + density.bytes() + coefficients.bytes() + occupancy.bytes(); }
 
   VoxelModel(const VoxelConfig& config, const Placement& placement, int64_t grid, int64_t rows);
-  /// The whole of the first grid, gray and nearly transparent.
+  /// Returns the whole first grid, gray and nearly transparent.
   static VoxelModel at_first(const VoxelConfig& config, const Placement& placement);
 
   VoxelModel copy() const;
-  /// The same scene on a grid finer by `factor`, 1 or 2, without the cells around which nothing is (config.prune). Vertices
-  /// that were not there get config.empty and no color. `seen`, of each row whether a ray has ever met it before it was
-  /// opaque: what no ray meets counts as nothing; empty: all of them. Throws std::runtime_error when nothing is left.
+  /// Returns the same scene on a grid finer by `factor`, 1 or 2, without cells that are transparent like
+  /// their neighbors (config.prune). New vertices get config.empty and no color. `seen` tells for each row
+  /// whether a ray ever reached it before it was opaque; rows that were not seen count as transparent. Empty:
+  /// all rows were seen. Throws std::runtime_error if nothing is left.
   VoxelModel refined(int64_t factor, const std::vector<uint8_t>& seen = {}) const;
-  /// How many rows that would have.
+  /// Returns the rows that refined() would have.
   int64_t rows_refined(int64_t factor, const std::vector<uint8_t>& seen = {}) const;
 
   /// Fills `occupancy` from `links`.
@@ -113,11 +114,11 @@ struct VoxelModel {
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
   static VoxelModel load(const std::filesystem::path& file);
-  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged: fewer
-  /// bytes than the metadata say, links to rows that are not there.
+  /// Reads an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and the
+  /// damage: fewer bytes than the metadata say, links to missing rows.
   static VoxelModel read(const TensorFile& file);
 
-  static constexpr const char* kind = "voxels 1";  // of the file
+  static constexpr const char* kind = "voxels 1";  // written into the file
 
  private:
   std::vector<double> edges() const;
@@ -125,7 +126,8 @@ struct VoxelModel {
   std::vector<uint8_t> vertices_of(const std::vector<uint8_t>& kept, int64_t factor) const;
 };
 
-/// Memory of a model and its optimizer at most, bytes: as many rows as the first grid has, or config.max_rows.
+/// Returns the most memory that a model and its optimizer can take, in bytes: the rows of the first grid or
+/// config.max_rows.
 int64_t voxel_bytes_at_most(const VoxelConfig& config);
 
 VoxelConfig voxel_config_from_json(const std::string& text, const std::string& where);

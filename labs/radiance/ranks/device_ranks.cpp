@@ -16,7 +16,7 @@ void require(const char* error, const char* what) {
   if (error != nullptr) throw std::runtime_error(fmt::format("{}: {}", what, error));
 }
 
-/// The first reason that a rank has, the same everywhere; empty: none has one.
+/// Returns the reason of the first rank that has one, the same on every rank; empty if none has.
 std::string first_reason(Ranks& ranks, const std::string& mine) {
   const std::vector<std::string> all = ranks.gather(mine);
   for (size_t r = 0; r < all.size(); ++r)
@@ -24,7 +24,7 @@ std::string first_reason(Ranks& ranks, const std::string& mine) {
   return "";
 }
 
-/// Those of the module; null with the reason.
+/// Returns the calls of the module, or null with the reason.
 const DeviceCalls* module_calls(std::string& why) {
   const auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libklab_nccl.so";
   if (!std::filesystem::exists(module)) {
@@ -81,7 +81,7 @@ std::unique_ptr<DeviceRanks> DeviceRanks::join(Ranks& ranks, const DeviceCalls& 
   return nullptr;
 }
 
-// By the ring's count.
+// Counts the bytes of a ring.
 void DeviceRanks::sent(int64_t values) {
   ranks_.count_sent(values * int64_t(sizeof(float)) * (ranks_.size() - 1) / ranks_.size());
 }

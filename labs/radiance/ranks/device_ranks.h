@@ -1,4 +1,4 @@
-// Ranks whose arrays lie on GPUs that reach each other without the host.
+// Ranks whose arrays lie on GPUs that reach each other without going through the host.
 #pragma once
 
 #include <memory>
@@ -13,20 +13,23 @@ namespace klab {
 
 class DeviceRanks {
  public:
-  /// All ranks meet by these calls; null, the same on every rank, with the reason, where one of them cannot.
+  /// Joins all ranks by these calls. Returns null on every rank, with the same reason in `why`, if one rank
+  /// cannot join.
   static std::unique_ptr<DeviceRanks> join(Ranks& ranks, const DeviceCalls& calls, std::string* why);
-  /// By those of the module beside the program.
+  /// Joins by the calls of the module next to the program.
   static std::unique_ptr<DeviceRanks> join(Ranks& ranks, std::string* why);
   ~DeviceRanks() { calls_.leave(); }
   DeviceRanks(const DeviceRanks&) = delete;
   DeviceRanks& operator=(const DeviceRanks&) = delete;
 
-  /// In place: each element becomes the mean of all ranks'. The order of additions is the library's: the same bits on every rank,
-  /// and not those of a sum in the order of the ranks. These three throw std::runtime_error with the library's words.
+  /// Replaces each element by its mean over all ranks, in place. The library chooses the order of additions:
+  /// all ranks get the same bits, but they differ from those of a sum in rank order. This function and the
+  /// next two throw std::runtime_error with the library's message.
   void mean(float* values, int64_t count);
-  /// Part r of an array, so many bytes from a place on, becomes the mean on rank r; what is there on others means nothing.
+  /// Makes part r of an array (a byte range) the mean on rank r. Its values on other ranks are undefined
+  /// afterwards.
   void mean_of_parts(float* values, std::span<const Piece> parts);
-  /// Part r comes from rank r.
+  /// Copies part r from rank r.
   void gather_parts(float* values, std::span<const Piece> parts);
 
  private:
@@ -36,8 +39,9 @@ class DeviceRanks {
   const DeviceCalls& calls_;
 };
 
-/// The GPUs that a process may see, as CUDA_VISIBLE_DEVICES has them: of `visible`, that variable's value, or where it is null of
-/// those numbered below `count`, the one that rank `local` of a machine's ranks takes, in turn. Empty: leave it as it is.
+/// Returns the value of CUDA_VISIBLE_DEVICES for rank `local` of a machine: one GPU, assigned round robin.
+/// The GPUs are those listed in `visible`, that variable's present value, or, if it is null, those numbered
+/// below `count`. Returns an empty string if the variable should stay as it is.
 std::string gpu_of(int local, const char* visible, int count);
 
 }  // namespace klab

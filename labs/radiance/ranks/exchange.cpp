@@ -11,10 +11,11 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kTile = 1024;  // floats whose sums stay in the first cache
-constexpr int64_t kPiece =
-    1 << 18;  // floats that travel at a time: they stay in a cache, and ranks seldom wait for each other
-constexpr int64_t kTeam = 1 << 14;  // from which on threads pay
-constexpr int64_t kLine = 16;  // floats of a cache line: what is touched at one place is read there anyway
+// floats that travel at a time: few enough for a cache, and enough that ranks seldom wait for each other
+constexpr int64_t kPiece = 1 << 18;
+constexpr int64_t kTeam = 1 << 14;  // floats from which on threads pay
+// floats of a cache line, which is the unit in which touched memory is read anyway
+constexpr int64_t kLine = 16;
 
 }  // namespace
 
@@ -93,15 +94,16 @@ void Exchange::collect(void* elements, int64_t element_bytes, int64_t per, int64
   const auto at = [&](int r) { return (p.first(r) + per - 1) / per * element_bytes; };
   const auto bytes = [&](int r) { return at(r + 1) - at(r); };
   const int me = carrier_.rank;
-  // Own elements go nowhere: they are where they belong.
+  // Own elements are in place already.
   const auto travels = [&](int from, int to) { return from != to && (everywhere || to == 0); };
   const auto to = pieces([&](int) { return at(me); }, [&](int r) { return travels(me, r) ? bytes(me) : 0; });
   const auto from = pieces(at, [&](int r) { return travels(r, me) ? bytes(r) : 0; });
   carrier_.all_to_all(elements, to, elements, from);
 }
 
-// The own part becomes the sum, in the order of the ranks; what was sent is zero then. A piece of each part at a time, so that what
-// comes is added up, and what went is cleared, while it is in a cache.
+// The own part becomes the sum, in the order of the ranks, and the parts that were sent become zero. Works on
+// a piece of each part at a time, so that received values are added and sent ones are cleared while they are
+// in a cache.
 void Exchange::reduce_all(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
   const int64_t piece = std::max(kTile, kPiece / (carrier_.size - 1));
@@ -111,7 +113,8 @@ void Exchange::reduce_all(const Parts& p, std::span<float> values, float scale) 
   for (int64_t at = 0; at < longest; at += piece) {
     const auto length = [&](int r) { return std::clamp(p.length(r) - at, int64_t{0}, piece); };
     const int64_t own = length(me);
-    const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };  // of those that others send
+    // where the values of rank r are received
+    const auto slot = [&](int r) { return own * (r < me ? r : r - 1); };
     const auto to = pieces([&](int r) { return (p.first(r) + at) * kFloat; },
                            [&](int r) { return r == me ? 0 : length(r) * kFloat; });
     const auto from = pieces([&](int r) { return r == me ? 0 : slot(r) * kFloat; },

@@ -1,13 +1,14 @@
-// What ranks do with the gradient of a table, the one array of a step that is large: three ways, the rungs of allreduce_gradients
-// (lab 18) between processes.
+// How ranks exchange the gradient of a table, the only large array of a step. There are three ways; the rungs
+// of allreduce_gradients (lab 18) are the same between processes.
 //
-//   dense    every rank gets the whole sum and moves all parameters
-//   sharded  a rank gets the sum of its part of the table, moves that, and the others get the parameters (Rajbhandari et al., "ZeRO",
-//            2020, stage 1): as many bytes, but moments of a part are kept by one rank only
-//   touched  as sharded, but of blocks that no sample of a rank has touched nothing travels except a bit
+//   dense    every rank gets the whole sum and updates all parameters
+//   sharded  a rank gets the sum of its part of the table, updates that part, and sends the parameters to the
+//            others (Rajbhandari et al., "ZeRO", 2020, stage 1): the same number of bytes, but each part's
+//            moments are kept by one rank only
+//   touched  like sharded, but for a block that no sample of a rank has touched only a bit is sent
 //
-// Sums are taken in the order of the ranks in the last two, so that they are the same bits as those of one process which computes the
-// parts of the batch one after the other, however many ranks there are.
+// The last two take sums in the order of the ranks. So they give the same bits as one process that computes
+// the parts of the batch one after the other, at any number of ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,18 @@
 
 namespace klab {
 
-/// So many bytes of an array, from `at` on.
+/// A byte range of an array.
 struct Piece {
   int64_t at = 0, bytes = 0;
 };
 
-/// Who carries bytes between ranks. Every rank makes the same calls.
+/// Moves bytes between ranks. Every rank makes the same calls.
 struct Carrier {
   int rank = 0, size = 1;
-  /// In place: each element becomes the sum of all ranks', the same bits on every rank.
+  /// Replaces each element by its sum over all ranks, in place; every rank gets the same bits.
   std::function<void(std::span<float> values)> sum;
-  /// From each rank to each, itself included: pieces of `send` by receiver, into pieces of `receive` by sender.
+  /// Sends a piece of `send` to each rank, itself included, and receives one from each. `to` is indexed by
+  /// receiver, `from` by sender.
   std::function<void(const void* send, std::span<const Piece> to, void* receive, std::span<const Piece> from)>
       all_to_all;
 };
@@ -37,31 +39,35 @@ struct Carrier {
 class Exchange {
  public:
   enum class Way { dense, sharded, touched };
-  /// Throws std::invalid_argument, "--exchange fast: ...", for what is none.
+  /// Throws std::invalid_argument, "--exchange fast: ...", for an unknown name.
   static Way way_named(const std::string& name);
 
-  /// Of tables in which `group` neighbors move together: a block, which a bit stands for, is some groups.
+  /// For tables that are updated in groups of `group` neighbors. A block, which has one bit, is a whole
+  /// number of groups.
   Exchange(Way way, Carrier carrier, int64_t group);
 
-  /// The table's gradient, times `scale`: every rank gets the sum of all (dense), or that of its part, and zeros elsewhere. What is
-  /// zero an optimizer with sparse gradients leaves alone.
+  /// Sums the table's gradient over the ranks and multiplies it by `scale`. Dense: every rank gets the whole
+  /// sum. Else: a rank gets the sum of its own part and zeros elsewhere, which an optimizer with sparse
+  /// gradients skips.
   void reduce(std::span<float> table, float scale = 1);
-  /// Of a table of so many: where this rank's part begins, and where it ends. Dense: all of it.
+  /// Returns this rank's part of a table with `count` elements: begin and end. Dense: the whole table.
   std::pair<int64_t, int64_t> own(int64_t count) const { return part(carrier_.rank, count); }
-  /// The same of another rank.
+  /// Returns the part of another rank.
   std::pair<int64_t, int64_t> part(int rank, int64_t count) const;
-  /// Behind the optimizer: parameters that other ranks have moved come from these. Not dense: nothing is to be done.
+  /// Fetches the parameters that other ranks have updated; to be called after the optimizer. Does nothing if
+  /// the way is dense.
   void complete(std::span<float> parameters);
-  /// Onto rank 0, or everywhere: what is kept beside the table, an element for each `per` parameters, from the ranks that move them.
-  /// To be called by every rank, with arrays of the whole table's size.
+  /// Copies per-parameter state (one element for each `per` parameters) from the ranks that own it to rank 0,
+  /// or to all ranks. Every rank must call it, with arrays of the whole table's size.
   void collect(void* elements, int64_t element_bytes, int64_t per, int64_t parameters,
                bool everywhere = false);
-  /// Of small arrays, in every way: the sum, in place, times `scale`; in the order of the ranks but where the way is dense.
+  /// Sums small arrays in place and multiplies by `scale`. The order is that of the ranks, except if the way
+  /// is dense.
   void sum_small(std::span<float> values, float scale = 1);
 
   Way way() const { return way_; }
-  /// Of all blocks of the steps so far, how many this rank had touched; and of its own part, how many any had. 0 where the way
-  /// does not ask.
+  /// Counts over all steps so far: blocks that this rank touched, and blocks of its own part that any rank
+  /// touched. All 0 unless the way is touched.
   struct Touched {
     int64_t blocks = 0, touched = 0, own_blocks = 0, own_touched = 0;
     double share() const { return blocks > 0 ? double(touched) / double(blocks) : 0; }
@@ -69,11 +75,11 @@ class Exchange {
     Touched& operator+=(const Touched& o);
   };
   const Touched& touched() const { return counts_; }
-  /// Neighbors that a bit stands for.
+  /// Neighbors that share a bit.
   int64_t block() const { return block_; }
 
  private:
-  /// The parts of an array of `count`, cut between blocks.
+  /// Splits an array of `count` elements at block borders.
   struct Parts {
     int64_t count, block;
     int size;
@@ -102,10 +108,10 @@ class Exchange {
   Way way_;
   Carrier carrier_;
   int64_t block_;
-  Touched counts_;  // of all steps
+  Touched counts_;  // over all steps
   std::vector<float> sent_, received_;
   std::vector<uint8_t> bits_, bits_of_all_,
-      touched_;  // touched_: of the own part, by anybody, until complete()
+      touched_;  // touched_: blocks of the own part that any rank touched, until complete()
 };
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// Of an exchange: only blocks that somebody has touched.
+// Exchange of only those blocks that some rank has touched.
 #include <algorithm>
 #include <bit>
 
@@ -12,7 +12,7 @@ constexpr int64_t kFloatExchangeTouched = sizeof(float);
 bool bit_of(const uint8_t* bits, int64_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
 void set_bit(uint8_t* bits, int64_t i) { bits[i / 8] = uint8_t(bits[i / 8] | 1 << (i % 8)); }
 
-/// Zeros of either sign are none; what is not finite is.
+/// Returns whether any value is neither +0 nor -0; NaN and infinity count.
 bool holds_gradient(const float* g, int64_t count) {
   uint32_t any = 0;
   for (int64_t i = 0; i < count; ++i) any |= std::bit_cast<uint32_t>(g[i]);
@@ -21,7 +21,7 @@ bool holds_gradient(const float* g, int64_t count) {
 
 }  // namespace
 
-// Bits to the owners of blocks, then the values where they are set; and the owner's sums.
+// Sends bits to the owners of blocks, then the values of the blocks that are set, and lets the owners sum.
 void Exchange::reduce_touched(const Parts& p, std::span<float> values, float scale) {
   const int me = carrier_.rank;
   const int64_t mask = p.mask_bytes(me);
@@ -42,11 +42,12 @@ void Exchange::reduce_touched(const Parts& p, std::span<float> values, float sca
   add_up_touched(p, values, from, scale);
 }
 
-// Of all blocks with a gradient, what is for others goes to sent_, by rank, and a bit to bits_; zeros stay in its place.
+// Appends every block of other ranks that has a gradient to sent_, by rank, sets its bit in bits_, and clears
+// it.
 std::vector<Piece> Exchange::pack(const Parts& p, std::span<float> values) {
   const std::vector<Piece> masks = mask_pieces(p);
   bits_.assign(size_t(masks.back().at + masks.back().bytes), 0);
-  sent_.clear();  // grows to what was touched
+  sent_.clear();  // grows to the touched size
   std::vector<Piece> to;
   for (int r = 0; r < carrier_.size; ++r) {
     const auto before = int64_t(sent_.size());
@@ -66,7 +67,7 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<float> values) {
   return to;
 }
 
-// The own part becomes the sum over those that have touched it, in the order of the ranks.
+// Sums the own part over the ranks that have touched it, in the order of the ranks.
 void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from,
                               float scale) {
   const int me = carrier_.rank;
@@ -93,7 +94,7 @@ void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span
   }
 }
 
-// Bits of what anybody has touched, then these blocks.
+// Sends the bits of all touched blocks, then these blocks.
 void Exchange::gather_touched(const Parts& p, std::span<float> values) {
   const int me = carrier_.rank;
   const std::vector<Piece> masks = mask_pieces(p);
@@ -131,7 +132,7 @@ void Exchange::gather_touched(const Parts& p, std::span<float> values) {
   }
 }
 
-// Where the bits of each rank's part lie, one part behind the other.
+// Places the bits of the ranks' parts one after the other.
 std::vector<Piece> Exchange::mask_pieces(const Parts& p) const {
   std::vector<Piece> list;
   int64_t at = 0;

@@ -20,10 +20,10 @@
 namespace klab {
 namespace {
 
-constexpr int kTries = 200;            // to join, and
+constexpr int kTries = 200;            // attempts to join
 constexpr useconds_t kPause = 10'000;  // microseconds between them
 
-/// A name that is no file, so that nothing is left of it.
+/// Uses an abstract socket name, which leaves no file behind.
 socklen_t address_of(const std::string& meeting, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -34,20 +34,20 @@ socklen_t address_of(const std::string& meeting, sockaddr_un& address) {
 
 int new_socket() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0); }
 
-/// Who is there already is joined; -1: nobody.
+/// Connects to the watcher; returns -1 if there is none.
 int join(const std::string& meeting) {
   const int s = new_socket();
   if (s < 0) return -1;
   sockaddr_un address;
   const socklen_t size = address_of(meeting, address);
-  const timeval patience{.tv_sec = 2, .tv_usec = 0};  // with a process that was stopped
+  const timeval patience{.tv_sec = 2, .tv_usec = 0};  // in case the watcher was stopped
   setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(s, reinterpret_cast<sockaddr*>(&address), size) == 0 && watcher::of_same_user(s)) return s;
   close(s);
   return -1;
 }
 
-/// Begins the process that waits, if no other has.
+/// Starts the watcher unless another process has.
 void begin(const std::string& meeting) {
   const int s = new_socket();
   if (s < 0) return;
@@ -58,13 +58,14 @@ void begin(const std::string& meeting) {
   close(s);
 }
 
-/// The content of a file of /proc; empty where it cannot be read.
+/// Returns the content of a file in /proc; empty if it cannot be read.
 std::string proc_file(pid_t process, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", process, name));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What stands behind the name of the program, which may hold anything: state, parent, ..., since its third field.
+/// Returns the fields of /proc/PID/stat after the program's name, which may contain anything: the third
+/// field, state, and those that follow.
 std::string stat_of(pid_t process) {
   const std::string stat = proc_file(process, "stat");
   const size_t at = stat.rfind(')');
@@ -77,7 +78,7 @@ pid_t parent_of(pid_t process) {
   return std::sscanf(stat_of(process).c_str(), " %c %d", &state, &parent) == 2 ? parent : 0;
 }
 
-/// In ticks since the machine began, so that a number that is given again is another process.
+/// Returns the start time in ticks since boot. It tells processes apart that got the same number.
 std::string start_of(pid_t process) {
   std::string stat = stat_of(process);
   for (int field = 3; field < 22; ++field) {
@@ -109,8 +110,9 @@ LastWords::LastWords(const std::string& meeting) {
     begin(meeting);
     if (i > 0) usleep(kPause);
   }
-  // A process that is killed lets go of its files from the last number on: Linux puts what is to be done for each on a stack. Were
-  // the launcher's before this one, it would end the others before the watcher has heard of this process.
+  // Linux closes the files of a killed process from the highest number down, because the work for each is put
+  // on a stack. If the launcher's socket closed before this one, the launcher would end the others before the
+  // watcher heard of this process.
   if (socket_ < 0) return;
   if (const int last = fcntl(socket_, F_DUPFD_CLOEXEC, int(sysconf(_SC_OPEN_MAX) < 1024 ? 64 : 1000));
       last >= 0) {
@@ -128,7 +130,7 @@ char LastWords::ask(char kind, const std::string& text) const {
   if (socket_ < 0) return watcher::kYes;
   const std::string message = kind + text.substr(0, watcher::kMostText);
   const auto again = [](ssize_t n) { return n < 0 && errno == EINTR; };
-  // Where the other has been killed there is nobody to tell.
+  // If the watcher was killed, the message is dropped.
   while (again(::send(socket_, message.data(), message.size(), MSG_NOSIGNAL))) {
   }
   char answer = watcher::kYes;

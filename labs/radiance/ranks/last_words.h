@@ -1,7 +1,8 @@
-// What is said when one of several processes is killed. It cannot say so itself, and the launcher kills the others in the same moment.
-// So a small process waits beside all of them that are on a machine, begun by the first of them before anything large is in memory.
-// It learns of each one's end by the end of a socket, and takes such news in the order in which it came (the ready list of epoll is a
-// queue): who ended first is named, the others followed.
+// Reports why training ended when one of several processes is killed. The killed process cannot report it,
+// and the launcher kills the others at the same moment. So a small watcher process runs on each machine,
+// forked by the first rank before anything large is in memory. A rank's socket closes when the rank dies. The
+// watcher handles these events in order of arrival (epoll's ready list is a queue), so it names the process
+// that died first; the others followed.
 #pragma once
 
 #include <string>
@@ -10,23 +11,23 @@ namespace klab {
 
 class LastWords {
  public:
-  /// Joins those of this machine that have the same name of a meeting, and begins the process beside them where it is the first.
-  /// Where the system refuses a socket or a process nothing is said later.
+  /// Joins the processes on this machine that use the same meeting name. The first one starts the watcher. If
+  /// the system refuses a socket or a process, nothing is reported later.
   explicit LastWords(const std::string& meeting);
-  /// The end is in order: nothing is said.
+  /// Marks the end as orderly: nothing is reported.
   ~LastWords();
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
-  /// What to say if this process ends first, without another word: `head`, and then `with` if the file `checkpoint` is there, else
-  /// `without`. May be called again; a text is cut at 1000 bytes.
+  /// Sets the text to print if this process dies first: `head`, then `with` if the file `checkpoint` exists,
+  /// else `without`. May be called again. A text is cut at 1000 bytes.
   void set(const std::string& head, const std::string& checkpoint, const std::string& with,
            const std::string& without);
-  /// Whether this process is the one that says why all end: no other has yet, and none will.
+  /// Returns whether this process may print the reason of the end. Only one process gets a yes.
   bool may_speak();
 
-  /// A name that processes of one launcher have in common, and those of another do not: of their nearest ancestor that has no
-  /// number among them.
+  /// Returns a name shared by the processes of one launcher and different between launchers. It is made from
+  /// the nearest ancestor that is no rank itself.
   static std::string meeting_of_launcher();
 
  private:

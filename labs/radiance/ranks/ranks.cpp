@@ -16,14 +16,14 @@
 namespace klab {
 namespace {
 
-/// How many processes the launcher says that there are; 1 where nobody says so.
+/// Returns the number of processes according to the launcher; 1 without a launcher.
 int launched() {
   for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"})
     if (const char* value = std::getenv(name); value != nullptr) return std::atoi(value);
   return 1;
 }
 
-/// Each takes a GPU of its own, as far as there are as many. Before anything of CUDA's begins.
+/// Gives each rank a GPU of its own, if there are enough. Must run before CUDA starts.
 void take_own_gpu() {
   int local = -1, count = 0;
   for (const char* name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
@@ -34,7 +34,7 @@ void take_own_gpu() {
   if (!own.empty()) setenv("CUDA_VISIBLE_DEVICES", own.c_str(), 1);
 }
 
-/// The module beside the program. Throws std::runtime_error where it is not there.
+/// Loads the module next to the program. Throws std::runtime_error if it is missing.
 const MpiCalls& load_calls(int processes) {
   const auto module = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libklab_mpi.so";
   if (!std::filesystem::exists(module))
@@ -42,7 +42,7 @@ const MpiCalls& load_calls(int processes) {
         fmt::format("started as one of {} processes, but this klab was built without MPI: install "
                     "libmpich-dev or libopenmpi-dev and build it again, or start it without mpirun",
                     processes));
-  // Open MPI's own modules look for its symbols among those of the whole process.
+  // Open MPI's own modules look up its symbols in the global scope.
   void* handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr)
     throw std::runtime_error(fmt::format("cannot load {}: {}", module.string(), dlerror()));
@@ -69,7 +69,7 @@ Ranks::Ranks() {
   const int processes = launched();
   if (processes <= 1) return;
   take_own_gpu();
-  // While this process is small. From MPI_Init on, where all wait for each other, all have joined.
+  // Fork while this process is small. MPI_Init waits for all ranks, so behind it all have joined.
   last_words_ = std::make_unique<LastWords>(LastWords::meeting_of_launcher());
   mpi_ = &load_calls(processes);
   require_ranks(*mpi_, mpi_->init(&rank_, &size_), "MPI_Init_thread");
@@ -165,7 +165,7 @@ int Ranks::run(const std::function<int()>& work) {
   } catch (const std::exception& e) {
     if (!first()) sleep(1);
     if (may_speak()) fmt::print(stderr, "klab: rank {} of {}: {}\n", rank_, size_, e.what());
-    usleep(300'000);  // what was said goes through the launcher, which the end of all would cut off
+    usleep(300'000);  // the text goes through the launcher, and ending all ranks would cut it off
     end_all(2);
   }
 }

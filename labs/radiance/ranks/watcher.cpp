@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kKinds = "hcwn";
 
-/// A process: what is to be said of its end.
+/// A process and the text to report if it dies.
 struct Process {
   int socket = -1;
   bool in_order = false;
@@ -46,7 +46,7 @@ void say_last_words(const Process& p) {
   say("\n");
 }
 
-/// Each message has an answer, so that whoever has it knows that nothing of his waits to be read.
+/// Handles a message and answers it. A process that has the answer knows that none of its messages is unread.
 void heed(Process& p, const char* message, size_t size) {
   if (message[0] == kInOrder) p.in_order = true;
   char answer = kYes;
@@ -62,8 +62,8 @@ void heed(Process& p, const char* message, size_t size) {
   (void)!send(p.socket, &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// One message, or with `ended` all that are left. Each is an event of its own, since whoever sends waits for the answer: whoever has
-/// got it is not in the queue any more.
+/// Reads one message, or with `ended` all that are left. Each message is an event of its own: its sender
+/// waits for the answer, and by then has left the queue.
 void hear(Process& p, bool ended) {
   static char message[kMostText + 1];
   while (true) {
@@ -82,7 +82,7 @@ bool watch(int epoll, int socket, uint32_t number, uint32_t how) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
-/// Whether one more is there.
+/// Accepts a connection; returns whether there is one more process.
 bool take_in(int epoll, int listening) {
   const int s = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
   if (s < 0) return false;
@@ -98,18 +98,18 @@ bool take_in(int epoll, int listening) {
   return true;
 }
 
-/// On its way out: what it had to say, if it is the first.
+/// Removes a process; prints its text if it is the first to die.
 void let_go(Process& p) {
   close(p.socket);
   p.socket = -1;
   if (p.in_order || spoken) return;
   spoken = true;
   say_last_words(p);
-  close(STDERR_FILENO);  // whoever reads what is said need not wait
+  close(STDERR_FILENO);  // so that a reader of the output sees its end now
 }
 
 void leave_the_others() {
-  setsid();  // so that what is sent to the group of the others does not come here
+  setsid();  // leaves the process group, so that signals to the others do not arrive here
   prctl(PR_SET_NAME, "klab-last-words");
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) std::signal(signal, SIG_IGN);
 }
@@ -134,12 +134,12 @@ void wait_for_ends(int listening) {
   int there = 0;
   bool any = false;
   while (!any || there > 0) {
-    // One at a time, each the first of the queue; and by edges, so that a process comes into the queue when something happens to it, not
-    // because it was there before.
+    // Takes one event at a time, always the first of the queue. Edge-triggered: a process enters the queue
+    // when something happens to it, not because it was there before.
     epoll_event event{};
     const int n = epoll_wait(epoll, &event, 1, any ? -1 : 10'000);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(0);  // nobody came
+    if (n <= 0) _exit(0);  // no process has joined
     if (event.data.u32 == kListening) {
       const bool one_more = take_in(epoll, listening);
       there += one_more;

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Whether a run of that length is there already, whole.
+/// Returns whether a run of that length exists already and is complete.
 bool is_done(const fs::path& folder, const ApartRun& run) {
   std::error_code error;
   if (!fs::exists(folder / "result.json", error)) return false;

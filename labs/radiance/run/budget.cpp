@@ -12,10 +12,10 @@ namespace klab {
 namespace {
 
 constexpr int64_t kMega = 1'000'000;
-constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and runner.cpp
-// What ceilings are measured with: arrays of four times the last cache, 128 MB at least, of several kinds.
+constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, as in memory.cpp and runner.cpp
+// Arrays for measuring ceilings: four times the last cache and at least 128 MB, of several kinds.
 constexpr int64_t kCeilings = 300 * kMega;
-// Threads' stacks, plans, names, what the library keeps of what was given back: measured as 20 MB or so.
+// Threads' stacks, plans, names, memory that the library keeps after it was freed: measured as about 20 MB.
 constexpr int64_t kLoose = 32 * kMega;
 
 int64_t picture_bytes(std::span<const View> views) {
@@ -24,7 +24,8 @@ int64_t picture_bytes(std::span<const View> views) {
   return bytes;
 }
 
-/// Of the lists of pixels that count, which views may share: the scene's own, and the copy that rays are drawn by.
+/// Bytes of the lists of pixels that count, which views may share: the scene's own, and the copy for drawing
+/// rays.
 int64_t list_bytes(std::span<const View> views) {
   std::set<const std::vector<int32_t>*> lists;
   int64_t bytes = 0;
@@ -33,12 +34,12 @@ int64_t list_bytes(std::span<const View> views) {
   return bytes;
 }
 
-/// Of a resident choice, options of its pool.
+/// Returns the pool's options for a choice of resident pictures.
 PicturePool::Options pool_of(const MemoryFacts& f, const MemoryChoice& c) {
   return {.resident = c.resident, .ahead = f.ahead, .workers = f.workers};
 }
 
-/// The lists' tensors by owner; the pictures' are left out.
+/// Bytes of the lists' tensors by owner, without the pictures.
 struct OfLists {
   int64_t table = 0, optimizer = 0, grid = 0, batch = 0;
 };
@@ -47,7 +48,7 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   Config one = c;
   one.batch_samples = std::max<int64_t>(1, c.batch_samples / f.parts);
   one.first_rays = std::max<int64_t>(1, c.first_rays / f.parts);
-  // Pictures are counted by themselves; what has a place for each view is small.
+  // Pictures are counted separately; arrays with an element for each view are small.
   const int64_t views = int64_t(f.scene->train.size());
   const TrainStep step(one, f.scene->cascades, {.views = views, .pixels = views}, f.sizes);
   const StepTensors& t = step.t;
@@ -66,7 +67,7 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   for (size_t i = 0; i < step.arena.tensors().size(); ++i) {
     const int at = int(i);
     int64_t bytes = step.arena.bytes(step.arena.tensors()[i]);
-    // Arrays are whole pages of the large kind, and so are all but small tensors of the batch.
+    // Arrays are whole large pages; so are all tensors of the batch except small ones.
     if (bytes >= kSmallTensor || table.contains(at) || optimizer.contains(at) || grid.contains(at))
       bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;
     (table.contains(at)       ? sums.table
@@ -74,11 +75,11 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
      : grid.contains(at)      ? sums.grid
                               : sums.batch) += bytes;
   }
-  if (f.own_parts > 1) sums.optimizer += sums.table;  // where the parts' gradients are added up
+  if (f.own_parts > 1) sums.optimizer += sums.table;  // sums of the parts' gradients
   return sums;
 }
 
-/// While the rungs of an op are timed.
+/// Returns the bytes needed to time the rungs of any op.
 int64_t bytes_to_time(const std::vector<PlannedCall>& calls) {
   int64_t most = 0;
   for (const PlannedCall& call : calls) {
@@ -111,7 +112,7 @@ int64_t MemoryAccount::of(const std::string& owner) const {
 
 MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
   const Scene& scene = *f.scene;
-  // With lenses and masks that were looked at before the run was counted, and their copies.
+  // Lenses and masks were read before f.program was measured; only their copies are added.
   const int64_t program = f.program + kLoose + list_bytes(scene.train) / 2;
   int64_t pictures = picture_bytes(scene.train) + picture_bytes(scene.test), decoding = 0;
   if (c.resident > 0) {
@@ -126,7 +127,7 @@ MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
   const int64_t trainer = f.trainer + lists.table + lists.optimizer + lists.grid + lists.batch;
   const int64_t model = f.trainer > 0 ? f.model : lists.table;
   const int64_t drawing = f.trainer > 0 ? 0 : Renderer::bytes_of(c.config, c.pixels);
-  // In phases, of which the largest counts: before the first step, beside the steps, and behind the last one.
+  // Three phases: before the first step, during the steps, and after the last one. The largest counts.
   const int64_t beside = (c.ceilings ? kCeilings : 0) + std::max(model, f.resumed);
   const int64_t before = std::max(bytes_to_time(f.timed) + f.resumed - trainer, int64_t{0});
   const int64_t behind = f.evaluated && !scene.test.empty()

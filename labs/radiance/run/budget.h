@@ -1,15 +1,15 @@
-// Memory as an account: what a training run takes, by owner, before anything of it is taken; and what is made smaller so that it
-// fits into a budget.
+// Memory account: computes the memory of a training run by owner before it is allocated, and makes things
+// smaller to fit a budget.
 //
-//   program     code, libraries, stacks: what this process has already
-//   pictures    all of them, or those that take turns (picture_pool.h) and what their readers decode
+//   program     code, libraries, stacks: the memory of this process so far
+//   pictures    all of them, or those that take turns (picture_pool.h) and the buffers of their readers
 //   table       parameters: the hash table and the networks' matrices
 //   optimizer   their gradients, moments, counts of steps, averages
 //   grid        the occupancy grid
-//   batch       rays and samples of a step, and all that is computed for them
-//   trainer     in place of these four, where the field is not the hash field
-//   scratch     what comes on top for a while: timing rungs before the first step, ceilings beside it, the model that is
-//               saved and the pictures that it is evaluated by behind the last one
+//   batch       rays and samples of a step, and everything computed for them
+//   trainer     replaces these four if the field is not the hash field
+//   scratch     temporary memory: timing rungs before the first step, ceilings during the steps, the saved model and
+//               the pictures of its evaluation after the last one
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@
 
 namespace klab {
 
-/// "4GB", "1.5GiB", "800 MB" as bytes: kB, MB, GB, TB are powers of 1000, KiB to TiB of 1024, in any case of letters. Throws
-/// std::invalid_argument saying what it must be.
+/// Parses "4GB", "1.5GiB" or "800 MB" as bytes: kB, MB, GB, TB are powers of 1000, KiB to TiB of 1024, in
+/// upper or lower case. Throws std::invalid_argument with the expected form.
 int64_t bytes_from(std::string_view text);
-/// "412 MB", "1.23 GB".
+/// Formats bytes: "412 MB", "1.23 GB".
 std::string bytes_text(int64_t bytes);
 
-/// What a run may choose, and has chosen.
+/// The choices of a run.
 struct MemoryChoice {
-  Config config;         // log2_table and batch_samples may become smaller
-  int64_t resident = 0;  // pictures in memory at a time; 0: all
-  bool ceilings = true;  // how far stages are from what the machine can do is measured beside the training
-  int64_t pixels = Renderer::kRays;  // at a time, of pictures that evaluate the model
+  Config config;                     // log2_table and batch_samples may become smaller
+  int64_t resident = 0;              // pictures in memory at a time; 0: all
+  bool ceilings = true;              // measure the machine's ceilings during training
+  int64_t pixels = Renderer::kRays;  // pixels at a time, of pictures that evaluate the model
 };
 
 struct MemoryAccount {
@@ -50,52 +50,55 @@ struct MemoryAccount {
   int64_t of(const std::string& owner) const;
 };
 
-/// What is known before the pictures are read.
+/// Facts known before the pictures are read.
 struct MemoryFacts {
   const Scene* scene = nullptr;
   StepSizes sizes;
-  std::vector<PlannedCall> timed;    // whose rungs may be timed before the first step
-  int64_t program = 0;               // bytes that the process has already
-  int workers = 1;                   // that decode pictures
-  int64_t ahead = 2;                 // pictures that are read before their turn
-  bool pictures_here = true;         // in the host's memory; false: the backend has a copy of its own beside
-  int64_t load_room = 0;             // page-locked bytes that pictures go through on their way to a backend
+  std::vector<PlannedCall> timed;    // calls whose rungs may be timed before the first step
+  int64_t program = 0;               // bytes of the process so far
+  int workers = 1;                   // threads that decode pictures
+  int64_t ahead = 2;                 // pictures read before their turn
+  bool pictures_here = true;         // in the host's memory; false: the backend also has a copy
+  int64_t load_room = 0;             // page-locked bytes for copying pictures to a backend
   bool evaluated = true;             // on the test views, at the end
-  int64_t resumed = 0;               // bytes of the checkpoint that is gone on from; its table cannot shrink
-  int64_t parts = 1, own_parts = 1;  // of a batch, as BatchShare has them
-  /// Of a field that is counted as a whole and cannot be made smaller: bytes of its trainer and of its model at most, what the
-  /// trainer is, and what would make it smaller. 0: the hash field, whose tensors are counted one by one.
+  int64_t resumed = 0;               // bytes of the checkpoint to resume from; its table cannot shrink
+  int64_t parts = 1, own_parts = 1;  // of a batch, as in BatchShare
+  /// For a field that is counted as a whole and cannot be made smaller: the most bytes of its trainer and of
+  /// its model, a description of the trainer, and how to make it smaller. 0: the hash field, whose tensors
+  /// are counted one by one.
   int64_t trainer = 0, model = 0;
   std::string trainer_text, remedy;
 };
 
 MemoryAccount memory_account(const MemoryFacts& facts, const MemoryChoice& choice);
 
-/// What a run may take: what is given, or what is free beside the `program` bytes it has.
+/// The limit of a run: the given one, or the free memory plus the `program` bytes it has.
 struct MemoryBudget {
   int64_t bytes = 0;
-  std::string whose;  // "--memory"
+  std::string whose;  // origin of the limit: "--memory"
 };
 MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program);
 
-/// The smallest batch that is gone down to, samples.
+/// The smallest batch to shrink to, samples.
 inline constexpr int64_t kLeastBatch = 1024;
 
 struct MemoryPlan {
   MemoryChoice choice;
   MemoryAccount account;
-  std::vector<std::string> smaller;  // what was made smaller, in words
+  std::vector<std::string> smaller;  // descriptions of what was made smaller
 };
 
-/// The largest choice that stays within `budget` bytes, from what is wanted downwards: ceilings are left out first, then
-/// pictures take turns, then the batch is halved down to a quarter, then the table; then all of them as far as it goes. Throws
-/// std::runtime_error, one line, with the least that it takes and what would lower that, where nothing fits.
+/// Finds the largest choice within `budget` bytes. From the wanted choice downwards, it leaves out ceilings,
+/// lets pictures take turns, halves the batch down to a quarter, shrinks the table, then shrinks all of them
+/// to their minimum. Throws std::runtime_error with the least memory needed and how to lower it, if nothing
+/// fits.
 MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, const MemoryBudget& budget);
 
-/// The account as a table, a row for each owner and one for the sum.
+/// Formats the account as a table, a row for each owner and one for the sum.
 std::string account_text(const MemoryAccount& account, const MemoryBudget& budget);
 
-/// What owners had at most so far, as the program counts, beside what was planned: words, and the "memory" of result.json.
+/// Compares the owners' peaks so far, as the program counts them, with the plan: as text, and as "memory" of
+/// result.json.
 std::string peaks_text(const MemoryAccount& account);
 nlohmann::json memory_json(const MemoryPlan& plan, const MemoryBudget& budget);
 

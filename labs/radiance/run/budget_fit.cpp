@@ -1,4 +1,4 @@
-// What is made smaller, in which order, until a run fits into its budget of memory.
+// Shrinks the choices of a run, in a fixed order, until it fits its memory budget.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,16 +14,16 @@ namespace {
 
 constexpr int64_t kLeastTable = 12;    // log2_table
 constexpr int64_t kLeastResident = 2;  // pictures
-constexpr int64_t kFairResident = 16;  // pictures that are worth more than a larger batch
+constexpr int64_t kFairResident = 16;  // pictures that matter more than a larger batch
 constexpr int64_t kLeastPixels = 512;  // of a picture at a time
 
-/// Tries choices from the largest down.
+/// Tries choices from the largest to the smallest.
 class Fitting {
  public:
   Fitting(const MemoryFacts& facts, const MemoryChoice& wanted, int64_t budget)
       : f_(facts), wanted_(wanted), budget_(budget), views_(int64_t(facts.scene->train.size())) {}
 
-  /// The first that fits; false where none does.
+  /// Finds the first that fits; returns false if none does.
   bool fit(MemoryChoice& found) const {
     if (fits(wanted_)) return found = wanted_, true;
     MemoryChoice c = wanted_;
@@ -55,7 +55,7 @@ class Fitting {
  private:
   bool fits(const MemoryChoice& c) const { return memory_account(f_, c).total() <= budget_; }
 
-  /// A table and a batch; with as many pictures as there is room for, `fewest` at least.
+  /// Tries a table and a batch with as many pictures as fit, `fewest` at least.
   bool with(int64_t table, int64_t batch, int64_t fewest, MemoryChoice& found) const {
     MemoryChoice c = wanted_;
     c.ceilings = false;
@@ -96,7 +96,7 @@ std::vector<std::string> differences(const MemoryFacts& f, const MemoryChoice& f
   return list;
 }
 
-/// What a smaller minimum would take: the largest shares, and who sets them.
+/// Describes how to lower the minimum: the largest shares, and the options that set them.
 std::string remedies(const MemoryAccount& least, const MemoryFacts& f) {
   std::string text;
   const auto add = [&](const std::string& owner, const std::string& remedy) {
@@ -131,7 +131,7 @@ MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, cons
 MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program) {
   if (given) return {*given, "--memory"};
   const int64_t free = available_memory();
-  // Where the system says nothing, nothing is made smaller.
+  // If the system does not report free memory, nothing is made smaller.
   return {free > 0 ? free + program : std::numeric_limits<int64_t>::max() / 4, "what is free"};
 }
 

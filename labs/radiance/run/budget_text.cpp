@@ -1,4 +1,4 @@
-// Sizes of memory as words, from and for the user, and the account as a table.
+// Parses and formats sizes of memory, and prints the account as a table.
 #include <fmt/format.h>
 
 #include <algorithm>

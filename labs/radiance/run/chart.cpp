@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kColumns = 2, kRows = 4;  // dots of a character
 
-/// Dots of a picture.
+/// A picture of dots.
 class Dots {
  public:
   Dots(int width, int height) : width_(width), cells_(size_t(width) * size_t(height), 0) {}
@@ -71,7 +71,7 @@ std::vector<std::string> chart(std::span<const double> x, std::span<const double
   int last_x = -1, last_y = 0;
   for (const auto& [at, value] : points) {
     const int px = along.dot(at, columns), py = rows - 1 - up.dot(value, rows);
-    // Points that are more than a column apart are joined.
+    // Joins points that are more than a column apart.
     for (int c = last_x < 0 ? px : std::min(last_x + 1, px); c <= px; ++c)
       dots.set(c, px == last_x || last_x < 0 ? py : last_y + (py - last_y) * (c - last_x) / (px - last_x));
     last_x = px;

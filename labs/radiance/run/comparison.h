@@ -1,4 +1,4 @@
-// A picture for people who look at a run's folder.
+// Writes a picture for people who browse a run's folder.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace klab {
 
-/// Writes a PNG of both beside each other, left what the model makes of the view, right the truth, on white or black. Throws
-/// std::runtime_error naming the file when it cannot be written.
+/// Writes a PNG with the model's picture of the view on the left and the true one on the right, on white or
+/// black. Throws std::runtime_error naming the file if it cannot be written.
 void save_comparison(const std::filesystem::path& file, const View& view, const Picture& picture, bool black);
 
 }  // namespace klab

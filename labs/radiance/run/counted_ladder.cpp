@@ -24,7 +24,7 @@ CountedRung count_step(const Scene& scene, const Config& config, const std::stri
   Trainer warm(scene, config, plan, seed, where.backend, where.sizes);
   for (int i = 0; i < warm_steps; ++i) warm.step(0);
   const CheckpointFile file(warm);
-  const simt::Session session({.traced = true, .counts = false});  // what goes up is watched, too
+  const simt::Session session({.traced = true, .counts = false});  // uploads are watched, too
   Trainer watched(scene, config, plan, seed, counting_backend(counts), where.sizes);
   file.restore(watched);
   rung.loss = watched.step(0).loss;
@@ -58,7 +58,7 @@ Config counted_config() {
   c.max_samples_per_ray = 256;
   c.steps_per_diagonal = 96;
   c.grid = 32;
-  c.grid_every = 16;  // not in the step that is watched
+  c.grid_every = 16;  // not in the watched step
   return c;
 }
 
@@ -87,7 +87,7 @@ ContractBound contract_bound(const Config& config, int cascades, const simt::Gpu
     CountedWork work;
     work.dram_bytes = cost.bytes;
     work.flops = cost.flops;
-    work.tensor = 1;  // whatever arithmetic a rung takes
+    work.tensor = 1;  // the rate of the fastest unit, whichever a rung uses
     bound.bytes += call.times * cost.bytes;
     bound.flops += call.times * cost.flops;
     bound.seconds += call.times * least_time(work, gpu).seconds();

@@ -24,7 +24,7 @@ StepCounts count_step(const FieldSettings& settings, const Scene& scene, const P
   const auto counts = std::make_shared<StepCounts>();
   BackendChoice watched = where;
   watched.backend = counting_backend(counts);
-  const simt::Session session({.traced = true, .counts = false});  // what goes up is watched, too
+  const simt::Session session({.traced = true, .counts = false});  // uploads are watched, too
   const auto trainer = make_trainer(settings, scene, plan, seed, watched);
   trainer->restore(TensorFile(checkpoint));
   trainer->step(1);

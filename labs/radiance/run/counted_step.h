@@ -1,4 +1,4 @@
-// The profile of a run on the host executor: counts in place of times, which say nothing there.
+// Profile of a run on the host executor: counts instead of times, because its times mean nothing.
 #pragma once
 
 #include <cstdio>
@@ -10,16 +10,16 @@
 
 namespace klab {
 
-/// The step behind the checkpoint, taken once more by a trainer of its own with every access watched. Throws as make_trainer() and
-/// FieldTrainer::restore().
+/// Repeats the step after the checkpoint in a separate trainer, with every access watched. Throws like
+/// make_trainer() and FieldTrainer::restore().
 StepCounts count_step(const FieldSettings& settings, const Scene& scene, const Plan& plan, uint64_t seed,
                       const BackendChoice& where, const std::filesystem::path& checkpoint);
 
-/// Samples of a batch up to which a watched step is worth its time.
+/// Largest batch for which watching a step is worth its time, samples.
 inline constexpr int64_t kMostCounted = 1 << 13;
 
-/// A row for each op: calls, launches, sectors, wavefronts, atomics, the least time that the named GPU needs for it and which limit
-/// says so; those that need most first.
+/// Prints a row for each op: calls, launches, sectors, wavefronts, atomics, the least time on the named GPU
+/// and the limit that sets it; the longest first.
 void print_counts(FILE* to, const StepCounts& counts);
 nlohmann::json counts_json(const StepCounts& counts);
 

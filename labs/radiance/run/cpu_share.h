@@ -1,4 +1,4 @@
-// How busy a process keeps the processor.
+// Measures how busy a process keeps the processor.
 #pragma once
 
 #include <omp.h>
@@ -11,8 +11,8 @@ namespace klab {
 
 class CpuShare {
  public:
-  /// Processor time of this process since the last call, or since this was made, over the time that passed for as many threads
-  /// as OpenMP uses; in [0,1].
+  /// Returns the processor time of this process since the last call, or since construction, divided by the
+  /// elapsed time and OpenMP's number of threads; in [0,1].
   double share() {
     const auto now = Clock::now();
     const std::clock_t cpu = std::clock();

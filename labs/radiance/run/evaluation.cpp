@@ -21,10 +21,10 @@ namespace {
 constexpr int64_t kLeastPixelsEvaluation = 64;
 constexpr int kShown = 8;
 
-/// Asked for by a signal.
+/// Thrown when a signal asks for the end.
 struct Stopped {};
 
-/// How far it is: on a terminal a line that is written over, elsewhere one every ten seconds.
+/// Reports progress: on a terminal in a line that is overwritten, elsewhere in a line every ten seconds.
 class Pace {
  public:
   explicit Pace(size_t views) : views_(views) {}
@@ -72,7 +72,7 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
     } catch (const Stopped&) {
       stop_heeded();
       return {};
-    } catch (const std::bad_alloc&) {  // fewer pixels
+    } catch (const std::bad_alloc&) {  // try fewer pixels
     }
   }
   return {std::nullopt, "there is no memory for the evaluation: no score"};
@@ -80,7 +80,8 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
 
 namespace {
 
-// A line a view, all digits: its numbers, then the name, which may hold anything but a line's end.
+// Writes a line for each view with all digits: its numbers, then the name, which may contain anything except
+// a line's end.
 std::string lines_of(const Evaluation& e) {
   if (!e.score) return "no " + e.why;
   std::string text;

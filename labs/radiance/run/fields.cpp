@@ -13,10 +13,10 @@
 namespace klab {
 namespace {
 
-/// What a field is to a run.
+/// Properties of a kind of field.
 struct Kind {
   const char* name;
-  const char* file;  // "klab" in the metadata of its files
+  const char* file;  // value of "klab" in the metadata of its files
   const char* remedy;
   int64_t (*batch)(const FieldSettings&);
   std::vector<std::string> (*settings)();  // names
@@ -24,15 +24,17 @@ struct Kind {
                const std::function<std::string(const std::string&)>& elsewhere);
   std::string (*write)(const FieldSettings&);
   std::vector<PlannedCall> (*training)(const FieldSettings&, int cascades);
-  std::vector<PlannedCall> (*pictures)(const FieldSettings&, int cascades);  // decide nothing
+  // do not affect the choice of rungs
+  std::vector<PlannedCall> (*pictures)(const FieldSettings&, int cascades);
   int64_t (*trainer_bytes)(const FieldSettings&, const Scene&, const BackendChoice&);
   int64_t (*model_bytes)(const FieldSettings&, int cascades);
   std::unique_ptr<FieldTrainer> (*trainer)(const FieldSettings&, const Scene&, const Plan&, uint64_t seed,
                                            const BackendChoice&, const TrainerExtras&);
   std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
   std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
-  std::vector<int64_t> (*groups)(const FieldSettings&) = nullptr;  // of tables that it learns
-  const char* no_parts = "";                                       // why a batch is not computed in parts
+  std::vector<int64_t> (*groups)(const FieldSettings&) = nullptr;  // of the tables that it learns
+  // why its batch cannot be computed in parts
+  const char* no_parts = "";
 };
 
 template <auto member, class Settings>
@@ -87,7 +89,8 @@ const std::vector<Kind>& kinds() {
        .read = read_into<&FieldSettings::frequency, FrequencyConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.frequency); },
        .training = [](const FieldSettings& s, int) { return frequency_calls(s.frequency, true); },
-       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       // same as in training
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },
        .trainer_bytes = [](const FieldSettings& s, const Scene&,
                            const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
        .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
@@ -108,7 +111,8 @@ const std::vector<Kind>& kinds() {
        .read = read_into<&FieldSettings::voxels, VoxelConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.voxels); },
        .training = [](const FieldSettings& s, int) { return voxel_calls(s.voxels, true); },
-       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       // same as in training
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },
        .trainer_bytes =
            [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
              return voxel_bytes_at_most(s.voxels) + 400 * s.voxels.batch_samples +
@@ -138,7 +142,8 @@ const std::vector<Kind>& kinds() {
        .read = read_into<&FieldSettings::gaussians, GaussianConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.gaussians); },
        .training = [](const FieldSettings& s, int) { return gaussian_calls(s.gaussians); },
-       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },  // as in training
+       // same as in training
+       .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },
        .trainer_bytes = [](const FieldSettings& s, const Scene& scene,
                            const BackendChoice&) { return gaussian_bytes(s.gaussians, scene); },
        .model_bytes =
@@ -221,8 +226,8 @@ FieldSettings field_settings(const std::string& field, const std::string& json, 
 
 std::string to_json_text(const FieldSettings& s) { return kind_of(s.field).write(s); }
 
-// Of training, and of the pictures that evaluate it: these must be possible, and do not decide what is best.
-// On another backend pictures have a plan of their own.
+// Calls of training and of evaluation pictures. The plan must support the pictures' calls, but their times do
+// not affect the choice. On another backend pictures have a plan of their own.
 std::vector<PlannedCall> run_calls(const FieldSettings& s, int cascades, const std::string& ladder) {
   const Kind& kind = kind_of(s.field);
   std::vector<PlannedCall> calls = kind.training(s, cascades);
@@ -262,7 +267,7 @@ std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTra
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file) {
   std::string field;
   {
-    const TensorFile opened(file);  // closed before it is read again, for its model
+    const TensorFile opened(file);  // closed before the model is read from it
     field = field_of(opened);
   }
   return kind_of(field).load(file);

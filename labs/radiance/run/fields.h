@@ -1,4 +1,4 @@
-// The ways to hold a scene that klab train knows, each with its settings, its trainer and its model.
+// The kinds of field that klab train knows, each with its settings, trainer and model.
 #pragma once
 
 #include <memory>
@@ -12,68 +12,74 @@
 
 namespace klab {
 
-/// Which field, and the settings of each; those of the others keep their defaults.
+/// The chosen field and the settings of each; settings of the others keep their defaults.
 struct FieldSettings {
   std::string field = "hash";
-  /// "f32", "bf16" or "f16": of tensors between a step's ops and of the factors of its products. Of the hash field only.
+  /// "f32", "bf16" or "f16": type of tensors between a step's ops and of the factors of its products. For the
+  /// hash field only.
   std::string precision = "f32";
-  LossScaleSettings loss_scale;  // of f16
-  bool on_a_gpu = false;         // its rungs are CUDA's, on whatever backend
+  LossScaleSettings loss_scale;  // for f16
+  bool on_a_gpu = false;         // its rungs are CUDA's, on any backend
   Config hash;
   FrequencyConfig frequency;
   VoxelConfig voxels;
   GaussianConfig gaussians;
 };
 
-/// "hash", "voxels", ...
+/// Returns "hash", "voxels", ...
 std::vector<std::string> field_names();
-/// Throws std::invalid_argument, for what is none, with those that are.
+/// Throws std::invalid_argument, listing the known fields, for an unknown one.
 void require_field(const std::string& field);
-/// Throws std::runtime_error where a field, or what its settings ask for, is not trained on that backend.
+/// Throws std::runtime_error if the field or its settings are not supported on that backend.
 void require_backend(const FieldSettings& settings, const std::string& backend);
-/// Throws std::runtime_error where a field's settings need all pictures in memory, and they are to take turns.
+/// Throws std::runtime_error if the settings need all pictures in memory and pictures are to take turns.
 void require_turns(const FieldSettings& settings);
-/// That of a model's or a checkpoint's file. Throws std::runtime_error naming the file where it is none that is known.
+/// Returns the field of a model's or a checkpoint's file. Throws std::runtime_error naming the file if it has
+/// no known field.
 std::string field_of(const TensorFile& file);
 
-/// Settings of a field from JSON. Throws as settings_from_json(); a setting of another field is said to be that.
+/// Reads settings of a field from JSON. Throws like settings_from_json(); the message names the field that an
+/// unknown setting belongs to.
 FieldSettings field_settings(const std::string& field, const std::string& json, const std::string& where);
 std::string to_json_text(const FieldSettings& settings);
 
-/// Of training, and of the pictures that evaluate it where both run on the processor's ladder.
+/// Returns the calls of training, and of the evaluation pictures if both run on the processor's ladder.
 std::vector<PlannedCall> run_calls(const FieldSettings& settings, int cascades, const std::string& ladder);
-/// Memory of a trainer, and of a model at most; with the pictures where the backend does not use them in the host's memory.
+/// Returns the most memory of a trainer, and of a model. Includes the pictures if the backend keeps a copy of
+/// them.
 int64_t trainer_bytes(const FieldSettings& settings, const Scene& scene, const BackendChoice& place);
 int64_t model_bytes(const FieldSettings& settings, int cascades);
-/// Samples with a gradient that a step aims at.
+/// Returns the samples with a gradient that a step aims at.
 int64_t batch_samples(const FieldSettings& settings);
-/// Which settings to lower where that is too much.
+/// Names the settings to lower if memory is short.
 std::string remedy_of(const FieldSettings& settings);
-/// Of a grid that is looked at as a whole now and then; 0 where there is none.
+/// Returns the number of grid cells that are all evaluated now and then; 0 without a grid.
 int64_t grid_cells(const FieldSettings& settings, int cascades);
 
-/// What not every field's trainer knows: pictures that take turns (hash), and a batch in parts, which several processes may share.
+/// Options that only some trainers support: pictures that take turns (hash), and a batch in parts, which
+/// several processes may share.
 struct TrainerExtras {
   PicturePool* pool = nullptr;
   BatchShare share;
 };
 inline constexpr const char* kFieldOfExtras = "hash";
 
-/// Of the tables that a field learns, in the order of its gradients: how many neighboring parameters move together. Several processes
-/// may each move a part of them. Empty: what it learns moves as a whole.
+/// Returns how many neighboring parameters move together, for each table that a field learns, in the order of
+/// its gradients. Several processes may each update a part of a table. Empty: all parameters move as a whole.
 std::vector<int64_t> table_groups(const FieldSettings& settings);
 
-/// Why a field does not compute its batch in parts; empty: it does.
+/// Returns why a field cannot compute its batch in parts; empty if it can.
 std::string no_parts_because(const FieldSettings& settings);
 
-/// Throws std::logic_error for extras that a field does not know.
+/// Throws std::logic_error for unsupported extras.
 std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& settings, const Scene& scene,
                                            const Plan& plan, uint64_t seed, const BackendChoice& place,
                                            const TrainerExtras& extras = {});
-/// The model that a trainer of this field has come to. The trainer's run may end.
+/// Returns the present model of a trainer of this field. It does not depend on the trainer's lifetime.
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& settings, const FieldTrainer& trainer);
 
-/// Throws std::runtime_error naming the file: as TensorFile, for a field that is none of klab's, and as the field's own reader.
+/// Throws std::runtime_error naming the file: like TensorFile, for an unknown field, and like the field's own
+/// reader.
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file);
 
 }  // namespace klab

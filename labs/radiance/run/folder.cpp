@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = ".lock";
-// All that a run writes; of its pictures, one.
+// All files that a run writes; of its pictures, one.
 constexpr const char* kFiles[] = {
     "checkpoint.safetensors", "model.safetensors", "metrics.csv", "plan.json", "result.json", "test_0.png"};
 
@@ -32,7 +32,8 @@ constexpr const char* kFiles[] = {
   throw std::runtime_error(folder.string() + ": " + why);
 }
 
-/// The lock's descriptor. The file is gone when its process has ended in order; a process that was killed leaves it unlocked.
+/// Returns the lock's descriptor. A process that ends in order removes the file; one that is killed leaves it
+/// unlocked.
 int take_lock(const fs::path& folder) {
   const fs::path file = folder / kLockFile;
   for (int tries = 0; tries < 100; ++tries) {
@@ -48,7 +49,7 @@ int take_lock(const fs::path& folder) {
                          "another folder",
                          std::atol(owner)));
     }
-    // Removed by its owner between opening and locking: then it locks nothing.
+    // If the owner removed the file between open and lock, the lock protects nothing: retry.
     struct stat mine {
     }, there{};
     if (fstat(lock, &mine) == 0 && stat(file.c_str(), &there) == 0 && mine.st_ino == there.st_ino) {
@@ -98,7 +99,7 @@ RunFolder RunFolder::create(const fs::path& out, const std::string& scene) {
   make_folder("runs");
   for (int i = 1;; ++i) {
     const fs::path candidate = fs::path("runs") / (i == 1 ? scene : fmt::format("{}-{}", scene, i));
-    // Who makes it has it: two processes may look for a name at once.
+    // The process that creates the folder owns it: two may look for a name at the same time.
     std::error_code error;
     if (fs::create_directory(candidate, error)) return RunFolder(candidate);
     if (error) refuse(candidate, "cannot be made: " + error.message());
@@ -127,7 +128,8 @@ RunFolder::~RunFolder() {
   close(lock_);
 }
 
-// Who has the lock is the only one that writes here: what is half-written is nobody's. See atomic_file.h for the names.
+// The owner of the lock is the only writer, so temporary files here belong to dead processes. See
+// atomic_file.h for the names.
 void RunFolder::sweep() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path_, error)) {
@@ -151,7 +153,7 @@ void RunFolder::require_writable(int64_t bytes, int64_t largest) const {
 }
 
 bool RunFolder::in_use(const fs::path& folder) {
-  // By its number: to try the lock would keep a run from beginning just then.
+  // Checks the process number; trying the lock could keep a run from starting just then.
   std::ifstream in(folder / kLockFile);
   pid_t owner = 0;
   return in >> owner && owner > 0 && (kill(owner, 0) == 0 || errno == EPERM);

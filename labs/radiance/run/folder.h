@@ -1,4 +1,4 @@
-// The folder of a run: chosen, made, locked, swept, and tried before the work begins.
+// The folder of a run: chosen, created, locked, cleaned, and tested for writing before the work begins.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,20 @@
 
 namespace klab {
 
-/// Throws std::runtime_error when a new run cannot go there: what exists is a file, or not empty. Empty is no folder yet.
+/// Throws std::runtime_error if a new run cannot use the path because it is a file or a folder that is not
+/// empty. An empty path means no folder yet.
 void require_unused(const std::filesystem::path& out);
 
-/// Makes a folder with those above it. Throws std::runtime_error naming it and why not.
+/// Creates a folder with its parents. Throws std::runtime_error naming it and the reason.
 void make_folder(const std::filesystem::path& folder);
 
-/// A run's folder while this process writes into it. Another process that opens it is refused, naming this one.
+/// A run's folder while this process writes into it. Another process that opens it is refused with a message
+/// that names this one.
 class RunFolder {
  public:
-  /// The folder `out`, or where that is empty runs/<scene> with a number where that is taken. It is made.
+  /// Creates the folder `out`, or if it is empty runs/<scene>, with a number if that exists.
   static RunFolder create(const std::filesystem::path& out, const std::string& scene);
-  /// One that is there. Temporary files of processes that were killed are removed.
+  /// Opens an existing folder and removes temporary files of processes that were killed.
   static RunFolder reopen(const std::filesystem::path& folder);
 
   RunFolder(RunFolder&& other) noexcept;
@@ -28,11 +30,11 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
 
-  /// Whether a process writes into a run's folder.
+  /// Returns whether a process writes into a run's folder.
   static bool in_use(const std::filesystem::path& folder);
 
-  /// Says before the work begins that its result could not be kept: tries every file that a run writes, and the room for
-  /// `bytes` on the disk and under the process's limit; `largest` of them in one file.
+  /// Throws before the work begins if its result could not be kept: tests every file that a run writes, and
+  /// the room for `bytes` on the disk and under the process's limit; `largest` of them in one file.
   void require_writable(int64_t bytes, int64_t largest) const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kHead = "step,level,points_per_axis,entries,moved,points,touched,alone,gradient";
 constexpr int64_t kMostBytes = 200'000'000;
 
-/// The step that a line begins with; -1 where there is none.
+/// Returns the step at the beginning of a line, or -1.
 int64_t step_of(const std::string& line) {
   try {
     return number_from<int64_t>(line.substr(0, line.find(',')), {0, range::steps.high});

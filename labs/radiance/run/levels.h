@@ -1,4 +1,5 @@
-// levels.csv of a run with a hash table: what a batch does to each level, some twenty times over a run, and the same as words.
+// levels.csv of a run with a hash table: how a batch uses each level, about twenty times in a run; also as
+// text.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,8 @@ namespace klab {
 
 class LevelsFile {
  public:
-  /// Goes on behind step `done`: lines of later steps go, as Metrics does it. A new file where done is 0 or where the present one has
-  /// other columns.
+  /// Continues after step `done`: removes lines of later steps, like Metrics. Creates a new file if done is 0
+  /// or the present one has other columns.
   LevelsFile(const std::filesystem::path& file, int64_t done);
   void lines(int64_t step, const std::vector<LevelUse>& uses);
 
@@ -24,7 +25,7 @@ class LevelsFile {
 
 nlohmann::json levels_json(const std::vector<LevelUse>& uses);
 
-/// A table for the terminal.
+/// Prints a table on the terminal.
 void print_levels(const std::vector<LevelUse>& uses);
 
 }  // namespace klab

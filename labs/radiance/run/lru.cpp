@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-/// Sums over ranges of numbers that change (P. M. Fenwick, 1994).
+/// Prefix sums of numbers that change (P. M. Fenwick, 1994).
 class Sums {
  public:
   explicit Sums(size_t n) : tree_(n + 1) {}
@@ -29,7 +29,7 @@ class Sums {
   std::vector<int32_t> tree_;
 };
 
-/// One counter of this thread, user code only; -1 where it cannot be had.
+/// Opens a counter of this thread, user code only; returns -1 if it is not available.
 int counter(uint32_t type, uint64_t config) {
   perf_event_attr attr{};
   attr.type = type;

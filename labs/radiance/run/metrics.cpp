@@ -37,7 +37,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-/// Lines as fields, the titles first; a last one without its end is left out.
+/// Splits lines into fields, the titles first; leaves out a last line without an end.
 std::vector<std::vector<std::string>> lines_in(const fs::path& file) {
   std::istringstream in(read_input(file, kMostBytesMetrics));
   std::vector<std::vector<std::string>> lines;
@@ -50,13 +50,13 @@ size_t column_of(const std::vector<std::string>& titles, const std::string& name
 }
 
 double number_of_field(const std::string& text) {
-  // What is no number is not known, as if nothing were there.
+  // A value that is no number is missing, like an empty one.
   for (const char* none : {"", "nan", "-nan", "inf", "-inf"})
     if (text == none) return std::numeric_limits<double>::quiet_NaN();
   return number_from<double>(text, {-1e300, 1e300});
 }
 
-/// The step of a line; -1 where it has none.
+/// Returns the step of a line, or -1.
 int64_t step_of_metrics(const std::vector<std::string>& titles, const std::vector<std::string>& fields) {
   const size_t at = column_of(titles, "step");
   if (fields.size() != titles.size() || at >= fields.size()) return -1;

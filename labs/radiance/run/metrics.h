@@ -1,4 +1,4 @@
-// metrics.csv of a run: a line every second or so, written while it trains, read by whoever looks at it.
+// metrics.csv of a run: about one line a second, written during training.
 #pragma once
 
 #include <filesystem>
@@ -11,25 +11,26 @@
 
 namespace klab {
 
-/// What a line says.
+/// Content of a line.
 struct MetricsLine {
   StepReport report;
   double psnr = 0, seconds = 0, rate = 0, occupied = 0;
   int64_t memory = 0, memory_peak = 0;  // bytes of the process, by the system
-  double cpu = 0;                       // of all threads' time since the line before, in [0,1]
+  double cpu = 0;                       // busy share of all threads' time since the last line, in [0,1]
   double waited = 0;                    // seconds that steps waited for pictures, in this process
-  double learning_rate = 0;             // NaN: there is not one, and the field stays empty
-  int64_t batch = 0;                    // samples a step that the number of rays aims at
+  double learning_rate = 0;             // NaN: there is none, and the field stays empty
+  int64_t batch = 0;                    // samples of a step that the number of rays aims at
   int64_t sent = 0;                     // bytes that this process sent to others in the step
-  double loss_scale = 0;  // what the loss is multiplied by; 0: it is not, and this and the next stay empty
-  int64_t skipped = 0;    // steps left out so far, whose gradients were not finite
+  double loss_scale = 0;                // factor on the loss; 0: unused, and this and the next stay empty
+  int64_t skipped = 0;                  // steps skipped so far because their gradients were not finite
 };
 
-/// The writer.
+/// Writes the file.
 class Metrics {
  public:
-  /// Goes on behind step `done`: lines of later steps, and one that was cut, are of a process that was killed after its
-  /// last checkpoint, and go. A new file where done is 0. Columns that an older file lacks stay empty.
+  /// Continues after step `done`. Removes lines of later steps and an incomplete last line: a process wrote
+  /// them that was killed after its last checkpoint. Creates a new file if done is 0. Columns that an older
+  /// file lacks stay empty.
   Metrics(const std::filesystem::path& file, int64_t done);
   void line(const MetricsLine& line);
 
@@ -38,11 +39,11 @@ class Metrics {
   std::ofstream out_;
 };
 
-/// A file's columns by name; NaN where a line, or an older file, has none.
+/// A file's columns by name; NaN for a missing value or column.
 using MetricsColumns = std::map<std::string, std::vector<double>>;
 
-/// Reads such a file, also one that is being written: a last line without an end is left out. Throws std::runtime_error naming
-/// file, line and column for what is no metrics.csv.
+/// Reads such a file, also one that is being written: leaves out a last line without an end. Throws
+/// std::runtime_error naming file, line and column if it is no metrics.csv.
 MetricsColumns read_metrics(const std::filesystem::path& file);
 
 }  // namespace klab

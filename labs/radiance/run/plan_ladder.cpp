@@ -23,15 +23,15 @@ namespace fs = std::filesystem;
 constexpr int kTimedEvery =
     8;  // steps, where most are one launch of a graph: few enough that the median is such a step
 
-// The op that a stage of the profile runs; "" for what is no op.
+// Returns the op that a stage of the profile runs; "" if it is no op.
 std::string op_of(const std::string& stage) {
   const std::string name = stage.substr(0, stage.find(' '));
   const auto& ops = plan_ops();
   return std::find(ops.begin(), ops.end(), name) == ops.end() ? "" : name;
 }
 
-// One step that is not timed, then the timed ones. The losses of all of them are kept. Fast plans take some more steps, until
-// `at_least` seconds are over: a moment in which something else runs must not be all that was measured.
+// Makes one untimed step, then the timed ones, and keeps the losses of all. A fast plan makes more steps,
+// until `at_least` seconds are over, so that a short disturbance is not all that was measured.
 void measure(Trainer& trainer, PlanRung& rung, int steps, double at_least) {
   using Clock = std::chrono::steady_clock;
   trainer.use(rung.plan);
@@ -144,7 +144,7 @@ bool run_plan_ladder(const LabRun& run) {
              best = Plan::named("best", calls, times, rungs_of);
   fmt::print("{}", best.text());
   const std::vector<PlanRung> rungs = measure_plans(scene, config, naive, best, options, run);
-  if (rungs.front().seconds.empty()) return true;  // interrupted before a round was whole
+  if (rungs.front().seconds.empty()) return true;  // interrupted before the first round was complete
   Table table({{"plan"},
                {"step", Column::Kind::right},
                {"over naive", Column::Kind::right},

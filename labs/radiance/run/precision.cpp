@@ -29,7 +29,7 @@ std::string scale_text(const LossScaleSettings& scale) {
   return fmt::format("loss scale {}, {}\n", scale.start, scale.dynamic ? "dynamic" : "static");
 }
 
-/// With CUDA rungs: which ones take halves.
+/// Describes which CUDA rungs take halves.
 std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
                                const std::vector<std::string>& taken) {
   const Variant* table = plan.contains("hashgrid_fwd") ? plan.variant("hashgrid_fwd") : nullptr;
@@ -43,7 +43,7 @@ std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
       halves ? fmt::format("in half precision ({})", table->id) : "in float", scale_text(scale));
 }
 
-/// What half precision is on a processor: how numbers are stored, since no rung for it multiplies halves.
+/// Describes half precision on a processor: it only stores numbers, since no rung for it multiplies halves.
 std::string half_text(const LossScaleSettings& scale, bool no_rung) {
   std::string text = fmt::format(
       "precision f16: matrices, activations and gradients are rounded to half precision where they are "

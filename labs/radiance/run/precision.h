@@ -1,4 +1,4 @@
-// What a run says of the precision that it was asked for.
+// Describes the precision of a run.
 #pragma once
 
 #include <span>
@@ -11,21 +11,23 @@
 
 namespace klab {
 
-/// The unit of the rungs that "f32", "bf16" or "f16" lets a plan take. Throws std::invalid_argument for another word.
+/// Returns the unit of the rungs that a plan may use for "f32", "bf16" or "f16". Throws std::invalid_argument
+/// for another word.
 Unit unit_of_precision(const std::string& precision);
 
-/// Lines for the user: which ops of the plan have factors of fewer bits, and which could not and why. Empty in single precision.
+/// Returns lines for the user: which ops of the plan have factors of fewer bits, and which could not and why.
+/// Empty in single precision.
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
                            const std::string& ladder, const LossScaleSettings& scale = {});
 
-/// Throws std::runtime_error where a field has no such precision, naming the option and what to do.
+/// Throws std::runtime_error if a field does not support the precision, naming the option and the remedy.
 void require_precision(const std::string& precision, const std::string& field);
 
-/// What the command line and the resumed run come to, for both and for the field's settings. Throws std::runtime_error as
-/// require_precision(), and for a loss scale of a precision that has none.
+/// Merges the precision of the command line and of the resumed run into both and into the field's settings.
+/// Throws std::runtime_error like require_precision(), and for a loss scale with a precision that has none.
 void take_precision(RunOptions& options, RunState& state);
 
-/// The line for a run that is gone on with in another precision.
+/// Returns the line for a run that is resumed in another precision.
 std::string conversion_text(const std::string& before, const std::string& now);
 
 }  // namespace klab

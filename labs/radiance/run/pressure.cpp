@@ -12,7 +12,7 @@
 namespace klab {
 namespace {
 
-/// "some avg10=1.53 avg60=..." as a share; negative where the file does not say.
+/// Parses "some avg10=1.53 avg60=..." as a share; returns a negative number if it is missing.
 double stalled_by(const std::string& file) {
   std::ifstream in(file);
   const std::string key = "avg10=";
@@ -25,7 +25,7 @@ double stalled_by(const std::string& file) {
   return -1;
 }
 
-/// The process's control group of version 2; empty where there is none.
+/// Returns the process's control group of version 2; empty if there is none.
 std::string own_group() {
   std::ifstream in("/proc/self/cgroup");
   for (std::string line; std::getline(in, line);)
@@ -44,7 +44,7 @@ PressureRule pressure_rule_from(const std::string& text) {
                               number_from<double>(text.substr(colon + 1), {0, 100}) / 100};
       if (rule.low < rule.high) return rule;
     }
-  } catch (const std::invalid_argument&) {  // said below
+  } catch (const std::invalid_argument&) {  // reported below
   }
   throw std::invalid_argument(fmt::format(
       "--pressure must be \"off\" or two percentages LOW:HIGH, such as 5:25, LOW below HIGH; found '{}'",

@@ -1,5 +1,5 @@
-// What a run does when memory gets short while it trains: caches go first, then the batch is halved, again and again; it grows
-// back when there is room for long enough.
+// Reacts when memory becomes short during training: drops caches first, then halves the batch repeatedly; the
+// batch grows back after memory has been plentiful for long enough.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,26 @@
 
 namespace klab {
 
-/// Thresholds as shares of what the process has and could have; both 0: the rule is off.
+/// Thresholds as shares of the memory that the process has or could get; both 0: the rule is off.
 struct PressureRule {
-  double low = 0.05;   // less than this is left: short
-  double high = 0.25;  // more than this is left: room
+  double low = 0.05;   // short if less than this is left
+  double high = 0.25;  // plentiful if more than this is left
   bool off() const { return high == 0; }
 };
 
-/// "5:25" (percent), or "off". Throws std::invalid_argument saying what it must be.
+/// Parses "5:25" (percent) or "off". Throws std::invalid_argument with the expected form.
 PressureRule pressure_rule_from(const std::string& text);
 
-/// What the system says of memory at a moment.
+/// The system's memory figures at a moment.
 struct MemoryReading {
   int64_t resident = 0;   // bytes that the process has
-  int64_t available = 0;  // bytes that it could still have; 0: nothing is known
-  double stalled = 0;     // share of the last ten seconds in which something waited for memory, in [0,1]
+  int64_t available = 0;  // bytes that it could still get; 0: unknown
+  double stalled = 0;     // share of the last ten seconds in which a task waited for memory, in [0,1]
 };
 
-/// By available_memory(), and by the pressure that the kernel tells of the process's control group or else of the whole
-/// system (memory.pressure, /proc/pressure/memory: "some", avg10; A. Weiner's pressure stall information).
+/// Reads available_memory() and the kernel's memory pressure for the process's control group, or else for the
+/// whole system (memory.pressure, /proc/pressure/memory: "some", avg10; A. Weiner's pressure stall
+/// information).
 MemoryReading memory_reading();
 
 enum class Relief { none, drop_caches, shrink, grow };
@@ -36,20 +37,21 @@ class Pressure {
   explicit Pressure(PressureRule rule, std::function<MemoryReading()> read = memory_reading)
       : rule_(rule), read_(std::move(read)) {}
 
-  /// To be asked about once a second: what should be done now. Short of memory: at first drop_caches, and as long as that does
-  /// not help shrink. Room for kCalm looks in a row: grow, which is asked for again after as many more.
+  /// Returns the action to take now; to be called about once a second. If memory is short: drop_caches first,
+  /// then shrink while it stays short. If memory was plentiful kCalm times in a row: grow, and again after as
+  /// many more.
   Relief look();
-  /// The last reading in words: "212 MB left of 4.10 GB".
+  /// Describes the last reading: "212 MB left of 4.10 GB".
   std::string text() const;
 
   static constexpr int kCalm = 10;
-  static constexpr double kStalled = 0.2;  // of the time: short, whatever is left
+  static constexpr double kStalled = 0.2;  // share of time that counts as short, however much is left
 
  private:
   PressureRule rule_;
   std::function<MemoryReading()> read_;
   MemoryReading last_;
-  bool dropped_ = false;  // caches, since memory was last not short
+  bool dropped_ = false;  // caches were dropped since memory was last sufficient
   int calm_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Scenes read with a line that says how far they are.
+// Reads scenes with a progress line.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace klab {
 
-/// load_scene(), with a line on the terminal that counts the pictures and is gone in the end.
+/// Calls load_scene() with a line on the terminal that counts pictures and is removed at the end.
 inline Scene load_scene_visibly(const std::string& what, SceneOptions options) {
   Progress line;
   options.progress = [&](size_t done, size_t all) {
@@ -17,7 +17,7 @@ inline Scene load_scene_visibly(const std::string& what, SceneOptions options) {
   return load_scene(what, options);
 }
 
-/// load_pictures() likewise.
+/// Calls load_pictures() the same way.
 inline void load_pictures_visibly(std::vector<View>& views) {
   Progress line;
   load_pictures(views, [&](size_t done, size_t all) {

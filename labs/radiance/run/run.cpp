@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kLargeGrid = 1 << 24;  // cells, from which on looking at all of them takes seconds
+constexpr double kLargeGrid = 1 << 24;  // cells from which on evaluating all of them takes seconds
 
 BackendChoice place_of(const RunOptions& o) {
   BackendChoice place = backend_named(o.backend);
@@ -75,7 +75,7 @@ int RunJob::go() {
   choose_plan();
   read_scene();
   open_folder();
-  // From here on an interruption is an orderly end, while rungs are timed too.
+  // From here on a signal ends the run in order, also while rungs are timed.
   const StopSignals signals;
   const Plan plan = plan_of_all();
   announce_grid();
@@ -106,7 +106,7 @@ int RunJob::go() {
   return stop_requested ? 130 : 0;
 }
 
-// The first rank times rungs, where that is needed, and all take its choice.
+// The first rank times rungs if needed, and all use its choice.
 Plan RunJob::plan_of_all() {
   std::string text, folder;
   std::optional<Plan> plan;
@@ -136,7 +136,7 @@ Plan RunJob::plan_of_all() {
   return *plan;
 }
 
-// With a smaller batch where there is no memory for the one that was planned.
+// Retries with a smaller batch if there is no memory for the planned one.
 std::unique_ptr<FieldTrainer> RunJob::make_trainer(const Plan& plan) {
   TrainerExtras extras{.pool = pool_ ? &*pool_ : nullptr, .share = {}};
   const int64_t own = parts() / ranks_.size();
@@ -148,10 +148,10 @@ std::unique_ptr<FieldTrainer> RunJob::make_trainer(const Plan& plan) {
     FieldSettings settings = o_.settings;
     settings.hash.batch_samples = samples;
     settings.hash.first_rays = std::min(settings.hash.first_rays, samples);
-    const MemoryOwner owner("trainer");  // of what a trainer does not count for anybody else
+    const MemoryOwner owner("trainer");  // what a trainer allocates for no other owner
     return klab::make_trainer(settings, scene_, plan, state_.seed, place_, extras);
   };
-  // Where there are others a batch cannot be made smaller here alone; nor that of another field.
+  // With several ranks one of them cannot shrink the batch alone; other fields cannot shrink it at all.
   if (ranks_.size() > 1 || o_.settings.field != kFieldOfExtras) return make(o_.settings.hash.batch_samples);
   return shortage_.made(o_.settings.hash.batch_samples, make);
 }
@@ -166,7 +166,7 @@ void RunJob::write_result() {
   if (o_.json) fmt::print("{}\n", result_.dump(2));
 }
 
-// What the checkpoint says; what the command line gives anew (budget, plan) stays.
+// Restores the checkpoint's settings; those given on the command line (budget, plan) stay.
 void RunJob::take_over() {
   if (ranks_.first()) folder_.emplace(RunFolder::reopen(o_.resume));
   checkpoint_.emplace(o_.resume / "checkpoint.safetensors");
@@ -179,7 +179,7 @@ void RunJob::take_over() {
                     o_.resume.string(), *o_.field, field));
   o_.settings = field_settings(field, checkpoint_->metadata("config"), "the checkpoint's config");
   state_ = run_state_in(*checkpoint_);
-  if (state_.ladder != place_.ladder) state_.plan.clear();  // its rungs are of no use here: chosen anew
+  if (state_.ladder != place_.ladder) state_.plan.clear();  // its rungs do not exist here: choose again
   state_.ladder = place_.ladder;
   scene_name_ = resumed_scene(o_, state_);
   if (o_.seconds || o_.steps) return;
@@ -187,8 +187,8 @@ void RunJob::take_over() {
   if (state_.budget_steps > 0) o_.steps = state_.budget_steps;
 }
 
-// As the resumed run had it, unless another plan is asked for. Before the scene is read, which may be large; how many
-// cascades it has is known later, and asked again then.
+// Uses the resumed run's plan unless another is asked for. Runs before the scene is read, which may be large;
+// the number of cascades is checked later, when it is known.
 void RunJob::choose_plan() {
   const bool converted = o_.precision && *o_.precision != state_.precision && !state_.plan.empty();
   if (converted) fmt::print(words_, "{}", conversion_text(state_.precision, *o_.precision));
@@ -248,11 +248,11 @@ MemoryFacts RunJob::memory_facts() const {
   return facts;
 }
 
-// What fits into the budget is chosen before a picture is read.
+// Chooses what fits into the budget before any picture is read.
 void RunJob::plan_memory() {
   const MemoryFacts facts = memory_facts();
   budget_ = memory_budget(o_.memory, facts.program);
-  if (!o_.memory) budget_.bytes /= ranks_.size();  // they share what is free
+  if (!o_.memory) budget_.bytes /= ranks_.size();  // they share the free memory
   const auto views = int64_t(scene_.train.size());
   const int64_t resident = o_.resident && *o_.resident < views ? *o_.resident : 0;
   if (resident > 0 && !scene_.train.front().source)
@@ -277,7 +277,7 @@ void RunJob::require_room_for_it(const MemoryFacts& facts) const {
   require_memory(memory_.account.total() - facts.program, "the run", remedy);
 }
 
-// Those that take turns, where not all are in memory.
+// Opens the pool if not all pictures are kept in memory.
 void RunJob::open_pool() {
   if (memory_.choice.resident == 0) return;
   const int64_t steps_done = checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0;
@@ -285,7 +285,8 @@ void RunJob::open_pool() {
                 PicturePool::Options{.resident = memory_.choice.resident,
                                      .ahead = o_.ahead,
                                      .workers = o_.workers,
-                                     .seed = state_.seed + uint64_t(ranks_.rank()),  // each has its own
+                                     // each rank draws its own
+                                     .seed = state_.seed + uint64_t(ranks_.rank()),
                                      .cache = cache_},
                 steps_done / Trainer::kTurnEvery);
 }
@@ -303,7 +304,7 @@ void RunJob::open_folder() {
     state_.scene = fs::absolute(scene_name_);
     state_.scene_from_run = fs::relative(state_.scene, folder_->path(), error);
   }
-  to_metadata(state_);  // would throw now what it throws at the first checkpoint
+  to_metadata(state_);  // fail now rather than at the first checkpoint
 }
 
 void RunJob::announce_grid() const {
@@ -333,7 +334,7 @@ std::string score_json(const Score& score) {
 }
 
 int train(RunOptions options, CallTimes& times) {
-  // What is large and was given back is the system's again, so that the account and the process agree.
+  // Return large freed blocks to the system, so that the account and the process agree.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   return Ranks::here().run([&] { return RunJob(std::move(options), times).go_or_say(); });
 }

@@ -1,11 +1,11 @@
-// A training run: the clock, the folder it writes into, what survives when it is killed.
+// A training run: its clock, its folder, and the files that survive when it is killed.
 //
-//   DIR/checkpoint.safetensors   everything needed to go on; renewed every half-minute (--checkpoint) and at the end
-//   DIR/model.safetensors        what eval and render read; written at the end
-//   DIR/metrics.csv              a line every second or so
-//   DIR/plan.json                which variant does which op, for --plan; written before the first step
+//   DIR/checkpoint.safetensors   everything needed to resume; written every half-minute (--checkpoint) and at the end
+//   DIR/model.safetensors        input of eval and render; written at the end
+//   DIR/metrics.csv              a line about every second
+//   DIR/plan.json                the variant of each op, for --plan; written before the first step
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
-//   DIR/test_<i>.png             what the model makes of the test views, beside the truth
+//   DIR/test_<i>.png             the model's pictures of the test views, next to the true ones
 #pragma once
 
 #include <filesystem>
@@ -19,47 +19,47 @@
 namespace klab {
 
 struct RunOptions {
-  // Not given: built-in, 1, 8 and 1; or as the resumed run has them, which may not be contradicted.
+  // If not given: built-in, 1, 8 and 1, or those of the resumed run. A given value must not contradict a
+  // resumed run.
   std::optional<std::string> scene;
   std::optional<int> downscale, holdout;
   std::optional<uint64_t> seed;
-  std::optional<std::string> moved_to;  // where the resumed run's scene is now
-  std::optional<double> seconds;        // of training; evaluation is not counted
+  std::optional<std::string> moved_to;  // new place of the resumed run's scene
+  std::optional<double> seconds;        // of training, without evaluation
   std::optional<int64_t> steps;
-  std::optional<std::string>
-      plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
-  /// "f32", "bf16": of the factors of matrix products, where a rung has them, or "f16": of what is stored between ops;
-  /// parameters, sums and losses are float. Not given: f32, or as the resumed run had it.
+  std::optional<std::string> plan;  // "best", "naive" or a file; not given: best, or the resumed run's
+  /// "f32"; "bf16": the factors of matrix products, if a rung has them; "f16": tensors stored between ops.
+  /// Parameters, sums and losses are float. Not given: f32, or the resumed run's.
   std::optional<std::string> precision;
-  std::optional<LossScaleSettings> loss_scale;  // of f16; not given: dynamic, or as the resumed run had it
+  std::optional<LossScaleSettings> loss_scale;  // for f16; not given: dynamic, or the resumed run's
   std::string backend = "cpu";                  // "cpu", "simt" or "cuda" (backends.h)
-  std::optional<std::string> field;             // not given: hash, or as the resumed run has it
+  std::optional<std::string> field;             // not given: hash, or the resumed run's
   FieldSettings settings;                       // of that field
-  std::filesystem::path out;                    // empty: runs/<scene>, with a number where that is taken
-  std::filesystem::path resume;                 // a run's folder to go on with
+  std::filesystem::path out;                    // empty: runs/<scene>, with a number if that exists
+  std::filesystem::path resume;                 // folder of a run to resume
   double checkpoint_every = 30;                 // seconds
-  std::optional<int64_t> memory;                // bytes that the run may take; not given: what is free
-  PressureRule pressure;                        // when memory gets short while it trains
+  std::optional<int64_t> memory;                // limit in bytes; not given: the free memory
+  PressureRule pressure;                        // reaction when memory becomes short during training
   std::optional<int64_t> resident;              // pictures in memory at a time; not given: as many as fit
-  /// That a step's batch is computed in, one after the other, or by several processes; not given: one each. A multiple of
-  /// their number.
+  /// Parts of a step's batch, computed one after the other or by several processes; not given: one for each
+  /// process. A multiple of their number.
   std::optional<int64_t> parts;
-  bool recompute = false;          // StepSizes::recompute, of the hash field
+  bool recompute = false;          // StepSizes::recompute, for the hash field
   std::string exchange = "dense";  // how several processes share the table's gradient (ranks/exchange.h)
-  int workers = 1;                 // threads that read pictures, where they do not all fit
-  int64_t ahead = 2;               // pictures that they read before their turn
+  int workers = 1;                 // threads that read pictures, if they do not all fit
+  int64_t ahead = 2;               // pictures read before their turn
   bool evaluate = true;            // on the test views, at the end
-  bool json = false;               // print result.json instead of words
+  bool json = false;               // print result.json instead of text
 };
 
-/// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. A plan that cannot be run is refused
-/// before the scene is read, a folder that cannot be written to before the training.
+/// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. Refuses a plan that
+/// cannot run before the scene is read, and a folder that cannot be written before the training.
 int train(RunOptions options, CallTimes& times);
 
-/// The model meant by a path: the file itself, or the one in the folder of a run.
+/// Returns the model's file: the path itself, or the model in the folder of a run.
 std::filesystem::path model_file(const std::filesystem::path& given);
 
-/// A score as JSON text: per view and mean PSNR and SSIM, with the protocol.
+/// Formats a score as JSON: PSNR and SSIM of each view and their means, with the protocol.
 std::string score_json(const Score& score);
 
 }  // namespace klab

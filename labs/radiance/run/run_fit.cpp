@@ -1,4 +1,4 @@
-// Of a run: the training, and what it leaves.
+// Training of a run, and its results.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -33,7 +33,7 @@ double waited(FieldTrainer& trainer) {
 
 }  // namespace
 
-// The clock and the signals of the first rank count for all.
+// Uses the clock and the signals of the first rank for all ranks.
 RunJob::Decision RunJob::decide(int64_t steps_done, double last_checkpoint) {
   const double now = elapsed();
   Decision d;
@@ -56,7 +56,7 @@ void RunJob::fit(FieldTrainer& trainer) {
   state_before_ = state_.seconds;
   begin_ = Clock::now();
   double last_report = elapsed(), last_checkpoint = elapsed(), samples_then = state_.samples;
-  std::optional<double> first_done;  // share of the run that was done when this process began
+  std::optional<double> first_done;  // elapsed share of the run when this process began
   std::optional<StepReport> unwritten;
   int64_t sent = 0;
   const auto write_line = [&](const StepReport& report, double now) {
@@ -69,7 +69,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     unwritten.reset();
     return line;
   };
-  const bool of_processor = place_.backend.in_host_memory;  // as the ceilings are
+  const bool of_processor = place_.backend.in_host_memory;  // ceilings are measured on the processor
   for (Decision d = decide(trainer.steps_done(), last_checkpoint); d.end == 0;
        d = decide(trainer.steps_done(), last_checkpoint)) {
     if (d.save != 0) {
@@ -99,7 +99,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     samples_then = state_.samples;
   }
   stop_heeded();
-  if (metrics && unwritten) write_line(*unwritten, elapsed());  // a curve goes to its end
+  if (metrics && unwritten) write_line(*unwritten, elapsed());  // so that the curve includes the last step
   if (trainer.steps_done() > first_step_) look_at_levels(trainer);
   const bool trained =
       trainer.steps_done() > first_step_ && memory_.choice.ceilings && of_processor && ranks_.size() == 1;
@@ -108,7 +108,7 @@ void RunJob::fit(FieldTrainer& trainer) {
   progress.clear();
 }
 
-// All that does not depend on the line before.
+// Fills all fields that do not depend on the line before.
 MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) const {
   MetricsLine line{
       .report = report,
@@ -122,7 +122,7 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
     line.loss_scale = scale->value();
     line.skipped = scale->state().skipped;
   }
-  try {  // these take memory
+  try {  // these allocate memory
     line.psnr = trainer.batch_psnr();
     line.report.loss = trainer.batch_loss(report.loss);
   } catch (const std::bad_alloc&) {
@@ -131,7 +131,8 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
   return line;
 }
 
-// All ranks make the same step, so their parameters are the same bits; what is not is found before it is kept.
+// All ranks make the same step, so their parameters must be equal bit by bit. Finds differences before they
+// are saved.
 void RunJob::require_same_parameters(const FieldTrainer& trainer) {
   if (ranks_.size() == 1) return;
   double sum = 0;
@@ -156,7 +157,8 @@ void RunJob::show(const MetricsLine& line, double last_report, Progress& progres
     fmt::print(stderr, "{}\n", text);
 }
 
-// Where memory gets short, less is taken. The batch of other fields has one size, and that of several processes is of all.
+// Takes less memory if it is short. The batch of other fields has a fixed size, and several processes would
+// have to agree.
 void RunJob::relieve(FieldTrainer& trainer) {
   if (ranks_.size() > 1) return;
   const Relief relief = pressure_.look();
@@ -165,7 +167,7 @@ void RunJob::relieve(FieldTrainer& trainer) {
     fmt::print(stderr, "note      memory: {}; {}\n", pressure_.text(), what);
   };
   if (relief == Relief::drop_caches) {
-    memory_.choice.ceilings = false;  // and what they copy
+    memory_.choice.ceilings = false;  // and the arrays that they copy
     if (pool_) pool_->forget_cached_pages();
     malloc_trim(0);
     say("caches are dropped");
@@ -182,13 +184,13 @@ void RunJob::relieve(FieldTrainer& trainer) {
 
 void RunJob::resize(FieldTrainer& trainer, int64_t samples) {
   bool tried = false;
-  shortage_.through(trainer, [&] {  // where that fails, the batch is smaller still
+  shortage_.through(trainer, [&] {  // if that fails, the batch shrinks further
     if (std::exchange(tried, true)) return;
     trainer.resize_batch(samples);
   });
 }
 
-// What it costs is not training. Where memory is short, or the next batch is not finite, there is nothing to say of it.
+// Its time is not training time. Reports nothing if memory is short or the next batch is not finite.
 void RunJob::look_at_levels(FieldTrainer& trainer) {
   if (!levels_file_) return;
   const auto start = Clock::now();
@@ -219,7 +221,7 @@ void RunJob::save(FieldTrainer& trainer) {
   trainer.save(folder_->file("checkpoint.safetensors"), to_metadata(now));
 }
 
-// Where the backend fails, or a picture that takes turns, the message says what can be gone on with.
+// If the backend or a picture of the pool fails, adds the checkpoint to resume from to the message.
 void RunJob::or_say_what_is_left(const FieldTrainer& trainer, const std::function<void()>& work) const {
   try {
     work();
@@ -234,7 +236,7 @@ void RunJob::or_say_what_is_left(const FieldTrainer& trainer, const std::functio
   }
 }
 
-// What can be gone on with.
+// Names the checkpoint to resume from.
 std::string RunJob::left() const {
   if (!folder_) return "nothing was written";
   const fs::path checkpoint = folder_->file("checkpoint.safetensors");
@@ -244,7 +246,7 @@ std::string RunJob::left() const {
                      checkpoint.string(), folder_->path().string());
 }
 
-// Of a rank to others, in the mean.
+// Returns the mean number of bytes that a rank sends to others in a step.
 double RunJob::sent_per_step(const FieldTrainer& trainer) const {
   return double(sent_) / double(std::max<int64_t>(1, trainer.steps_done() - first_step_));
 }
@@ -307,7 +309,7 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   std::fflush(words_);
 }
 
-// Where one is small enough, and its pictures are all there.
+// Returns whether the step is small enough and all its pictures are in memory.
 bool RunJob::counts_a_step() const {
   return o_.backend == "simt" && ranks_.first() && ranks_.size() == 1 && !pool_ && !stop_requested &&
          batch_samples(o_.settings) <= kMostCounted;
@@ -331,12 +333,12 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
     return;
   }
   const auto evaluation = Clock::now();
-  // The host executor takes seconds a picture; klab eval --backend simt shows them.
+  // The host executor needs seconds for a picture; klab eval --backend simt shows them.
   const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
   const std::optional<Plan> given = o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
   const auto count = int64_t(scene_.test.size());
   const int width = scene_.test.front().camera.width, height = scene_.test.front().camera.height;
-  // Every rank takes its share of the views, where all have one and go by one plan.
+  // Ranks share the views if each gets at least one and all use one plan.
   const bool shared = ranks_.size() > 1 && given && count >= ranks_.size();
   if (!shared && !ranks_.first()) return;
   const std::vector<View> views =

@@ -1,5 +1,5 @@
-// One training run, from its options to its files: what run.h's train() makes and lets go. In parts: the preparation (run.cpp), and
-// the training with what it leaves (run_fit.cpp).
+// A training run from its options to its files: the object that run.h's train() creates and destroys. Its
+// parts are the preparation (run.cpp) and the training with its results (run_fit.cpp).
 #pragma once
 
 #include <omp.h>
@@ -34,7 +34,8 @@ class RunJob {
  public:
   RunJob(RunOptions options, CallTimes& times);
 
-  /// All of it. Returns the exit code. What ends it for want of memory leaves the account, and says what can be gone on with.
+  /// Runs everything and returns the exit code. If memory runs out, prints the account and names the
+  /// checkpoint to resume from.
   int go_or_say();
 
  private:
@@ -64,7 +65,7 @@ class RunJob {
   void connect_gpus(BatchShare& share);
 
   void fit(FieldTrainer& trainer);
-  struct Decision {  // of the first rank, for all
+  struct Decision {  // made by the first rank for all
     double done = 0, end = 0, save = 0;
   };
   Decision decide(int64_t steps_done, double last_checkpoint);
@@ -90,13 +91,13 @@ class RunJob {
   Ranks& ranks_ = Ranks::here();
   RunOptions o_;
   CallTimes& times_;
-  FILE* words_;  // of the first rank; of others nowhere
+  FILE* words_;  // null device on all ranks except the first
   const BackendChoice place_;
-  const OnGpu on_a_gpu_;  // what rungs support is asked of it
+  const OnGpu on_a_gpu_;  // checks which rungs are supported
   const bool terminal_ = isatty(fileno(stderr)) != 0;
   std::optional<RunFolder> folder_;
   std::optional<LevelsFile> levels_file_;
-  std::vector<LevelUse> levels_;  // as they were last
+  std::vector<LevelUse> levels_;  // last values
   double last_levels_ = 0;
   std::optional<TensorFile> checkpoint_;
   RunState state_;
@@ -107,17 +108,17 @@ class RunJob {
   MemoryBudget budget_;
   MemoryPlan memory_;
   std::optional<PicturePool> pool_;
-  std::vector<Exchange> tables_;  // what several ranks do with the gradients of tables, and
+  std::vector<Exchange> tables_;  // exchange the gradients of tables between ranks
   std::unique_ptr<DeviceRanks> device_ranks_;
-  std::optional<Exchange> whole_;  // with those of what moves as a whole
+  std::optional<Exchange> whole_;  // exchanges those of parameters that move as a whole
   Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
   Pressure pressure_{o_.pressure};
-  int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for want of memory, and back
+  int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for lack of memory, and back
   StageCeilings ceilings_{omp_get_max_threads()};
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;            // seconds of training before this process
-  double aside_ = 0, seconds_ = 0;     // not spent on training; spent on it, when it has ended
-  int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks in the steps since
+  double aside_ = 0, seconds_ = 0;     // time not spent on training; training time at the end
+  int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks since that step
   nlohmann::json result_;
 };
 

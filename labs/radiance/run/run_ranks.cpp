@@ -1,4 +1,4 @@
-// Of a run: what several processes, or a batch in parts, need of it.
+// Parts of a run for several processes, or for a batch in parts.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -12,7 +12,7 @@ namespace klab {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Pictures that take turns are of one field; batches in parts, and so several processes, of most.
+// Only one field supports pictures that take turns; most support batches in parts, and so several processes.
 void RunJob::require_what_several_can() const {
   if (parts() % ranks_.size() != 0)
     throw std::runtime_error(
@@ -48,7 +48,7 @@ void RunJob::require_what_several_can() const {
         field + "only --field hash can learn from pictures that take turns; leave out --resident");
 }
 
-// What ranks must have in common before the first step.
+// Checks that ranks agree on everything that matters before the first step.
 void RunJob::require_alike_ranks() {
   if (ranks_.size() == 1) return;
   std::string cameras;
@@ -74,14 +74,14 @@ void RunJob::require_alike_ranks() {
                  {"first step", fmt::format("{}", checkpoint_ ? Trainer::steps_in(*checkpoint_) : 0)}});
 }
 
-// For when a rank is killed.
+// Sets the message for a killed rank.
 void RunJob::name_what_is_left(const fs::path& folder) {
   ranks_.if_killed(
       (folder / "checkpoint.safetensors").string(),
       fmt::format("klab train --resume {} goes on from it, with any number of processes", folder.string()));
 }
 
-// What travels between the trainers of several ranks, and how.
+// Connects the trainers of several ranks.
 void RunJob::connect(BatchShare& share) {
   const Exchange::Way way = Exchange::way_named(o_.exchange);
   share.rank = ranks_.rank();
@@ -141,14 +141,14 @@ void RunJob::connect_gpus(BatchShare& share) {
                          }};
 }
 
-// Of the blocks of all tables.
+// Returns the counts over all tables.
 Exchange::Touched RunJob::touched() const {
   Exchange::Touched all;
   for (const Exchange& table : tables_) all += table.touched();
   return all;
 }
 
-// What fits the first fits all.
+// Uses the first rank's choice of memory on all ranks.
 void RunJob::take_first_ranks_choice() {
   std::string choice =
       json{{"config", config_to_json(memory_.choice.config)}, {"resident", memory_.choice.resident}}.dump();

@@ -1,4 +1,5 @@
-// What a run does when an allocation fails: it goes on with a smaller batch, down to kLeastBatch, and then ends in order.
+// Handles failed allocations in a run: it continues with a smaller batch, down to kLeastBatch, and then ends
+// in order.
 #pragma once
 
 #include <functional>
@@ -10,18 +11,18 @@
 
 namespace klab {
 
-/// There is no memory even for the smallest batch. what() says how small that was.
+/// Thrown if there is no memory even for the smallest batch; what() tells its size.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Shortage {
  public:
-  /// `say` is told, in a line, what was made smaller.
+  /// Calls `say` with a line for each reduction.
   explicit Shortage(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
 
-  /// Runs `work`, which may be run again: each time an allocation fails in it, the trainer's batch is halved first. Throws
-  /// OutOfMemory when the batch is as small as it may get, or has one size.
+  /// Runs `work`, which may be repeated: halves the trainer's batch each time an allocation fails in it.
+  /// Throws OutOfMemory if the batch cannot become smaller.
   template <class Work>
   auto through(FieldTrainer& trainer, Work&& work) {
     while (true) {
@@ -34,7 +35,7 @@ class Shortage {
     }
   }
 
-  /// Makes a trainer by `make(samples)`, with batches that are halved as long as that fails.
+  /// Makes a trainer by `make(samples)`, and halves the batch while that fails.
   template <class Make>
   auto made(int64_t samples, Make&& make) {
     while (true) {

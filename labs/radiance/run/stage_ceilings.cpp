@@ -9,7 +9,8 @@
 namespace klab {
 namespace {
 
-/// visit(stage, seconds, cost, roof) for each resource of each stage that is one op and is compared with ceilings.
+/// Calls visit(stage, seconds, cost, roof) for each resource of each stage that is one op and is compared
+/// with ceilings.
 template <class Visit>
 void each_roof(const Profile& profile, int threads, Visit&& visit) {
   for (const auto& [stage, calls] : profile.calls()) {
@@ -27,7 +28,7 @@ struct StageCeilings::Known {
   explicit Known(const Ceiling& ceiling) : sampler(ceiling) {}
   CeilingSampler sampler;
   std::vector<double> samples;
-  int last = -1;  // sample() of the latest
+  int last = -1;  // number of its latest sample
 };
 
 StageCeilings::StageCeilings(int threads) : threads_(threads) {}

@@ -1,4 +1,4 @@
-// Where the time of a run went, as words and as JSON.
+// Reports where the time of a run went, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ using Shares = std::map<std::string, StageCeiling>;
 
 nlohmann::json stages_json(const Profile& profile, const Shares& ceilings);
 
-/// One line a stage, the longest first, on standard output. `steps` of the run took that profile's time.
+/// Prints one line for each stage, the longest first, on standard output. The profile covers `steps` steps.
 void print_stages(const Profile& profile, const Shares& ceilings, int64_t steps);
 
-/// "75 s", "2:05 min".
+/// Formats a duration: "75 s", "2:05 min".
 std::string duration_text(double seconds);
 
 }  // namespace klab

@@ -70,7 +70,7 @@ RunState run_state_in(const TensorFile& file) {
   s.samples = number_in<double>(state, "samples", {0, 1e18}, where);
   s.budget_seconds = number_in<double>(state, "budget_seconds", {0, range::seconds.high}, where);
   s.budget_steps = number_in<int64_t>(state, "budget_steps", {0, range::steps.high}, where);
-  // Checkpoints were written without these once.
+  // Missing in older checkpoints.
   if (has("plan")) s.plan = plan_from_json(field("plan")->dump(), where + ", plan");
   if (has("precision")) {
     const json& precision = *field("precision");

@@ -1,5 +1,5 @@
-// What a checkpoint knows of its run beside the trainer's own state, and what becomes of the command line when a run is
-// gone on with.
+// The state of a run that a checkpoint keeps in addition to the trainer's, and its merge with the command
+// line when the run is resumed.
 #pragma once
 
 #include <array>
@@ -11,38 +11,39 @@
 
 namespace klab {
 
-/// A run as its checkpoint has it.
+/// A run as its checkpoint describes it.
 struct RunState {
-  std::filesystem::path scene;           // absolute, or built-in
-  std::filesystem::path scene_from_run;  // the same from the run's folder; empty where not recorded
+  std::filesystem::path scene;  // absolute, or built-in
+  // path of the scene relative to the run's folder; empty if not recorded
+  std::filesystem::path scene_from_run;
   int downscale = 1, holdout = 8;
   uint64_t seed = 1;
   VariantIds plan;
   std::string precision = "f32";    // RunOptions::precision
-  LossScaleSettings loss_scale;     // of f16
-  std::string ladder = "cpu";       // that the plan's rungs are of, "cpu" or "cuda"
+  LossScaleSettings loss_scale;     // for f16
+  std::string ladder = "cpu";       // ladder of the plan's rungs, "cpu" or "cuda"
   double seconds = 0, samples = 0;  // of training so far
   double budget_seconds = 0;        // 0: none
   int64_t budget_steps = 0;
   std::array<int64_t, 4>
-      views{};  // for training, for testing, and the first one's width and height; 0: not recorded
+      views{};  // training views, test views, and width and height of the first one; 0: not recorded
 };
 
-/// For the metadata of a checkpoint.
+/// Returns the metadata of a checkpoint.
 std::map<std::string, std::string> to_metadata(const RunState& state);
 
-/// Throws std::runtime_error naming the file and what is damaged.
+/// Throws std::runtime_error naming the file and the damage.
 RunState run_state_in(const TensorFile& checkpoint);
 
-/// Counts of views and their size, as in RunState.
+/// Returns the counts of views and their size, as in RunState.
 std::array<int64_t, 4> views_of(const Scene& scene);
 
-/// Where the scene of a resumed run is: --scene, or where it was, or in the same place beside the run's folder. Throws
-/// std::runtime_error when what the command line says contradicts the run: another scene, seed, downscale or holdout; the
-/// message names the option.
+/// Returns the place of a resumed run's scene: --scene, or the recorded path, or the same place relative to
+/// the run's folder. Throws std::runtime_error naming the option if the command line contradicts the run:
+/// another scene, seed, downscale or holdout.
 std::string resumed_scene(const RunOptions& given, const RunState& run);
 
-/// Throws std::runtime_error when what was read is not the scene that the run began with.
+/// Throws std::runtime_error if the scene differs from the one that the run began with.
 void require_same_scene(const RunState& run, const Scene& scene, const std::string& where);
 
 }  // namespace klab

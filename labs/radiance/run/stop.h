@@ -1,5 +1,6 @@
-// How a run is asked to end. SIGINT and SIGTERM ask for an orderly end: the present step is finished, and what there is
-// saved and evaluated. A second signal ends the process at once, and so does the first SIGTERM where the step does not end.
+// Ends a run on request. SIGINT and SIGTERM ask for an orderly end: the present step is finished, and the
+// result saved and evaluated. A second signal ends the process at once, and so does the first SIGTERM if the
+// step does not end.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@ namespace klab {
 /// Set by a signal.
 extern std::atomic<bool> stop_requested;
 
-/// From its construction to its end, signals ask.
+/// Handles the signals while it lives.
 class StopSignals {
  public:
   StopSignals();
@@ -18,10 +19,10 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 };
 
-/// A step took so long: a SIGTERM waits for a few of them, and for some seconds at least.
+/// Reports the duration of a step: a SIGTERM waits for a few steps, and for some seconds at least.
 void step_took(double seconds);
 
-/// The request was seen: no patience ends any more.
+/// Reports that the request was seen: the process is not ended by force any more.
 void stop_heeded();
 
 }  // namespace klab

@@ -19,13 +19,14 @@ Point distort(const Camera& c, Point p) {
           p.y * radial + 2 * c.p2 * p.x * p.y + c.p1 * (r2 + 2 * p.y * p.y)};
 }
 
-// r² of the fold: where the derivative of r·(1 + k1·r² + k2·r⁴) is zero first. Infinite where it never is.
+// Returns r² of the fold: the first zero of the derivative of r·(1 + k1·r² + k2·r⁴). Infinite if there is
+// none.
 double fold_of(const Camera& c) {
   const double a = 5.0 * c.k2, b = 3.0 * c.k1;
   const double none = std::numeric_limits<double>::infinity();
   const double d = b * b - 4 * a;
   if (d < 0 || (a == 0 && b >= 0)) return none;
-  // The roots of a·s² + b·s + 1 = 0, without a difference of like numbers.
+  // The roots of a·s² + b·s + 1 = 0, without subtracting nearly equal numbers.
   const double q = -0.5 * (b + std::copysign(std::sqrt(d), b));
   const double roots[] = {q != 0 ? 1 / q : -1, a != 0 ? q / a : -1};
   double least = none;
@@ -36,7 +37,8 @@ double fold_of(const Camera& c) {
 
 double squared(Point p) { return p.x * p.x + p.y * p.y; }
 
-// Newton's method on distort(p) = q inside of the fold; lenses of photographs converge in a few steps.
+// Solves distort(p) = q by Newton's method inside the fold; it converges in a few steps for lenses of
+// photographs.
 std::optional<Point> undistort(const Camera& c, Point q) {
   if (!c.distorts()) return q;
   const double fold = fold_of(c), bound = 1e-10 * (1 + std::sqrt(squared(q)));
@@ -109,7 +111,8 @@ std::optional<std::array<double, 2>> Camera::through_lens(double x, double y) co
 std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& c) {
   if (!c.distorts()) return nullptr;
   const auto seen = [&](int x, int y) { return c.sees(float(x) + 0.5F, float(y) + 0.5F); };
-  // What has a ray lies around the lens's axis without holes or bays: if the border has one, all within has.
+  // Pixels with a ray lie around the lens's axis without holes or bays: if the border has rays, so has the
+  // inside.
   bool all = true;
   for (int x = 0; x < c.width && all; ++x) all = seen(x, 0) && seen(x, c.height - 1);
   for (int y = 0; y < c.height && all; ++y) all = seen(0, y) && seen(c.width - 1, y);

@@ -1,4 +1,4 @@
-// A pinhole camera with OpenCV lens distortion, and the small vectors it needs.
+// A pinhole camera with OpenCV lens distortion, and a small vector type.
 #pragma once
 
 #include <array>
@@ -44,31 +44,32 @@ struct Camera {
     return {pose[c], pose[4 + c], pose[8 + c]};
   }
 
-  /// Whether a ray of the world ends at this point of the image. OpenCV's polynomial rises with the angle to the axis only up
-  /// to its fold, where its derivative is zero; what lies further out in the picture comes from nowhere.
+  /// Returns whether a ray of the world ends at this point of the image. OpenCV's polynomial rises with the
+  /// angle to the axis only up to its fold, where its derivative is zero; points further out have no ray.
   bool sees(float u, float v) const;
 
-  /// The ray through a point of the image, in world coordinates. Finite always: where sees() is false it begins far outside of
-  /// every scene and leads away.
+  /// Returns the ray through a point of the image, in world coordinates. The result is always finite: where
+  /// sees() is false the ray begins far outside of every scene and leads away.
   Ray ray(float u, float v) const;
 
-  /// Where a world point is seen: {u, v, distance along the viewing axis}; distance <= 0 is behind the
-  /// camera. Of points beyond the lens's fold, the place on the fold that is nearest.
+  /// Returns where a world point is seen: {u, v, distance along the viewing axis}; distance <= 0 is behind
+  /// the camera. For a point beyond the lens's fold, returns the nearest place on the fold.
   Vec3 project(Vec3 world) const;
 
-  /// Where the lens puts the ray with the direction (x, y, 1) of its own axes (y down), in pixels; nothing beyond its fold.
+  /// Returns where the lens images the ray with the direction (x, y, 1) in the lens's axes (y down), in
+  /// pixels; nothing beyond its fold.
   std::optional<std::array<double, 2>> through_lens(double x, double y) const;
 
   bool distorts() const { return k1 != 0 || k2 != 0 || p1 != 0 || p2 != 0; }
 
-  /// The same camera with an image smaller by `factor` in each direction.
+  /// Returns the same camera with an image smaller by `factor` in each direction.
   Camera downscaled(int factor) const;
 };
 
-/// The pixels, counted row by row, whose centers have a ray; null where all have one.
+/// Returns the pixels, numbered row by row, whose centers have a ray; null if all have one.
 std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& camera);
 
-/// A camera at `eye` looking at `target`, +z up, with a horizontal field of view in radians.
+/// Returns a camera at `eye` that looks at `target`, +z up, with a horizontal field of view in radians.
 Camera look_at(Vec3 eye, Vec3 target, int width, int height, float horizontal_fov);
 
 }  // namespace klab

@@ -1,4 +1,5 @@
-// COLMAP's models as binary files: little-endian, without padding, each a count of 64 bits and so many records.
+// COLMAP's models as binary files: little-endian, without padding, each a count of 64 bits and that many
+// records.
 #include <fmt/format.h>
 
 #include <bit>
@@ -17,11 +18,12 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
 
 constexpr int64_t kMostBytes = 16'000'000'000;  // of a file
-// Bytes that a record has at least: a camera's three parameters, an image's name of one letter, a point without a track.
+// The fewest bytes of a record: a camera's three parameters, an image's name of one letter, a point without a
+// track.
 constexpr uint64_t kCamera = 24 + 3 * 8, kImage = 64 + 2 + 8, kPoint = 8 + 24 + 3 + 8 + 8;
 constexpr uint64_t kPointInPicture = 24, kTrackElement = 8;
 
-/// A file's bytes, from the first to the last.
+/// Reads a file's bytes in order.
 class Bytes {
  public:
   explicit Bytes(const fs::path& file) : file_(file), bytes_(read_bytes(file, kMostBytes)) {}
@@ -38,7 +40,7 @@ class Bytes {
     at_ += size;
     return begin;
   }
-  /// A number of records, for which there is room.
+  /// Reads a number of records, and checks that there is room for them.
   uint64_t count(uint64_t least, const char* what) {
     const auto n = next<uint64_t>("a count");
     if (n > left() / least)

@@ -83,7 +83,7 @@ void add_colmap_image(ColmapModel& model, const std::array<double, 4>& rotation,
                           {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}};
   ColmapImage out{.name = std::move(name), .camera = camera};
   for (size_t i = 0; i < 3; ++i) {
-    // Camera to world: the transposed rotation; y and z point the other way here.
+    // Camera to world: the transposed rotation, with y and z negated.
     double at = 0;
     for (size_t k = 0; k < 3; ++k) {
       out.pose[4 * i + k] = float(k == 0 ? R[k][i] : -R[k][i]);

@@ -1,4 +1,5 @@
-// COLMAP's models as text: a line a camera, two an image, one a point; lines that begin with # are comments.
+// COLMAP's models as text: one line for a camera, two for an image, one for a point; lines that begin with #
+// are comments.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -13,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostBytesColmapText = 8'000'000'000;  // of a file
-constexpr Range kNumbers{0, 4294967295.0};               // of cameras
+constexpr Range kNumbers{0, 4294967295.0};               // numbers of cameras
 constexpr size_t kMostParameters = 64;
 
 /// The lines of a text, with their numbers.
@@ -30,7 +31,7 @@ class Lines {
     ++number_;
     return true;
   }
-  /// The next that is no comment and not empty.
+  /// Returns the next line that is neither a comment nor empty.
   bool next_with_words(std::string_view& line) {
     while (next(line)) {
       const std::string_view first = Words(line).next();
@@ -94,7 +95,7 @@ void read_images_colmap_text(const fs::path& file, ColmapModel& model) {
     for (double& t : translation) t = number(lines, words, "a number of the translation");
     const uint32_t camera = camera_number(lines, words);
     add_colmap_image(model, rotation, translation, camera, std::string(words.rest()), lines.where());
-    lines.next(line);  // its points in the picture, which may be none
+    lines.next(line);  // its points in the picture; the line may be empty
   }
 }
 

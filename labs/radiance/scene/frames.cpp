@@ -12,12 +12,12 @@ namespace fs = std::filesystem;
 
 double aspect(ImageSize size) { return double(size.width) / size.height; }
 
-/// Whether a picture is of the shape that a camera was measured with.
+/// Returns whether a picture has the aspect ratio that a camera was calibrated for.
 bool fits(ImageSize picture, ImageSize stated) {
   return std::abs(aspect(picture) / aspect(stated) - 1) <= 0.02;
 }
 
-/// Whether pixels count in the order in which the file has them.
+/// Returns whether the pixels' stored order is the one to use.
 bool counts_as_stored(const PictureHeader& header, std::optional<ImageSize> stated) {
   if (header.orientation == 1 || !stated) return false;
   return fits(header.stored, *stated) || !fits(header.upright(), *stated);
@@ -96,7 +96,7 @@ std::optional<Frame> PictureFinder::smaller_copy(const std::string& name, ImageS
     if (file.empty()) continue;
     const PictureHeader& header = header_of(file);
     const ImageSize size = header.upright();
-    // Some round, some cut off.
+    // Some programs round, some truncate.
     if (std::abs(size.width * smaller - full.width) >= 2 * smaller ||
         std::abs(size.height * smaller - full.height) >= 2 * smaller)
       continue;

@@ -60,7 +60,7 @@ Image decode_png(const fs::path& file, const ImageBytes& bytes, bool header_only
   image.height = int(png.height);
   image.has_alpha = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0;
   if (header_only) return image;
-  // Deflate makes 1032 bytes of one at most, and a row has a bit a pixel at least.
+  // Deflate expands a byte to 1032 at most, and a row has at least one bit for each pixel.
   if (int64_t(png.width) * png.height / 8 > 1032 * int64_t(bytes.size()))
     fail(file, "damaged or truncated PNG: too short for the size it says it has");
   png.format = PNG_FORMAT_RGBA;
@@ -90,10 +90,10 @@ PictureHeader header_of(const fs::path& file, const ImageBytes& bytes) {
                               " cannot be downscaled by " + std::to_string(factor));
 }
 
-/// How much of a reduction the decoder of a JPEG takes over: 1, 2, 4 or 8.
+/// Returns the factor of a reduction that the JPEG decoder takes over: 1, 2, 4 or 8.
 int by_decoder(int reduce) { return std::gcd(reduce, 8); }
 
-/// The upper left part of a picture.
+/// Returns the upper left part of a picture.
 Image cropped(Image image, int width, int height) {
   if (width == image.width && height == image.height) return image;
   Image part{.width = width, .height = height, .has_alpha = image.has_alpha, .rgba = {}};
@@ -108,11 +108,12 @@ Image load_jpeg(const fs::path& file, const ImageBytes& bytes, const PictureHead
   const int orientation = how.as_stored ? 1 : header.orientation;
   const auto [width, height] = header.stored;
   int decoder = by_decoder(how.reduce);
-  // The decoder's last pixel of a row may be part of one. Turned, that part would be the first.
+  // The decoder's last pixel of a row may be a partial one. After a turn it would be the first.
   if (orientation != 1 && (width % decoder != 0 || height % decoder != 0)) decoder = 1;
   Image image = decode_jpeg(file, bytes, decoder);
   const int rest = how.reduce / decoder;
-  // Where nothing is turned, the remainder goes here, with its part of a pixel; else downscale() cuts it off when all is upright.
+  // Without a turn, cut the remainder and the partial pixel here; else downscale() cuts it off when the
+  // picture is upright.
   if (decoder > 1 && orientation == 1)
     image = cropped(std::move(image), width / how.reduce * rest, height / how.reduce * rest);
   return downscale(turned_upright(image, orientation), rest);
@@ -126,7 +127,7 @@ ImageSize image_size(const fs::path& file) { return picture_header(file).upright
 
 int64_t bytes_to_load(ImageSize stored, int reduce, bool is_jpeg) {
   const int64_t pixels = int64_t(stored.width) * stored.height, decoder = is_jpeg ? by_decoder(reduce) : 1;
-  return 6 * pixels / (decoder * decoder) + (is_jpeg ? pixels : 0);  // with the file's own bytes
+  return 6 * pixels / (decoder * decoder) + (is_jpeg ? pixels : 0);  // with the bytes of the file
 }
 
 Image load_image(const fs::path& file, const Decoding& how) {

@@ -32,7 +32,8 @@ void on_jpeg_message(j_common_ptr info, int level) {
   if (level < 0) on_jpeg_error(info);
 }
 
-/// What decode_into() reads and makes. It leaves by longjmp, without running destructors: what owns memory lives here.
+/// Input and output of decode_into(). That function leaves by longjmp, without running destructors, so all
+/// memory is owned here.
 struct Work {
   const JpegBytes& bytes;
   int denominator;  // 0: the header only
@@ -99,7 +100,7 @@ int exif_orientation(const uint8_t* data, size_t size) {
   const size_t left = size - kBefore;
   const bool little = tiff[0] == 'I';
   if (tiff[0] != tiff[1] || (tiff[0] != 'I' && tiff[0] != 'M')) return 1;
-  const auto number = [&](size_t at, size_t bytes) {  // 0 behind the end
+  const auto number = [&](size_t at, size_t bytes) {  // 0 after the end
     uint32_t value = 0;
     if (at + bytes > left) return value;
     for (size_t k = 0; k < bytes; ++k) value |= uint32_t(tiff[at + k]) << 8 * (little ? k : bytes - 1 - k);

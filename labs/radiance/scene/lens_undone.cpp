@@ -10,7 +10,7 @@ struct Place {
   double x, y;
 };
 
-/// Where the lens puts the ray with the direction (x, y, 1), in pixels.
+/// Returns where the lens images the ray with the direction (x, y, 1), in pixels.
 std::optional<Place> through_fisheye(const Camera& c, const Fisheye& k, double reach, double x, double y) {
   const double r = std::hypot(x, y), angle = std::atan(r);
   if (angle > reach) return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<Place> through_fisheye(const Camera& c, const Fisheye& k, double r
   return Place{c.fx * f * x + c.cx, c.fy * f * y + c.cy};
 }
 
-/// Of the four pixels around a place, which lies within the picture.
+/// Interpolates the four pixels around a place, which lies within the picture.
 void look_up(const Image& image, double u, double v, uint8_t* out) {
   const double x = std::clamp(u - 0.5, 0.0, image.width - 1.0),
                y = std::clamp(v - 0.5, 0.0, image.height - 1.0);
@@ -43,13 +43,14 @@ void look_up(const Image& image, double u, double v, uint8_t* out) {
   out[3] = uint8_t(alpha + 0.5);
 }
 
-/// Where a lens puts the pixels of a pinhole's picture of the same size.
+/// Maps the pixels of a pinhole's picture to the lens's picture of the same size.
 class LensPlaces {
  public:
   LensPlaces(const Camera& camera, const std::optional<Fisheye>& fisheye)
       : c_(camera), fisheye_(fisheye), reach_(fisheye ? fisheye_reach(*fisheye) : 0) {}
 
-  /// Of the pixel in column j of row i; nothing where that lies beyond the picture, or the lens does not show it.
+  /// Returns the place for the pixel in column j of row i; nothing if it lies beyond the picture or the
+  /// lens's reach.
   std::optional<Place> of(int i, int j) const {
     const double x = (j + 0.5 - c_.cx) / c_.fx, y = (i + 0.5 - c_.cy) / c_.fy;
     std::optional<Place> at;

@@ -1,4 +1,4 @@
-// Frames become views: what will be read is said and its memory is asked for, then all threads decode.
+// Makes views from frames: reports what will be read and checks its memory, then decodes on all threads.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the pictures as they stay in memory, with the lists of pixels that count where there are masks.
+/// Returns the bytes of the pictures in memory, and of the lists of counted pixels if there are masks.
 int64_t bytes_of(const std::vector<Frame>& frames) {
   int64_t bytes = 0;
   for (const Frame& f : frames) {
@@ -26,7 +26,7 @@ int64_t bytes_of(const std::vector<Frame>& frames) {
   return bytes;
 }
 
-// And while they are decoded: as many at once as there are threads, each with its file and its rows.
+// Returns the additional bytes during decoding: one picture for each thread, with its file and rows.
 int64_t bytes_to_decode(const std::vector<Frame>& frames) {
   int64_t largest = 0;
   for (const Frame& f : frames)
@@ -56,7 +56,7 @@ std::string lens_text(const Frame& frame) {
   return text;
 }
 
-/// Each lens once, with the number of its pictures.
+/// Lists each lens once, with the number of its pictures.
 std::vector<std::string> lenses_of(const Frames& frames) {
   std::vector<std::pair<const Frame*, int>> lenses;
   for (const auto* set : {&frames.train, &frames.test})
@@ -94,7 +94,8 @@ std::string describe(const Scene& scene, const Frames& frames, const fs::path& p
   return text + fmt::format("memory    {:.0f} MB for the pictures", double(bytes) * 1e-6);
 }
 
-/// Which pixels of a picture of that size a mask keeps: those of whose pixels in the mask none is black or transparent.
+/// Returns the pixels of a picture of that size that a mask keeps: all of a pixel's mask pixels must be
+/// neither black nor transparent.
 std::vector<uint8_t> read_mask(const fs::path& file, int width, int height) {
   const Image mask = load_image(file);
   if (std::abs(double(mask.width) * height / (double(mask.height) * width) - 1) > 0.02 ||
@@ -113,7 +114,7 @@ std::vector<uint8_t> read_mask(const fs::path& file, int width, int height) {
   return counted;
 }
 
-/// The pixels of `list` (null: all) that count.
+/// Returns the pixels of `list` (null: all) that count.
 std::shared_ptr<const std::vector<int32_t>> both(const std::shared_ptr<const std::vector<int32_t>>& list,
                                                  const std::vector<uint8_t>& counted) {
   if (counted.empty()) return list;
@@ -131,7 +132,7 @@ bool becomes_pinhole(const Frame& frame, const SceneOptions& options) {
   return frame.fisheye || (options.pinhole && frame.camera.distorts());
 }
 
-/// What a view shows, from its file.
+/// Reads a view's picture from its file.
 Image read_picture(const Frame& frame, bool resampled) {
   Image image = load_image(frame.image, {.reduce = frame.factor, .as_stored = frame.as_stored});
   const Camera c = frame.small();
@@ -151,7 +152,8 @@ std::shared_ptr<const PictureSource> source_of(const Frame& frame, bool resample
       PictureSource{frame.image, [frame, resampled] { return read_picture(frame, resampled); }, bytes});
 }
 
-/// What of a view one thread makes alone; masks of views whose lens stays are applied later, for they share their lists.
+/// Does the work of one view that is independent of the others. Masks of views that keep their lens are
+/// applied later, because such views share their lists.
 void look_at(const Frame& frame, const SceneOptions& options, View& view, std::vector<uint8_t>& counted) {
   const bool resampled = becomes_pinhole(frame, options);
   view.source = source_of(frame, resampled);
@@ -164,7 +166,7 @@ void look_at(const Frame& frame, const SceneOptions& options, View& view, std::v
   counted.clear();
 }
 
-/// Lists of what each view's pixels see, once for all views of a lens.
+/// Caches the lists of pixels with a ray, one for all views of a lens.
 class RayLists {
  public:
   std::shared_ptr<const std::vector<int32_t>> of(const Frame& frame, bool resampled) {
@@ -183,7 +185,7 @@ class RayLists {
   std::vector<std::pair<const Frame*, std::shared_ptr<const std::vector<int32_t>>>> lists_;
 };
 
-/// What happened to views of both sets.
+/// Counts over both sets of views.
 struct Counts {
   int resampled = 0, empty = 0;
 };
@@ -253,9 +255,9 @@ void note_pixels_left_out(Scene& scene, bool masks, bool lenses, bool resampled)
                   views, why));
 }
 
-/// Whether a ray of a coarse grid over the view meets the scene's box.
+/// Returns whether a ray of a coarse grid over the view meets the scene's box.
 bool sees_box(const Scene& scene, const View& view) {
-  constexpr int kRays = 9;  // a side
+  constexpr int kRays = 9;  // rays along a side
   const float half = 0.5F * scene.side();
   for (int i = 0; i < kRays * kRays; ++i) {
     const float u = (float(i % kRays) + 0.5F) / kRays * float(view.camera.width);
@@ -276,7 +278,7 @@ bool sees_box(const Scene& scene, const View& view) {
   return false;
 }
 
-// Views that see nothing of the box are worth a word: it is the usual sign of a wrong scale or convention.
+// Notes views that see nothing of the box: the usual sign of a wrong scale or convention.
 void note_odd_cameras(Scene& scene, const fs::path& path) {
   size_t inside = 0, away = 0;
   const float half = 0.5F * scene.side();

@@ -1,4 +1,4 @@
-// Where a scene lies in the grid.
+// Places a scene in the grid.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ std::vector<const Camera*> cameras_of(const Frames& frames) {
   return cameras;
 }
 
-/// The shortest turn that brings the cameras' mean up direction to +z; none where they have no direction in common.
+/// Returns the shortest rotation of the cameras' mean up direction to +z; the identity if they have no common
+/// direction.
 std::array<float, 9> turn_of(const std::vector<const Camera*>& cameras) {
   PlacePoint up{};
   for (const Camera* c : cameras)
@@ -48,8 +49,8 @@ std::array<float, 9> turn_of(const std::vector<const Camera*>& cameras) {
           float(z)};
 }
 
-/// The point that is nearest to all lines of sight: sum over cameras of (I - d·dᵀ)(c - p) = 0. False where that has no
-/// solution worth the name, or lies behind most cameras.
+/// Finds the point nearest to all lines of sight: sum over cameras of (I - d·dᵀ)(c - p) = 0. Returns false if
+/// the system is nearly singular, or the point lies behind most cameras.
 bool nearest_to_lines(const std::vector<const Camera*>& cameras, PlacePoint& out) {
   double A[3][3] = {}, b[3] = {};
   for (const Camera* c : cameras) {
@@ -91,7 +92,7 @@ Vec3 turned(const std::array<float, 9>& turn, Vec3 v) {
   return {row(0), row(3), row(6)};
 }
 
-/// How many cascades hold 95 % of the points, which are in grid units around the middle.
+/// Returns the number of cascades that hold 95 % of the points, which are in grid units around the center.
 int cascades_for(std::vector<float> reach) {
   if (reach.empty()) return 3;
   const auto at = reach.begin() + std::ptrdiff_t(0.95 * double(reach.size() - 1));

@@ -22,7 +22,7 @@ using Kind = PlyProperty::Kind;
   throw std::runtime_error(file.string() + ": " + why);
 }
 
-/// Size and kind of a type; nothing for what is none, lists among them.
+/// Returns size and kind of a type; nothing for an unknown type, lists among them.
 std::optional<PlyProperty> property_of_type(const std::string& type) {
   struct Type {
     int64_t size;

@@ -10,9 +10,9 @@
 
 namespace klab {
 
-/// A property's place in a vertex.
+/// Position of a property in a vertex.
 struct PlyProperty {
-  int64_t at = 0;     // bytes from the vertex's begin, in a binary file
+  int64_t at = 0;     // bytes from the start of the vertex, in a binary file
   int64_t index = 0;  // among the properties
   int64_t size = 0;   // bytes
   enum class Kind { integer, unsigned_integer, floating } kind = Kind::floating;
@@ -22,19 +22,21 @@ struct PlyProperty {
 struct PlyHeader {
   bool ascii = false;  // else binary_little_endian
   int64_t vertices = 0, stride = 0;
-  size_t data = 0;  // where the first vertex begins
+  size_t data = 0;  // offset of the first vertex
   std::map<std::string, PlyProperty> properties;
 };
 
-/// The next line of a text, without its end; nothing where there is none, or none of fewer than 1000 characters.
+/// Returns the next line of a text, without its end; nothing if there is none, or if it has 1000 characters
+/// or more.
 std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size_t& at);
 
-/// Throws std::runtime_error, "<file>: <why>": no .ply, a format that is not read (ascii where it is not `allowed`), lists, other
-/// elements than vertices, a property that is there twice; in a binary file, a count that the file's size does not bear out.
+/// Reads the header. Throws std::runtime_error, "<file>: <why>", if the file is no .ply, has an unsupported
+/// format (ascii unless it is allowed), lists, elements other than vertices, or a property twice; for a
+/// binary file, also if the count contradicts the file's size.
 PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes,
                           bool ascii_allowed);
 
-/// A number of one vertex of a binary file, at its property's place in `vertex`.
+/// Reads a number of one vertex of a binary file; `vertex` is the start of the vertex.
 double ply_number(const uint8_t* vertex, const PlyProperty& property);
 
 }  // namespace klab

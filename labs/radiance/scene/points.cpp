@@ -21,7 +21,7 @@ constexpr std::string_view kBlanks = " \t\r\n\v\f";
   throw std::runtime_error(file.string() + ": " + why);
 }
 
-/// Where a vertex has what is read of it: x, y, z, and red, green, blue, which may all be absent.
+/// Positions of the properties that are read: x, y, z, and red, green, blue, which may all be absent.
 struct Wanted {
   std::array<PlyProperty, 3> place;
   std::array<PlyProperty, 3> color;
@@ -51,7 +51,7 @@ Wanted wanted_of(const std::filesystem::path& file, const PlyHeader& header) {
 
 uint8_t level(double value) { return value >= 255 ? 255 : value > 0 ? uint8_t(value) : 0; }
 
-/// `number_at` gives a property of the vertex that is being read.
+/// Adds a vertex; `number_at` returns one of its properties.
 void add_vertex(PointCloud& cloud, const Wanted& wanted, const auto& number_at) {
   ScenePoint point;
   if (wanted.colored)
@@ -88,7 +88,7 @@ PointCloud read_point_cloud(const std::filesystem::path& file) {
   const std::vector<uint8_t> bytes = read_bytes(file, kMostBytesPoints);
   const PlyHeader header = read_ply_header(file, bytes, true);
   const Wanted wanted = wanted_of(file, header);
-  // A line of text has a digit and a blank or an end for each number.
+  // Each number in a line of text takes at least a digit and a blank or the line's end.
   if (header.ascii && 2 * header.vertices * int64_t(header.properties.size()) > int64_t(bytes.size()))
     refuse_points(file, fmt::format("announces {} vertices, more than it has room for", header.vertices));
   require_memory(header.vertices * int64_t(sizeof(ScenePoint)), "reading the points of " + file.string(),
@@ -121,7 +121,7 @@ std::string_view Words::rest() const {
 bool read_number(std::string_view word, double& to) {
   if (word.starts_with('+')) word.remove_prefix(1);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), to);
-  // Beyond all numbers: too large, or nothing. Who asks sees which.
+  // The number is out of range, too large or too small; the caller checks its range.
   if (error == std::errc::result_out_of_range) to = HUGE_VAL;
   return !word.empty() && end == word.data() + word.size();
 }

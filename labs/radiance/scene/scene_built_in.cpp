@@ -1,5 +1,5 @@
-// The scene that is always there: a few textured and glossy objects over a checkered disk, ray-traced on the
-// spot, with exact depth. It needs no file and gives ground truth that photographs cannot.
+// The built-in scene: a few textured and glossy objects over a checkered disk, ray-traced at run time, with
+// exact depth. It needs no file, and it gives ground truth that photographs cannot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -200,7 +200,7 @@ View render_view(const std::vector<Object>& objects, const Camera& camera, const
   view.image.has_alpha = true;
   view.image.rgba.resize(size_t(camera.width) * size_t(camera.height) * 4);
   view.depth.resize(size_t(camera.width) * size_t(camera.height));
-  constexpr int kGrid = 3;  // rays a pixel in each direction
+  constexpr int kGrid = 3;  // rays of a pixel in each direction
 #pragma omp parallel for schedule(dynamic, 4)
   for (int y = 0; y < camera.height; ++y) {
     for (int x = 0; x < camera.width; ++x) {
@@ -230,8 +230,7 @@ View render_view(const std::vector<Object>& objects, const Camera& camera, const
   return view;
 }
 
-// Cameras on the upper part of a sphere, spread evenly (golden-angle spiral); `phase` in [0,1) shifts the
-// set.
+// Places cameras evenly on the upper part of a sphere (golden-angle spiral); `phase` in [0,1) shifts the set.
 std::vector<View> render_set(const std::vector<Object>& objects, int count, float phase, int size,
                              const char* prefix) {
   std::vector<View> views;

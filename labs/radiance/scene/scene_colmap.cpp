@@ -1,4 +1,4 @@
-// A COLMAP model and the pictures beside it, as a scene.
+// Makes a scene from a COLMAP model and its pictures.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder whose `images` holds the pictures: the scene's own, or one of the three above the model's files. Pictures may
-/// also lie in the scene's folder itself.
+/// Finds the folder whose `images` holds the pictures: the scene's own, or one of the three above the model's
+/// files. Pictures may also lie in the scene's folder itself.
 struct PictureFolder {
   fs::path root;
   std::string below;  // "images/", or empty
@@ -30,7 +30,7 @@ PictureFolder pictures_of(const fs::path& folder, const fs::path& model) {
   return {folder, ""};
 }
 
-/// Intrinsics at the size of the picture that was found, which may be a smaller copy.
+/// Scales intrinsics to the size of the picture that was found, which may be a reduced copy.
 Camera scaled(Camera c, ImageSize size) {
   const double sx = double(size.width) / c.width, sy = double(size.height) / c.height;
   c.fx = float(c.fx * sx), c.cx = float(c.cx * sx);

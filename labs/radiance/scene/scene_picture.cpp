@@ -14,7 +14,7 @@ struct Ink {
 };
 constexpr Ink kBox{{30, 30, 30}}, kUnit{{170, 170, 170}}, kTrain{{40, 90, 200}}, kTest{{230, 120, 20}};
 
-/// A square part of a picture, and a camera that says where in it a point of the scene lies.
+/// A square part of a picture, and a camera that projects points of the scene into it.
 class Panel {
  public:
   Panel(Image& image, int left, const Camera& camera) : image_(image), left_(left), camera_(camera) {}
@@ -28,7 +28,7 @@ class Panel {
     const Vec3 p = camera_.project(a), q = camera_.project(b);
     if (p.z <= 0 || q.z <= 0) return;
     const float dx = q.x - p.x, dy = q.y - p.y;
-    // Lines that leave the picture by far are drawn as far as it goes.
+    // Limits the steps of lines that end far outside of the picture.
     const int steps = int(std::clamp(std::max(std::abs(dx), std::abs(dy)) * 1.5F, 1.0F, 20000.0F));
     for (int i = 0; i <= steps; ++i) {
       const float f = float(i) / float(steps);
@@ -72,7 +72,7 @@ void draw_camera(Panel& panel, const Camera& c, float length, Ink ink) {
   panel.line(corner(-1, 1.15F), corner(1, 1.15F), ink);
 }
 
-/// How far from the middle the cameras and the box reach.
+/// Returns the distance from the center to the farthest camera or corner of the box.
 float reach_of(const Scene& scene) {
   float reach = 0.87F * scene.side();
   for (const auto* set : {&scene.train, &scene.test})

@@ -1,13 +1,14 @@
-// A scene's box, cameras and points as a picture.
+// Draws a scene's box, cameras and points.
 #pragma once
 
 #include "labs/radiance/scene/scene.h"
 
 namespace klab {
 
-/// Two views side by side, each of `side` pixels: the scene from above and aside, and straight from above (x to the right, y up).
-/// The box is black and its innermost unit cube gray; cameras for training are blue, those for testing orange, each a pyramid
-/// that opens the way it looks, its upper edge doubled; points have their own colors, 20000 of them at most.
+/// Draws two views of `side` pixels next to each other: the scene obliquely from above, and straight from
+/// above (x to the right, y up). The box is black and its innermost unit cube gray. Cameras for training are
+/// blue, those for testing orange; each is a pyramid that opens in its viewing direction, with a double upper
+/// edge. Points have their own colors; at most 20000 are drawn.
 Image scene_picture(const Scene& scene, int side = 800);
 
 }  // namespace klab

@@ -1,5 +1,6 @@
-// transforms*.json: Blender's NeRF sets (transforms_train.json, transforms_test.json, camera_angle_x, alpha), instant-ngp's
-// (transforms.json, intrinsics with lens distortion, aabb_scale) and nerfstudio's (camera_model, lists of files, points, masks).
+// Reads transforms*.json: Blender's NeRF sets (transforms_train.json, transforms_test.json, camera_angle_x,
+// alpha), instant-ngp's (transforms.json, intrinsics with lens distortion, aabb_scale) and nerfstudio's
+// (camera_model, lists of files, points, masks).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +30,9 @@ json parse(const fs::path& file) {
   return document;
 }
 
-/// The size that the frame's camera was measured with: its own, else the document's.
+/// Returns the size that the frame's camera was calibrated for: its own, else the document's.
 std::optional<ImageSize> stated_size(const fs::path& file, const json& document, const json& entry) {
-  // A frame that says its size may have another than the rest: sets of several cameras do.
+  // A frame with a size of its own may differ from the rest: sets of several cameras do that.
   const json& sized = entry.contains("w") && entry.contains("h") ? entry : document;
   const auto w = optional_number(file, sized, "w", range::picture_side);
   const auto h = optional_number(file, sized, "h", range::picture_side);
@@ -53,7 +54,7 @@ fs::path mask_of(const fs::path& file, const json& entry, const std::string& nam
   return mask;
 }
 
-// The frames of one document whose pictures are there; the others are counted in `notes`.
+// Returns the frames of one document whose pictures exist; the others are counted in `notes`.
 std::vector<Frame> frames_of_transforms(const fs::path& file, const json& document, int downscale,
                                         std::vector<std::string>& notes) {
   const auto list = document.find("frames");
@@ -63,7 +64,7 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
   refuse_other_lenses(file, document);
   std::vector<Frame> frames;
   PictureFinder pictures(file.parent_path(), downscale);
-  std::optional<ImageSize> first;  // where nothing states a size, the first picture says which shape all have
+  std::optional<ImageSize> first;  // if no size is stated, the first picture sets the aspect ratio of all
   for (size_t i = 0; i < list->size(); ++i) {
     const json& entry = (*list)[i];
     const auto path = entry.is_object() ? entry.find("file_path") : entry.end();
@@ -94,7 +95,7 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
   return frames;
 }
 
-// Which file(s) a folder means. Several JSON files are not "everything": only the known names count.
+// Returns the file(s) to read in a folder. Only the known names count, not every JSON file.
 fs::path document_in(const fs::path& folder) {
   if (fs::exists(folder / "transforms_train.json")) return folder / "transforms_train.json";
   if (fs::exists(folder / "transforms.json")) return folder / "transforms.json";
@@ -111,7 +112,8 @@ fs::path document_in(const fs::path& folder) {
                         found);
 }
 
-/// nerfstudio's lists of files: which frames train, and which are for testing (the test set, else the validation set).
+/// Splits frames by nerfstudio's lists of files: those for training, and those for testing (the test set,
+/// else the validation set).
 bool split_by_lists(const fs::path& file, const json& document, Frames& frames,
                     std::vector<std::string>& notes) {
   const auto names = [&](const char* key) {
@@ -160,7 +162,7 @@ void read_points_named(const fs::path& file, const json& document, Scene& scene)
   take_points(scene, read_point_cloud(points));
 }
 
-/// Scale, offset and cascades as the file says, or by the convention of its format.
+/// Sets scale, offset and cascades from the file, or by the convention of its format.
 void place_by_file(const fs::path& file, const json& document, bool ngp, Scene& scene) {
   const double aabb = optional_number(file, document, "aabb_scale", range::aabb_scale).value_or(1);
   if (std::exp2(std::round(std::log2(aabb))) != aabb)

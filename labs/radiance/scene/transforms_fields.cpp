@@ -82,7 +82,7 @@ void refuse_other_lenses(const fs::path& file, const json& object) {
 
 namespace {
 
-/// "camera_model" of the frame, else of the document; empty where neither has one.
+/// Returns "camera_model" of the frame, else of the document; empty if neither has one.
 std::string model_in(const json& document, const json& frame) {
   for (const json* object : {&frame, &document})
     if (const auto at = object->find("camera_model"); at != object->end() && at->is_string())
@@ -137,7 +137,8 @@ Lens lens_in(const fs::path& file, const json& document, const json& frame, Imag
   Camera& c = lens.camera;
   c.width = size.width;
   c.height = size.height;
-  // A document may describe the originals while the folder holds smaller copies: intrinsics then scale along.
+  // A document may describe the original pictures while the folder holds reduced copies: scale the
+  // intrinsics.
   const double w = field("w", range::picture_side).value_or(size.width);
   const double h = field("h", range::picture_side).value_or(size.height);
   const double sx = size.width / w, sy = size.height / h;

@@ -1,4 +1,4 @@
-// What a transforms file says of one camera: pose, focal length, lens.
+// Reads one camera of a transforms file: pose, focal length, lens.
 #pragma once
 
 #include <array>
@@ -12,30 +12,31 @@
 
 namespace klab {
 
-/// A number of that name within the range, or nothing when it is absent. Anything else under that name is an error
-/// (std::runtime_error naming file, key and range), as everywhere here.
+/// Returns a number of that name within the range, or nothing if it is absent. Throws std::runtime_error,
+/// naming file, key and range, for anything else, as everywhere here.
 std::optional<double> optional_number(const std::filesystem::path& file, const nlohmann::json& object,
                                       const char* key, Range range);
 
-/// Camera to world, from "transform_matrix": a rigid 4x4 matrix. `name` of the frame is for messages.
+/// Reads camera to world from "transform_matrix", a rigid 4x4 matrix. `name` is the frame's, for messages.
 std::array<float, 12> pose_of(const std::filesystem::path& file, const nlohmann::json& frame,
                               const std::string& name);
 
-/// Lenses that would be misread in silence are refused. Files name them in several ways (instant-ngp, COLMAP, nerfstudio).
+/// Rejects lenses that would be misread silently. Files name them in several ways (instant-ngp, COLMAP,
+/// nerfstudio).
 void refuse_other_lenses(const std::filesystem::path& file, const nlohmann::json& object);
 
-/// Intrinsics from the frame, else from the document; `size` is the picture's own. The pose is left as it is. A lens of wide
-/// angle is one whose "camera_model" says FISHEYE, or whose "is_fisheye" is true.
+/// Reads intrinsics from the frame, else from the document; `size` is the picture's own. Leaves the pose
+/// unset. A lens is wide-angle if its "camera_model" contains FISHEYE, or its "is_fisheye" is true.
 Lens lens_in(const std::filesystem::path& file, const nlohmann::json& document, const nlohmann::json& frame,
              ImageSize size);
-/// What the file calls the lens, or what it is.
+/// Returns the file's name for the lens, or a description of it.
 std::string lens_name(const nlohmann::json& document, const nlohmann::json& frame, const Lens& lens);
 
-/// A text that can be a file's name. `what` begins the message of the error.
+/// Reads a text that can be a file's name. The error message begins with `what`.
 std::string file_name_of(const std::filesystem::path& file, const nlohmann::json& value,
                          const std::string& what);
 
-/// A matrix under that name has 3 or 4 rows of 4 numbers, where there is one.
+/// Requires that a matrix of that name, if present, has 3 or 4 rows of 4 numbers.
 void require_matrix(const std::filesystem::path& file, const nlohmann::json& document, const char* key);
 
 }  // namespace klab

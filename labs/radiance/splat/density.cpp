@@ -8,7 +8,7 @@
 namespace klab {
 namespace {
 
-constexpr float kSmaller = 1.6F;  // a half of a split Gaussian than the whole
+constexpr float kSmaller = 1.6F;  // divides the scale of a Gaussian that is split
 
 float largest_scale(const GaussianSet& set, int64_t i) {
   return std::exp(std::max(
@@ -36,7 +36,7 @@ void draw_from_itself(GaussianSet& set, int64_t i, std::mt19937_64& random) {
         R[3 * k] * along[0] + R[3 * k + 1] * along[1] + R[3 * k + 2] * along[2];
 }
 
-/// Those to add to, the most strongly pulled at first.
+/// Returns the Gaussians to clone or split, those with the largest gradients first.
 std::vector<int64_t> chosen(const DensityStatistics& seen, const std::vector<uint8_t>& kept, int64_t room,
                             double threshold) {
   std::vector<int64_t> list;
@@ -82,7 +82,7 @@ DensityChange change_density(GaussianSet& set, const DensityStatistics& seen, co
   int64_t left = std::accumulate(kept.begin(), kept.end(), int64_t{0});
   if (left == 0 && set.n > 0) kept[0] = 1, left = 1;
   change.removed = set.n - left;
-  // With a budget the number rises in proportion to the time that has run.
+  // With a budget the number grows linearly with elapsed time.
   const int64_t aim =
       options.budget > 0 ? int64_t(double(options.budget) * std::min(1.0, 0.1 + 0.9 * done)) : options.most;
   const int64_t room = std::min(aim, options.most) - left;

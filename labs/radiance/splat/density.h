@@ -1,8 +1,9 @@
-// Where Gaussians are added and removed while a scene is learned.
+// Adds and removes Gaussians during training.
 //
-// A Gaussian whose place on the picture is pulled at strongly stands for something that it cannot show. If it is small it
-// is cloned, and the two drift apart; if it is large it is split into two smaller ones, drawn from it. Those that have become
-// transparent are removed. (Kerbl et al., "3D Gaussian splatting for real-time radiance field rendering", 2023, section 5.)
+// A Gaussian with a large gradient of its position on the picture tries to show something that it cannot. If
+// it is small it is cloned, and the two drift apart; if it is large it is split into two smaller ones, drawn
+// from it. Those that have become transparent are removed. (Kerbl et al., "3D Gaussian splatting for
+// real-time radiance field rendering", 2023, section 5.)
 #pragma once
 
 #include <cstdint>
@@ -13,34 +14,35 @@
 namespace klab {
 
 struct DensityOptions {
-  double threshold = 2e-4;  // mean gradient of the place, in halves of a picture, above which one is added
+  double threshold = 2e-4;  // mean gradient of the position, in halves of a picture, above which one is added
   double least_opacity = 0.005;
   double small = 0.01;    // of the cameras' extent: larger ones are split, others cloned
   double large = 0.1;     // of the cameras' extent: larger ones are removed
   int64_t most = 100000;  // Gaussians, at any time
-  int64_t budget = 0;     // above 0: no threshold; as many are added as reach this number at the end
+  int64_t budget = 0;     // above 0: no threshold; the number grows to this at the end of the time
 };
 
-/// What was seen of each Gaussian since the last change.
+/// Statistics of each Gaussian since the last change.
 struct DensityStatistics {
-  std::vector<float> pull;    // [n] sum of gradients of the place
-  std::vector<int32_t> seen;  // [n] views that it was drawn in
+  std::vector<float> pull;    // [n] sum of the position's gradients
+  std::vector<int32_t> seen;  // [n] views in which it was drawn
 
   void reset(int64_t n);
-  /// Of one view: d_mean, extent as Painter has them.
+  /// Adds one view; d_mean and extent are those of Painter.
   void add(const std::vector<float>& d_mean, const std::vector<float>& extent, int width, int height);
 };
 
-/// What became of a set.
+/// A changed set, and how it was made.
 struct DensityChange {
   GaussianSet set;
-  std::vector<int64_t> from;   // of each new Gaussian: the old one that it comes from
-  std::vector<uint8_t> fresh;  // whether it begins without a past: clones, and both halves of a split one
+  std::vector<int64_t> from;  // for each new Gaussian: the old one it was made from
+  // whether it starts without optimizer state: clones, and both halves of a split
+  std::vector<uint8_t> fresh;
   int64_t cloned = 0, split = 0, removed = 0;
 };
 
-/// `done`: how far the time for changes has run, 0 to 1; it says how much of the budget there is. `extent`: of the cameras, grid
-/// units. At least one Gaussian is kept.
+/// Clones, splits and removes Gaussians. `done` is the elapsed share of the time for changes, 0 to 1; it
+/// scales the budget. `extent` is that of the cameras, in grid units. Keeps at least one Gaussian.
 DensityChange change_density(GaussianSet& set, const DensityStatistics& seen, const DensityOptions& options,
                              double extent, double done, bool remove_large, uint64_t seed);
 

@@ -11,7 +11,7 @@
 namespace klab {
 namespace {
 
-constexpr int kUsualSide = 400;  // pixels of a picture
+constexpr int kUsualSide = 400;  // pixels along the side of a picture
 
 class GaussianField : public FieldModel {
  public:

@@ -1,4 +1,4 @@
-// Gaussians as one of the fields that klab train knows: a trainer that can be stopped and gone on with, and pictures.
+// Gaussians as one of the fields of klab train: a trainer that can be stopped and resumed, and a renderer.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace klab {
 
-/// As the trainer takes them.
+/// Converts the config to the trainer's options.
 SplatOptions splat_options(const GaussianConfig& config);
 
 std::unique_ptr<FieldModel> field_model(GaussianModel model);
 
-/// Calls of a step at pictures of the usual size, for a plan.
+/// Returns the calls of a step at pictures of the usual size, for a plan.
 std::vector<PlannedCall> gaussian_calls(const GaussianConfig& config);
-/// What training so many Gaussians holds, bytes.
+/// Returns the bytes that training needs.
 int64_t gaussian_bytes(const GaussianConfig& config, const Scene& scene);
 
 class GaussianTrainer : public FieldTrainer {

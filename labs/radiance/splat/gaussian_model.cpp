@@ -45,7 +45,7 @@ GaussianModel GaussianModel::read(const TensorFile& file) {
   const nlohmann::json size = parse_json(file.metadata("gaussians"), where);
   const auto n = number_in<int64_t>(size, "n", {1, 1e8}, where);
   const auto degree = number_in<int>(size, "degree", {0, 3}, where);
-  // Before memory is taken for them.
+  // Check the size before memory is allocated.
   if (size_t(4 * n * (11 + 3 * (degree + 1) * (degree + 1))) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its metadata say: damaged");
   model.set = GaussianSet::zeros(n, degree);

@@ -1,4 +1,5 @@
-// Settings and files of a scene that was learned as Gaussians, as the other fields have them. (Files of other programs: ply.h.)
+// Settings and files of a scene trained as Gaussians, in the form of the other fields. (Files of other
+// programs: ply.h.)
 #pragma once
 
 #include <filesystem>
@@ -12,18 +13,18 @@ namespace klab {
 
 /// Every number of the recipe for Gaussians.
 struct GaussianConfig {
-  int64_t initial = 20000;  // at random places
+  int64_t initial = 20000;  // start, at random places
   int64_t most = 100000;    // at any time
   int64_t budget = 0;       // above 0: grow to this number and choose by gradient alone
   int64_t sh_degree = 2;
   double ssim = 0.2;                   // weight of structural similarity in the loss
-  double position_rate = 1.6e-4;       // times the cameras' extent, at first,
+  double position_rate = 1.6e-4;       // times the cameras' extent, at the start,
   double last_position_rate = 1.6e-6;  // and at the end
   double scale_rate = 5e-3;
   double rotation_rate = 1e-3;
   double opacity_rate = 5e-2;
   double color_rate = 2.5e-3;
-  double threshold = 2e-4;  // pull above which a Gaussian is cloned or split
+  double threshold = 2e-4;  // mean gradient above which a Gaussian is cloned or split
 
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
@@ -43,18 +44,19 @@ struct GaussianConfig {
   void validate() const {}
 };
 
-/// A set, where it lies, and what it was trained by.
+/// A set of Gaussians, its placement, and the config that it was trained with.
 struct GaussianModel {
   GaussianConfig config;
   Placement placement;
   GaussianSet set;
 
-  static constexpr const char* kind = "gaussians 1";  // of the file
+  static constexpr const char* kind = "gaussians 1";  // written into the file
   std::vector<TensorView> tensors() const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
   static GaussianModel load(const std::filesystem::path& file);
-  /// Out of an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and what is damaged.
+  /// Reads an opened file, a model's or a checkpoint's. Throws std::runtime_error naming the file and the
+  /// damage.
   static GaussianModel read(const TensorFile& file);
 };
 

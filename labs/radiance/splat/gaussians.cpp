@@ -10,11 +10,11 @@
 namespace klab {
 namespace {
 
-constexpr uint64_t kPlaces = 300, kTurns = 301, kColors = 302;  // purposes of random numbers
-constexpr float kNear = 0.02F;                                  // grid units, of the unit cube
+constexpr uint64_t kPlaces = 300, kTurns = 301, kColors = 302;  // purposes of random draws
+constexpr float kNear = 0.02F;                                  // grid units of the unit cube
 
-/// Moves Gaussian i from the unit cube, as if that were the grid (graded_grid.h), to where this is in space, and makes it as much larger
-/// as cells are there.
+/// Moves Gaussian i out of the unit cube by the graded grid's mapping (graded_grid.h), and enlarges it as
+/// cells are enlarged there.
 void move_outwards(GaussianSet& set, int64_t i, float side) {
   constexpr int32_t kCells = 1 << 20;
   const GradedGrid graded = GradedGrid::of(double(side), true);
@@ -52,7 +52,7 @@ int64_t GaussianSet::bytes() const {
 GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side) {
   GaussianSet set = GaussianSet::zeros(n, degree);
   const Draws places(seed, 0, kPlaces), turns(seed, 0, kTurns), colors(seed, 0, kColors);
-  // Of points spread evenly the nearest three are 0.7 n^(-1/3) away on average.
+  // The three nearest of evenly spread points are 0.7 n^(-1/3) away on average.
   const float size = std::log(0.7F / std::cbrt(float(std::max<int64_t>(n, 1))));
   for (int64_t i = 0; i < 3 * n; ++i) {
     set.position[size_t(i)] = places.unit(uint64_t(i));
@@ -81,7 +81,7 @@ GaussianSet gathered(GaussianSet& set, std::span<const int64_t> from) {
 std::array<float, 17> projection_of(const Camera& camera) {
   using C = GsProjectFwd::Camera;
   std::array<float, 17> out{};
-  // Ours look along -z with +y up; the projection along z with y down.
+  // Our cameras look along -z with +y up; the projection looks along z with y down.
   const Vec3 rows[3] = {camera.axis(0), -1.0F * camera.axis(1), -1.0F * camera.axis(2)};
   for (size_t r = 0; r < 3; ++r) {
     out[C::rotation + 3 * r] = rows[r].x;

@@ -1,4 +1,4 @@
-// A scene as Gaussians in space, in the form in which they are learned.
+// A scene as Gaussians in space, in the raw form that is trained.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace klab {
 
-/// n Gaussians in grid space. Array by array, so that neighbors in memory are neighbors in the set; see
-/// reference/gs_project_fwd and gs_color_fwd for what they mean.
+/// n Gaussians in grid space, as one array for each property, so that neighbors in memory are neighbors in
+/// the set. reference/gs_project_fwd and gs_color_fwd define their meaning.
 struct GaussianSet {
   int64_t n = 0;
   int degree = 0;                   // of the spherical harmonics, 0 to 3
@@ -22,7 +22,7 @@ struct GaussianSet {
   std::vector<float> coefficients;  // [(degree+1)^2,3,n]
 
   static constexpr int kTensors = 5;
-  /// The arrays in the order above, and how many numbers a Gaussian has in each.
+  /// Returns the arrays in the order above, and how many numbers each has for a Gaussian.
   std::array<std::vector<float>*, kTensors> tensors() {
     return {&position, &log_scale, &quaternion, &opacity_raw, &coefficients};
   }
@@ -30,20 +30,21 @@ struct GaussianSet {
     return {3, 3, 4, 1, 3 * int64_t(degree + 1) * (degree + 1)};
   }
 
-  /// n Gaussians, all zero.
+  /// Returns n Gaussians, all zero.
   static GaussianSet zeros(int64_t n, int degree);
   int64_t bytes() const;
 };
 
-/// Gray, nearly transparent ones at random places in the unit cube, as large as they are far from each other. In a box of a larger
-/// side, a power of two, every second one is somewhere in the box, the further from each other the further out.
+/// Returns gray, nearly transparent Gaussians at random places in the unit cube, as large as their distance
+/// from each other. In a box of a larger side, a power of two, every second one is somewhere in the box, with
+/// distances that grow outwards.
 GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side = 1);
 
-/// A set of those Gaussians that `from` names, in that order: Gaussian i is a copy of from[i]. The same for what goes
-/// along with a set, such as moments of an optimizer.
+/// Returns the Gaussians named by `from`, in that order: Gaussian i is a copy of from[i]. The other overload
+/// does the same for per-Gaussian arrays, moments of an optimizer for example.
 GaussianSet gathered(GaussianSet& set, std::span<const int64_t> from);
 
-/// The camera as gs_project_fwd takes it (GsProjectFwd::Camera), without lens distortion.
+/// Converts the camera to the form of gs_project_fwd (GsProjectFwd::Camera), without lens distortion.
 std::array<float, 17> projection_of(const Camera& camera);
 
 }  // namespace klab

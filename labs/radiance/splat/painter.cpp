@@ -21,7 +21,7 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kTight = 1;  // boxes that end where a Gaussian can no longer be seen
+constexpr int64_t kTight = 1;  // use boxes that end where a Gaussian can no longer be seen
 constexpr int64_t kDepthBits = 32;
 
 }  // namespace
@@ -77,7 +77,7 @@ void Painter::sort_and_bin(int64_t n) {
   const auto count = size_t(n);
   keys_.resize(count), sorted_keys_.resize(count), values_.resize(count), order_.resize(count);
   profile_.time("sort", [&] {
-    // A float that is not negative orders as its bits do. What is culled has depth 0 and no extent.
+    // A nonnegative float orders as its bits do. Culled Gaussians have depth 0 and no extent.
     for (size_t i = 0; i < count; ++i) keys_[i] = std::bit_cast<uint32_t>(depth_[i]), values_[i] = int32_t(i);
     plan_.run<RadixSort>({.shape = {n, kDepthBits},
                           .keys = keys_.data(),
@@ -174,7 +174,7 @@ void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image
                              .d_quaternion = out.quaternion.data(),
                              .d_opacity_raw = out.opacity_raw.data()});
     for (size_t i = 0; i < 3 * n; ++i)
-      out.position[i] += d_position_[i];  // by the view direction of the color
+      out.position[i] += d_position_[i];  // gradient through the view direction of the color
   });
 }
 

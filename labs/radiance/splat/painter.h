@@ -1,4 +1,4 @@
-// Pictures of Gaussians, and the gradients of pictures, by the ops of lab 15.
+// Renders Gaussians and computes gradients of the picture, by the ops of lab 15.
 #pragma once
 
 #include <string>
@@ -11,28 +11,29 @@
 
 namespace klab {
 
-/// The calls that pictures are made of, for a plan; about three tiles a Gaussian.
+/// Returns the calls of a picture, for a plan; assumes about three tiles for each Gaussian.
 std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height);
-/// Those of a training step.
+/// Returns the calls of a training step.
 std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height);
 
-/// One view at a time: draw(), then, for the same set and view, backward().
+/// Renders one view at a time: draw(), then, for the same set and view, backward().
 class Painter {
  public:
   explicit Painter(Plan plan) : plan_(std::move(plan)) {}
 
-  /// `degree` of the colors is at most that of the set. The image stays until the next call.
+  /// Draws the set with colors up to `degree`, which is at most that of the set. The image is valid until the
+  /// next call.
   void draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]);
-  /// Gradients of a loss with d_image [3,height,width]: to `out`, of the set's size and degree; those above `degree` of the
-  /// last draw() are 0.
+  /// Writes the gradients of a loss with d_image [3,height,width] to `out`, which has the set's size and
+  /// degree. Those above `degree` of the last draw() are 0.
   void backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out);
 
   const std::vector<float>& image() const { return image_; }  // [3,height,width]
   const std::vector<float>& transmittance() const { return transmittance_; }
-  const std::vector<float>& extent() const { return extent_; }  // [2,n]; 0 of what was not drawn
+  const std::vector<float>& extent() const { return extent_; }  // [2,n]; 0 if not drawn
   const std::vector<float>& d_mean() const { return d_mean_; }  // [2,n] of the last backward()
-  int64_t entries() const { return entries_; }                  // of all tiles' lists
-  /// The picture as others have it; no depth.
+  int64_t entries() const { return entries_; }                  // length of all tiles' lists
+  /// Returns the picture in the common form, without depth.
   Picture picture() const;
   const Profile& profile() const { return profile_; }
   Profile& profile() { return profile_; }

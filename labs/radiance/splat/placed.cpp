@@ -13,7 +13,8 @@ using Vector = std::array<double, 3>;
 
 Rotation transposed(const Rotation& r) { return {r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8]}; }
 
-/// w first. (Shepperd, "Quaternion from rotation matrix", 1978: from the largest of the four.)
+/// Converts a rotation to a quaternion, w first. (Shepperd, "Quaternion from rotation matrix", 1978: from the
+/// largest of the four.)
 std::array<double, 4> quaternion_of(const Rotation& r) {
   const double trace = double(r[0]) + r[4] + r[8];
   std::array<double, 4> q{};
@@ -23,7 +24,7 @@ std::array<double, 4> quaternion_of(const Rotation& r) {
     q[k] = square;
     if (square > q[largest]) largest = k;
   }
-  const double twice = std::sqrt(q[largest]);  // of the largest component
+  const double twice = std::sqrt(q[largest]);  // twice the largest component
   const double wx = double(r[7]) - r[5], wy = double(r[2]) - r[6], wz = double(r[3]) - r[1];
   const double xy = double(r[1]) + r[3], xz = double(r[2]) + r[6], yz = double(r[5]) + r[7];
   const double products[4][4] = {
@@ -41,7 +42,7 @@ void turn_places(GaussianSet& set, const Rotation& r) {
   }
 }
 
-/// The turn comes after each Gaussian's own rotation: a product of quaternions.
+/// Applies the rotation after each Gaussian's own: a product of quaternions.
 void turn_rotations(GaussianSet& set, const Rotation& r) {
   const auto n = size_t(set.n);
   const auto [a, b, c, d] = quaternion_of(r);
@@ -55,7 +56,7 @@ void turn_rotations(GaussianSet& set, const Rotation& r) {
   }
 }
 
-/// The functions of one degree at a direction.
+/// Evaluates the spherical harmonics of one degree for a direction.
 std::vector<double> harmonics(int degree, const Vector& v) {
   std::vector<double> values(size_t(2 * degree + 1));
   for (const HarmonicTerm& t : harmonic_terms()) {
@@ -79,8 +80,9 @@ void solve(std::vector<std::vector<double>>& A, std::vector<std::vector<double>>
     for (double& b : B[i]) b /= A[i][i];
 }
 
-/// M with f(rᵀv) = sum_j (M·c)_j Y_j(v) for f = sum_k c_k Y_k of one degree: the functions of a degree turn among themselves. By
-/// least squares over directions spread evenly, where it is exact.
+/// Returns M with f(rᵀv) = sum_j (M·c)_j Y_j(v) for f = sum_k c_k Y_k of one degree: a rotation mixes only
+/// functions of the same degree. Solves by least squares over directions spread evenly, where the fit is
+/// exact.
 std::vector<std::vector<double>> turn_of_harmonics(int degree, const Rotation& r) {
   constexpr int kDirections = 64;
   const size_t n = size_t(2 * degree + 1);

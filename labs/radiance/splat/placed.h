@@ -1,4 +1,4 @@
-// Gaussians in the grid, and in the world of the scene's files.
+// Converts Gaussians between the grid and the world of the scene's files.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace klab {
 
-/// Where a world lies in the grid: grid = scale · turn · world + offset.
+/// Maps a world to the grid: grid = scale · turn · world + offset.
 struct WorldPlace {
   float scale = 1;
   Vec3 offset{};
@@ -18,8 +18,8 @@ struct WorldPlace {
 
 WorldPlace place_of(const Scene& scene);
 
-/// The same Gaussians in the other space: places and sizes; where the world is turned, rotations too, and the harmonics of the
-/// colors, degree by degree.
+/// Converts to the other space: positions and sizes. If the world is rotated, also rotations and the
+/// harmonics of the colors, degree by degree.
 GaussianSet in_world(GaussianSet set, const WorldPlace& place);
 GaussianSet in_grid(GaussianSet set, const WorldPlace& place);
 

@@ -15,13 +15,13 @@ namespace klab {
 namespace {
 
 constexpr int kRest = 45;                      // f_rest of degree 3
-constexpr int64_t kMostBytes = 8'000'000'000;  // of a file
+constexpr int64_t kMostBytes = 8'000'000'000;  // largest file
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + ": " + why);
 }
 
-/// One property of all vertices.
+/// A property of all vertices.
 class Columns {
  public:
   Columns(const std::filesystem::path& file, const std::vector<uint8_t>& bytes, const PlyHeader& header)
@@ -45,7 +45,8 @@ class Columns {
   const PlyHeader& header_;
 };
 
-/// How many f_rest there are, from 0 on without a gap; the degree they are of.
+/// Returns the degree of the harmonics from the number of f_rest properties, which must be numbered from 0
+/// without a gap.
 int degree_of(const std::filesystem::path& file, const PlyHeader& header) {
   int count = 0;
   while (header.properties.contains("f_rest_" + std::to_string(count))) ++count;

@@ -11,11 +11,11 @@ namespace {
 
 constexpr float kDegree0StartPoints = 0.28209479F;  // the function of degree 0: sqrt(1/(4π))
 constexpr float kLeast = 1e-5F;                     // grid units
-constexpr size_t kLeaf = 8;                         // points that are looked at one by one
+constexpr size_t kLeaf = 8;                         // points in a leaf, searched one by one
 
 float coordinate(const Vec3& p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
 
-/// The three smallest squares of distances.
+/// The three smallest squared distances.
 struct Nearest {
   float squares[3] = {INFINITY, INFINITY, INFINITY};
   void add(float square) {
@@ -78,7 +78,7 @@ class Tree {
   std::vector<size_t> order_;
 };
 
-/// So many of n, drawn without repetition, in their order.
+/// Draws `most` of n indices without repetition and returns them in order.
 std::vector<size_t> chosen_start_points(size_t n, size_t most, uint64_t seed) {
   std::vector<size_t> all(n), out;
   std::iota(all.begin(), all.end(), size_t{0});

@@ -1,4 +1,4 @@
-// Gaussians that begin where a scene's points are.
+// Initial Gaussians at a scene's points.
 #pragma once
 
 #include <span>
@@ -8,14 +8,16 @@
 
 namespace klab {
 
-/// One round Gaussian a point, in the point's color, as large as the three nearest points are away on average, and of opacity 0.1;
-/// of more than `most` points, so many drawn without repetition. (Kerbl et al. 2023, section 5.1, and the program's
-/// create_from_pcd; it takes the root of the mean of squares.) Points in one place are at least 1e-5 large. Throws
-/// std::invalid_argument for no points at all.
+/// Returns one round Gaussian for each point: in the point's color, as large as the mean distance of the
+/// three nearest points, and of opacity 0.1. If there are more than `most` points, draws `most` of them
+/// without repetition. (Kerbl et al. 2023, section 5.1, and the program's create_from_pcd, which takes the
+/// root of the mean of squares.) Coinciding points are at least 1e-5 large. Throws std::invalid_argument if
+/// there are no points.
 GaussianSet gaussians_from_points(std::span<const ScenePoint> points, int64_t most, int degree,
                                   uint64_t seed);
 
-/// The mean distance from each point to its three nearest, or to as many as there are; 0 for one alone. By a k-d tree.
+/// Returns the mean distance from each point to its three nearest, or to all others if there are fewer; 0 for
+/// a single point. Uses a k-d tree.
 std::vector<float> mean_distance_to_three(std::span<const Vec3> points);
 
 }  // namespace klab

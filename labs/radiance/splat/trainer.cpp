@@ -14,7 +14,7 @@
 namespace klab {
 namespace {
 
-/// Largest distance of a camera from the middle of all, and a tenth more.
+/// Returns 1.1 times the largest distance of a camera from the mean position.
 double extent_of(const std::vector<View>& views) {
   Vec3 middle;
   for (const View& view : views) middle = middle + (1 / float(views.size())) * view.camera.position();
@@ -66,7 +66,7 @@ void SplatTrainer::make_target(const View& view) {
   }
 }
 
-// What a mask covers takes the picture's own value: no window of the loss sees a difference there.
+// Copies the rendered value into masked pixels, so that no window of the loss sees a difference there.
 void SplatTrainer::hide_what_does_not_count(const View& view) {
   hidden_.clear();
   if (!view.with_ray) return;
@@ -86,7 +86,7 @@ void SplatTrainer::step(double done) {
   const View& view = next_view();
   width_ = view.image.width, height_ = view.image.height;
   make_target(view);
-  // Colors turn with the view only when there is something to turn.
+  // Add view-dependent color only after the shape has formed.
   degree_ = std::min(set_.degree, done < 0.15 ? 0 : done < 0.35 ? 1 : done < 0.55 ? 2 : 3);
   const float level = black_ ? 0.0F : 1.0F, background[3] = {level, level, level};
   painter_.draw(set_, degree_, view.camera, background);
@@ -137,7 +137,7 @@ void SplatTrainer::adam(double done) {
     std::vector<float>& values = *set_.tensors()[k];
     adam_on(values, *gradient_.tensors()[k], moments_[k], 0, values.size(), rates[k]);
   }
-  // What turns with the view learns more slowly than what does not.
+  // View-dependent coefficients learn more slowly than the constant ones.
   const auto flat = size_t(3 * set_.n), drawn = flat * size_t(degree_ + 1) * size_t(degree_ + 1);
   adam_on(set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, options_.color_rate);
   if (drawn > flat)

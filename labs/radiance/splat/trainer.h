@@ -1,4 +1,4 @@
-// Learns a scene as Gaussians.
+// Trains a scene as Gaussians.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,33 +13,38 @@
 namespace klab {
 
 struct SplatOptions {
-  int64_t initial = 20000;                                     // Gaussians at random places
-  int degree = 2;                                              // of the spherical harmonics at the end
-  double ssim = 0.2;                                           // weight of structural similarity in the loss
-  double position_rate = 1.6e-4, last_position_rate = 1.6e-6;  // times the cameras' extent, first and last
+  int64_t initial = 20000;  // Gaussians at random places
+  int degree = 2;           // of the spherical harmonics at the end
+  double ssim = 0.2;        // weight of structural similarity in the loss
+  // times the cameras' extent, at the start and at the end
+  double position_rate = 1.6e-4, last_position_rate = 1.6e-6;
   double scale_rate = 5e-3, rotation_rate = 1e-3, opacity_rate = 5e-2, color_rate = 2.5e-3;
   int64_t density_every = 100, density_from = 300;  // steps
   double density_until = 0.6;                       // of the time
-  int64_t reset_every = 3000;                       // steps after which all become nearly transparent
-  double reset_until = 0.4;                         // of the time
+  // steps after which all opacities are reset to nearly transparent
+  int64_t reset_every = 3000;
+  double reset_until = 0.4;  // of the time
   DensityOptions density;
 };
 
 class SplatTrainer {
  public:
-  /// The scene must outlive it. `start`: Gaussians to begin with, in place of random ones.
+  /// The scene must outlive it. `start`: Gaussians to start from instead of random ones.
   SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
                std::optional<GaussianSet> start = {});
 
-  /// One view. `done`: how much of the time has run, 0 to 1. Throws std::runtime_error when parameters are no longer finite.
+  /// Trains on one view. `done` is the elapsed share of the time, 0 to 1. Throws std::runtime_error if
+  /// parameters are no longer finite.
   void step(double done);
-  /// Of the last step's picture, before the step.
+  /// Loss and PSNR of the last step's picture, before its update.
   double last_loss();
   double last_psnr() const;
 
-  /// What goes on with the set beside it: moments, statistics, the views to come, the generator's state. For a checkpoint.
+  /// Saves the state other than the set, for a checkpoint: moments, statistics, the next views, the
+  /// generator's state.
   void save_state(std::vector<TensorView>& tensors, nlohmann::json& state) const;
-  /// Into a trainer that began with the checkpoint's set. Throws std::runtime_error, "<where>: ...", for what is damaged.
+  /// Restores the state into a trainer that started with the checkpoint's set. Throws std::runtime_error,
+  /// "<where>: ...", if it is damaged.
   void restore_state(const TensorFile& file, const nlohmann::json& state, const std::string& where);
 
   int64_t steps_done() const { return steps_; }
@@ -48,7 +53,7 @@ class SplatTrainer {
   const Painter& painter() const { return painter_; }
   Painter& painter() { return painter_; }
   bool black() const { return black_; }
-  /// What was added and removed last; empty before the first time.
+  /// Describes the last addition and removal; empty before the first.
   const std::string& last_change() const { return last_change_; }
 
  private:
@@ -78,7 +83,7 @@ class SplatTrainer {
   DensityStatistics seen_;
   std::vector<float> target_, d_image_;
   std::vector<size_t> hidden_;  // pixels of the last view that do not count
-  std::vector<int32_t> views_;  // of this round through all, in the order to come
+  std::vector<int32_t> views_;  // the views left in this round, in order
   std::mt19937_64 random_;
   int64_t steps_ = 0;
   int width_ = 0, height_ = 0, degree_ = 0;

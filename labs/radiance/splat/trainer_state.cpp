@@ -1,4 +1,4 @@
-// What a trainer of Gaussians hands over to the one that goes on with its run.
+// State of a trainer of Gaussians that a resumed run needs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -12,7 +12,7 @@ int64_t sum_of(const std::vector<int64_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
 }
 
-/// For each entry of the new levels the old one that it comes from, in the order in which they lie.
+/// Returns for each entry of the new levels the old one that it comes from, in storage order.
 std::vector<int64_t> sources(const std::vector<int64_t>& from, const std::vector<int64_t>& to,
                              const int32_t* used) {
   std::vector<int64_t> source(size_t(sum_of(to)));
@@ -71,7 +71,7 @@ std::vector<double> AdaptiveTable::in_use(const std::vector<int64_t>& sizes, con
 std::vector<int64_t> AdaptiveTable::wanted(const std::vector<int64_t>& sizes,
                                            const std::vector<double>& in_use) const {
   std::vector<int64_t> next = sizes;
-  // What shrinks leaves room for what grows.
+  // Shrink levels first, to make room for those that grow.
   for (size_t l = 0; l < sizes.size(); ++l) {
     const int64_t less = (2 * sizes[l] / 3 + 7) / 8 * 8;
     if (in_use[l] < c_.table_sparse && less >= least_[l]) next[l] = less;
@@ -119,8 +119,8 @@ TableChange AdaptiveTable::look(const TableEntries& entries, int64_t step, std::
   return change;
 }
 
-// What was learned for space that turned out to be empty, or before a neighbor took the entry over, is forgotten, with the moments:
-// who needs the entry next takes the large first steps of a new one.
+// Resets entries that hold values for space that became empty, or from before a neighbor took the entry over.
+// Moments are reset, too, so that the next user of the entry makes the large first steps of a new one.
 int64_t AdaptiveTable::recycle(const TableEntries& entries, int64_t in_all, int64_t step) {
   int64_t recycled = 0;
   for (int64_t e = 0; e < in_all; ++e) {

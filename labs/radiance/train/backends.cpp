@@ -17,7 +17,8 @@
 namespace klab {
 namespace {
 
-// One launch for all samples and all parameters: a GPU has no cache that a stretch would stay in, and each launch costs.
+// One launch for all samples and all parameters: no cache of a GPU would keep a stretch, and each launch
+// costs time.
 const StepSizes kWhole = {.looks = {0}, .stretch = 0};
 
 }  // namespace
@@ -32,7 +33,8 @@ Backend simt_backend() {
     return p;
   };
   b.free = [](void* p, size_t) { simt::device_free(p); };
-  // Copies are made when they are asked for, in the order of the calls; a watched session's bus has loads on a stream of their own.
+  // Copies are made at once, in the order of the calls; on a watched session's bus, loads have a stream of
+  // their own.
   b.upload = [](void* to, const void* from, size_t bytes) {
     simt::host_copy(0, true, bytes);
     simt::device_upload(to, from, bytes);
@@ -64,8 +66,8 @@ Backend simt_backend() {
 
 namespace {
 
-/// Page-locked room for a few small uploads on their way, in turn. Whoever makes more of them than there are turns without
-/// waiting for the stream in between is made to wait.
+/// Page-locked buffers for a few small uploads in flight, used in turn. A caller that makes more uploads than
+/// there are buffers, without waiting for the stream, is blocked until one is free.
 class Staging {
  public:
   explicit Staging(const Gpu* device)
@@ -92,8 +94,8 @@ class Staging {
   size_t turn_ = 0;
 };
 
-/// The way of loads: page-locked room in two halves, of which one is filled while the other's copy is on its way. Made when there
-/// is a load: renderers have none, and page-locked memory is dear.
+/// Loads through two halves of page-locked memory: one is filled while the other is copied. Allocated at the
+/// first load: renderers have none, and page-locked memory is expensive.
 class Loads {
  public:
   explicit Loads(const Gpu* device) : device_(device) {}
@@ -101,14 +103,14 @@ class Loads {
     if (room_ == nullptr) return;
     try {
       for (const int half : {0, 1}) device_->half_wait(half);
-    } catch (const std::exception&) {  // a GPU that is lost copies no more
+    } catch (const std::exception&) {  // a lost GPU copies no more
     }
     device_->free_pinned(room_);
   }
   Loads(const Loads&) = delete;
   Loads& operator=(const Loads&) = delete;
 
-  /// How often it had to wait for a half.
+  /// Loads, and returns how often it had to wait for a half.
   int64_t load(void* to, const void* from, size_t bytes) {
     if (room_ == nullptr) room_ = static_cast<char*>(device_->alloc_pinned(2 * kLoadHalf));
     int64_t waits = 0;
@@ -147,7 +149,7 @@ Backend cuda_backend() {
     device->fill(p, 0, bytes);
     return p;
   };
-  b.free = [device](void* p, size_t) { device->free(p); };  // behind all that the GPU does, loads too
+  b.free = [device](void* p, size_t) { device->free(p); };  // after all work of the GPU, loads included
   b.upload = device->upload;
   b.download = device->download;
   b.stage = [staging](void* to, const void* from, size_t bytes) { staging->upload(to, from, bytes); };
@@ -164,7 +166,7 @@ Backend cuda_backend() {
     } catch (...) {
       try {
         device->graph_free(device->capture_end());
-      } catch (const std::exception&) {  // what went wrong first is what counts
+      } catch (const std::exception&) {  // the first error counts
       }
       throw;
     }
@@ -195,7 +197,7 @@ std::function<void(const char*)>& backend_hook() {
   return called;
 }
 
-/// The same, with the hook called first.
+/// Wraps a call so that the hook is called first.
 template <class... Args, class Result>
 void ask_first(std::function<Result(Args...)>& call, const char* name) {
   if (!call) return;

@@ -1,19 +1,20 @@
-// What trainers that take batches of rays have in common: how many rays, how fast to learn, how good the batch was.
+// Shared by trainers with batches of rays: the number of rays, the learning rate, the quality of the batch.
 #pragma once
 
 #include "labs/radiance/train/field_trainer.h"
 
 namespace klab {
 
-/// As many rays as bring the wanted number of samples, going by the last step (Müller et al. 2022, appendix E), if what is
-/// marched for them has room. A step with next to no samples says little: the number at most doubles.
+/// Returns the number of rays that gives the wanted number of samples, judging by the last step (Müller et
+/// al. 2022, appendix E), within the capacity for marched samples. A step with hardly any samples tells
+/// little, so the number at most doubles.
 int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t march_capacity,
                    int64_t most_rays);
 
-/// A factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
+/// Returns a factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
 double cosine_to(double last, double progress);
 
-/// PSNR, dB, of the first `whole` rays' colors [3,rays] against their targets [3,rays].
+/// Returns the PSNR, dB, of the first `whole` rays' colors [3,rays] against their targets [3,rays].
 double batch_psnr_of(const Runner& runner, int64_t rays, const float* color, const float* target,
                      int64_t whole);
 

@@ -5,7 +5,7 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kTeam = 100000;  // floats, from which on threads pay
+constexpr int64_t kTeam = 100000;  // floats from which on threads pay
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A step on the host executor, watched: what each op of it moves.
+// Watches a step on the host executor and counts the work of each of its ops.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace klab {
 
-/// Of all calls of one op.
+/// Sums over all calls of one op.
 struct OpWork {
   std::string variant;
   int64_t calls = 0, launches = 0;
@@ -29,7 +29,7 @@ struct StepCounts {
   OpWork total() const;
 };
 
-/// simt_backend(), but that every call is watched and added to `counts`.
+/// Returns simt_backend(), but every call is watched and added to `counts`.
 Backend counting_backend(std::shared_ptr<StepCounts> counts);
 
 }  // namespace klab

@@ -64,7 +64,7 @@ void ErrorMap::draw(uint64_t seed, uint64_t turn) {
   for (int64_t v = 0; v < views(); ++v) {
     Seen& seen = views_[size_t(v)];
     sum_up(seen);
-    // Places of the list are even steps along the blocks' probabilities laid end to end.
+    // Places of the list are evenly spaced along the cumulative probabilities of the blocks.
     const auto counter = uint64_t(v) * uint64_t(kList + 1);
     const double begin = double(draws.unit(counter));
     int64_t block = 0;

@@ -1,15 +1,17 @@
-// Which pixels a training looks at: drawn by how large their loss was, weighted so that the expected gradient is that of all pixels
-// alike (importance sampling; for radiance fields in the sources of instant-ngp, T. Mueller et al. 2022, as an option).
+// Draws training pixels in proportion to their loss, weighted so that the expected gradient is that of all
+// pixels alike (importance sampling; for radiance fields in the sources of instant-ngp, T. Mueller et al.
+// 2022, as an option).
 //
-// A view's pixels that have a ray are numbered as draw_rays numbers them and cut into blocks of kBlock. A block remembers the mean
-// loss of the pixels that were looked at. A pixel of a view with n pixels, in block b, is drawn with probability
+// A view's pixels that have a ray are numbered as draw_rays numbers them and cut into blocks of kBlock. A
+// block remembers the mean loss of its drawn pixels. A pixel of a view with n pixels, in block b, is drawn
+// with probability
 //
-//   p = (1 - share)/n + share·e_b/(sum over pixels of e)        e: remembered loss; of blocks nobody looked at: the mean
-//   and counts 1/(n·p), at most 1/(1 - share)
+//   p = (1 - share)/n + share·e_b/(sum over pixels of e)        e: remembered loss; the mean for blocks never drawn
+//   and has the weight 1/(n·p), at most 1/(1 - share)
 //
-// so that the expectation of weight times gradient is the mean over the view's pixels, whatever e is. Every so many steps a list of
-// kList pixels is drawn for each view, out of which draw_rays draws evenly: systematic sampling, in which each block comes as
-// often as it should but for less than one.
+// so that the expectation of weight times gradient is the mean over the view's pixels, for any e. From time
+// to time a list of kList pixels is drawn for each view, and draw_rays draws evenly from it: systematic
+// sampling, in which each block occurs as often as it should, within less than one.
 #pragma once
 
 #include <array>
@@ -26,27 +28,28 @@ class ErrorMap {
  public:
   static constexpr int64_t kBlock = 64, kList = 4096;
 
-  /// Of the scene's training views, which must outlive it. `share` in [0, 1) of the draws goes by the error.
+  /// For the scene's training views, which must outlive it. The share `share` in [0, 1) of the draws follows
+  /// the error.
   ErrorMap(const Scene& scene, double share);
 
   int64_t views() const { return int64_t(views_.size()); }
   /// Pixels in the lists of all views.
   int64_t listed() const { return kList * views(); }
-  /// Of pixel number i of a view that has a ray, by what is remembered now.
+  /// Returns the probability of pixel i of a view, among those with a ray, by the present losses.
   double probability(int64_t view, int64_t i) const;
 
-  /// Draws all lists anew, by what is remembered now.
+  /// Draws all lists again, by the present losses.
   void draw(uint64_t seed, uint64_t turn);
   /// [views, kList], as draw_rays reads them.
   std::span<const int32_t> pixels() const { return pixels_; }
-  /// What the pixel at a place of a view's list counts.
+  /// Returns the weight of the pixel at a place of a view's list.
   float weight(int64_t view, int64_t place) const { return weights_[size_t(view * kList + place)]; }
-  /// A loss of that pixel.
+  /// Records a loss of that pixel.
   void learn(int64_t view, int64_t place, float loss);
 
-  /// For a checkpoint: what is remembered, and what was when lists were drawn last.
+  /// State for a checkpoint: the present losses, and those at the last drawing of the lists.
   std::vector<TensorView> state() const;
-  /// After state() was read into: lists as they were drawn then.
+  /// Restores the lists as they were last drawn, after state() was read into.
   void draw_again(uint64_t seed, uint64_t turn);
 
  private:
@@ -67,7 +70,7 @@ class ErrorMap {
   std::vector<float> weights_;            // [views, kList]
 };
 
-/// Where a ray of draw_rays comes from: the view, and the place in its list of so many.
+/// Origin of a ray of draw_rays: the view, and the place in its list of pixels.
 struct DrawnPixel {
   int64_t view, place;
 };

@@ -1,4 +1,4 @@
-// What a training run needs of a trainer, whatever holds the scene.
+// Interface of a trainer for a training run, for any kind of field.
 #pragma once
 
 #include <filesystem>
@@ -32,47 +32,50 @@ class NotFinite : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Pixels in, a field out. One step at a time, so that whoever owns the clock decides when to stop.
+/// Learns a field from pixels, one step at a time, so that the caller decides when to stop.
 class FieldTrainer {
  public:
   virtual ~FieldTrainer() = default;
 
-  /// One optimizer step. `progress` in [0,1] is how far the run is, for schedules. Throws NotFinite before a parameter is
-  /// touched by what is not finite.
+  /// Makes one optimizer step. `progress` in [0,1] is the elapsed share of the run, for schedules. Throws
+  /// NotFinite before a value that is not finite changes a parameter.
   virtual StepReport step(double progress) = 0;
-  /// PSNR of the pixels of the last step's batch as they were before the update, dB.
+  /// Returns the PSNR of the last step's batch before the update, dB.
   virtual double batch_psnr() = 0;
-  /// Its loss, where the step did without: `of_step` is what its report says.
+  /// Returns the loss of the last step's batch, if the step did not compute it; `of_step` is the report's
+  /// value.
   virtual double batch_loss(double of_step) { return of_step; }
   virtual int64_t steps_done() const = 0;
-  /// Of the volume, as far as it is known to be empty or not; 1 where nothing is known.
+  /// Share of the volume that is not known to be empty; 1 if nothing is known.
   virtual double occupied_share() const = 0;
   virtual Profile& profile() = 0;
   virtual const Runner::Counts& host_counts() const = 0;
-  /// Of the last step, of the parameters that hold the scene; NaN where there is not one rate.
+  /// Learning rate of the last step for the parameters that hold the scene; NaN if there is more than one.
   virtual double learning_rate() const { return std::numeric_limits<double>::quiet_NaN(); }
-  /// What the loss is multiplied by, and the steps that were left out for it; null: it is not.
+  /// Factor on the loss, and the steps that were skipped because of it; null: no factor.
   virtual const LossScale* loss_scale() const { return nullptr; }
-  /// What became of gradients that were rounded, in this process.
+  /// Counts of the gradients lost by rounding, in this process.
   virtual Lost lost() const { return {}; }
-  /// What the next step's batch does to each level of the hash table. Costs as much as a step and moves nothing. Empty where there
-  /// is no such table, or where its gradient is not in the host's memory.
+  /// Returns how the next step's batch uses each level of the hash table. Costs as much as a step and updates
+  /// nothing. Empty if there is no such table, or its gradient is not in the host's memory.
   virtual std::vector<LevelUse> level_uses() { return {}; }
-  /// What became of an adaptive table since this was asked last, in words; empty where nothing did.
+  /// Describes the changes of an adaptive table since the last call; empty if there were none.
   virtual std::string table_news() { return ""; }
-  /// Samples that a step aims at; 0 where that cannot be changed.
+  /// Samples that a step aims at; 0 if that cannot be changed.
   virtual int64_t batch_samples() const { return 0; }
-  /// A batch of so many samples from now on, where batch_samples() is not 0. Gradients that a step has left half-way are forgotten.
-  /// Where that throws std::bad_alloc nothing but another call of it, or the end, is allowed: parameters and moments are whole.
+  /// Changes the batch to that many samples, if batch_samples() is not 0. Drops gradients of an unfinished
+  /// step. If it throws std::bad_alloc, parameters and moments are intact, and the only allowed call is
+  /// another one of it, or the destructor.
   virtual void resize_batch(int64_t samples);
-  /// All that is learned, to be compared between trainers that make the same steps.
+  /// Returns all learned parameters, to be compared between trainers that make the same steps.
   virtual std::vector<std::span<const float>> parameters() const { return {}; }
-  /// Before save(), by all trainers that share a batch: what others keep of the optimizer's state comes to the one that saves.
+  /// Collects the optimizer's state from other trainers on the one that saves. Must be called before save(),
+  /// by all trainers that share a batch.
   virtual void collect_state() {}
-  /// Everything needed to go on. `extra` is kept in the metadata.
+  /// Saves everything needed to resume. `extra` is kept in the metadata.
   virtual void save(const std::filesystem::path& file,
                     const std::map<std::string, std::string>& extra) const = 0;
-  /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
+  /// Resumes from such a file. Throws std::runtime_error if it is damaged or of another config.
   virtual void restore(const TensorFile& file) = 0;
 };
 

@@ -29,7 +29,7 @@ const PlannedProgramRegistrar program({
     .parts = {},
 });
 
-constexpr uint64_t kCoarse = 1 << 20;  // draws of the first look come before those of the second
+constexpr uint64_t kCoarse = 1 << 20;  // draws of the first pass come before those of the second
 
 }  // namespace
 
@@ -56,8 +56,8 @@ FrequencyLooks::FrequencyLooks(const FrequencyConfig& config, const Placement& p
   leave_.resize(most);
 }
 
-/// Strata of equal length between where a ray enters the box and where it leaves it, a sample in each. A ray beside the box has
-/// strata without length, and shows its background.
+/// Places a sample in each of several strata of equal length between the ray's entry into the box and its
+/// exit. A ray that misses the box has strata without length, and shows its background.
 void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& draws) {
   Look& look = looks_[0];
   const int64_t bins = config_.coarse;
@@ -81,7 +81,8 @@ void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& dra
   }
 }
 
-/// Positions and directions of a look's samples. A sample stands for the way to the next one, where that is not known already.
+/// Computes positions and directions of a pass's samples. A sample's length is the distance to the next one,
+/// unless it is known already.
 void FrequencyLooks::place(Look& look, const RaySpan& rays) const {
   const int64_t n = rays.count * look.each;
   const float scale = 2 / placement_.side();
@@ -98,7 +99,7 @@ void FrequencyLooks::place(Look& look, const RaySpan& rays) const {
     }
 }
 
-/// The second look's samples: those of the first, and such as its weights ask for.
+/// Places the second pass's samples: those of the first, and those placed by its weights.
 void FrequencyLooks::refine(const Plan& plan, Profile& profile, const RaySpan& span,
                             const std::optional<Draws>& draws) {
   const int64_t rays = span.count, coarse = config_.coarse, fine = config_.fine, both = coarse + fine;

@@ -1,4 +1,5 @@
-// Two looks along rays at the classic field: evenly first, then where the first look weighed most.
+// Two passes along rays through the classic field: first at evenly spread samples, then where the first
+// weights were large.
 #pragma once
 
 #include <array>
@@ -19,10 +20,10 @@ class FrequencyLooks {
  public:
   FrequencyLooks(const FrequencyConfig& config, const Placement& placement);
 
-  /// Rays that fit.
+  /// Returns the number of rays that fit.
   int64_t rays() const { return config_.chunk / (config_.coarse + config_.fine); }
-  /// At most rays() of them. Without draws samples lie in the middle of their strata. Afterwards both looks hold densities and
-  /// colors.
+  /// Evaluates at most rays() rays. Without draws, samples lie in the middle of their strata. Afterwards both
+  /// passes hold densities and colors.
   void look(const Plan& plan, Profile& profile, const FrequencyModel& model, const RaySpan& rays,
             const std::optional<Draws>& draws);
 
@@ -33,7 +34,7 @@ class FrequencyLooks {
     std::vector<float> t, delta, positions, directions;
     FrequencyPass pass;
   };
-  /// The look that counts is the last one: the second, or the only one where the config asks for no fine samples.
+  /// The last pass counts: the second, or the only one if the config has no fine samples.
   std::array<Look, 2>& looks() { return looks_; }
   int last() const { return config_.fine > 0 ? 1 : 0; }
   static int64_t bytes_of(const FrequencyConfig& config) { return 2 * FrequencyPass::bytes_of(config); }
@@ -49,7 +50,7 @@ class FrequencyLooks {
   std::vector<float> edges_, weights_, jitter_, more_, leave_;
 };
 
-/// The calls of a step, or of pictures, for a plan.
+/// Returns the calls of a step, or of pictures, for a plan.
 std::vector<PlannedCall> frequency_calls(const FrequencyConfig& config, bool training);
 
 }  // namespace klab

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kNames[] = {"coarse", "fine"};
 
-/// Of one part of the batch.
+/// Returns the config of one part of the batch.
 FrequencyConfig of_a_part(FrequencyConfig config, const BatchShare& share) {
   config.rays = std::max<int64_t>(1, config.rays / share.parts);
   return config;
@@ -80,7 +80,8 @@ int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
   return FrequencyLooks::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
 }
 
-/// Both looks at some rays: their losses and gradients. Adds to the loss, and to the squared errors of the last look.
+/// Computes losses and gradients of both passes for some rays. Adds to the loss, and to the squared errors of
+/// the last pass.
 void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squares) {
   std::optional<Draws> draws;  // without them samples lie in the middle of their strata
   if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);

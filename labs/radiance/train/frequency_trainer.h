@@ -1,4 +1,4 @@
-// Learns a scene as the classic field. Slow: every sample of every ray goes through a deep network, twice.
+// Trains a scene as the classic field. Slow: every sample of every ray goes through a deep network, twice.
 #pragma once
 
 #include <memory>
@@ -28,9 +28,10 @@ class FrequencyTrainer : public FieldTrainer {
             const std::map<std::string, std::string>& extra) const override;
   void restore(const TensorFile& file) override;
 
-  /// The loss of the batch that belongs to the next step, of both looks, and its gradient, added to gradient(). Moves nothing.
+  /// Computes the loss of the next step's batch, of both passes, and adds its gradient to gradient(). Updates
+  /// nothing.
   double loss_and_gradient();
-  /// The same of all parts of the batch, over all trainers that share it: their mean.
+  /// Computes the same as the mean over all parts of the batch and all trainers that share it.
   double shared_loss_and_gradient();
   std::vector<std::span<const float>> parameters() const override;
   Array<float>& gradient(size_t network) { return moments_[network].gradient; }
@@ -51,7 +52,7 @@ class FrequencyTrainer : public FieldTrainer {
   FrequencyModel model_;
   std::array<OptimizerState, 2> moments_;
   FrequencyLooks looks_;
-  // The rays of a step, by the op that all trainers draw them with.
+  // Rays of a step, drawn by the same op in all trainers.
   Arena arena_;
   ViewTensors views_{};
   int64_t rays_symbol_ = 0;
@@ -63,7 +64,7 @@ class FrequencyTrainer : public FieldTrainer {
   int64_t step_ = 0;
   double psnr_ = 0, rate_ = 0;
   double squares_ = 0;  // mean squared error of the last part
-  int64_t part_ = 0;    // of the batch, whose rays are drawn next
+  int64_t part_ = 0;    // part of the batch whose rays are drawn next
   PartSums sums_;
 };
 

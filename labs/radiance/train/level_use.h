@@ -1,5 +1,5 @@
-// What a batch does to each level of the hash table: how many entries it touches, how many points share one, how large the
-// gradient is.
+// How a batch uses each level of the hash table: touched entries, points that share one, length of the
+// gradient.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace klab {
 struct LevelUse {
   int64_t points_per_axis = 0;
   int64_t entries = 0;  // of the level
-  int64_t points = 0;   // different grid points that the samples looked at touch
+  int64_t points = 0;   // different grid points that the samples touch
   int64_t touched = 0;  // different entries of these
   double alone = 1;     // share of those points that have an entry to themselves
   double moved = 0;     // share of the entries that ever received a gradient

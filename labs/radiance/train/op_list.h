@@ -1,4 +1,5 @@
-// A program as data: calls of ops over named tensors, in order. Nothing in it says where the tensors lie, or where it runs.
+// A program as data: calls of ops over named tensors, in order. Nothing in it says where the tensors lie, or
+// where it runs.
 //
 // Dimensions and pointers may be symbols, known when a call is made:
 //
@@ -9,8 +10,8 @@
 //   float* raw = arena.tensor<float>("raw", 16, samples);                 // 16 rows of as many columns as there are samples
 //   list.add<MlpFwd>("mlp_fwd", {.n = samples, ...}, {.x = ..., .y = arena.row(raw, 1)});
 //
-// The pointers are names, typed so that the compiler holds them to the contract; who runs the list puts addresses in their
-// place. A contract's shape holds a symbol's number where it holds no size.
+// The pointers are names, typed so that the compiler checks them against the contract; the runner replaces
+// them by addresses. A contract's shape holds a size or a symbol's number.
 #pragma once
 
 #include <limits>
@@ -21,22 +22,22 @@
 
 namespace klab {
 
-/// Tensors and symbols that lists of ops are written over.
+/// Tensors and symbols for lists of ops.
 class Arena {
  public:
   struct Tensor {
     std::string name;
     Element element;
-    int64_t rows, columns;  // columns may be a symbol: rows then lie one behind the other, as long as it says
+    int64_t rows, columns;  // columns may be a symbol: rows then follow each other at its present value
   };
   /// How a symbol gets its value.
   enum class Kind {
     extent,   // from outside; a backend that cannot wait for numbers takes the largest
     choice,   // from outside, on every backend
-    count,    // a number that an op has left in a tensor; likewise the largest
-    part,     // what a count says beyond `index`, at most so many
+    count,    // a number that an op has written to a tensor; likewise the largest
+    part,     // of a count: the rest from `index` on, limited to `most`
     padding,  // 1 on backends that take the largest, else 0
-    product,  // another symbol, so many times
+    product,  // another symbol times a factor
   };
   struct Symbol {
     std::string name;
@@ -47,13 +48,13 @@ class Arena {
     int64_t of = 0, factor = 1;  // of a product; of a part: its count
   };
 
-  /// A tensor of rows x columns elements; the name is for those who look at the list.
+  /// Adds a tensor of rows x columns elements; the name is for readers of the list.
   template <class T>
   T* tensor(const std::string& name, int64_t rows, int64_t columns) {
     tensors_.push_back({name, detail::element_of<T>(), rows, columns});
     return reinterpret_cast<T*>(tensors_.size() << kTensorBit);
   }
-  /// Row r of a tensor: r times as many columns further on as there turn out to be.
+  /// Returns row r of a tensor, r times the present number of columns after its begin.
   template <class T>
   T* row(T* tensor, int64_t r) const {
     return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(tensor) + (uint64_t(r) << kRowBit));
@@ -67,7 +68,7 @@ class Arena {
     return symbol({name, Kind::count, most, place_of(tensor).tensor, index});
   }
 
-  /// Of so many as `of` says, those from `begin` on, at most `most` of them.
+  /// Slice [begin, begin + most) of a dimension whose length is known only at run time.
   int64_t part(const std::string& name, int64_t of, int64_t begin, int64_t most) {
     Symbol s{name, Kind::part, most};
     s.index = begin;
@@ -85,15 +86,15 @@ class Arena {
   static bool is_symbol(int64_t dim) { return dim < std::numeric_limits<int64_t>::min() + kMostSymbols; }
   static size_t symbol_of(int64_t dim) { return size_t(dim - std::numeric_limits<int64_t>::min()); }
 
-  /// The name of a tensor by its number, as tensor() gave it.
+  /// Returns the name of a tensor from its number, as tensor() does.
   static const void* name_of(size_t tensor) {
     return reinterpret_cast<const void*>((tensor + 1) << kTensorBit);
   }
 
-  /// What a pointer of a list names.
+  /// The target of a pointer in a list.
   struct Place {
     int tensor;
-    int64_t row, bytes;  // and so many bytes further on
+    int64_t row, bytes;  // byte offset within the row
   };
   static Place place_of(const void* pointer) {
     const auto p = reinterpret_cast<uintptr_t>(pointer);
@@ -102,7 +103,7 @@ class Arena {
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  /// The largest size that a dimension may have.
+  /// Returns the largest value that a dimension may have.
   int64_t most(int64_t dim) const { return is_symbol(dim) ? symbols_[symbol_of(dim)].most : dim; }
   int64_t bytes(const Tensor& t) const { return t.rows * most(t.columns) * size_of(t.element); }
   int64_t bytes() const;
@@ -128,17 +129,17 @@ struct OpCall {
   std::vector<int64_t> shape;
   std::vector<const void*> tensors;  // in the order of the contract
   uint8_t byte = 0;                  // fill: this byte, into
-  int64_t bytes = 0;                 // so many of tensors[0]
+  int64_t bytes = 0;                 // length of the fill of tensors[0]
 };
 
 class OpList {
  public:
-  /// A call of the contract's op. `stage` begins with the op's name where it is that op's stage.
+  /// Adds a call of the contract's op. `stage` begins with the op's name if it is that op's stage.
   template <class Contract>
   void add(std::string stage, typename Contract::Shape shape, typename Contract::template Args<float> args) {
     OpCall call{
         .stage = std::move(stage), .op = std::string(Contract::name), .shape = dims_of<Contract>(shape)};
-    // tensors() may compute with sizes, and symbols are none.
+    // tensors() may compute with sizes, so replace symbols by 1.
     std::vector<int64_t> sizes = call.shape;
     for (int64_t& d : sizes) d = Arena::is_symbol(d) ? 1 : d;
     args.shape = shape_of<Contract>(sizes);
@@ -156,7 +157,7 @@ class OpList {
   std::vector<OpCall> calls_;
 };
 
-/// The list as text, a line for each call: op, shape, and the names of its tensors.
+/// Formats the list as text, a line for each call: op, shape, and the names of its tensors.
 std::string text_of(const OpList& list, const Arena& arena);
 
 }  // namespace klab

@@ -20,7 +20,7 @@ int64_t largest_of(std::span<const View> views) {
   return largest;
 }
 
-/// As many of them as there are.
+/// Returns the number of resident pictures, at most as many as there are.
 int64_t resident_of(std::span<const View> views, const PicturePool::Options& o) {
   return std::min(o.resident, int64_t(views.size()));
 }
@@ -58,7 +58,7 @@ PicturePool::PicturePool(std::span<const View> views, const Options& o, int64_t 
   try {
     for (int64_t i = 0; i < resident; ++i) {
       wait_for(turns_ + i);
-      // By number, so that a run that is gone on with has the same pictures in the same places.
+      // By number, so that a resumed run has the same pictures in the same places.
       places_[size_t((turns_ + i) % resident)] = {view_of(turns_ + i), i * slot_pixels_};
     }
   } catch (...) {
@@ -85,7 +85,7 @@ PicturePool::~PicturePool() {
 
 size_t PicturePool::turn() {
   const auto resident = int64_t(places_.size());
-  const int64_t number = turns_ + resident;  // the one that comes
+  const int64_t number = turns_ + resident;  // the next one
   const int64_t slot = [&] {
     const std::scoped_lock lock(mutex_);
     return on_the_way_.at(number);
@@ -103,7 +103,7 @@ std::optional<PicturePool::Place> PicturePool::coming(int64_t turn) {
   const int64_t number = turn + int64_t(places_.size());
   const std::scoped_lock lock(mutex_);
   const auto there = done_.find(number);
-  if (there == done_.end() || there->second) return std::nullopt;  // a failure is told when its turn comes
+  if (there == done_.end() || there->second) return std::nullopt;  // an error is reported when its turn comes
   return Place{view_of(number), on_the_way_.at(number) * slot_pixels_};
 }
 
@@ -140,7 +140,7 @@ void PicturePool::work() {
   }
 }
 
-// Of what is wanted, reads the picture whose turn comes first.
+// Reads the requested picture whose turn comes first.
 void PicturePool::serve_first(std::unique_lock<std::mutex>& lock) {
   const auto first = std::ranges::min_element(wanted_, {}, &Request::number);
   const Request mine = *first;
@@ -187,7 +187,7 @@ void PicturePool::write_cache(int64_t view, const Image& image) {
   const int64_t begin = 4 * slot_pixels_ * view;
   for (size_t at = 0; at < image.rgba.size();) {
     const ssize_t n = pwrite(cache_, image.rgba.data() + at, image.rgba.size() - at, begin + int64_t(at));
-    if (n <= 0) return;  // the disk is full: this one stays what it is, and is decoded again
+    if (n <= 0) return;  // the disk is full: this picture stays uncached, and is decoded again
     at += size_t(n);
   }
   cached_[size_t(view)] = true;
@@ -195,7 +195,7 @@ void PicturePool::write_cache(int64_t view, const Image& image) {
 
 bool PicturePool::read_cache(int64_t view, uint8_t* to) {
   if (!cached_[size_t(view)]) return false;
-  // Mapped for as long as it is copied, so that no more of the file counts as this process's memory.
+  // Maps only the part that is copied, so that no more of the file counts as this process's memory.
   const int64_t page = sysconf(_SC_PAGESIZE), begin = 4 * slot_pixels_ * view, from = begin / page * page;
   const auto bytes = size_t(4 * views_[size_t(view)].pixels());
   const size_t mapped = bytes + size_t(begin - from);

@@ -1,10 +1,10 @@
-// Pictures of a scene whose pictures do not all fit into memory: some of them are there, and take turns.
+// Pictures of a scene that do not all fit into memory: some of them are resident, and they take turns.
 //
 //   disk  ── workers read ahead ──▶  [ slot | slot | ... | slot ]   resident pictures, which rays are drawn from
 //     ▲ once decoded, from a cache        └── the oldest gives its slot back when the next one takes its turn
 //
-// The order is a permutation of the views, gone round again and again, by a seed: which pictures are there after so many turns
-// does not depend on how fast they are read. Whoever calls turn() waits for a picture that is not there yet.
+// The order is a repeated permutation of the views, by a seed: the resident pictures after a number of turns
+// do not depend on how fast they are read. A call of turn() waits for a picture that is not read yet.
 #pragma once
 
 #include <atomic>
@@ -28,20 +28,21 @@ class PicturePool {
   struct Options {
     int64_t resident = 16;  // pictures that rays are drawn from, at most as many as there are
     int64_t ahead = 2;      // pictures that are read before their turn, 1 or more
-    int workers = 1;        // threads that read; 0: whoever calls turn() does, when a picture's turn has come
+    int workers = 1;        // threads that read; 0: the caller of turn() does, when a picture's turn has come
     uint64_t seed = 1;      // of the order
-    /// Where what is decoded is kept, 4 bytes a pixel, in a file without a name that is gone with this process; empty: nowhere,
-    /// pictures are decoded at every turn. So they are when the disk is full.
+    /// Folder for decoded pictures, 4 bytes a pixel, in a file without a name that disappears with this
+    /// process. Empty: pictures are decoded at every turn, and so they are if the disk is full.
     std::filesystem::path cache{};
   };
-  /// Views of pictures on the disk, which outlive the pool. Reads the first ones, those that are there after `turns`. Throws
-  /// what View::picture() throws, std::bad_alloc, and std::invalid_argument for options out of range.
+  /// Takes views of pictures on the disk, which must outlive the pool. Reads the first ones, those that are
+  /// resident after `turns`. Throws what View::picture() throws, std::bad_alloc, and std::invalid_argument
+  /// for options out of range.
   PicturePool(std::span<const View> views, const Options& options, int64_t turns = 0);
   ~PicturePool();
   PicturePool(const PicturePool&) = delete;
   PicturePool& operator=(const PicturePool&) = delete;
 
-  /// A picture that is there: the view's index, and its first pixel in pixels().
+  /// A resident picture: the view's index, and its first pixel in pixels().
   struct Place {
     int64_t view, first_pixel;
   };
@@ -49,20 +50,20 @@ class PicturePool {
   const uint8_t* pixels() const { return memory_.data(); }  // RGBA
   int64_t room() const { return slots_ * slot_pixels_; }    // pixels
 
-  /// The oldest picture leaves and the next one is there; returns its index in places(). Throws what reading it threw; it is
-  /// read again then, and the next call is for the same picture.
+  /// Replaces the oldest picture by the next one; returns its index in places(). Rethrows an error from
+  /// reading it; it is read again then, and the next call is for the same picture.
   size_t turn();
   int64_t turns() const { return turns_; }
-  /// The picture that comes with that turn, one of the next `ahead` (the next is number turns()), if it is read already; it stays
-  /// where it is. Does not wait.
+  /// Returns the picture that comes with that turn, one of the next `ahead` (the next is number turns()), if
+  /// it has been read; it stays in its place. Does not wait.
   std::optional<Place> coming(int64_t turn);
-  /// Pictures that came from the cache.
+  /// Number of pictures that came from the cache.
   int64_t from_cache() const { return from_cache_; }
 
-  /// Tells the system that pages of the cache are not wanted in memory; they are read from the disk again.
+  /// Tells the system that the cache's pages need not stay in memory; they are read from the disk again.
   void forget_cached_pages() const;
 
-  /// Memory of such a pool, and what its workers take while they decode. Bytes.
+  /// Return the memory of such a pool, and that of its workers while they decode, in bytes.
   static int64_t bytes_of(std::span<const View> views, const Options& options);
   static int64_t bytes_to_decode(std::span<const View> views, const Options& options);
 
@@ -91,8 +92,8 @@ class PicturePool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Request> wanted_;                 // not begun
-  std::map<int64_t, std::exception_ptr> done_;  // by number; null: well
+  std::vector<Request> wanted_;                 // not started
+  std::map<int64_t, std::exception_ptr> done_;  // by number; null: no error
   std::map<int64_t, int64_t> on_the_way_;       // number to slot
   bool stop_ = false;
   std::vector<std::jthread> workers_;

@@ -268,7 +268,7 @@ void RayStep::lose_variation(OpList& list, const float* raw, float* d_raw) const
       {.weight = variation_weight_, .value = variation_loss_, .sum = number(&StepNumbers::loss)});
 }
 
-// All of a stretch is cleared: to look which lines hold something takes longer than what is not written saves.
+// Clears a whole stretch: finding the lines that hold something takes longer than the saved writes.
 void RayStep::move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
                    const Learned& learned) const {
   const int64_t stretch = sizes_.stretch == 0 || group > sizes_.stretch ? std::max<int64_t>(1, own.count())

@@ -1,6 +1,6 @@
-// What training steps of all fields have in common: rays are drawn, what is marched for them is looked at from the front until it
-// is opaque, samples that count are composited and compared with pixels, and parameters move. A field adds how rays are marched,
-// and how samples get density and color.
+// Shared by training steps of all fields: draw rays, evaluate marched samples from the front until a ray is
+// opaque, composite the samples that count, compare with pixels, and update parameters. A field adds the
+// marching of rays, and the density and color of samples.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,19 @@
 
 namespace klab {
 
-/// The sizes in which a backend may want a step to be cut.
+/// Sizes that depend on the backend.
 struct StepSizes {
-  /// Where each look at the samples of a ray begins. What is behind an opaque sample is not looked at if its look begins
-  /// behind it: many looks save evaluations, one look saves launches and room.
+  /// First sample of each pass over a ray. Samples behind an opaque one are not evaluated if their pass
+  /// begins behind it: many passes save evaluations, a single pass saves launches and memory.
   std::vector<int64_t> looks = {0, 8, 24};
-  /// Parameters to a call of the optimizer, whose gradient is cleared while it is in a cache; 0: all at once.
+  /// Parameters of an optimizer call, whose gradient is cleared while it is in a cache; 0: all at once.
   int64_t stretch = 1 << 17;
-  /// Features are not kept: the looks use one tensor in turn, and the backward looks up those of the samples that count again.
+  /// Features are not kept: all passes use one tensor, and the backward looks up the features of the samples
+  /// that count again.
   bool recompute = false;
 };
 
-/// What goes into a step from outside, and comes out beside the gradient: one tensor, moved in one piece.
+/// Inputs of a step, and its outputs besides the gradient: one tensor, copied in one piece.
 struct StepNumbers {
   static constexpr int32_t kAllFinite = 0x7FFFFFFF;
   struct Adam {
@@ -47,12 +48,12 @@ struct StepNumbers {
   float norm[2] = {};           // out: lengths of the networks' gradients, where they are clipped
   float scale = 1;              // of the loss, where gradients are stored in fewer bits
   int32_t lost[3] = {};         // out: what rounding them did, in the order of round_narrow
-  int32_t not_counted[3] = {};  // out: the same of other tensors, which nobody asks for
+  int32_t not_counted[3] = {};  // out: the same of other tensors, which is not used
   float box[3] = {};            // near, side and whether cells grow, of a grid of voxels,
-  float empty = 0;              // and what its vertices without a row have
+  float empty = 0;              // and the log-density of its vertices without a row
 };
 
-/// The address of a number that goes in or comes out, in the tensor that holds them, and the first of several.
+/// Returns the address of a number in the tensor of inputs and outputs, or of the first of several.
 template <class T>
 T* number_in(int32_t* numbers, T StepNumbers::*member) {
   static const StepNumbers none;
@@ -64,27 +65,28 @@ T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
   return reinterpret_cast<T*>(number_in(numbers, member));
 }
 
-/// Of a config: what is behind a ray that hits nothing ("black", "white", "random"), and where in its pixel it passes ("middle",
-/// "anywhere").
+/// The config's choices for drawing rays: the background ("black", "white", "random"), and where a ray passes
+/// through its pixel ("middle", "anywhere").
 struct RayDraw {
   std::string background, point;
 };
 
-/// Draws as many rays as the numbers say: out of the views' pixels, or one camera's in their order where there are none.
+/// Draws the requested number of rays: from the views' pixels, or from one camera's pixels in order if there
+/// are no views.
 void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
                int32_t* numbers, const DrawnRays& rays);
 
-/// Tensors and symbols of every step that others than its lists look at.
+/// Tensors and symbols of every step that are used outside of its lists.
 struct RayTensors {
   ViewTensors views;
   int32_t* numbers;            // StepNumbers
   float* positions;            // [3,samples] of the last batch's samples that count
-  float *weight, *value;       // [rays] what a ray counts in the loss, and its loss of pixels
+  float *weight, *value;       // [rays] weight of a ray in the loss, and its pixel loss
   float *opacity, *depth;      // [rays] of the last batch,
   float* color;                // [3,rays] likewise,
-  float* target;               // [3,rays] and what it should have been
+  float* target;               // [3,rays] and its true color
   int32_t *ray_begin, *begin;  // [rays+1] of the marched samples, and of those that count
-  float* ones;   // [points of the total variation]: filled by who owns the memory, where it is asked for
+  float* ones;   // [points of the total variation]: filled by the owner of the memory, if it is used
   int64_t rays;  // symbol, to be set
   int64_t marched, samples;  // symbols, counts of the last step
 };
@@ -95,25 +97,26 @@ class RayStep {
   RayStep& operator=(const RayStep&) = delete;
 
   Arena arena;
-  OpList color;  // of the last batch, where the loss did without
+  OpList color;  // of the last batch, for a loss without colors
 
-  /// Samples with a gradient there is room for: the number of rays follows the last step's, and is off by some.
+  /// Returns the room for samples with a gradient: the number of rays follows the last step's, so the number
+  /// of samples varies.
   template <class C>
   static int64_t sample_capacity(const C& c) {
     return (c.batch_samples + c.batch_samples / 4 + 127) / 128 * 128;
   }
-  /// Rays of empty space cost no samples, and those that hit something a few; this bounds how many may come together. One more, so
-  /// that there always is a ray that is none, whose samples are padding.
+  /// Returns the most rays of a step: rays through empty space need no samples, others a few. One more than
+  /// that, so that there is always a dummy ray, which owns the padding samples.
   template <class C>
   static int64_t ray_capacity(const C& c) {
     return std::max(c.first_rays, c.batch_samples) + 1;
   }
 
  protected:
-  /// What there is to be room for.
+  /// Capacities of a step.
   struct Room {
     int64_t rays, marched, samples;
-    int64_t points = 0;  // at which the total variation is looked at
+    int64_t points = 0;  // for evaluating the total variation
   };
   /// A part of the marched samples.
   struct Look {
@@ -122,7 +125,7 @@ class RayStep {
     int64_t samples;      // symbol
     int64_t first, most;  // of a ray
   };
-  /// An array that is learned, with what Adam keeps of it.
+  /// A learned array with Adam's state.
   struct Learned {
     float *parameters, *gradient, *m, *v;
     int32_t* steps;
@@ -132,33 +135,37 @@ class RayStep {
       : data_(data), sizes_(sizes), rays_(tensors) {}
   ~RayStep() = default;
 
-  /// Of all that follows; first in a constructor.
+  /// Declares all tensors and symbols; to be called first in a constructor.
   void declare(const Room& room);
 
   void draw(OpList& list, const RayDraw& how) const;
-  /// Before the first look.
+  /// Resets the state of rays; to be called before the first pass.
   void begin_looks(OpList& list) const;
-  /// Which samples a look has, and where they are.
+  /// Selects the samples of a pass and computes their positions.
   void place(OpList& list, const Look& look) const;
-  /// From the logarithms of their densities, how far each ray is looked at.
+  /// Computes from the log-densities how far each ray is evaluated.
   void limit(OpList& list, const Look& look, const float* raw) const;
-  /// After the last look: the samples that count, with their places; a ray has `most` marched ones.
+  /// Compacts the samples that count and their positions, after the last pass; a ray has at most `most`
+  /// marched ones.
   void count_samples(OpList& list, int64_t most) const;
 
   void composite(OpList& list) const;
-  /// Loss of the pixels with the gradients of raw_ and rgb_ in one call; `kind` as in pixel_loss_fwd.
+  /// Computes the loss of the pixels and the gradients of raw_ and rgb_ in one call; `kind` as in
+  /// pixel_loss_fwd.
   void lose_fused(OpList& list, int64_t kind) const;
-  /// The same in several: colors, loss and its gradients, to which other terms may add theirs; then composite_back().
+  /// Computes the same in several calls: colors, loss and its gradients, to which other terms may add theirs;
+  /// then composite_back().
   void lose_pixels(OpList& list, int64_t kind) const;
   void composite_back(OpList& list) const;
-  /// The loss of value_ with these weights.
+  /// Adds the loss of value_ with these weights.
   void add_up(OpList& list, const float* weight) const;
 
-  /// Points in fours, and what their logarithms of density are off by, with the gradient.
+  /// Draws groups of four points, and computes the differences of their log-densities, with the gradient.
   void draw_variation(OpList& list) const;
   void lose_variation(OpList& list, const float* raw, float* d_raw) const;
 
-  /// Adam on `own` numbers, of which `group` share a step count, a stretch at a time, each cleared behind it.
+  /// Applies Adam to the range `own`, a stretch at a time, and clears each stretch's gradient; `group`
+  /// numbers share a step count.
   void move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
             const Learned& learned) const;
 
@@ -180,7 +187,7 @@ class RayStep {
   float *origins_, *directions_, *jitter_, *backdrop_, *target_depth_, *t_, *delta_, *optical_depth_,
       *weight_;
   float *positions_, *sample_directions_, *sample_t_, *sample_delta_, *rgb_, *d_raw_, *d_rgb_;
-  float* raw_;  // [samples] logarithms of densities: a field says where
+  float* raw_;  // [samples] logarithms of densities, set by the field
   float *value_, *d_color_, *d_opacity_, *d_depth_;
   float *variation_positions_, *variation_loss_, *variation_weight_;
 
@@ -189,7 +196,7 @@ class RayStep {
   void begin_at(OpList& list, int64_t first, int64_t most, int64_t capacity, int64_t padded,
                 int32_t* begin) const;
 
-  RayTensors& rays_;  // of who derives from this
+  RayTensors& rays_;  // owned by the derived class
 };
 
 }  // namespace klab

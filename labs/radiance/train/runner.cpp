@@ -24,7 +24,7 @@ Backend cpu_backend() {
   Backend b;
   b.name = "cpu";
   b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
-    // An Array takes whole pages of the large kind; small tensors are many.
+    // An Array takes whole large pages, so many small tensors would waste memory.
     if (bytes < kSmall) {
       announce_allocation(int64_t(bytes));
       void* p = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
@@ -77,7 +77,7 @@ void Runner::mirror(const void* tensor, void* host) {
 
 namespace {
 
-/// Of each tensor, whether a list names it; all are named where there are no lists.
+/// Returns for each tensor whether a list names it; without lists, all are named.
 std::vector<bool> named_in(const Arena& arena, std::span<const OpList* const> lists) {
   std::vector<bool> named(arena.tensors().size(), lists.empty());
   for (const OpList* list : lists)
@@ -185,7 +185,7 @@ const LabOp* Runner::op_of(const std::string& name) {
   return at->second;
 }
 
-// Sizes that are looked at between calls, or chosen from outside, are not the same the next time.
+// A list whose sizes are read between calls, or chosen from outside, cannot be recorded: they change.
 void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   if (backend_.exact || !backend_.record) return call_all(list, plan, profile);
   std::vector<int64_t> choices;
@@ -193,7 +193,7 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
     if (arena_.symbols()[i].kind == Arena::Kind::choice) choices.push_back(values_[i]);
   Recorded& r = recorded_[&list];
   if (r.plan != plan.ids() || r.choices != choices) {
-    // The first run takes what memory rungs need of their own, which cannot be taken while they are recorded.
+    // The first run allocates the memory that rungs need, which is impossible while they are recorded.
     r = {plan.ids(), choices, {}};
     return backend_.mark ? call_marked(list, plan, profile, 1) : call_all(list, plan, profile);
   }
@@ -211,12 +211,12 @@ void Runner::run(const OpList& list, const Plan& plan, Profile& profile) {
   }
   ++counts_.repeated;
   if (backend_.mark)
-    r.repeat();  // the run that is timed op by op stands for it
+    r.repeat();  // the run timed op by op replaces it
   else
     profile.time("recorded lists", r.repeat);
 }
 
-// The clock's marks stand between calls, in order with them; what they say is asked for once, behind the list.
+// Puts the clock's marks between calls, in order with them, and reads them once, after the list.
 void Runner::call_marked(const OpList& list, const Plan& plan, Profile& profile, int64_t runs) {
   Profile of_the_host;
   marks_ = true;
@@ -240,7 +240,7 @@ void Runner::call_marked(const OpList& list, const Plan& plan, Profile& profile,
   }
 }
 
-// Checks a call and binds its variant: once for calls that are the same at every run.
+// Checks a call and binds its variant; done once for calls that are the same at every run.
 void Runner::make(Made& made, const OpCall& call, const Plan& plan) {
   const LabOp* op = op_of(call.op);
   if (op == nullptr || !op->op.valid(made.shape))

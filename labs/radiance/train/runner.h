@@ -1,4 +1,4 @@
-// Runs lists of ops: puts addresses and sizes in the place of names, and calls the plan's variants.
+// Runs lists of ops: replaces names by addresses and sizes, and calls the plan's variants.
 #pragma once
 
 #include <functional>
@@ -13,39 +13,41 @@
 
 namespace klab {
 
-/// Where lists run: memory, and how a variant is called there.
+/// A place where lists run: its memory, and how it calls a variant.
 struct Backend {
   static constexpr size_t kStaged = 4096;  // bytes of a small upload
 
   std::string name;            // "cpu"
-  bool in_host_memory = true;  // arrays of the host are used where they are
-  /// Whether numbers that ops leave behind are looked at between calls, so that each call has the size it needs. Otherwise
-  /// a call has the largest size that the arena has room for, and what is too much of it is padding.
+  bool in_host_memory = true;  // arrays of the host are used in place
+  /// Whether numbers that ops have written are read between calls, so that each call has the size it needs.
+  /// Otherwise a call has the largest size that the arena has room for, and the surplus is padding.
   bool exact = true;
-  /// Zeroed memory. Throws std::bad_alloc or std::runtime_error when there is no room.
+  /// Allocates zeroed memory. Throws std::bad_alloc or std::runtime_error if there is too little.
   std::function<void*(size_t bytes, const std::string& tensor)> alloc;
   std::function<void(void* p, size_t bytes)> free;
   std::function<void(void*to, const void*from, size_t bytes)> upload, download;
   std::function<void(void* p, uint8_t byte, size_t bytes)> fill;
-  /// A variant with its shape and pointers, ready to be called.
+  /// Returns a variant bound to its shape and pointers, ready to be called.
   std::function<std::function<void()>(const Variant&, ShapeView, std::span<void* const>)> bind;
-  /// Waits for all that was called. Throws what went wrong.
+  /// Waits for all calls and throws their errors.
   std::function<void()> wait;
-  /// A small upload that is in order with what is called; the source may change at once. Empty: upload does.
+  /// Uploads a few bytes in order with calls; the source may change at once. Empty: upload does it.
   std::function<void(void* to, const void* from, size_t bytes)> stage;
-  /// Beside the calls, on a way of its own: a copy to where calls that were made before may still read, and which begins behind them.
-  /// The source may change at once. Returns how often the host had to wait for room. Empty: upload does, in order with the calls.
+  /// Copies concurrently with calls, on a stream of its own, to memory that earlier calls may still read: the
+  /// copy starts after them. The source may change at once. Returns how often the host had to wait for room.
+  /// Empty: upload does it, in order with the calls.
   std::function<int64_t(void* to, const void* from, size_t bytes)> load;
-  /// Calls from here on begin behind all loads that were made; the host does not wait. Empty: they do anyway.
+  /// Makes later calls wait for all loads so far; the host does not wait. Empty: they wait anyway.
   std::function<void()> loaded;
   int64_t load_room = 0;  // bytes of the host's memory that loads go through
-  /// Makes calls into one that can be repeated, by making them once without their being run. Empty: there is no such thing.
+  /// Records calls as one that can be repeated; they are made once without being run. Empty: not supported.
   std::function<std::function<void()>(const std::function<void()>& calls)> record;
-  /// A clock in order with what is called: mark() does not wait; between_marks() does, brings the seconds between each mark and the
-  /// next, and forgets them. Empty: calls are timed by the host, which has them done when they return.
+  /// A clock in order with calls. mark() does not wait; between_marks() does, returns the seconds between
+  /// each mark and the next, and forgets the marks. Empty: the host times calls, which have finished when
+  /// they return.
   std::function<void()> mark;
   std::function<std::vector<double>()> between_marks;
-  /// Bytes that could still be had. Empty: nobody knows.
+  /// Bytes that are still available. Empty: unknown.
   std::function<int64_t()> available;
 };
 
@@ -54,45 +56,47 @@ Backend cpu_backend();
 
 class Runner {
  public:
-  /// Takes memory for every tensor of the arena but those that mirror() has given a place. The arena must outlive it.
+  /// Allocates memory for every tensor of the arena except those with a mirror in the host's memory. The
+  /// arena must outlive it.
   Runner(const Arena& arena, Backend backend);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// Ties a tensor to an array of the host, before allocate(): where the backend works in the host's memory it is this array,
-  /// else push() and pull() copy.
+  /// Ties a tensor to an array of the host, before allocate(). A backend in the host's memory uses this
+  /// array; otherwise push() and pull() copy.
   void mirror(const void* tensor, void* host);
-  /// Takes the memory: for all tensors, or for those that the lists name and those that have a mirror.
+  /// Allocates the memory, for all tensors, or for those that the lists name and those with a mirror.
   void allocate(std::span<const OpList* const> lists = {});
-  /// How much that is, mirrors on this side of the backend's memory included.
+  /// Returns the bytes of that memory, including the host's mirrors.
   static int64_t bytes_of(const Arena& arena, std::span<const OpList* const> lists = {});
   void pull(const void* tensor) const;
-  /// All that have a mirror.
+  /// Copy all tensors with a mirror.
   void push();
   void pull() const;
 
-  /// Value of an extent or a choice.
+  /// Sets the value of an extent or a choice.
   void set(int64_t symbol, int64_t value) { values_[Arena::symbol_of(symbol)] = value; }
-  /// What a dimension is now: the size that calls get.
+  /// Returns the present value of a dimension: the size that calls get.
   int64_t size(int64_t dim) const;
 
-  /// Where a tensor lies: in the backend's memory.
+  /// Returns the address of a tensor in the backend's memory.
   void* address(const void* tensor) const { return resolve(tensor); }
 
-  /// Into and out of a tensor, from its begin.
+  /// Copy into and out of a tensor, from its begin.
   void write(const void* tensor, const void* host, size_t bytes);
   void read(void* host, const void* tensor, size_t bytes) const;
 
-  /// write() beside the calls that were made: these still see what was there before. Calls see it, whole, behind the next loaded();
-  /// in between there may be anything. Not within a list.
+  /// Like write(), but concurrent with the calls that were made: these still see the old content. Later calls
+  /// see the new content, complete, after the next loaded(); in between it is undefined. Not allowed within a
+  /// list.
   void load(const void* tensor, const void* host, size_t bytes);
   void loaded();
 
-  /// So many runs of a recorded list go by until one is called op by op again, to be timed by the backend's clock; the profile takes
-  /// that one's seconds for those of all since the last.
+  /// Runs of a recorded list from one that is called op by op, to be timed by the backend's clock, to the
+  /// next. The profile uses its seconds for all runs since the last one.
   static constexpr int64_t kTimedEvery = 64;
-  /// From now on one of so many runs of a list is timed, for programs that look at a few steps only.
+  /// Times one of `runs` runs of a list from now on, for programs that measure only a few steps.
   void time_every(int64_t runs) { timed_every_ = runs; }
 
   /// Calls everything in order; a list whose sizes do not change is recorded where the backend can, at its second run, and

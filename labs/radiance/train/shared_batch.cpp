@@ -24,14 +24,14 @@ StepPart SharedBatch::part() const {
   return part_of(*share_, sizes);
 }
 
-// With several own parts their sums are the host's.
+// With several own parts their sums are in the host's memory.
 bool SharedBatch::on_device(const Runner& runner) const {
   return share_->on_device.mean && !runner.backend().in_host_memory && share_->own == 1;
 }
 
 StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
                                const std::function<StepReport(int64_t)>& loss) {
-  // Of a backend with memory of its own they are the host's copies.
+  // For a backend with memory of its own, use the host's copies.
   const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
   std::vector<SharedGradient> gradients;
   for (const LearnedArray& l : learned_) gradients.push_back({l.host_gradient, l.group});
@@ -61,7 +61,7 @@ StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
   report.rays = int64_t(sums[1]);
   report.samples = int64_t(sums[2]);
   report.marched = int64_t(sums[3]);
-  report.finite = sums[4] == 0;  // of all parts, everywhere: all leave the step out together
+  report.finite = sums[4] == 0;  // in all parts everywhere: all trainers skip the step together
   return report;
 }
 

@@ -29,11 +29,12 @@ class SharedBatch {
   /// The mean loss of all parts over all trainers, and how many rays and samples they have together; gradients are the mean where
   /// this trainer moves parameters, and zero elsewhere. `loss` computes the part of that number and adds to gradients.
   StepReport add_up(Runner& runner, Profile& profile, const std::function<StepReport(int64_t part)>& loss);
-  /// Behind the optimizer: what others have moved.
+  /// Fetches the parameters that other trainers have updated; to be called after the optimizer.
   void complete(Runner& runner, Profile& profile);
-  /// What this trainer moves of its tables.
+  /// Returns the part of the tables that this trainer updates.
   StepPart part() const;
-  /// Of table `table`, numbers that are kept beside it, an array of the host's for every `per` parameters: from those that have them.
+  /// Collects per-parameter state of table `table`, an array of the host with an element for each `per`
+  /// parameters, from the trainers that own it.
   template <class T>
   void collect(size_t table, std::span<T> values, int64_t per, bool everywhere) const {
     if (share_->collect) share_->collect(table, values.data(), sizeof(T), per, size_of(table), everywhere);

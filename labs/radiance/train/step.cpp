@@ -84,7 +84,7 @@ void TrainStep::declare_batch() {
   const int64_t encoded = c_.levels * c_.features, color_in = color_shape(c_, 0).in;
   for (const Look& look : looks_) {
     const std::string name = fmt::format("look {}", seen_.size());
-    const bool shares = sizes_.recompute && !seen_.empty();  // nobody reads a look's features behind it
+    const bool shares = sizes_.recompute && !seen_.empty();  // a pass's features are not read after it
     seen_.push_back(
         {.features =
              shares ? seen_.front().features : arena.tensor<float>(name + " features", encoded, look.samples),
@@ -166,7 +166,7 @@ void TrainStep::draw_and_march(OpList& list) const {
                       .delta = delta_});
 }
 
-// Looks at the samples of rays from the front, until each ray is opaque; then moves together what was computed for the
+// Evaluates the samples of rays from the front, until each ray is opaque; then compacts the results for the
 // samples that count.
 void TrainStep::find_visible(OpList& list) const {
   const int64_t encoded = c_.levels * c_.features;
@@ -211,7 +211,7 @@ void TrainStep::shade(OpList& list) const {
   round_activation(list, rgb_, 3, t.samples);
 }
 
-// From the gradients of densities and colors to those of the parameters.
+// Computes the parameters' gradients from those of densities and colors.
 void TrainStep::propagate(OpList& list) const {
   round_gradient(list, d_rgb_, 3, t.samples, true);
   round_gradient(list, d_raw_, 1, t.samples, true);
@@ -236,7 +236,7 @@ void TrainStep::propagate(OpList& list) const {
                     .d_x = d_features_,
                     .d_weights = t.gradient[size_t(Part::density)]});
   round_gradient(list, d_features_, c_.levels * c_.features, t.samples);
-  // The table's gradient is large and mostly zero; what is not finite in it comes from here.
+  // The table's gradient is large and mostly zero; values that are not finite come from these gradients.
   list.add<AllFinite>("all_finite", {.n = all_features_},
                       {.p = d_features_, .first = numbers(&StepNumbers::not_finite) + 2});
   unscale(list, d_features_, all_features_, 2);

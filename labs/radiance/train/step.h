@@ -1,7 +1,8 @@
-// One training step as lists of ops over one arena. Lists for the processor and for a GPU differ in a few sizes only
-// (StepSizes), and in the rungs that a plan puts in the place of the ops.
+// One training step as lists of ops over one arena. Lists for the processor and for a GPU differ in a few
+// sizes only (StepSizes), and in the rungs that a plan puts in the place of the ops.
 //
-//   loss      draw rays, march them, look at the first samples of each for what is visible, shade that, and back
+//   loss      draw rays, march them, evaluate the first samples of each to find the visible ones, shade these,
+//             and back
 //   update    the optimizer
 //   average   of the weights, every few steps
 //   occupancy values of the grid, every few steps; and
@@ -12,12 +13,12 @@
 //   loss = 1/R · sum over the R whole rays of
 //            pixel loss (mse, huber or smooth L1)                      lab 14
 //          + opacity_entropy · (-o·ln o)                               ngp_pl
-//          + distortion · (how spread out the ray's weights are)       Barron et al. 2022, equation 15
+//          + distortion · (spread of the ray's weights)                Barron et al. 2022, equation 15
 //          + depth · (expected distance - true distance)^2 / 2         where the scene knows it; Deng et al. 2022
 //        + total_variation · 1/P · sum over P points and 3 axes of (raw(x + h·axis) - raw(x))^2
 //
-// with raw the logarithm of the density and h the edge of a cell of the occupancy grid (Yu et al., "Plenoxels", 2022,
-// section 3.3, has the same sum over a voxel grid's neighbors).
+// with raw the logarithm of the density and h the edge of a cell of the occupancy grid (Yu et al.,
+// "Plenoxels", 2022, section 3.3, has the same sum over a voxel grid's neighbors).
 #pragma once
 
 #include <array>
@@ -30,11 +31,11 @@
 
 namespace klab {
 
-/// Those of marching and of leaving out what is invisible; the others are zero.
+/// Returns the numbers for marching and for leaving out invisible samples; the others are zero.
 StepNumbers marching_numbers(const Config& config, const Placement& placement);
 inline constexpr std::array kFiniteChecks = {"density", "color", "the hash features"};
 
-/// Tensors and symbols of a step that others than its lists look at.
+/// Tensors and symbols of a step that are used outside of its lists.
 struct StepTensors : RayTensors {
   // Mirrors of arrays of the host.
   std::array<float*, 3> parameters, gradient, m, v, average;  // by Part
@@ -44,7 +45,7 @@ struct StepTensors : RayTensors {
   uint8_t* bits;
   float* values;                   // of the grid
   int32_t* occupied;               // cells
-  int32_t *chosen, *chosen_count;  // cells that the last update looks at
+  int32_t *chosen, *chosen_count;  // cells that the last update evaluates
   int64_t all_cells;               // symbol, to be set
 };
 
@@ -55,30 +56,35 @@ class TrainStep : public RayStep {
             const StepFormats& formats = {}, StepPart part = {});
 
   StepTensors t;
-  /// With several trainers each looks at its part of the chosen cells (cells_of_look) and has the values of these only.
+  /// With several trainers each evaluates its part of the chosen cells (cells_of_look) and has the values of
+  /// these only.
   OpList occupancy, occupancy_bits;
   OpList update, average;
-  /// Cells to a look of an update: look k is of those from chosen[k·cells_of_look] on, and of trainer k mod ranks.
+  /// Returns the cells of a pass of an update: pass k has those from chosen[k·cells_of_look] on, and belongs
+  /// to trainer k mod ranks.
   int64_t cells_of_look() const { return march_capacity(c_); }
-  /// Of stretches of a picture, where there are no pictures to learn from (Data::pixels 0): loss() up to the color.
+  /// Returns the list for stretches of a picture, if there are no pictures to learn from (Data::pixels 0):
+  /// loss() up to the color.
   OpList picture() const;
-  /// `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd, pixel_loss_bwd and composite_bwd, where fusable().
+  /// Returns the list of the loss; `fused`: composite_loss_bwd in place of composite_fwd, pixel_loss_fwd,
+  /// pixel_loss_bwd and composite_bwd, if fusable().
   OpList loss(bool fused) const;
-  /// The same in two, for who changes what rays count in between: up to the samples that count, and the rest.
+  /// Return the same in two lists, for callers that change the rays' weights in between: up to the samples
+  /// that count, and the rest.
   OpList seen() const;
   OpList shaded(bool fused) const;
 
-  /// Whether the loss's terms let one op bring the loss of pixels and gradients of samples: not if a term's gradient goes through
-  /// opacities or depths.
+  /// Returns whether the loss's terms allow one op for the pixel loss and the samples' gradients: not if a
+  /// term's gradient goes through opacities or depths.
   static bool fusable(const Config& config) { return !(config.opacity_entropy > 0) && !(config.depth > 0); }
-  /// Marched samples per step, over those that are to get a gradient: rays reach some way into what turns out to be behind a
-  /// surface.
+  /// Returns the room for marched samples, more than for those with a gradient: rays are marched some way
+  /// behind surfaces.
   static int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
-  /// Points at which a step looks at the total variation. Each takes four evaluations of the density.
+  /// Points at which a step evaluates the total variation. Each takes four evaluations of the density.
   static constexpr int64_t kVariationPoints = 1024;
 
  private:
-  /// What a look sees.
+  /// Results of a pass.
   struct Seen {
     float *features, *geometry;
   };
@@ -88,8 +94,8 @@ class TrainStep : public RayStep {
   void list_occupancy();
   void list_update();
   void copy_parameters(OpList& list) const;
-  /// [rows, columns] floats as the format would store them, in place or elsewhere, times a number; nothing without a format. What is
-  /// lost is counted where `lost` says.
+  /// Rounds [rows, columns] floats to the format, in place or into another tensor, times a number; does
+  /// nothing without a format. Counts lost values in `lost`.
   void round(OpList& list, const std::string& stage, const NarrowFormat* format, const float* from, float* to,
              int64_t rows, int64_t columns, const float* factor, int32_t* lost) const;
   void round_activation(OpList& list, float* values, int64_t rows, int64_t columns) const;
@@ -105,7 +111,7 @@ class TrainStep : public RayStep {
   void add_distortion(OpList& list) const;
   void add_variation(OpList& list) const;
   void propagate(OpList& list) const;
-  /// Features of n points out of the table, and their gradients into that of the table.
+  /// Looks up features of n points in the table, and scatters their gradients into the table's gradient.
   void look_up(OpList& list, const std::string& stage, int64_t n, const float* positions,
                float* features) const;
   void scatter(OpList& list, const std::string& stage, int64_t n, const float* positions,

@@ -1,4 +1,4 @@
-// What happens between the batches of a step: the occupancy grid, the optimizer, the average of the weights.
+// Work between the batches of a step: the occupancy grid, the optimizer, the average of the weights.
 #include <algorithm>
 
 #include "labs/radiance/train/step.h"
@@ -12,9 +12,9 @@
 
 namespace klab {
 
-// Cells are chosen in all of the grid, then looked at as many at a time as one look has room for, through its tensors: a look
-// at few samples reads as much of the table as one at many. Several trainers choose the same cells and take turns with looks, so
-// that each look is the very call that one trainer alone makes.
+// Cells are chosen in the whole grid, then evaluated in groups as large as one pass has room for, through its
+// tensors: evaluating few samples reads as much of the table as evaluating many. Several trainers choose the
+// same cells and take turns with groups, so that each call is exactly one that a single trainer makes.
 void TrainStep::list_occupancy() {
   const int64_t cells = cascades_ * c_.grid * c_.grid * c_.grid, room = cells_of_look();
   const std::string stage = "occupancy";
@@ -35,7 +35,7 @@ void TrainStep::list_occupancy() {
   const Look& look = looks_.front();
   const Seen& seen = seen_.front();
   const int64_t first_own = part_.rank * room;
-  if (first_own >= cells)  // more trainers than looks: values grow old here, too
+  if (first_own >= cells)  // more trainers than passes: values decay here, too
     occupancy.add<OccupancyUpdate>(stage, {.cells = cells, .samples = 0, .decays = 1},
                                    {.chosen = t.chosen,
                                     .raw = seen.geometry,

@@ -1,4 +1,4 @@
-// The calls of a step at the sizes that it comes to, for a plan.
+// The calls of a step at their typical sizes, for a plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace klab {
 namespace {
 
-/// The calls of one step that the config's terms of the loss make.
+/// Returns the calls of a step for the config's terms of the loss.
 std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
   const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
   const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c.loss)};
@@ -45,7 +45,7 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   return calls;
 }
 
-/// What a dimension of a list comes to.
+/// Returns the typical value of a list's dimension.
 int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
   if (!Arena::is_symbol(dim)) return dim;
   const Arena::Symbol& s = arena.symbols()[Arena::symbol_of(dim)];
@@ -83,7 +83,7 @@ void add_other_calls(const Arena& arena, std::initializer_list<const OpList*> li
 }
 
 std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats) {
-  // Rays of a grid that has learned what is empty have a few samples each.
+  // After the grid has learned the empty space, rays have a few samples each.
   const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
   const auto add = [&](std::vector<PlannedCall> more) {

@@ -1,4 +1,4 @@
-// From lists of ops to calls for a plan.
+// Converts lists of ops to calls for a plan.
 #pragma once
 
 #include <initializer_list>
@@ -9,8 +9,8 @@
 
 namespace klab {
 
-/// Adds to `calls` those ops of the lists that are not among them, each as it is called most: extents are `rays`, counts
-/// `samples`.
+/// Adds to `calls` the ops of the lists that are missing, each with its largest call: extents are `rays`,
+/// counts `samples`.
 void add_other_calls(const Arena& arena, std::initializer_list<const OpList*> lists, int64_t rays,
                      int64_t samples, std::vector<PlannedCall>& calls);
 

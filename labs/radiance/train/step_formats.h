@@ -1,5 +1,5 @@
-// In how many bits the tensors of a step are stored between its ops. Ops themselves compute in float, as tensor cores do behind
-// factors of 16 bits; so does everything behind the last gradient: masters, moments and the optimizer.
+// Formats of the tensors of a step between its ops. Ops compute in float, as tensor cores do after factors of
+// 16 bits; so does everything after the last gradient: masters, moments and the optimizer.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@ namespace klab {
 /// By kind of tensor; null: floats. Parameters are copied from float masters before they are used.
 struct StepFormats {
   const NarrowFormat* table = nullptr;  // what the encoding reads
-  /// A copy of a plain table in half precision beside the masters, for rungs that read 2 bytes a number.
+  /// A copy of a plain table in half precision in addition to the masters, for rungs that read 2 bytes a
+  /// number.
   bool half_table = false;
   const NarrowFormat* density = nullptr;  // matrices of the networks
   const NarrowFormat* color = nullptr;    //
@@ -28,21 +29,23 @@ struct StepFormats {
   }
 };
 
-/// How a trainer stores its tensors, and what it multiplies the loss by. Without a scale what is not finite ends the run; with one
-/// the step is left out.
+/// How a trainer stores its tensors, and its factor on the loss. Without a factor, values that are not finite
+/// end the run; with one the step is skipped.
 struct StepPrecision {
   StepFormats formats = {};
   std::optional<LossScaleSettings> scale = std::nullopt;
 };
 
-/// As --precision f16 has it on a processor: the networks in half precision, the table in float, since rounding what is read from it
-/// costs a product and copying all of it each step would cost more than the step.
+/// Returns the formats of --precision f16 on a processor: the networks in half precision, the table in float.
+/// Rounding the features costs one product, but copying the whole table each step would cost more than the
+/// step.
 inline StepFormats half_formats() {
   return {.density = &kF16, .color = &kF16, .activations = &kF16, .gradients = &kF16};
 }
 
-/// The same for CUDA rungs. The table is read in half precision: its copy takes the time of one kernel. Rungs that multiply halves
-/// round what they read, so that activations need no pass for it; gradients have one, which says what is lost.
+/// Returns the formats for CUDA rungs. The table is read in half precision: its copy takes the time of one
+/// kernel. Rungs that multiply halves round their inputs, so that activations need no pass for it; gradients
+/// have one, which counts the lost values.
 inline StepFormats half_formats_on_a_gpu() {
   return {.half_table = true, .density = &kF16, .color = &kF16, .gradients = &kF16};
 }

@@ -1,4 +1,4 @@
-// The part of a step that says how wrong the batch is: terms of the loss and their gradients.
+// The loss of a step: its terms and their gradients.
 #include "labs/radiance/train/step.h"
 #include "reference/all_finite/all_finite.h"
 #include "reference/axpy/axpy.h"
@@ -13,7 +13,7 @@
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"
 
 namespace klab {
-// A term's share of the loss counts for the rays' weights times its own.
+// Weights a term's loss by the rays' weights times the term's own.
 void TrainStep::weigh_term(OpList& list, const float* weight) const {
   list.fill("loss", term_weight_, 0, ray_capacity(c_) * int64_t(sizeof(float)));
   list.add<Axpy>("loss", {.n = t.rays}, {.a = weight, .x = weight_, .y = term_weight_});

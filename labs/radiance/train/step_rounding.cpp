@@ -1,4 +1,4 @@
-// Of a step whose tensors are stored in fewer bits: what is rounded where, and how gradients get rid of the loss's scale.
+// A step with tensors stored in fewer bits: which are rounded where, and how gradients lose the loss's scale.
 #include <stdexcept>
 
 #include "labs/radiance/field/rays.h"
@@ -17,7 +17,7 @@ void TrainStep::declare_copies() {
     const auto p = size_t(part);
     used_[p] = formats[p] == nullptr ? t.parameters[p] : arena.tensor<float>(names[p], 1, size_of(part));
   }
-  // Lists are made when all symbols are there.
+  // Lists are made after all symbols.
   const int64_t encoded = c_.levels * c_.features, color_in = color_shape(c_, 0).in;
   const auto product = [&](int64_t rows, int64_t of) { products_[{rows, of}] = arena.product(rows, of); };
   for (const int64_t rows :
@@ -40,7 +40,7 @@ void TrainStep::round(OpList& list, const std::string& stage, const NarrowFormat
                         {.x = from, .factor = factor, .y = to, .lost = lost});
 }
 
-// Before they are used, and after every change: a checkpoint has the masters only.
+// Copies parameters before they are used, and after every change: a checkpoint has the masters only.
 void TrainStep::copy_parameters(OpList& list) const {
   const std::array formats = {formats_.table, formats_.density, formats_.color};
   for (const Part part : kParts) {
@@ -60,7 +60,8 @@ void TrainStep::round_activation(OpList& list, float* values, int64_t rows, int6
         number(&StepNumbers::one), numbers(&StepNumbers::not_counted));
 }
 
-// Where gradients come from the loss, which is in float, they are multiplied by its scale; `scaled` says so.
+// Rounds a gradient. Gradients that come directly from the loss, which is in float, are also multiplied by
+// its scale (`scaled`).
 void TrainStep::round_gradient(OpList& list, float* values, int64_t rows, int64_t columns,
                                bool scaled) const {
   round(list, "round gradients", formats_.gradients, values, values, rows, columns,

@@ -24,7 +24,7 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
   if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
   if (c.schedule == "cosine") return rate * cosine_to(c.final_rate, progress);
   if (c.schedule == "shares") {
-    // A share that rounding leaves a little short counts: 0.6 is 0.4 and 0.2.
+    // Tolerates shares that rounding leaves a little short: 0.6 is 0.4 and 0.2.
     const double since = (progress - c.decay_start_share) / c.decay_every_share;
     return since < 0 ? rate : rate * std::pow(c.decay, 1 + std::floor(since + 1e-9));
   }
@@ -35,11 +35,11 @@ double scheduled_rate(const Config& c, int64_t step, double progress) {
   return rate;
 }
 
-// The average of the weights is renewed every so many steps, with the decay raised to that power: a pass over
-// all parameters costs memory traffic that single steps at 0.95 do not repay.
+// The average of the weights is updated every kAverageEvery steps, with the decay raised to that power: a
+// pass over all parameters costs memory traffic that single steps at 0.95 do not repay.
 constexpr int64_t kAverageEvery = 8;
 
-/// Of one part of the batch.
+/// Returns the config of one part of the batch.
 Config of_a_part_trainer(Config config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
@@ -204,7 +204,8 @@ std::string Trainer::not_finite(const StepNumbers& after) const {
   return "";
 }
 
-// Whether the optimizer is to run; nothing of a step that it does not reaches parameters, moments or the next gradient.
+// Returns whether the optimizer may run. Nothing of a skipped step reaches parameters, moments or the next
+// gradient.
 bool Trainer::take_step(const StepReport& report) {
   if (!loss_scale_ || loss_scale_->update(report.finite)) return true;
   forget_gradients();
@@ -259,7 +260,7 @@ void Trainer::optimize(double progress) {
 }
 
 void Trainer::adapt_rays(const StepReport& report) {
-  // As one part's: rays and samples of the report are of all parts.
+  // Converts rays and samples of the report, which are sums over all parts, to those of one part.
   StepReport mean = report;
   mean.rays /= share_.parts;
   mean.samples /= share_.parts;
@@ -337,10 +338,10 @@ void Trainer::restore(const TensorFile& file) {
   const nlohmann::json saved = parse_json(file.metadata("trainer"), where);
   const auto step = number_in<int64_t>(saved, "step", {0, range::steps.high}, where);
   const auto rays =
-      number_in<int64_t>(saved, "rays", {1, double(1 << 24)}, where);  // of whatever batch it had then
+      number_in<int64_t>(saved, "rays", {1, double(1 << 24)}, where);  // of the batch at that time
   const auto seed = number_in<uint64_t>(saved, "seed", range::seed, where);
   const auto averaged = number_in<double>(saved, "averaged", {0, 1}, where);
-  // A run in another precision so far begins with the scale as it is set.
+  // A run that changes its precision starts with the configured scale.
   if (loss_scale_ && saved.contains("loss_scale"))
     loss_scale_->restore(loss_scale_state_from(saved.at("loss_scale"), where + ", its loss scale"));
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));

@@ -1,5 +1,5 @@
-// Training: pixels in, a model out. One step at a time, so that whoever owns the clock decides when to stop. What a step
-// does is data (step.h); where it runs is a backend's business (runner.h).
+// Training: learns a model from pixels, one step at a time, so that the caller decides when to stop. The
+// content of a step is data (step.h); the place where it runs is a backend's business (runner.h).
 #pragma once
 
 #include <array>
@@ -23,42 +23,45 @@
 
 namespace klab {
 
-/// The calls of one training step, for a plan, and those of a stretch of a picture (TrainStep::picture).
+/// Returns the calls of one training step, for a plan, and those of a stretch of a picture
+/// (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {});
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
-/// The map that pixels are drawn by, where the config asks for one. Throws std::runtime_error where it cannot be had: on a backend
-/// with memory of its own, and where pictures take turns.
+/// Returns the map for drawing pixels, if the config asks for one. Throws std::runtime_error if it is not
+/// supported: on a backend with memory of its own, and if pictures take turns.
 std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const Backend& backend,
                                      const PicturePool* pool);
 
 class Trainer : public FieldTrainer {
  public:
-  /// The scene must outlive the trainer, and so must `pool`, where the pictures are that rays are drawn from; null: all of the
-  /// scene's are in memory. Throws std::invalid_argument when the scene has no view to train on, std::bad_alloc or
-  /// std::runtime_error when the memory it will take (see bytes_of) is not there.
+  /// The scene must outlive the trainer, and so must `pool`, which holds the pictures that rays are drawn
+  /// from; null: all pictures of the scene are in memory. Throws std::invalid_argument if the scene has no
+  /// view to train on, std::bad_alloc or std::runtime_error if there is too little memory (see bytes_of).
   Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed,
           Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
           BatchShare share = {}, const StepPrecision& precision = {});
 
-  /// One of so many runs of a list of ops is timed op by op, where lists are recorded (see Runner).
+  /// Times one of `runs` runs of a list of ops op by op, if lists are recorded (see Runner).
   void time_every(int64_t runs) { runner_->time_every(runs); }
 
-  /// One optimizer step. `progress` in [0,1] is how far the run is, for the learning-rate schedule. Throws
-  /// NotFinite before a parameter is touched by what is not finite. With a loss scale such a step is left out instead: no parameter,
-  /// moment or average changes, and the scale backs off; it throws when there was nothing else for LossScale::kMostSkipped steps.
+  /// Makes one optimizer step. `progress` in [0,1] is the elapsed share of the run, for the learning-rate
+  /// schedule. Throws NotFinite before a value that is not finite changes a parameter. With a loss scale such
+  /// a step is skipped instead: no parameter, moment or average changes, and the scale backs off; it throws
+  /// after LossScale::kMostSkipped such steps in a row.
   StepReport step(double progress) override;
 
-  /// The loss of the batch that belongs to the next step, shaded with the parameters as they are, and its gradient,
-  /// added to gradient(part). Moves no parameter and not the occupancy grid. step() is this and the optimizer.
+  /// Computes the loss of the next step's batch with the present parameters, and adds its gradient to
+  /// gradient(part). Updates neither parameters nor the occupancy grid. step() is this and the optimizer.
   StepReport loss_and_gradient();
-  /// The same of all parts of the batch, over all trainers that share it: their mean, and rays and samples of all together.
+  /// Computes the mean over all parts of the batch and all trainers that share it, and the sums of their rays
+  /// and samples.
   StepReport shared_loss_and_gradient();
   Array<float>& gradient(Part part);
 
   /// Steps from one turn of the pool's pictures to the next.
   static constexpr int64_t kTurnEvery = 8;
-  /// Turns whose pictures a backend with memory of its own may have before they come.
+  /// Turns whose pictures a backend with memory of its own may have in advance.
   static constexpr int64_t kTurnsLoaded = 2;
 
   void resize_batch(int64_t samples) override;
@@ -66,29 +69,29 @@ class Trainer : public FieldTrainer {
   double learning_rate() const override { return rate_; }
   const LossScale* loss_scale() const override { return loss_scale_ ? &*loss_scale_ : nullptr; }
   Lost lost() const override { return lost_; }
-  /// A tensor of the last step as it is now, by the name that the lists give it ("d_features"), as many numbers as it has now.
-  /// Throws std::out_of_range for a name that is none.
+  /// Returns a tensor of the last step at its present size, by its name in the lists ("d_features"). Throws
+  /// std::out_of_range for an unknown name.
   std::vector<float> tensor(const std::string& name) const;
 
-  /// Adds so many times a direction to the parameters of a part.
+  /// Adds a multiple of a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
 
-  /// Goes on with other variants; the model stays.
+  /// Continues with other variants; the model stays.
   void use(const Plan& plan);
 
-  /// PSNR of the pixels of the last step's batch as they were before the update, dB. With a plan that needs no colors it takes
-  /// a composite_fwd. Not after restore(), until there was a step.
+  /// Returns the PSNR of the last step's batch before the update, dB. With a plan that needs no colors it
+  /// calls composite_fwd. Not available after restore() until the next step.
   double batch_psnr() override;
 
   int64_t steps_done() const override { return step_; }
   std::vector<std::span<const float>> parameters() const override;
   const Model& model() const;
-  /// The model to look at pictures with: averaged weights when the config asks for them.
+  /// Returns the model for making pictures: averaged weights if the config asks for them.
   Model averaged() const;
   double occupied_share() const override;
   double unseen_share() const { return unseen_; }
   std::vector<LevelUse> level_uses() override;
-  /// Where the samples of the next step's batch are, [3, samples] in [0, 1]. Moves nothing.
+  /// Returns the positions of the next step's samples, [3, samples] in [0, 1]. Updates nothing.
   std::vector<float> batch_positions();
   std::string table_news() override;
   Profile& profile() override { return profile_; }
@@ -96,16 +99,17 @@ class Trainer : public FieldTrainer {
   const Runner::Counts& host_counts() const override { return runner_->counts(); }
 
   void collect_state() override;
-  /// Everything needed to go on: model, averages, moments, step counts, grid. `extra` is kept in the
+  /// Saves everything needed to resume: model, averages, moments, step counts, grid. `extra` is kept in the
   /// metadata.
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;
-  /// Goes on from such a file. Throws std::runtime_error when it is damaged or of another config.
+  /// Resumes from such a file. Throws std::runtime_error if it is damaged or of another config.
   void restore(const TensorFile& file) override;
-  /// The steps of such a file.
+  /// Returns the number of steps of such a file.
   static int64_t steps_in(const TensorFile& file);
 
-  /// Memory that a trainer takes; with the pictures where the backend does not use them in the host's memory.
+  /// Returns the memory of a trainer; includes the pictures if the backend does not use them in the host's
+  /// memory.
   static int64_t bytes_of(const Scene& scene, const Config& config, const StepSizes& sizes = {},
                           bool with_pictures = false, const StepFormats& formats = {});
 
@@ -142,12 +146,12 @@ class Trainer : public FieldTrainer {
   uint64_t seed_;
   StepSizes sizes_;
   PicturePool* pool_;
-  int64_t turns_loaded_ = 0;  // of the pool: the backend has their pictures, or they are on their way
+  int64_t turns_loaded_ = 0;  // turns of the pool whose pictures the backend has or is loading
   Backend backend_;
   BatchShare share_;
   StepFormats formats_;
   std::optional<LossScale> loss_scale_;
-  Lost lost_;  // of gradients, by rounding
+  Lost lost_;  // gradients lost by rounding
   mutable Profile profile_;
   Model model_;
   Occupancy occupancy_;
@@ -158,15 +162,15 @@ class Trainer : public FieldTrainer {
   std::optional<AdaptiveTable> adaptive_;
   std::optional<ErrorMap> errors_;
   int64_t pixels_drawn_ = -1;  // the turn of the error map's lists
-  TableChange changes_;        // since somebody asked
+  TableChange changes_;        // since the last table_news()
   std::unique_ptr<TrainStep> lists_;
   OpList seen_, loss_;  // with an error map the loss comes in two: rays are weighted in between
   std::unique_ptr<Runner> runner_;
   int64_t step_ = 0;
   int64_t rays_next_, drawn_ = 0,
-                      whole_ = 0;  // rays: of the next step; of the last one, drawn and such as count
+                      whole_ = 0;  // rays of the next step; of the last one: drawn, and those that count
   bool colored_ = false;           // the batch has its colors
-  int64_t part_ = 0;               // of the batch, whose rays are drawn next
+  int64_t part_ = 0;               // part of the batch whose rays are drawn next
   double rate_ = 0;
   double averaged_weight_ = 0;  // sum of the average's weights, for debiasing
 };

@@ -1,5 +1,5 @@
-// Of the trainer: where pictures and the batch lie, what becomes of them when there is less memory than was thought, and a batch
-// that is computed in parts.
+// Memory of the trainer: places of the pictures and the batch, reactions to lack of memory, and a batch that
+// is computed in parts.
 #include <algorithm>
 #include <new>
 
@@ -18,7 +18,7 @@ int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& 
   return TrainStep(c, scene.cascades, data, sizes, formats).arena.bytes();
 }
 
-// Arrays that are written to files and read from them are the trainer's own; what a step needs besides is the runner's.
+// Arrays that are saved and restored belong to the trainer; the step's other arrays belong to the runner.
 void Trainer::tie_memory() {
   const StepTensors& t = lists_->t;
   for (const Part part : kParts) {
@@ -55,9 +55,9 @@ void Trainer::load_views() {
   runner_->write(t.occupied, &occupied, sizeof occupied);
 }
 
-// By the number of the step, so that a run that is gone on with looks at the same pictures. Where the backend has its own memory,
-// the place that a picture left is looked at by no later step: there the next ones are loaded while steps run, and a turn says only
-// where to look from now on.
+// Turns follow the number of the step, so that a resumed run uses the same pictures. If the backend has its
+// own memory, no later step reads the place that a picture left. The next pictures are loaded there while
+// steps run, and a turn only changes the places to read from.
 void Trainer::take_turns() {
   if (pool_ == nullptr) return;
   const ViewLoader views(scene_, lists_->t.views, pool_);
@@ -74,7 +74,8 @@ void Trainer::take_turns() {
   load_ahead(views);
 }
 
-// One a step, so that the host is never made to wait for room by pictures that have time.
+// Loads one picture a step, so that the host never has to wait for room because of pictures that are not
+// urgent.
 void Trainer::load_ahead(const ViewLoader& views) {
   if (runner_->backend().in_host_memory || turns_loaded_ >= pool_->turns() + kTurnsLoaded) return;
   const std::optional<PicturePool::Place> next = pool_->coming(turns_loaded_);
@@ -85,7 +86,7 @@ void Trainer::load_ahead(const ViewLoader& views) {
 
 void Trainer::resize_batch(int64_t all_samples) {
   const int64_t samples = all_samples / share_.parts;
-  if (runner_ != nullptr) runner_->pull();  // what only the backend has
+  if (runner_ != nullptr) runner_->pull();  // data that only the backend has
   runner_.reset();
   for (OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
   config_.batch_samples = samples;
@@ -121,7 +122,8 @@ StepPart Trainer::step_part() const {
   return part_of(share_, tables);
 }
 
-// Of the cells that were chosen each trainer has looked at its part, and has the values of these; everybody gets all.
+// Each trainer has evaluated its part of the chosen cells, and has the values of these; afterwards all have
+// all values.
 void Trainer::share_grid() {
   runner_->wait();
   const StepTensors& t = lists_->t;
@@ -152,7 +154,7 @@ void Trainer::share_grid() {
   if (!runner_->backend().in_host_memory) runner_->write(t.values, values, occupancy_.values().size_bytes());
 }
 
-// Averages are wanted by everybody who looks at pictures; moments by the trainer that saves.
+// Every trainer that makes pictures needs averages; only the one that saves needs moments.
 void Trainer::collect_state() {
   if (!share_.collect) return;
   runner_->pull();

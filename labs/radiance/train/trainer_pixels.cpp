@@ -1,4 +1,4 @@
-// Of the trainer: pixels that are drawn by their loss.
+// Draws the trainer's pixels by their loss.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -61,7 +61,7 @@ void Trainer::draw_pixels() {
   write_pixels();
 }
 
-// After a checkpoint was read: between two drawings the lists are those of the last one.
+// Restores the lists after a checkpoint was read: between two drawings they are those of the last one.
 void Trainer::draw_pixels_again() {
   if (!errors_) return;
   pixels_drawn_ = -1;
@@ -71,7 +71,7 @@ void Trainer::draw_pixels_again() {
   write_pixels();
 }
 
-// Behind the lists of pixels that have a ray, which the lists are drawn from.
+// Writes the drawn lists after the lists of pixels with a ray, from which they are drawn.
 void Trainer::write_pixels() {
   constexpr int64_t kPlace = DrawRays::kPlace;
   const ViewTensors& t = lists_->t.views;

@@ -1,4 +1,4 @@
-// Of the trainer: the hash table as something that is looked at, and that changes its size.
+// The trainer's hash table: its adaptive size, and statistics of its levels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ TableEntries Trainer::table_entries() {
   return entries;
 }
 
-// While all cells of the grid are updated, samples are everywhere, and say nothing of what there is to store.
+// While all cells of the grid are updated, samples are everywhere and do not show the content of the scene.
 void Trainer::look_at_table() {
   if (!adaptive_ || step_ % config_.table_every != 0) return;
   runner_->pull();
@@ -44,7 +44,7 @@ std::string Trainer::table_news() {
       model_.entries_in_use(), model_.table_entries(), c.grown, c.shrunk, c.recycled);
 }
 
-// The next step's loss, with its gradient left where it is; where its samples are.
+// Computes the next step's loss and leaves its gradient; returns the positions of its samples.
 std::vector<float> Trainer::look_at_batch() {
   StepNumbers n = numbers();
   Profile aside;

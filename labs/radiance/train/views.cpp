@@ -10,7 +10,7 @@ namespace {
 
 using PixelList = std::shared_ptr<const std::vector<int32_t>>;
 
-/// The lists of pixels that have a ray, each once: views through one lens share theirs.
+/// Returns the lists of pixels with a ray, each once: views through one lens share theirs.
 std::vector<PixelList> lists_with_ray(const Scene& scene) {
   std::vector<PixelList> lists;
   for (const View& v : scene.train)
@@ -18,7 +18,7 @@ std::vector<PixelList> lists_with_ray(const Scene& scene) {
   return lists;
 }
 
-/// Where the first picture and the first depth lie.
+/// The first picture and the first depth in memory.
 struct First {
   const uint8_t* image = nullptr;
   const float* depth = nullptr;
@@ -86,7 +86,7 @@ void ViewLoader::write(Runner& runner) const {
 }
 
 void ViewLoader::load_picture(Runner& runner, const PicturePool::Place& place) const {
-  if (runner.backend().in_host_memory) return;  // there it is already
+  if (runner.backend().in_host_memory) return;  // it is in place already
   runner.load(t_.image + 4 * place.first_pixel, pool_->pixels() + 4 * place.first_pixel,
               size_t(4 * scene_.train[size_t(place.view)].pixels()));
 }

@@ -1,4 +1,4 @@
-// The pictures that a training learns from, as the op draw_rays takes them: in the host's memory where they are, or copied.
+// The training pictures, as inputs of draw_rays: in place in the host's memory, or copied.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace klab {
 
-/// How much there is of what draw_rays reads.
+/// Sizes of draw_rays' inputs.
 struct ViewData {
   int64_t views = 0, pixels = 0;
   int64_t listed = 0;  // pixels in lists of those that have a ray
   bool depth = false;  // pixels have their true depth
 };
-/// With a pool: of the pictures that are there at a time.
+/// Returns the sizes; with a pool, those of the resident pictures.
 ViewData view_data_of(const Scene& scene, const PicturePool* pool = nullptr);
 
 /// Throws std::invalid_argument when the scene has no view to train on.
@@ -23,7 +23,7 @@ const Scene& with_views(const Scene& scene);
 
 Placement placement_of(const Scene& scene, bool black);
 
-/// The tensors of an arena that hold it.
+/// The tensors of an arena that hold the pictures.
 struct ViewTensors {
   float* cameras;     // [views,20]
   int64_t* places;    // [views,DrawRays::kPlace]
@@ -34,7 +34,7 @@ struct ViewTensors {
 
 ViewTensors declare_views(Arena& arena, const ViewData& data);
 
-/// What draw_rays leaves.
+/// Outputs of draw_rays.
 struct DrawnRays {
   int64_t rays;  // symbol
   float *origins, *directions, *jitter, *backdrop, *color, *depth;
@@ -42,15 +42,17 @@ struct DrawnRays {
 
 class ViewLoader {
  public:
-  /// The scene must outlive the runner that it is tied to, and so must the pool, where the pictures are that rays are drawn
-  /// from; null: all of the scene's are in memory.
+  /// The scene must outlive the runner, and so must the pool, which holds the pictures that rays are drawn
+  /// from; null: all pictures of the scene are in memory.
   ViewLoader(const Scene& scene, const ViewTensors& tensors, const PicturePool* pool = nullptr)
       : scene_(scene), t_(tensors), pool_(pool) {}
-  /// Before the runner allocates: pictures in the host's memory stay where they are, found by how far they are from the first.
+  /// Ties the pictures before the runner allocates: those in the host's memory stay in place, addressed by
+  /// their distance from the first.
   void tie(Runner& runner) const;
-  /// After that.
+  /// Writes the tensors after the runner has allocated.
   void write(Runner& runner) const;
-  /// A picture of the pool that is there or comes, loaded beside the calls. Nothing where the host's memory is used.
+  /// Loads a picture of the pool, resident or coming, concurrently with the calls. Does nothing if the host's
+  /// memory is used.
   void load_picture(Runner& runner, const PicturePool::Place& place) const;
   /// What is where. After turns of the pool, when their pictures are loaded: of one place, which is little enough that no host waits.
   void write_places(Runner& runner, std::optional<size_t> place = {}) const;

@@ -1,4 +1,4 @@
-// The calls of a step on voxels at the sizes that it comes to, for a plan.
+// The calls of a step on voxels at their typical sizes, for a plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,13 +21,14 @@ const PlannedProgramRegistrar program({
     .ops = {"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd", "visible_limit",
             "ray_weights", "spread_samples", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
             "composite_bwd", "composite_loss_bwd", "weighted_sum", "all_finite", "voxel_sh_bwd", "adam",
-            // Of what a config may ask for.
+            // Only if the config asks for them.
             "variation_points", "axpy", "total_variation_fwd", "total_variation_bwd"},
     .fused = "composite_loss_bwd",
     .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
 });
 
-/// What pruning leaves of the finest grid, of a scene with surfaces: some cells on each side of them.
+/// Returns the typical rows after pruning of the finest grid, for a scene with surfaces: some cells on each
+/// side of them.
 int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.grid * c.grid); }
 
 }  // namespace

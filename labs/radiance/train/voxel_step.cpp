@@ -67,7 +67,7 @@ void VoxelStep::draw_and_march(OpList& list) const {
                         .delta = delta_});
 }
 
-/// Densities, and colors along sample_directions_ where there is a basis.
+/// Computes densities, and colors along sample_directions_ if there is a basis.
 void VoxelStep::look_at(OpList& list, const std::string& stage, int64_t basis, int64_t samples,
                         const float* positions, float* raw) const {
   list.add<VoxelShFwd>(stage, {.n = samples, .grid = grid_, .rows = rows_, .basis = basis},
@@ -81,7 +81,7 @@ void VoxelStep::look_at(OpList& list, const std::string& stage, int64_t basis, i
                         .rgb = rgb_});
 }
 
-// Looks at the densities of rays from the front, until each ray is opaque.
+// Evaluates the densities of rays from the front, until each ray is opaque.
 void VoxelStep::find_visible(OpList& list) const {
   begin_looks(list);
   for (size_t k = 0; k < looks_.size(); ++k) {
@@ -121,7 +121,7 @@ OpList VoxelStep::loss(bool fused) const {
   return list;
 }
 
-// The tables' gradients are large and mostly zero; what is not finite in them comes from those of the samples.
+// The tables' gradients are large and mostly zero; values that are not finite come from those of the samples.
 void VoxelStep::propagate(OpList& list) const {
   list.add<AllFinite>("all_finite", {.n = t.samples},
                       {.p = d_raw_, .first = numbers(&StepNumbers::not_finite)});

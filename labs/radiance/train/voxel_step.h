@@ -1,6 +1,7 @@
-// One training step on a grid of voxels as lists of ops over one arena: what step.h is for the hash field.
+// One training step on a grid of voxels as lists of ops over one arena, like step.h for the hash field.
 //
-//   loss      draw rays, cut them at the cells that are there, look at densities for what is visible, color that, and back
+//   loss      draw rays, cut them at existing cells, evaluate densities to find the visible samples, color
+//             these, and back
 //   update    the optimizer
 //   color     the pixels of the last batch, where the loss did without them
 //   picture   a stretch of the pixels of one camera, forward only
@@ -16,7 +17,7 @@ namespace klab {
 
 class VoxelStep : public RayStep {
  public:
-  /// For a grid of so many cells along an edge and a table of so many rows.
+  /// For a grid of `grid` cells along an edge and a table of `rows` rows.
   VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
             const StepSizes& sizes, StepPart part = {});
 
@@ -33,7 +34,7 @@ class VoxelStep : public RayStep {
   OpList picture() const;
 
   static int64_t march_capacity(const VoxelConfig& c, int64_t grid) { return 4 * c.batch_samples + 3 * grid; }
-  /// Points at which a step looks at the total variation. Most of them lie where nothing is.
+  /// Points at which a step evaluates the total variation. Most of them lie in empty space.
   static constexpr int64_t kVariationPoints = 4096;
 
  private:
@@ -59,7 +60,8 @@ class VoxelStep : public RayStep {
 /// Where a model lies, for a step.
 void place(StepNumbers& numbers, const VoxelModel& model);
 
-/// The calls of a step, or of a stretch of a picture, at the sizes that they come to on the finest grid, for a plan.
+/// Returns the calls of a step, or of a stretch of a picture, at typical sizes on the finest grid, for a
+/// plan.
 std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training);
 
 }  // namespace klab

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kNamesVoxelTrainer[] = {"density", "coefficients"};
 
-/// Of one part of the batch.
+/// Returns the config of one part of the batch.
 VoxelConfig of_a_part_voxel_trainer(VoxelConfig config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
   config.first_rays = std::max<int64_t>(1, config.first_rays / share.parts);
@@ -41,10 +41,10 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
   build();
 }
 
-/// Everything that depends on the grid and its rows. The optimizer begins anew.
+/// Builds everything that depends on the grid and its rows. The optimizer starts without state.
 void VoxelTrainer::build() {
   const int64_t rows = model_.rows(), numbers = 3 * config_.basis();
-  runner_.reset();  // first, so that old and new are never held together
+  runner_.reset();  // first, so that old and new memory never coexist
   lists_.reset();
   moments_ = {OptimizerState(rows, 1), OptimizerState(rows * numbers, numbers)};
   lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_,
@@ -82,8 +82,9 @@ void VoxelTrainer::build() {
   colored_ = false;
 }
 
-// A coarse grid has little to learn, and each finer one more: doublings by the square of their number. Prunings while the finest
-// grid learns, most of what can go at the first: a row that is left out is one that no later step has to go through.
+// Plans the changes. A coarse grid has little to learn, and each finer one more: doublings are at the squares
+// of their number. Prunings follow while the finest grid learns, most of them early: every later step saves
+// the removed rows.
 std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   const int doublings =
       std::countr_zero(uint64_t(config_.grid)) - std::countr_zero(uint64_t(config_.first_grid));
@@ -95,10 +96,11 @@ std::vector<VoxelTrainer::Change> VoxelTrainer::planned_changes() const {
   return changes;
 }
 
-// Of each row whether it had a gradient since the grid was made: what lies behind something opaque never has one. Empty while too
-// few rays have looked for that to mean anything: a grid of g³ cells has some six g² that are a surface.
+// Returns for each row whether it had a gradient since the grid was made; rows behind something opaque never
+// have one. Empty while too few rays have been drawn for a meaningful result: a grid of g³ cells has about
+// six g² surface cells.
 std::vector<uint8_t> VoxelTrainer::seen_rows() const {
-  constexpr int64_t kLooks = 12;  // rays for each of g² cells, before what none of them met is left out
+  constexpr int64_t kLooks = 12;  // rays for each of g² cells before rows that none of them met are removed
   const Array<int32_t>& steps = moments_[VoxelStep::density].steps;
   if (*std::ranges::max_element(steps) * rays_next_ * share_.parts < kLooks * model_.grid * model_.grid)
     return {};
@@ -107,18 +109,18 @@ std::vector<uint8_t> VoxelTrainer::seen_rows() const {
   return seen;
 }
 
-// Put off while nothing is dense: the run is too short, or what a step takes too long, for the schedule.
+// Postpones a change while nothing is dense: the schedule is too fast for a short run or slow steps.
 bool VoxelTrainer::change(int64_t factor) {
-  constexpr int64_t kPatience = 16;  // steps between questions
+  constexpr int64_t kPatience = 16;  // steps between attempts
   if (step_ % kPatience != 0) return false;
   runner_->pull();
-  // Every trainer counts the steps of the rows that it moves; all must leave out the same.
+  // Every trainer counts the steps of the rows that it updates; all must remove the same rows.
   Array<int32_t>& steps = moments_[VoxelStep::density].steps;
   if (share_.collect)
     shared_.collect(VoxelStep::density, std::span(steps.data(), size_t(steps.size())), 1, true);
   const std::vector<uint8_t> seen = seen_rows();
   if (model_.rows_refined(1, seen) == 0) return false;
-  // As fine as there is room for; pruned it is in any case.
+  // Prunes in any case, but refines only if there is room.
   if (factor > 1 && model_.rows_refined(factor, seen) > config_.max_rows) factor = 1;
   model_ = model_.refined(factor, seen);
   build();
@@ -234,7 +236,7 @@ StepReport VoxelTrainer::step(double progress) {
     profile_.time("prune and refine", [&] { changes_ += change(changes[size_t(changes_)].factor); });
   StepReport report = shared_loss_and_gradient();
   optimize(progress);
-  StepReport mean = report;  // as one part's
+  StepReport mean = report;  // converted to one part
   for (int64_t* n : {&mean.rays, &mean.samples, &mean.marched}) *n /= share_.parts;
   rays_next_ = rays_after(mean, config_.batch_samples, VoxelStep::march_capacity(config_, model_.grid),
                           VoxelStep::ray_capacity(config_) - 1);

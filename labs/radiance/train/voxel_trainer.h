@@ -35,11 +35,11 @@ class VoxelTrainer : public FieldTrainer {
   std::vector<std::span<const float>> parameters() const override;
   Array<float>& gradient(VoxelStep::Table table);
   const VoxelModel& model() const;
-  /// Changes of the grid so far: of those that the config plans, so many lie behind.
+  /// Number of the planned changes of the grid that have been made.
   int64_t changes_done() const { return changes_; }
 
  private:
-  /// Of the grid: when, by progress, and whether it gets finer.
+  /// A change of the grid: when, by progress, and whether it gets finer.
   struct Change {
     double at;
     int64_t factor;

@@ -15,10 +15,10 @@ namespace klab {
 namespace {
 
 constexpr int kSizes[] = {64, 128, 256, 512, 1024};
-constexpr double kAlike = 0.01;  // least times up to this share apart
+constexpr double kAlike = 0.01;  // least times that differ by up to this share count as equal
 constexpr uint64_t kSeed = 1;
 
-/// A rung of a plan with its calls.
+/// A rung of a plan and its calls.
 struct Rung {
   const LabOp* op;
   const Variant* variant;
@@ -40,13 +40,14 @@ std::vector<Rung> rungs_of(const Plan& plan, const std::vector<PlannedCall>& cal
   return list;
 }
 
-/// One run of it on the host, at the small size that its lab counts at; none where that fails.
+/// Runs it once on the host executor, at the small size at which its lab counts. Returns nothing if that
+/// fails.
 std::optional<CountedRun> counted(const Rung& rung, int threads) {
   const Blocks blocks({{rung.variant->id, threads}});
   try {
     const std::vector<int64_t>& small = rung.op->counted;
     return count_run(*rung.op, *rung.variant, small.empty() ? shape_for_counting(*rung.op) : small, kSeed);
-  } catch (const std::exception&) {  // it does not run on the host
+  } catch (const std::exception&) {  // it does not run on the host executor
     return std::nullopt;
   }
 }
@@ -55,7 +56,7 @@ unsigned threads_of(const CountedRun& run) {
   return run.launches.empty() ? 0 : run.launches.front().block[0];
 }
 
-/// How many threads its block has; 0 where it does not leave that open.
+/// Returns the threads of its block, or 0 if the block size is fixed.
 int open_block(const Rung& rung) {
   const auto usual = counted(rung, 0);
   if (!usual || usual->launches.empty()) return 0;
@@ -64,11 +65,11 @@ int open_block(const Rung& rung) {
   return asked && int(threads_of(*asked)) == other ? int(threads_of(*usual)) : 0;
 }
 
-/// How good a size is: better where an earlier number is, beyond what is alike in it.
+/// Quality of a block size. An earlier member decides unless the two are about equal.
 struct Merit {
-  double seconds = 0;  // the least of all its calls in a step
-  double reached = 0;  // share of the multiprocessors that get a block, in the mean over these seconds
-  double filled = 0;   // occupancy of those
+  double seconds = 0;  // sum of the least times of all its calls in a step
+  double reached = 0;  // share of the multiprocessors that get a block, averaged over these seconds
+  double filled = 0;   // their occupancy
 
   bool better_than(const Merit& o) const {
     if (seconds < (1 - kAlike) * o.seconds) return true;
@@ -100,7 +101,7 @@ Merit merit_of(const Rung& rung, const CountedRun& run) {
   return m;
 }
 
-/// The usual one stays unless another is better.
+/// Keeps the usual size unless another is better.
 BlockChoice by_counts(const Rung& rung, int usual) {
   BlockChoice choice{.variant = rung.variant->id, .usual = usual, .threads = usual, .gain = 1, .sizes = {}};
   std::vector<int> sizes = {usual};
@@ -137,7 +138,7 @@ Blocks::Blocks(const std::map<std::string, int>& threads) {
   std::map<std::string, int> given = threads;
   std::erase_if(given, [](const auto& one) { return one.second == 0; });
   if (given.empty()) return;
-  // What comes first is heeded.
+  // The first entry for a rung wins.
   setenv("KLAB_BLOCKS", (blocks_text(given) + (before_.empty() ? "" : "," + before_)).c_str(), 1);
 }
 

@@ -1,11 +1,12 @@
-// Block sizes of CUDA rungs that leave them open (kernels/common/block_size.h), found by trying.
+// Searches for the block sizes of CUDA rungs that leave them open (kernels/common/block_size.h).
 //
-//   on a GPU              whole steps of a training, timed in turn (race.h)
-//   on the host executor  no times there mean anything: the least time that a named GPU needs for what is counted (bound.h); among
-//                         sizes that are alike in it how many multiprocessors get a block; among those alike in that the share of
-//                         a multiprocessor's warps that fit (occupancy)
+//   on a GPU              times whole training steps, in turn (race.h)
+//   on the host executor  compares counts, because times there mean nothing: the least time that a named GPU needs
+//                         for the counts (bound.h); if equal, how many multiprocessors get a block; if equal, the
+//                         occupancy, which is the share of a multiprocessor's warps that fit
 //
-// Which rungs leave it open is found, too: those whose launches have another block when another is asked for.
+// It also finds out which rungs leave their block open: those whose launches change when another block is
+// asked for.
 #pragma once
 
 #include <functional>
@@ -18,15 +19,15 @@
 
 namespace klab {
 
-/// What was found for a rung.
+/// Result of the search for a rung.
 struct BlockChoice {
   std::string variant;
-  int usual = 0, threads = 0;  // of a block: as it is, and as it is to be
-  double gain = 1;             // times as fast with it
-  std::vector<Racer> sizes;    // what was tried; seconds are least times where nothing was timed
+  int usual = 0, threads = 0;  // threads of a block: as it is, and as chosen
+  double gain = 1;             // speedup
+  std::vector<Racer> sizes;    // the sizes tried; seconds are least times if nothing was timed
 };
 
-/// $KLAB_BLOCKS while it lives, with these beside what it said before.
+/// Puts these sizes in front of $KLAB_BLOCKS while it lives.
 class Blocks {
  public:
   explicit Blocks(const std::map<std::string, int>& threads);
@@ -39,18 +40,18 @@ class Blocks {
   bool there_;
 };
 
-/// "a=64,b=128", as $KLAB_BLOCKS has it.
+/// Formats sizes for $KLAB_BLOCKS: "a=64,b=128".
 std::string blocks_text(const std::map<std::string, int>& threads);
 
-/// Of a plan's CUDA rungs those that leave their block open, by their calls: how many threads a block has now. Runs each of them on
-/// the host executor; empty where it cannot.
+/// Returns the plan's CUDA rungs that leave their block open, with their present threads. Runs each of them
+/// on the host executor; empty if it cannot.
 std::map<std::string, int> open_blocks(const Plan& plan, const std::vector<PlannedCall>& calls);
 
-/// By what is counted, for each of them.
+/// Chooses a size for each of them by counts.
 std::vector<BlockChoice> blocks_by_counts(const Plan& plan, const std::vector<PlannedCall>& calls,
                                           const std::function<void(const std::string& variant)>& say);
 
-/// By seconds: `pace` measures a unit of work with $KLAB_BLOCKS as it is then.
+/// Chooses a size by time: `pace` measures a unit of work with the present $KLAB_BLOCKS.
 std::vector<BlockChoice> blocks_by_time(const Plan& plan, const std::vector<PlannedCall>& calls,
                                         const std::function<double(const std::string& variant)>& pace,
                                         const RaceOptions& options);

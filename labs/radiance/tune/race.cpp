@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNoMemory = "there is no memory for it";
 
-/// Indices of those that have not left.
+/// Returns the indices of the candidates still in the race.
 template <class Candidate>
 std::vector<size_t> left_of(const std::vector<Candidate>& candidates) {
   std::vector<size_t> left;
@@ -34,7 +34,7 @@ size_t fastest_of(const std::vector<Racer>& racers, const std::vector<size_t>& l
   return *std::ranges::min_element(left, {}, [&](size_t i) { return median(racers[i].seconds); });
 }
 
-/// Those that are decidedly slower than the fastest leave. True where nothing is left to decide.
+/// Removes racers that are clearly slower than the fastest. Returns true if nothing is left to decide.
 bool decide(std::vector<Racer>& racers, double same) {
   const std::vector<size_t> left = left_of(racers);
   const size_t best = fastest_of(racers, left);
@@ -50,7 +50,7 @@ bool decide(std::vector<Racer>& racers, double same) {
   return !open;
 }
 
-/// Common rounds: whoever left earlier has fewer.
+/// Returns the common rounds; a racer that left earlier has fewer.
 std::vector<double> first_rounds(const std::vector<double>& seconds, size_t count) {
   return {seconds.begin(), seconds.begin() + std::ptrdiff_t(std::min(count, seconds.size()))};
 }
@@ -73,7 +73,7 @@ size_t race(std::vector<Racer>& racers, const std::function<double(size_t)>& mea
     if (some_left(racers).size() == 1) break;
     if (round + 1 >= options.least && decide(racers, options.same)) break;
   }
-  // A round that was broken off is nobody's.
+  // Drop an unfinished round.
   std::vector<size_t> left = some_left(racers);
   size_t whole = racers[left.front()].seconds.size();
   for (const size_t i : left) whole = std::min(whole, racers[i].seconds.size());
@@ -127,9 +127,9 @@ size_t halve(std::vector<Contender>& contenders, const std::function<double(size
 double time_saved(const Contender& fast, const Contender& slow) {
   const size_t both = std::min(fast.score.size(), slow.score.size());
   if (both == 0) return 1;
-  // When the slow one was where it was last, the fast one had been there before.
+  // If the fast one already had the slow one's last score earlier, interpolate when.
   const double wanted = slow.score[both - 1], at = slow.seconds[both - 1];
-  if (fast.score[0] >= wanted) return at / fast.seconds[0];  // at least
+  if (fast.score[0] >= wanted) return at / fast.seconds[0];  // a lower bound
   for (size_t k = 1; k < both; ++k) {
     if (fast.score[k] < wanted) continue;
     const double share = (wanted - fast.score[k - 1]) / (fast.score[k] - fast.score[k - 1]);

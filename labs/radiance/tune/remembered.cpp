@@ -32,7 +32,7 @@ std::string word_in(const json& entry, const char* key, const std::string& where
 
 constexpr Range kBlock{32, 1024};
 
-/// Written by a klab that knows of them; no rung is in it that has its usual size.
+/// Reads block sizes; older versions of klab wrote none. Rungs at their usual size are not listed.
 std::map<std::string, int> blocks_in(const json& entry, const std::string& where) {
   const auto at = entry.find("blocks");
   if (at == entry.end()) return {};
@@ -138,7 +138,7 @@ void remember(const fs::path& file, const Tuned& tuned) {
   std::vector<Tuned> list;
   try {
     list = all_in(file);
-  } catch (const std::runtime_error&) {  // nothing that anybody could use
+  } catch (const std::runtime_error&) {  // an unreadable file is replaced
   }
   std::erase_if(list, [&](const Tuned& t) {
     return t.field == tuned.field && t.backend == tuned.backend && t.recipe == tuned.recipe;

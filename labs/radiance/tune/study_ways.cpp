@@ -35,7 +35,7 @@ std::vector<Way> table_ways(const Config& base) {
   return list;
 }
 
-/// What else the quality of a run may hang on: not the table, and studied only where it is asked for.
+/// Settings other than the table's that may affect quality; studied only on request.
 std::vector<Way> recipe_ways(const Config& base) {
   std::vector<Way> list;
   for (const char* background : {"white", "random"})

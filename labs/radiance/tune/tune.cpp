@@ -25,16 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kWarmSteps = 256;  // after which the occupancy grid knows what is empty
+constexpr int64_t kWarmSteps = 256;  // by then the occupancy grid knows the empty space
 constexpr double kWarmSeconds = 10;
-constexpr size_t kJudges = 4;          // views that batches are scored on
-constexpr double kAlikeTune = 0.1;     // dB: what two seeds of one training are apart
-constexpr int64_t kLeastTuned = 4096;  // samples of a batch
+constexpr size_t kJudges = 4;          // views for scoring batches
+constexpr double kAlikeTune = 0.1;     // dB: the difference between two seeds of one training
+constexpr int64_t kLeastTuned = 4096;  // samples of the smallest batch
 constexpr int64_t kMostTuned = 1 << 20;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// OpenMP's threads, as they were when this ends.
+/// Restores OpenMP's number of threads at its end.
 class Threads {
  public:
   explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
@@ -46,7 +46,7 @@ class Threads {
   int before_;
 };
 
-/// A file that goes when this does.
+/// A file that is removed with this object.
 class Kept {
  public:
   explicit Kept(const std::string& name)
@@ -123,10 +123,10 @@ class Search {
     if (turns) load_pictures_visibly(judges_);
   }
 
-  /// The fastest rungs with as many threads as there are now.
+  /// Returns the plan of the fastest rungs with the present number of threads.
   Plan best_plan() { return plan_of(o_.settings, plan_ids("best", calls_of(o_.settings), place_.ladder)); }
 
-  /// The same rungs at another batch: rungs are not timed anew for it.
+  /// Returns a plan of the same rungs for another batch, without timing them again.
   Plan plan_of(const FieldSettings& settings, const VariantIds& rungs) {
     return Plan::fixed(rungs, "best", calls_of(settings), times_, place_.ladder);
   }
@@ -140,7 +140,7 @@ class Search {
     return make_trainer(settings, scene_, plan, o_.seed, place_, {.pool = pool, .share = {}});
   }
 
-  /// What every race begins at.
+  /// Trains to the common starting point of every race.
   void warm_up() {
     const Plan plan = best_plan();
     std::unique_ptr<PicturePool> pool = pool_of(1, 2);
@@ -165,7 +165,7 @@ class Search {
                                                               .cache = fs::temp_directory_path()});
   }
 
-  /// Seconds a sample of steps from the common point, one step before them not counted.
+  /// Measures seconds for each sample, in steps from the common point; one step before them is not counted.
   double pace(const Plan& plan, PicturePool* pool, double seconds) {
     const auto trainer = trainer_for(o_.settings, plan, pool);
     trainer->restore(TensorFile(start_.path()));
@@ -255,12 +255,12 @@ class Search {
     result_.tuned.blocks_by = o_.backend == "simt" ? "counts" : "time";
     for (const BlockChoice& c : result_.blocks) {
       if (c.threads != c.usual) result_.tuned.blocks[c.variant] = c.threads;
-      // Each was tried with the others as usual.
+      // Each rung was tuned with the others at their usual sizes.
       if (o_.backend != "simt") result_.tuned.blocks_gain *= c.gain;
     }
   }
 
-  /// A training with another batch: what it is, where it is kept between stages, how long it has trained.
+  /// A training with another batch: its settings, its file between stages, and its time so far.
   struct Training {
     FieldSettings settings;
     Plan plan;
@@ -294,7 +294,7 @@ class Search {
         best == 0 ? 1 : std::max(1.0, time_saved(result_.batch[best], result_.batch[0]));
   }
 
-  /// Trains on to `until` seconds and scores on the judges, dB.
+  /// Continues the training to `until` seconds and returns its score on the judges, dB.
   double trained_on(Training& training, double until, const std::string& name) {
     const auto pool = pool_of(std::max(1, result_.tuned.workers), std::max<int64_t>(1, result_.tuned.ahead));
     const auto trainer = trainer_for(training.settings, training.plan, pool.get());

@@ -1,13 +1,15 @@
-// What of a training is chosen for the machine and not for the scene, found by trying: threads, pictures read ahead, the batch.
+// Chooses by trial the settings of a training that depend on the machine and not on the scene: threads,
+// pictures read ahead, the batch.
 //
-//   threads    steps from one common point, with so many threads and the plan that is best with them; the fastest (race.h)
-//   pictures   workers and prefetch, where pictures take turns in memory; the fastest
-//   blocks     threads of a block of CUDA rungs that leave it open (blocks.h): by time on a GPU, by counts on the host executor, where
-//              nothing else is looked for, since no time there is a GPU's
-//   batch      trainings of the whole length on the training views but for some, scored on those; the best after equal time
-//              (race.h). Test views are never looked at.
+//   threads    steps from one common point, at several numbers of threads, each with its best plan; the fastest
+//              wins (race.h)
+//   pictures   workers and prefetch, if pictures take turns in memory; the fastest wins
+//   blocks     threads of a block of CUDA rungs that leave it open (blocks.h): by time on a GPU, by counts on the host
+//              executor. There nothing else is tuned, since its times are not a GPU's.
+//   batch      trainings of the whole length on the training views except some, scored on those; the best after equal
+//              time wins (race.h). Test views are never used.
 //
-// What none of it changes is what is learned from how many samples; the batch does, so it is looked for only when asked for.
+// Only the batch changes the results of a training, so it is tuned on request only.
 #pragma once
 
 #include <cstdio>
@@ -27,11 +29,11 @@ struct TuneOptions {
   uint64_t seed = 1;
   FieldSettings settings;
   std::string backend = "cpu";
-  bool batch = false;          // look for it
-  double seconds = 60;         // of training that the batch is to be best for
+  bool batch = false;          // tune the batch
+  double seconds = 60;         // training time for which the batch is to be best
   int64_t resident = 0;        // pictures in memory at a time; 0: all
   double round = 0.5;          // seconds of steps in a round of a race
-  bool fixed_threads = false;  // they were given: not looked for
+  bool fixed_threads = false;  // do not tune the threads: they were given
 };
 
 struct TuneResult {
@@ -39,17 +41,19 @@ struct TuneResult {
   std::vector<Racer> threads, pictures;
   std::vector<BlockChoice> blocks;
   std::vector<Contender> batch;
-  bool interrupted = false;  // by a signal: `tuned` is not whole
-  double others = 0;         // hardware threads that other programs kept busy meanwhile
-  /// Whether the machine was ours enough for times to mean something.
+  bool interrupted = false;  // by a signal: `tuned` is incomplete
+  double others = 0;         // hardware threads that other programs kept busy during the search
+  /// Returns whether the machine was idle enough for times to mean something.
   bool quiet() const { return others < 0.25; }
 };
 
-/// Searches, telling `words` what it does, and leaves OpenMP's number of threads as it was. Throws what load_scene(), Plan and trainers
-/// throw, and std::runtime_error where the scene has too few views to leave some out, or the field's batch has one size.
+/// Searches, reporting progress to `words`, and restores OpenMP's number of threads. Throws what
+/// load_scene(), Plan and trainers throw, and std::runtime_error if the scene has too few views to hold some
+/// out, or the field's batch cannot be changed.
 TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words);
 
-/// The result as a table for each search and what it means: what is chosen, and when the time that it took is won back.
+/// Formats the result: a table for each search, the choice, and the training time after which the search has
+/// paid off.
 std::string tune_text(const TuneResult& result);
 
 }  // namespace klab

@@ -1,4 +1,4 @@
-// What a search has found, in words.
+// The text of a search's result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::string halving_text(const std::vector<Contender>& contenders, size_t best) 
   return table.text();
 }
 
-/// The one of that name.
+/// Returns the index of the candidate whose name begins with `begin`.
 template <class Candidate>
 size_t index_of(const std::vector<Candidate>& list, const std::string& begin) {
   for (size_t i = 0; i < list.size(); ++i)

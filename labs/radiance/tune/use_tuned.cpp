@@ -21,7 +21,7 @@ std::optional<Tuned> remembered_for(const RunOptions& run) {
   }
 }
 
-/// Looks for it now.
+/// Tunes now.
 std::optional<Tuned> found_now(const RunOptions& run, const OnCommandLine& given, CallTimes& times,
                                std::FILE* words) {
   TuneOptions options{.scene = run.scene.value_or("built-in"),

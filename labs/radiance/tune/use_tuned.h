@@ -1,4 +1,4 @@
-// What klab train takes of what klab tune has found.
+// Applies the results of klab tune in klab train.
 #pragma once
 
 #include <cstdio>
@@ -8,16 +8,17 @@
 
 namespace klab {
 
-/// What was said on the command line, and so is not overruled.
+/// Options given on the command line, which take precedence.
 struct OnCommandLine {
   bool threads = false, workers = false, ahead = false;
 };
 
-/// Puts what is remembered for this machine into `run` and into OpenMP, where nothing else was given, and says so in a line:
-/// threads, workers, prefetch and block sizes of CUDA rungs, which change nothing that is learned. With `batch` the batch, too: where none is remembered for a
-/// run of that length, up to twice and down to half of it, it is looked for now and remembered. A file that cannot be read is said
-/// and left out. Throws std::runtime_error for a batch of a run that has no length in seconds, and what tune() throws. False: it was
-/// interrupted.
+/// Applies the remembered settings of this machine to `run` and OpenMP unless others were given, and reports
+/// them in a line: threads, workers, prefetch and block sizes of CUDA rungs. None of these changes the
+/// results of a training. With `batch` applies the batch, too; if none is remembered for a run of about that
+/// length (half to double), tunes now and remembers the result. An unreadable file is reported and ignored.
+/// Throws std::runtime_error if `batch` is set for a run without a length in seconds, and whatever tune()
+/// throws. Returns false if interrupted.
 bool use_tuned(RunOptions& run, const OnCommandLine& given, bool batch, CallTimes& times);
 
 }  // namespace klab

@@ -1,4 +1,5 @@
-// libklab_mpi.so: the calls of MPI behind labs/radiance/ranks, in a module that is loaded where there are several processes.
+// libklab_mpi.so: the MPI calls of labs/radiance/ranks, a module that is loaded only if there are several
+// processes.
 #define MPICH_SKIP_MPICXX 1
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
@@ -18,7 +19,7 @@ constexpr int64_t kMostAtOnce = 1 << 28;
 
 int init(int* rank, int* size) {
   int provided = 0;
-  // Threads of a rank compute; one of them calls MPI.
+  // A rank computes with threads; only one of them calls MPI.
   if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided); code != MPI_SUCCESS)
     return code;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -33,7 +34,7 @@ void finalize() {
   if (initialized != 0 && finalized == 0) MPI_Finalize();
 }
 
-/// In pieces of what MPI can count.
+/// Splits a call into pieces whose counts fit MPI's int.
 template <class Call>
 int in_pieces(int64_t count, const Call& call) {
   for (int64_t at = 0; at < count; at += kMostAtOnce)
@@ -63,7 +64,8 @@ int gather(const void* mine, int64_t count, void* all) {
   return MPI_Allgather(mine, int(count), MPI_BYTE, all, int(count), MPI_BYTE, MPI_COMM_WORLD);
 }
 
-/// Nothing to itself: that is a copy. Counts of MPI_Alltoallv are int; what is larger goes in pieces, so each is a message of its own.
+/// Skips the rank itself: its data does not move. Counts of MPI_Alltoallv are int, so larger arrays go in
+/// pieces, each a message of its own.
 int all_to_all(const char* send, const int64_t* send_at, const int64_t* send_bytes, char* receive,
                const int64_t* receive_at, const int64_t* receive_bytes) {
   constexpr int64_t kMost = int64_t(1) << 30;
@@ -78,7 +80,7 @@ int all_to_all(const char* send, const int64_t* send_at, const int64_t* send_byt
       code = call(at, int(std::min(kMost, bytes - at)), &requests.back());
     }
   };
-  // Each begins with its neighbor, so that not all send to the first.
+  // Each rank begins with its neighbor, so that not all send to the first.
   for (int step = 1; step < size; ++step) {
     const int from = (rank - step + size) % size, to = (rank + step) % size;
     begin(receive_bytes[from], [&](int64_t at, int n, MPI_Request* request) {

@@ -1,4 +1,5 @@
-// libklab_nccl.so: the calls of NCCL behind labs/radiance/ranks, in a module that is loaded where several processes train on GPUs.
+// libklab_nccl.so: the NCCL calls of labs/radiance/ranks, a module that is loaded only if several processes
+// train on GPUs.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -17,7 +18,7 @@ static_assert(sizeof(ncclUniqueId) <= klab::DeviceCalls::kIdBytes);
 const char* text(ncclResult_t r) { return r == ncclSuccess ? nullptr : ncclGetErrorString(r); }
 const char* text(cudaError_t e) { return e == cudaSuccess ? nullptr : cudaGetErrorString(e); }
 
-/// Behind what was put into the stream.
+/// Waits for the stream after a call.
 const char* through(ncclResult_t r) {
   const char* const wrong = text(r);
   return wrong != nullptr ? wrong : text(cudaStreamSynchronize(stream));
@@ -49,7 +50,7 @@ const char* mean(float* values, int64_t count) {
   return through(ncclAllReduce(values, values, size_t(count), ncclFloat, ncclAvg, all, stream));
 }
 
-/// A call for each rank's part, which NCCL runs beside each other. Parts may differ in length.
+/// Makes one call for each rank's part; NCCL runs them concurrently. Parts may differ in length.
 template <class Call>
 const char* for_parts(const Call& call) {
   ncclResult_t result = ncclGroupStart();
