@@ -1,4 +1,5 @@
 // Two runs against each other: what is compared, with what, and every way in which they cannot be.
+// ctest: sanitized
 #include "harness/compare/comparison.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The verdict on whole labs, again and again: it must not cry wolf, and must see what is there. Every series is
 // drawn from a fixed seed, so that the test says the same every time.
+// ctest: sanitized
 #include "harness/compare/verdict.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // 16-bit floats: exact one way, rounded once the other, for every number they have.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
 // Formats of few bits: every pattern of each comes back, every tie goes to even, what is too large does what the header says.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
 // CUDA's language as C++: what is rewritten, what stays, and what is refused with its place.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The library of layers: data as it is read and refused, batches, gradients through every layer, and training that can be
 // repeated and resumed to the bit.
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>

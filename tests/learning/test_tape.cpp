@@ -1,5 +1,6 @@
 // The ways to a gradient against each other, and the tape against every hand-written backward that it can say: the tape is
 // held to the double references, the variants of the backward to the tape.
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Cameras and their pictures: lens distortion there and back, averages of pixels that have alpha.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // Scenes of COLMAP: models of the built-in scene, whose cameras are known, written as text and as binary files.
+// ctest: sanitized-ops
 #include <algorithm>
 
 #include "labs/radiance/scene/colmap_model.h"

@@ -1,4 +1,5 @@
 // transforms.json as nerfstudio writes it: lists of files, points, masks, lenses of wide angle, a world without a box.
+// ctest: sanitized
 #include "tests/radiance/colmap_folder.h"
 #include "tests/radiance/scene_folder.h"
 

@@ -1,4 +1,5 @@
 // Pictures as they are read: turned upright, made smaller by the decoder, seen through lenses that bend.
+// ctest: sanitized
 #include <algorithm>
 #include <cmath>
 

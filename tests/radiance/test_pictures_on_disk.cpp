@@ -1,5 +1,6 @@
 // Pictures that are left on the disk are the same, pixel by pixel and with the same pixels that count, as those that are read at once:
 // turned upright, made smaller, masked, resampled.
+// ctest: sanitized
 #include "labs/radiance/train/picture_pool.h"
 #include "tests/radiance/colmap_folder.h"
 #include "tests/radiance/jpeg_file.h"

@@ -1,4 +1,5 @@
 // Scenes: what is read, and what is left out with a word. What is refused is in test_scene_refused.cpp.
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <png.h>
 #include <unistd.h>

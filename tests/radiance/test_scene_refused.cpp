@@ -1,4 +1,5 @@
 // Scenes that are refused, each with words that name the file, the field and what would be right.
+// ctest: sanitized
 #include <gtest/gtest.h>
 #include <png.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 // Gaussians as files, as sets that grow and shrink, and as a scene that is learned.
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // Models in fewer bits: each format against its definition, what a reader refuses, and that scales are the least wrong ones.
+// ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // The trainer on a scene small enough for a test: it learns, it repeats, it survives, it refuses.
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <unistd.h>
 

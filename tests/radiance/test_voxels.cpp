@@ -1,5 +1,5 @@
 // Scenes as voxels: grids that are refined and pruned, and the trainer of them.
-// ctest: slow
+// ctest: sanitized-ops slow
 #include <gtest/gtest.h>
 #include <unistd.h>
 

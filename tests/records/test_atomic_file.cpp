@@ -1,4 +1,5 @@
 // Files that no reader sees half of.
+// ctest: sanitized
 #include "harness/records/atomic_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // What an earlier version of klab recorded, reported by this one.
+// ctest: sanitized
 #include "harness/report/report.h"
 #include "tests/records/rows_fixture.h"
 

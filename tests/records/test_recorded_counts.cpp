@@ -1,4 +1,5 @@
 // The gate: every CUDA rung counts what reports/recorded/counts says. And how a change of a count is found and told.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <filesystem>

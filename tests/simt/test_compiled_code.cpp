@@ -1,4 +1,5 @@
 // Reading what nvdisasm prints: which loads and stores there are of which line, how wide, in which loop. The text is in its form.
+// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# run.sh MODE ROOT BUILDS [CTEST_ARGUMENTS...]: runs the tests that `klab test` has built, those of the sanitizer build too.
+#
+#   MODE default  all but those marked `long`
+#   MODE all      every test, and nothing is taken as passed before; a green run on a clean checkout moves tests/sanitized_commit
+#   MODE fast     those nearest to what changed, at most five minutes of processor time
+#
+# A test that passed with the same programs, files, data and machine is not run again: it is listed as `passed before`. What
+# passed is written down test by test, so that an interrupted run continues where it was.
+set -uo pipefail
+mode=$1 root=$2 builds=$3
+shift 3
+cores=$(nproc 2>/dev/null || echo 1)
+most_seconds=280  # of `fast`: five minutes with a reserve for starting
+ran=0 failed=0 skipped=0 before=0
+
+say() { printf 'klab: %s\n' "$*" >&2; }
+digest() { sha256sum | cut -c1-32; }
+
+# Everything of this checkout that a test may read, by content.
+tree_files() {  # grep -E pattern of paths
+  cd "$root" || exit 2
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then git ls-files -z --cached --others --exclude-standard
+  else find . -path ./build -prune -o -path ./runs -prune -o -path ./work -prune -o -type f -print0; fi |
+    grep -zE "$1" | sort -zu | xargs -0 -r sha256sum 2>/dev/null | digest
+}
+machine() {
+  grep -m1 '^model name' /proc/cpuinfo 2>/dev/null
+  grep -m1 '^flags' /proc/cpuinfo 2>/dev/null
+  grep -m1 '^MemTotal' /proc/meminfo 2>/dev/null
+  cat /sys/devices/system/cpu/cpu0/cache/index*/size 2>/dev/null
+  echo "$cores $(uname -sr)"
+  env | grep -E '^(KLAB_|OMP_|LC_|LANG)' | grep -v '^KLAB_ROOT=' | sort
+}
+data() { ls -lR --time-style=+%s "$root/../shared/data" 2>/dev/null; }
+
+# keys DIR: sets key_of_programs (tests that read programs and fixtures) and key_of_tree (tests that read the whole checkout).
+keys() {
+  local programs
+  programs=$(cd "$1" && find . -maxdepth 2 -type f \( -perm -u+x -o -name '*.so' \) -print0 | sort -z | xargs -0 -r sha256sum;
+             find cuda -type f -print0 2>/dev/null | sort -z | xargs -0 -r sha256sum; machine; data)
+  key_of_programs=$( { echo "$programs"; tree_files '^(\./)?(tests|examples|reference|kernels)/'; } | digest)
+  key_of_tree=$( { echo "$programs"; tree_files '.'; } | digest)
+}
+key_of() {  # name of a test
+  case $1 in
+    check.* | core.* | compare.* | kernels.* | learning.* | fuzz.* | simt.* | timing.* | radiance.* | gpu.*) echo "$key_of_programs" ;;
+    *) echo "$key_of_tree" ;;
+  esac
+}
+
+# run DIR CTEST_ARGUMENTS...: runs what has not passed before there.
+run() {
+  local dir=$1 list name number chosen passed=$1/passed.txt log=$1/ctest.log
+  shift
+  keys "$dir"
+  touch "$passed"
+  [[ $mode != all ]] || : >"$passed"
+  list=$(cd "$dir" && ctest -N "$@" | sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p')
+  [[ -n $list ]] || { say "no tests were found in $dir: the build is incomplete"; return 2; }
+  if [[ $mode == fast ]]; then list=$(nearest "$dir" "$list"); fi
+  chosen=$(while read -r number name; do printf '%s %s %s\n' "$(key_of "$name")" "$number" "$name"; done <<<"$list" |
+    awk -v told="$dir/passed_before.txt" 'BEGIN { printf "" >told }
+      NR == FNR { has[$1 " " $2] = 1; next }
+      ($1 " " $3) in has { room = $3; sub(/\..*/, "", room); n[room]++; print $3 >told; next }
+      { print $2 }
+      END { for (room in n) printf "klab: passed before: %s (%d)\n", room, n[room] >"/dev/stderr" }' "$passed" -)
+  before=$((before + $(wc -l <"$dir/passed_before.txt")))
+  [[ -s $dir/passed_before.txt ]] && say "their names are in $dir/passed_before.txt; ./klab test --all runs them again"
+  [[ -n $chosen ]] || return 0
+  printf '0,0,0,%s\n' "$(paste -sd, <<<"$chosen")" >"$dir/chosen.txt"
+  (cd "$dir" && ctest --output-on-failure --parallel "$cores" -I chosen.txt "$@") 2>&1 |
+    awk -v log_file="$log" -v passed="$passed" -v programs="$key_of_programs" -v tree="$key_of_tree" -v times="$dir/times.txt" '
+      { print; print >log_file; fflush() }
+      / Test +#[0-9]+: / && match($0, /: [^ ]+ /) {
+        name = substr($0, RSTART + 2, RLENGTH - 3)
+        if ($0 ~ /   Passed +[0-9.]+ sec/) {
+          key = name ~ /^(check|core|compare|kernels|learning|fuzz|simt|timing|radiance|gpu)\./ ? programs : tree
+          print key, name >>passed; fflush(passed); print $(NF - 1), name >>times
+        }
+      }'
+  local code=${PIPESTATUS[0]}
+  ran=$((ran + $(grep -cE '   Passed +[0-9.]+ sec' "$log")))
+  skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log")))
+  failed=$((failed + $(grep -cE ' Test +#[0-9]+: .*(\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception|\*\*\*Not Run|Subprocess)' "$log")))
+  [[ $code -eq 0 || $failed -gt 0 ]] || failed=$((failed + 1))
+  return "$code"
+}
+
+# What changed against the main branch, or, where nothing did, in the last commit.
+changed_files() {
+  cd "$root" || exit 2
+  local main base
+  if [[ $(git rev-parse --show-toplevel 2>/dev/null) != "$root" ]]; then
+    say "this is no git checkout, so what changed is not known: the short tests of all rooms are run"
+    return
+  fi
+  for main in origin/HEAD origin/main main ""; do
+    [[ -n $main ]] || { say "no main branch was found (origin/main, main): compared with the last commit"; break; }
+    git rev-parse --verify --quiet "$main^{commit}" >/dev/null && break
+  done
+  base=$(git merge-base HEAD "${main:-HEAD}" 2>/dev/null || git rev-parse HEAD)
+  { git diff --name-only "$base" --; git ls-files --others --exclude-standard; } | sort -u >"$builds/changed.txt"
+  [[ -s $builds/changed.txt ]] || git diff --name-only HEAD~1 HEAD -- >"$builds/changed.txt" 2>/dev/null
+  cat "$builds/changed.txt"
+}
+
+# nearest DIR LIST: of numbered tests those nearest to the change, by includes, as far as their processor time allows.
+nearest() {
+  local dir=$1 changed order
+  changed=$(changed_files)
+  # An edge leads from a file to those that it includes; a header leads to its source, a contract to its kernels.
+  order=$(cd "$root" && awk 'NR == FNR { if ($0 != "") { at[$0] = 0 }; next }
+      { from[NR] = $1; to[NR] = $2 }
+      END { for (d = 0; d < 12; d++) { more = 0
+              for (i in from) if ((to[i] in at) && at[to[i]] == d && !(from[i] in at)) { at[from[i]] = d + 1; more = 1 }
+              if (!more) break }
+            for (f in at) if (f ~ /^tests\/.*\/test_/) print at[f], f }' \
+    <(printf '%s\n' "$changed") \
+    <(grep -rnoE --include='*.h' --include='*.cpp' --include='*.sh' '^#include "[a-z]+/[^"]+"' harness labs reference kernels tests | sed -E 's/:[0-9]+:#include "/ /; s/"$//'
+      find harness labs reference -name '*.cpp' | sed -E 's/^(.*)\.cpp$/\1.h \1.cpp/'
+      find kernels -path '*/c[pu]*/*' -name '*.c[pu]*' | sed -E 's,^kernels/([^/]+)/.*$,reference/\1/\1.h &,') | sort -n)
+  local tests=()
+  # Room and suite of each test of those files, with their distance; rules about the tree come first, they are short.
+  { find "$root/tests/tree" -name 'test_*.cpp' | sed "s,^$root/,0 ,"; printf '%s\n' "$order"; } | while read -r distance file; do
+    [[ -f $root/$file ]] || continue
+    case $file in
+      *.sh) name=${file##*/}; echo "$distance ${name%.sh}" ;;
+      *) room=${file#tests/}; sed -nE "s/^TEST(_F|_P)?\(([A-Za-z0-9_]+), *([A-Za-z0-9_]+)\).*/$distance ${room%%/*} \2.\3/p" "$root/$file" ;;
+    esac
+  done >"$dir/nearest.txt"
+  [[ -n $changed ]] || printf '%s\n' "$2" | awk '{ print 9, $2 }' >>"$dir/nearest.txt"
+  local slow
+  slow=$(cd "$dir" && ctest -N -L 'slow|long' | sed -nE 's/^ *Test +#([0-9]+): .*$/\1/p' | paste -sd' ')
+  touch "$dir/times.txt"
+  awk -v most="$most_seconds" -v slow=" $slow " -v left="$dir/left_out.txt" 'BEGIN { printf "" >left }
+    FILENAME ~ /times.txt$/ { took[$2] = $1; next }
+    FILENAME ~ /nearest.txt$/ { d = $1; key = NF == 3 ? $2 "|" $3 : $2; if (!(key in at) || d < at[key]) at[key] = d; next }
+    { name = $2; best = 99; split(name, part, ".")
+      for (key in at) { n = split(key, k, "|")
+        if (n == 1) { if (name == key && at[key] < best) best = at[key] }
+        else if (k[1] == part[1] && index(name, k[2]) && at[key] < best) best = at[key] }
+      if (best < 99 && index(slow, " " $1 " ") == 0) { rank[++count] = best; line[count] = $0; cost[count] = (name in took) ? took[name] : 0.4 } }
+    END { for (d = 0; d <= 12; d++) for (i = 1; i <= count; i++) if (rank[i] == d) {
+            if (sum + cost[i] <= most) { sum += cost[i]; print line[i] } else print line[i] >left } }' \
+    "$dir/times.txt" "$dir/nearest.txt" <(printf '%s\n' "$2")
+  [[ ! -s $dir/left_out.txt ]] || say "$(wc -l <"$dir/left_out.txt") tests that the change may reach are left to ./klab test: $dir/left_out.txt"
+}
+
+exec 8>>"$builds/.testing" || { say "cannot write to $builds"; exit 2; }
+if command -v flock >/dev/null && ! flock -n 8; then
+  say "waiting for another klab test in $builds"
+  flock 8
+fi
+labels=(-LE '^long$')
+[[ $mode != all ]] || labels=()
+code=0
+run "$builds/release" "${labels[@]}" "$@" || code=$?
+if [[ $mode != fast && $code -ne 2 && -f $builds/asan/build.ninja ]]; then
+  echo "Under the sanitizers:"
+  run "$builds/asan" "${labels[@]}" "$@" || { [[ $code -ne 0 ]] || code=$?; }
+fi
+
+if [[ $mode == all && $code -eq 0 ]]; then
+  cd "$root" || exit 2
+  if [[ $(git rev-parse --show-toplevel 2>/dev/null) != "$root" ]]; then say "this is no git checkout: no commit was noted as sanitized"
+  elif [[ -n $(git status --porcelain) ]]; then say "the checkout has changes that are not committed: tests/sanitized_commit stays as it is"
+  else
+    git rev-parse HEAD >tests/sanitized_commit.new && mv tests/sanitized_commit.new tests/sanitized_commit
+    say "tests/sanitized_commit names this commit now: commit that file"
+  fi
+fi
+[[ $before -eq 0 ]] || echo "passed before: $before"
+echo "$ran passed, $failed failed, $skipped skipped"
+[[ $code -eq 0 ]] || exit 1
