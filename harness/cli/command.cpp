@@ -79,6 +79,7 @@ int parse_and_run(int argc, const char* const* argv) {
       "\nThe launcher ./klab adds:\n"
       "  test                    build and run every test, the sanitizer build included\n"
       "  tidy, format            clang-tidy and clang-format over klab's own files\n\n"
+      "KLAB_LAST_LEVEL_CACHE=300MB in the environment: time as on a machine with such a last-level cache.\n\n"
       "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input,\n"
       "130 interrupted.");
   add_settings(root);
@@ -114,6 +115,7 @@ int parse_and_run(int argc, const char* const* argv) {
         return c.takes_rest && c.name == command->get_name();
       }))
     return complain("'" + command->get_name() + "' takes nothing behind --");
+  require_cache_variable();
   if (!settings().isa.empty()) use_instruction_set(settings().isa);
   if (settings().threads > 0) omp_set_num_threads(settings().threads);
   const int code = runs.at(command)();

@@ -10,6 +10,7 @@
 #include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
 #include "harness/timing/core_to_core.h"
+#include "harness/timing/others_work.h"
 
 namespace klab {
 namespace {

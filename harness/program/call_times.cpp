@@ -66,13 +66,12 @@ std::string sizes_of(std::span<const PlannedCall> calls) {
 }  // namespace
 
 CallTimes::CallTimes(Sources sources) : sources_(std::move(sources)) {
-  if (!sources_.measure) sources_.measure = measure_calls;
   read_recorded();
   read_cache();
 }
 
 CallTimes::CallTimes(std::vector<CallTime> recorded, Measure measure) {
-  sources_.measure = measure ? std::move(measure) : measure_calls;
+  sources_.measure = std::move(measure);
   recorded_.times = std::move(recorded);
 }
 
@@ -138,6 +137,16 @@ void CallTimes::write_cache() {
   }
 }
 
+CallTimes::Measured CallTimes::measure(const PlannedCall& call, std::span<const Variant* const> variants) {
+  if (sources_.measure) return sources_.measure(call.op, call.shape, variants);
+  Measured measured = measure_calls(call.op, call.shape, variants, cold_bytes_);
+  if (!measured.gave_up.empty() && !std::exchange(gave_up_, true)) {
+    progress("");
+    note(fmt::format("{} at {}, timed cold: {}", call.op, call.size, measured.gave_up));
+  }
+  return measured;
+}
+
 CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
                                       std::span<const Variant* const> variants) {
   const std::vector<PlannedCall> calls = deciding(all);
@@ -163,7 +172,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
   for (const PlannedCall& c : calls) {
     progress(fmt::format("measuring {} at {}", c.op, c.size));
     if (time_in(now_.times, variants.front()->id, c.shape, threads)) continue;
-    const Measured measured = sources_.measure(c.op, c.shape, variants);
+    const Measured measured = measure(c, variants);
     for (size_t i = 0; i < variants.size(); ++i)
       now_.times.push_back({variants[i]->id, c.shape, threads, measured.seconds[i]});
     // A rung with threads waits for those that other programs keep busy; what is true beside them is not kept.
@@ -190,24 +199,27 @@ Cache cache_of_call(const LabOp& op, ShapeView shape) {
   return held > 0 && bytes > held ? Cache::cold : Cache::hot;
 }
 
-int64_t bytes_to_measure(const LabOp& op, ShapeView shape) {
+int64_t bytes_to_measure(const LabOp& op, ShapeView shape, int64_t cold_bytes) {
   int64_t bytes = 0;
   for (const TensorSpec& t : op.op.tensors(shape)) bytes += volume(t.dims) * size_of(t.element);
   const bool cold = cache_of_call(op, shape) == Cache::cold;
-  return 2 * bytes + (cold ? kColdCaches * last_level_bytes(this_machine()) + bytes : 0);
+  return 2 * bytes +
+         (cold ? std::min(cold_bytes, kColdCaches * last_level_bytes(this_machine()) + bytes) : 0);
 }
 
 CallTimes::Measured measure_calls(const std::string& name, const std::vector<int64_t>& shape,
-                                  std::span<const Variant* const> variants) {
+                                  std::span<const Variant* const> variants, int64_t cold_bytes) {
   LabOp op = *find_op(name);
   op.traffic = Traffic::unknown;  // nothing is compared with a ceiling here
   const Cache cache = cache_of_call(op, shape);
   std::vector<double> seconds(variants.size(), kTooSlow);
   double others = 0;
+  std::string gave_up;
   const auto least = [&] { return *std::ranges::min_element(seconds); };
   const auto time = [&](const std::vector<const Variant*>& list, const BenchOptions& options) {
     const Ladder ladder = bench(op, {.name = name, .shape = shape, .cache = cache}, list, options);
     others = std::max(others, ladder.others);
+    gave_up = ladder.gave_up;
     for (const Series& s : ladder.series) {
       const auto at = std::ranges::find(variants, s.variant, [](const Variant* v) { return v->id; });
       if (at == variants.end() || s.seconds.empty()) continue;
@@ -221,6 +233,7 @@ CallTimes::Measured measure_calls(const std::string& name, const std::vector<int
   once.rounds = once.fewest_rounds = 1;
   once.sample_seconds = 0.002;
   once.cold_caches = kColdCaches;
+  once.cold_bytes = cold_bytes;
   once.check = false;
   for (once.call_cap_seconds = 0.25; once.call_cap_seconds < 1e4; once.call_cap_seconds *= 8) {
     time({variants.begin(), variants.end()}, once);
@@ -235,7 +248,9 @@ CallTimes::Measured measure_calls(const std::string& name, const std::vector<int
   often.sample_seconds = 0.005;
   often.ladder_seconds = 0.6;
   time(close, often);
-  return {seconds, others};
+  CallTimes::Measured measured(std::move(seconds), others);
+  measured.gave_up = std::move(gave_up);
+  return measured;
 }
 
 fs::path call_times_cache() {

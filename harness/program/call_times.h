@@ -12,6 +12,7 @@
 
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
+#include "harness/timing/flush.h"
 
 namespace klab {
 
@@ -39,6 +40,7 @@ class CallTimes {
         : seconds(std::move(s)), others(o) {}  // NOLINT: also implicitly
     std::vector<double> seconds;               // a call of each variant, in order
     double others = 0;                         // hardware threads that other programs kept busy meanwhile
+    std::string gave_up;  // of a cold measurement, where memory was too short; see BenchInputs
   };
   /// Of variants of one op at one shape, with the threads that OpenMP uses.
   using Measure = std::function<Measured(const std::string& op, const std::vector<int64_t>& shape,
@@ -67,6 +69,10 @@ class CallTimes {
   /// source must know every variant at every shape; times of different sources are not compared. Never empty lists.
   Fastest fastest(std::span<const PlannedCall> calls, std::span<const Variant* const> variants);
 
+  /// Limits the memory of copies that measure_calls makes of cold operands, in place of kMostColdBytes. What is given up is
+  /// noted once.
+  void limit_cold_copies(int64_t bytes) { cold_bytes_ = bytes; }
+
  private:
   struct Source {
     std::string words;  // "recorded"
@@ -78,8 +84,12 @@ class CallTimes {
   void note(const std::string& text) const;
   void progress(const std::string& text) const;
 
+  Measured measure(const PlannedCall& call, std::span<const Variant* const> variants);
+
   Sources sources_;
-  bool keep_ = true;  // what is measured now
+  int64_t cold_bytes_ = kMostColdBytes;
+  bool gave_up_ = false;  // and noted so
+  bool keep_ = true;      // what is measured now
   Source recorded_{"recorded", {}}, before_{"measured before", {}}, now_{"measured now", {}};
 };
 
@@ -87,15 +97,16 @@ class CallTimes {
 /// hold comes when other ops have used the caches (cold), any other one comes right after what it reads was written (hot).
 Cache cache_of_call(const LabOp& op, ShapeView shape);
 
-/// Bytes that measure_calls takes for a call: its tensors as they are and as they were, and what fills the last cache between two
-/// cold calls.
-int64_t bytes_to_measure(const LabOp& op, ShapeView shape);
+/// Bytes that measure_calls takes for a call: its tensors as they are and as they were, and copies that fill the last cache
+/// between two cold calls, within `cold_bytes`.
+int64_t bytes_to_measure(const LabOp& op, ShapeView shape, int64_t cold_bytes = kMostColdBytes);
 
 /// A short interleaved measurement, operands as cache_of_call has them: random inputs of the contract, a few rounds, of which the fastest counts,
 /// since other programs can only add time. A variant that takes several times as long as the fastest one is timed
 /// once, or comes back as infinity.
 CallTimes::Measured measure_calls(const std::string& op, const std::vector<int64_t>& shape,
-                                  std::span<const Variant* const> variants);
+                                  std::span<const Variant* const> variants,
+                                  int64_t cold_bytes = kMostColdBytes);
 
 /// $XDG_CACHE_HOME/klab or ~/.cache/klab, and in it a file named after the machine; empty when there is no home.
 std::filesystem::path call_times_cache();

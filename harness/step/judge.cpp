@@ -25,7 +25,7 @@
 #include "harness/step/timing_size.h"
 #include "harness/timing/bench.h"
 #include "harness/timing/ladder_ceiling.h"
-#include "harness/timing/machine.h"
+#include "harness/timing/others_work.h"
 #include "harness/timing/statistics.h"
 
 namespace klab {

@@ -20,6 +20,7 @@
 #include "harness/timing/full_check.h"
 #include "harness/timing/gpu_timing.h"
 #include "harness/timing/ladder_ceiling.h"
+#include "harness/timing/others_work.h"
 #include "harness/timing/statistics.h"
 #include "harness/timing/thread_scope.h"
 
@@ -51,13 +52,14 @@ class LadderTimer {
       : op_(op),
         shape_(shape),
         options_(options),
-        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches),
+        inputs_(op, shape.shape, shape.cache, options.seed, options.cold_caches, options.cold_bytes),
         contents_(op, shape.shape, inputs_, options.seed) {}
 
   Ladder run(std::span<const Variant* const> variants) {
     ladder_ = {op_.op.name, shape_, op_.op.cost(shape_.shape), {}};
     ladder_.threads = omp_get_max_threads();
     ladder_.cache = inputs_.text();
+    ladder_.gave_up = inputs_.gave_up();
     ladder_.series.reserve(variants.size());
     for (const Variant* v : variants)
       if (!stopped()) enter(*v);
@@ -209,6 +211,7 @@ class LadderTimer {
   }
 
   void calibrate(Runner& r) {
+    const int64_t most = inputs_.calls_a_sample();
     for (int64_t c = 0; c < inputs_.copies(); ++c)
       r.calls.push_back(r.variant->bind(shape_.shape, inputs_.pointers(c)));
     try {
@@ -227,22 +230,25 @@ class LadderTimer {
       // The first call pays for page faults and waking threads, and any may be held up: the fastest batch counts.
       double spent = 0;
       const auto times = [&](int64_t batch) {
+        if (inputs_.flushed()) inputs_.flush();
         const double t = seconds_of([&] { next_call(r, batch); });
         spent += t;
         r.once = std::min(r.once, t / double(batch));
       };
       for (int again = 0; again < 5 && r.once < 0.25 && spent < 0.05; ++again) times(1);
-      for (int64_t batch = 4; double(batch) * r.once < options_.sample_seconds; batch *= 4) times(batch);
+      for (int64_t n = 4; n <= most && double(n) * r.once < options_.sample_seconds; n *= 4) times(n);
     } catch (const std::exception& error) {
       condemn(r, fmt::format("threw: {}", error.what()));
       return;
     }
-    r.series->iterations = std::max<int64_t>(1, int64_t(options_.sample_seconds / std::max(r.once, 1e-9)));
+    r.series->iterations =
+        std::clamp<int64_t>(int64_t(options_.sample_seconds / std::max(r.once, 1e-9)), 1, most);
     r.sample.iterations = r.series->iterations;
     r.sample.call = [this, &r] { next_call(r); };
     // Whoever ran before left its own data in the caches.
     if (shape_.cache == Cache::hot && r.once < options_.sample_seconds)
       r.sample.before = [this, &r] { next_call(r); };
+    if (inputs_.flushed()) r.sample.before = [this] { inputs_.flush(); };
   }
 
   /// All take turns with the copies: one that the variant before has just used would not be cold.

@@ -32,6 +32,7 @@ struct BenchOptions {
   double check_work =
       1e300;  // FLOP and bytes: a larger shape is checked at a smaller one, halved until it is below
   int cold_caches = 4;  // how many last-level caches the other copies of cold operands fill together
+  std::optional<int64_t> cold_bytes;  // which these may take; see BenchInputs
   std::function<void(const std::string& what, int round, int rounds)> progress;
   std::function<double()>
       now;  // seconds of a clock that takes the place of the machine's, for tests of what follows
@@ -64,6 +65,7 @@ struct Ladder {
   std::vector<Series> series;  // in ladder order
   int threads = 0;
   std::string cache;                // what was done: "hot", or "cold: 5 copies of 28 MB"
+  std::string gave_up;              // of cold operands, where memory was too short; see BenchInputs
   std::vector<Resource> resources;  // all that the op needs, the one that binds first
   std::string ceiling;              // of that one: "copy memory"; empty when the op's traffic is unknown
   std::string ceiling_method;       // "streaming stores"

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "harness/core/bytes.h"
+#include "harness/timing/flush.h"
 #include "harness/timing/machine.h"
 #include "reference/generator.h"
 
@@ -51,7 +53,8 @@ int64_t copies_for_cold(int64_t footprint, int64_t last_level, int64_t memory, i
   return std::clamp<int64_t>(std::min(wanted, memory / footprint), 1, 8192);
 }
 
-BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed, int caches)
+BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t seed, int caches,
+                         std::optional<int64_t> cold_bytes)
     : specs_(op.op.tensors(shape)), text_("hot") {
   const int64_t footprint = footprint_of(specs_), memory = free_memory() / 2;
   if (footprint > memory)
@@ -59,7 +62,9 @@ BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t
         fmt::format("{}: one set of operands takes {:.1f} GB, and half of the free memory is {:.1f} GB",
                     op.op.name, double(footprint) * 1e-9, double(memory) * 1e-9));
   const int64_t last = last_level_bytes(this_machine());
-  const int64_t count = cache == Cache::cold ? copies_for_cold(footprint, last, memory, caches) : 1;
+  const int64_t more = cold_bytes ? *cold_bytes : std::max(kMostColdBytes, footprint);
+  const int64_t count =
+      cache == Cache::cold ? copies_for_cold(footprint, last, std::min(memory, footprint + more), caches) : 1;
   for (int64_t c = 0; c < count; ++c) {
     copies_.push_back(std::make_unique<Tensors>(specs_, Tensors::View::variant));
     if (c == 0) {
@@ -74,7 +79,7 @@ BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t
     const double each = double(footprint) * 1e-6;
     text_ = count == 1 ? fmt::format("cold: {:.4g} MB", each)
                        : fmt::format("cold: {} copies of {:.4g} MB", count, each);
-    if ((count - 1) * footprint < last) text_ += ", fewer than would empty the cache";
+    if ((count - 1) * footprint < last) give_up_sweep(last);
   }
   for (const TensorSpec& s : specs_) accumulates_ = accumulates_ || s.role == Role::accumulate;
   if (!accumulates_) return;
@@ -82,6 +87,21 @@ BenchInputs::BenchInputs(const LabOp& op, ShapeView shape, Cache cache, uint64_t
   for (size_t k = 0; k < specs_.size(); ++k)
     if (specs_[k].role == Role::accumulate && (*first_)[k].bytes() > 0)
       std::memcpy((*first_)[k].data(), (*copies_[0])[k].data(), size_t((*first_)[k].bytes()));
+}
+
+void BenchInputs::give_up_sweep(int64_t last_level) {
+  flushed_ = can_flush();
+  text_ += flushed_ ? ", flushed before each sample" : ", fewer than would empty the cache";
+  gave_up_ = fmt::format(
+      "{} of copies would not empty a last-level cache of {}: {}",
+      bytes_text((copies() - 1) * copies_[0]->bytes()), bytes_text(last_level),
+      flushed_ ? "their lines are flushed before each sample, and what is written may stay in the cache"
+               : "cold times are those of a warmer cache");
+}
+
+void BenchInputs::flush() const {
+  for (const auto& copy : copies_)
+    for (size_t k = 0; k < copy->size(); ++k) flush_from_caches((*copy)[k].data(), (*copy)[k].bytes());
 }
 
 void BenchInputs::reset(int64_t copy) {

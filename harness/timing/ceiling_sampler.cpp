@@ -8,6 +8,7 @@
 #include "harness/core/buffers.h"
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/flush.h"
 #include "harness/timing/statistics.h"
 
 namespace klab {
@@ -69,6 +70,7 @@ struct CeilingSampler::State {
   int64_t repeats = 1;
   std::vector<MoveOperands> arrays;  // of somebody else, in place of `memory`
   size_t* turn = nullptr;            // passes over them so far
+  bool flushed = false;              // `memory`, before each pass
 
   struct Measured {
     double seconds, work;
@@ -98,7 +100,27 @@ struct CeilingSampler::State {
     return work;
   }
 
+  /// Repeats until lines that were flushed come again: one pass, or random reads of a quarter of the table's lines.
+  int64_t repeats_of_pass() const {
+    constexpr int64_t kLine = 64, kShare = 4;
+    return shared_table(which.kind)
+               ? std::max<int64_t>(1, which.working_set / kLine / kShare / kGathersPerRepeat / which.threads)
+               : 1;
+  }
+
   Measured once(CeilingLoop loop, int64_t count) {
+    if (!flushed) return without_flush(loop, count);
+    Measured sum{0, 0};
+    for (int64_t left = count; left > 0; left -= repeats_of_pass()) {
+      flush_from_caches(memory.data(), memory.bytes());
+      const Measured pass = without_flush(loop, std::min(left, repeats_of_pass()));
+      sum.seconds += pass.seconds;
+      sum.work += pass.work;
+    }
+    return sum;
+  }
+
+  Measured without_flush(CeilingLoop loop, int64_t count) {
     double work = 0;
     if (!arrays.empty()) {
       const auto begin = std::chrono::steady_clock::now();
@@ -148,11 +170,12 @@ struct CeilingSampler::State {
     int64_t count = 1;
     for (int attempt = 0; attempt < 40; ++attempt) {
       const auto begin = std::chrono::steady_clock::now();
-      if (arrays.empty())
-        run(loop, memory.as<std::byte>(), count, random.data());
+      double taken = 0;
+      if (!arrays.empty() || flushed)
+        taken = once(loop, count).seconds;
       else
-        once(loop, count);
-      const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        run(loop, memory.as<std::byte>(), count, random.data());
+      if (taken == 0) taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       fastest = std::min(fastest, taken / double(count));
       const int64_t wanted = std::max<int64_t>(1, std::llround(seconds / std::max(fastest, 1e-12)));
       if (attempt >= 2 && wanted <= 2 * count) return wanted;
@@ -183,7 +206,11 @@ CeilingSampler::CeilingSampler(const Ceiling& which) : state_(std::make_unique<S
     }
     s.random[size_t(t) * 16] = 12345U + 7919U * unsigned(t);
   }
+  const bool in_caches = within_caches(this_machine(), s.which);
+  s.flushed = in_caches && can_flush();
   s.choose_method();
+  if (s.flushed) s.name += ", flushed";
+  if (in_caches && !s.flushed) s.name += ", as much as the caches hold";
 }
 
 CeilingSampler::CeilingSampler(const Ceiling& which, std::vector<MoveOperands> arrays, size_t& turn)

@@ -63,6 +63,7 @@ std::string giga_unit_of(const std::string& ceiling) { return std::string("G") +
 namespace {
 
 constexpr int kMemory = 4;
+constexpr int64_t kMemorySet = int64_t(128) << 20;  // bytes, at most, whatever the caches hold
 constexpr int64_t kValuesBytes = 8192;  // of one thread, arguments and values: in any first-level cache
 
 bool makes_values(CeilingKind kind) {
@@ -78,14 +79,10 @@ int64_t capacity(const Machine& machine, int level, int threads) {
 
 /// A size that sits well inside a level and well outside the one before.
 int64_t working_set(const Machine& machine, int level, int threads) {
-  if (level == kMemory) {
-    const int64_t wanted =
-        4 * capacity(machine, machine.caches.empty() ? 0 : machine.caches.back().level, threads);
-    const int64_t least = int64_t(128) << 20;
-    return std::min(std::max(wanted, least), std::max(least, free_memory() / 4));
-  }
+  // Larger caches are not swept: the sampler flushes them (kMemory), or uses a part of them.
+  if (level == kMemory) return kMemorySet;
   const int64_t all = capacity(machine, level, threads);
-  return level == 1 ? all / 4 * 3 : all / 2;
+  return level == 1 ? all / 4 * 3 : std::min(all / 2, kMemorySet);
 }
 
 int64_t power_of_two_below(int64_t n) {
@@ -259,6 +256,12 @@ std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads
   add(make(machine, traffic_of(op.traffic, double(read), double(written)),
            level_of(machine, footprint, shape.cache, threads), threads));
   return roofs;
+}
+
+bool within_caches(const Machine& machine, const Ceiling& c) {
+  if (c.level != kMemory || !c.tables.empty()) return false;
+  const int last = machine.caches.empty() ? 0 : machine.caches.back().level;
+  return c.working_set < 2 * capacity(machine, last, c.threads);
 }
 
 double operations_per_lane(const Numerics& numerics, const Cost& cost) {

@@ -62,7 +62,8 @@ struct Ceiling {
   int threads = 1;
   /// FLOP/s, values/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
   double per_second = 0;
-  std::string method;  // what reached it: "polynomial", "plain stores", "streaming stores", "scalar loads"
+  std::string
+      method;  // what reached it: "polynomial", "plain stores", "scalar loads", "streaming stores, flushed"
   friend bool operator==(const Ceiling&, const Ceiling&) = default;
 };
 
@@ -105,6 +106,10 @@ struct Roof {
 /// tables, and its bytes in the order of LabOp::traffic at the level where its tensors lie. The time of a call is at
 /// least the largest of work over rate; that resource binds. Empty for an op whose traffic is unknown.
 std::vector<Roof> roofs_of(const LabOp& op, const BenchShape& shape, int threads);
+
+/// Whether a ceiling of memory has arrays that the last-level caches of `machine` may hold, so that they have to be flushed
+/// before each pass. Memory for these does not grow with the caches.
+bool within_caches(const Machine& machine, const Ceiling& ceiling);
 
 struct MoveOperands;
 

@@ -9,15 +9,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 #include "harness/core/build_info.h"
+#include "harness/core/bytes.h"
 #include "harness/gpu/gpu.h"
 
 namespace klab {
@@ -51,10 +51,15 @@ int64_t size_text(const std::string& text) {
   std::istringstream in(text);
   int64_t number = 0;
   char unit = ' ';
-  if (!(in >> number)) return 0;
+  if (!(in >> number) || number < 0) return 0;
   in >> unit;
+  if (unit != ' ' && number > (int64_t(1) << 32)) return 0;
   return unit == 'G' ? number << 30 : unit == 'M' ? number << 20 : unit == 'K' ? number << 10 : number;
 }
+
+constexpr int64_t kLargestCache = int64_t(1) << 40;  // bytes: more is no cache's size
+constexpr int kMostLevels = 8;
+constexpr int64_t kAssumedCache = int64_t(32) << 20;
 
 /// "0-3,8" -> 5.
 int count_of_list(const std::string& text) {
@@ -64,7 +69,7 @@ int count_of_list(const std::string& text) {
     int low = 0, high = 0;
     const int fields = std::sscanf(part.c_str(), "%d-%d", &low, &high);
     if (fields == 1) ++count;
-    if (fields == 2) count += high - low + 1;
+    if (fields == 2 && low >= 0 && high >= low && high < CPU_SETSIZE * 64) count += high - low + 1;
   }
   return std::max(count, 1);
 }
@@ -78,42 +83,50 @@ std::vector<int> usable_processors() {
       if (CPU_ISSET(i, &set)) list.push_back(i);
   if (list.empty())
     for (int i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); ++i) list.push_back(i);
+  if (list.empty()) list.push_back(0);
   return list;
 }
 
-std::string processor_name() {
+std::string processor_name(const std::string& root) {
+  const std::string file = root + "/proc/cpuinfo";
   for (const char* key : {"model name", "Processor", "cpu model", "uarch"})
-    if (const std::string name = value_of("/proc/cpuinfo", key, ':'); !name.empty()) return name;
-  const std::string maker = value_of("/proc/cpuinfo", "CPU implementer", ':');
-  if (!maker.empty()) return "implementer " + maker + " part " + value_of("/proc/cpuinfo", "CPU part", ':');
+    if (const std::string name = value_of(file, key, ':'); !name.empty()) return name;
+  const std::string maker = value_of(file, "CPU implementer", ':');
+  if (!maker.empty()) return "implementer " + maker + " part " + value_of(file, "CPU part", ':');
   return "unknown";
 }
 
-int physical_cores(const std::vector<int>& processors) {
+bool is_whole(const std::string& text) {
+  const size_t begin = text.starts_with('-') ? 1 : 0;  // "-1": a kernel that knows no packages
+  return text.size() > begin && text.find_first_not_of("0123456789", begin) == std::string::npos;
+}
+
+/// 0 where the system does not tell.
+int physical_cores(const std::string& root, const std::vector<int>& processors) {
   std::set<std::string> cores;
   for (const int p : processors) {
-    const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/topology/";
+    const std::string topology = root + "/sys/devices/system/cpu/cpu" + std::to_string(p) + "/topology/";
     const std::string core = first_line(topology + "core_id");
-    if (core.empty()) return int(processors.size());
+    if (!is_whole(core)) return 0;
     cores.insert(first_line(topology + "physical_package_id") + "/" + core);
   }
   return int(cores.size());
 }
 
-std::vector<CacheLevel> detect_caches(int processor) {
+std::vector<CacheLevel> detect_caches(const std::string& root, int processor) {
   std::vector<CacheLevel> caches;
   for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/cache/index" +
-                               std::to_string(index) + "/";
+    const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(processor) +
+                               "/cache/index" + std::to_string(index) + "/";
     const std::string type = first_line(folder + "type");
     if (type != "Data" && type != "Unified") continue;
     const int64_t bytes = size_text(first_line(folder + "size"));
     const int level = int(size_text(first_line(folder + "level")));
-    if (bytes > 0 && level > 0)
+    if (bytes > 0 && bytes <= kLargestCache && level > 0 && level <= kMostLevels)
       caches.push_back({level, bytes, count_of_list(first_line(folder + "shared_cpu_list"))});
   }
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
-  if (caches.empty()) {
+  if (caches.empty() && root.empty()) {
     const std::pair<int, int> names[] = {
         {1, _SC_LEVEL1_DCACHE_SIZE}, {2, _SC_LEVEL2_CACHE_SIZE}, {3, _SC_LEVEL3_CACHE_SIZE}};
     for (const auto& [level, name] : names)
@@ -125,18 +138,21 @@ std::vector<CacheLevel> detect_caches(int processor) {
 }
 
 /// "always [madvise] never" -> "madvise".
-std::string huge_pages() {
-  const std::string line = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+std::string huge_pages(const std::string& root) {
+  const std::string line = first_line(root + "/sys/kernel/mm/transparent_hugepage/enabled");
   const size_t begin = line.find('['), end = line.find(']');
   if (begin == std::string::npos || end == std::string::npos) return "unknown";
   return line.substr(begin + 1, end - begin - 1);
 }
 
-/// Bytes behind "MemTotal:       24000000 kB".
-int64_t meminfo(const std::string& key) { return size_text(value_of("/proc/meminfo", key, ':')) << 10; }
+/// Bytes behind "MemTotal:       24000000 kB"; 0 where there is no such number.
+int64_t meminfo(const std::string& root, const std::string& key) {
+  const int64_t kilobytes = size_text(value_of(root + "/proc/meminfo", key, ':'));
+  return kilobytes > 0 && kilobytes < (int64_t(1) << 50) ? kilobytes << 10 : 0;
+}
 
-std::string operating_system() {
-  std::string name = value_of("/etc/os-release", "PRETTY_NAME", '=');
+std::string operating_system(const std::string& root) {
+  std::string name = value_of(root + "/etc/os-release", "PRETTY_NAME", '=');
   utsname u{};
   if (uname(&u) == 0) name += (name.empty() ? "" : ", ") + std::string(u.sysname) + " " + u.release;
   return name.empty() ? "unknown" : name;
@@ -164,20 +180,65 @@ std::string gpu_driver(const Gpu& device) {
   return "CUDA " + device.driver;
 }
 
-Machine look() {
+int64_t last_level_from(const std::string& text) {
+  int64_t bytes = 0;
+  try {
+    bytes = bytes_from(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(kCacheVariable) + " " + error.what());
+  }
+  if (bytes > kLargestCache)
+    throw std::invalid_argument(std::string(kCacheVariable) + " must be at most 1TiB; found '" + text + "'");
+  return bytes;
+}
+
+/// The last level gets the size that the user says; no level below it may be larger.
+void take_by_hand(Machine& m, int64_t bytes) {
+  if (m.caches.empty()) m.caches.push_back({3, bytes, m.threads});
+  m.caches.back().bytes = bytes;
+  for (CacheLevel& c : m.caches) c.bytes = std::min(c.bytes, bytes);
+  m.cache_by_hand = true;
+}
+
+/// Says what could not be read, and puts in its place what is safe.
+void assume_the_rest(Machine& m) {
+  if (m.caches.empty())
+    m.assumed.push_back("the system tells no cache's size: a last-level cache of " +
+                        bytes_text(kAssumedCache) + " is assumed; set " + kCacheVariable +
+                        " to its size, such as 300MB");
+  if (m.cores == 0) {
+    m.cores = m.threads;
+    m.assumed.push_back(
+        "the system does not tell which hardware threads share a core: " + std::to_string(m.cores) +
+        (m.cores == 1 ? " core is" : " cores are") + " assumed, one a hardware thread");
+  }
+  if (m.memory == 0) {
+    m.memory = std::max<int64_t>(0, int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
+    m.assumed.push_back("/proc/meminfo has no MemTotal: " +
+                        (m.memory > 0 ? bytes_text(m.memory) + " of memory are assumed, as the C library says"
+                                      : std::string("how much memory there is stays unknown")));
+  }
+}
+
+std::string cache_variable() {
+  const char* text = std::getenv(kCacheVariable);
+  return text == nullptr ? "" : text;
+}
+
+Machine look(const std::string& root) {
   Machine m;
   const auto processors = usable_processors();
   utsname u{};
   uname(&u);
-  m.processor = processor_name();
+  m.processor = processor_name(root);
   m.architecture = u.machine;
   m.instruction_set = instruction_set();
-  m.cores = physical_cores(processors);
+  m.cores = physical_cores(root, processors);
   m.threads = int(processors.size());
-  m.caches = detect_caches(processors.front());
-  m.memory = meminfo("MemTotal");
-  m.huge_pages = huge_pages();
-  m.os = operating_system();
+  m.caches = detect_caches(root, processors.front());
+  m.memory = meminfo(root, "MemTotal");
+  m.huge_pages = huge_pages(root);
+  m.os = operating_system(root);
   const BuildInfo& build = build_info();
   m.compiler = build.compiler;
   m.flags = build.flags;
@@ -219,8 +280,19 @@ void use_instruction_set(const std::string& name) {
 }
 
 const Machine& this_machine() {
-  static const Machine machine = look();
+  static const Machine machine = machine_from("", cache_variable());
   return machine;
+}
+
+void require_cache_variable() {
+  if (const std::string text = cache_variable(); !text.empty()) last_level_from(text);
+}
+
+Machine machine_from(const std::string& root, const std::string& last_level) {
+  Machine m = look(root);
+  if (!last_level.empty()) take_by_hand(m, last_level_from(last_level));
+  assume_the_rest(m);
+  return m;
 }
 
 int64_t cache_bytes(const Machine& machine, int level) {
@@ -230,56 +302,23 @@ int64_t cache_bytes(const Machine& machine, int level) {
 }
 
 int64_t last_level_bytes(const Machine& machine) {
-  return machine.caches.empty() ? int64_t(32) << 20 : machine.caches.back().bytes;
+  return machine.caches.empty() ? kAssumedCache : machine.caches.back().bytes;
 }
 
 int64_t free_memory() {
-  int64_t available = meminfo("MemAvailable");
+  int64_t available = meminfo("", "MemAvailable");
   if (available <= 0) available = int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   // A container may allow less than the machine has.
   const int64_t limit = size_text(first_line("/sys/fs/cgroup/memory.max"));
   if (limit > 0)
     available = std::min(
         available, std::max<int64_t>(0, limit - size_text(first_line("/sys/fs/cgroup/memory.current"))));
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    const int64_t used = size_text(first_line("/proc/self/statm")) * sysconf(_SC_PAGESIZE);
+    available = std::min(available, std::max<int64_t>(0, int64_t(space.rlim_cur) - used));
+  }
   return available;
-}
-
-namespace {
-
-/// Seconds that all hardware threads were busy since the machine started, to the hundredth.
-double busy_of_all() {
-  std::ifstream in("/proc/stat");
-  std::string name;
-  int64_t busy = 0, value = 0;
-  in >> name;
-  // user, nice, system, idle, iowait, irq, softirq, steal
-  for (int field = 0; field < 8 && in >> value; ++field)
-    if (field != 3 && field != 4) busy += value;
-  return double(busy) / double(sysconf(_SC_CLK_TCK));
-}
-
-double busy_of_own() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-}  // namespace
-
-OthersWork::OthersWork()
-    : all_(busy_of_all()), own_(busy_of_own()), begin_(std::chrono::steady_clock::now()) {}
-
-double OthersWork::threads() const {
-  const double all = busy_of_all() - all_, own = busy_of_own() - own_;
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  return wall > 0 ? std::max(0.0, all - own) / wall : 0;
-}
-
-double busy_elsewhere(double seconds) {
-  const OthersWork others;
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  return others.threads();
 }
 
 std::string fingerprint(const Machine& m) {
@@ -308,6 +347,8 @@ nlohmann::json to_json(const Machine& m) {
           {"cores", m.cores},
           {"threads", m.threads},
           {"caches", caches},
+          {"cache_by_hand", m.cache_by_hand},
+          {"assumed", m.assumed},
           {"memory_bytes", m.memory},
           {"huge_pages", m.huge_pages},
           {"os", m.os},

@@ -1,7 +1,6 @@
 // What this machine and this build are: the record every measurement carries.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -25,7 +24,7 @@ struct Machine {
   int cores = 0;                // physical cores this process may use
   int threads = 0;              // hardware threads this process may use
   std::vector<CacheLevel> caches;
-  int64_t memory = 0;      // bytes, total
+  int64_t memory = 0;      // bytes, total; 0: the system does not tell
   std::string huge_pages;  // "always", "madvise", "never", "unknown": the kernel's transparent huge pages
   std::string os;          // distribution and kernel
   std::string compiler;    // "GNU 12.2.0"
@@ -36,7 +35,12 @@ struct Machine {
   std::string gpu = "none";
   std::string gpu_driver = "none";
   std::string gpu_clocks = "none";
+  bool cache_by_hand = false;        // the last-level cache's size is that of KLAB_LAST_LEVEL_CACHE
+  std::vector<std::string> assumed;  // what could not be read, and what takes its place: a line each
 };
+
+/// Environment variable that gives the size of the last-level cache: "300MB", "2MiB".
+inline constexpr const char* kCacheVariable = "KLAB_LAST_LEVEL_CACHE";
 
 /// Instruction sets for vectors that this processor has and klab was compiled for, best first, by Highway's names
 /// ("AVX3", "AVX2", "SSE4"). The last one is what the compiler assumed throughout.
@@ -46,8 +50,15 @@ std::vector<std::string> instruction_sets();
 /// variants are compared with keeps its own choice. Throws std::invalid_argument naming those there are.
 void use_instruction_set(const std::string& name);
 
-/// Looked up once a process.
+/// Looked up once a process. Throws std::invalid_argument, one line, where KLAB_LAST_LEVEL_CACHE is no size.
 const Machine& this_machine();
+
+/// Throws std::invalid_argument, one line, where KLAB_LAST_LEVEL_CACHE is set and is no size.
+void require_cache_variable();
+
+/// The record of a machine whose /proc, /sys and /etc lie in `root`; `last_level` is the text of KLAB_LAST_LEVEL_CACHE, empty
+/// where it is not set.
+Machine machine_from(const std::string& root, const std::string& last_level = "");
 
 /// Size of the cache of that level, of one instance; 0 when the machine has none or hides it.
 int64_t cache_bytes(const Machine& machine, int level);
@@ -55,25 +66,8 @@ int64_t cache_bytes(const Machine& machine, int level);
 /// Size of the last-level cache; a cautious 32 MiB where the machine hides it.
 int64_t last_level_bytes(const Machine& machine);
 
-/// Memory that can be used now without swapping, in bytes.
+/// Memory that can be used now without swapping and within the process's limit on address space, in bytes.
 int64_t free_memory();
-
-/// Watches, from its construction on, what keeps hardware threads busy besides this process: other programs, and other
-/// guests of the host.
-class OthersWork {
- public:
-  OthersWork();
-  /// So many threads on average until now; 0 where the system does not tell.
-  double threads() const;
-
- private:
-  double all_, own_;  // seconds of processors
-  std::chrono::steady_clock::time_point begin_;
-};
-
-/// How many hardware threads are busy with something else, watched for that long while this process sleeps. A
-/// measurement beside other work is worth little; 0 where the system does not tell.
-double busy_elsewhere(double seconds = 0.1);
 
 /// 16 hexadecimal digits over what decides how fast a binary runs and stays the same over reboots and
 /// commits: processor, instruction set, cores, caches, memory (to the GiB), huge pages, compiler, flags, GPU.

@@ -105,6 +105,38 @@ TEST_F(Fitted, WhatIsChosenFits) {
       << words.size();
 }
 
+// Rungs that are timed cold need no memory of the last-level cache's size: their copies are the first to go.
+TEST_F(Fitted, CopiesForColdTimingAreGivenUpFirst) {
+  wanted.config = small_config();
+  wanted.ceilings = false;
+  facts.timed = {{"hashgrid_fwd", {4096, 3, 16, 2, 20, 16, 512, 1}, "4096 samples", 1}};
+  wanted.cold = kMostColdBytes;
+  const int64_t all = memory_account(facts, wanted).total();
+  MemoryChoice without = wanted;
+  without.cold = 0;
+  const int64_t fewer = memory_account(facts, without).total();
+  ASSERT_LT(fewer, all) << "the tables are larger than a second cache";
+  EXPECT_LE(all - fewer, kMostColdBytes) << "whatever the last-level cache's size";
+  EXPECT_EQ(fit(all).choice.cold, kMostColdBytes);
+  const MemoryPlan plan = fit(all - 1);
+  EXPECT_EQ(plan.choice.cold, 0);
+  EXPECT_EQ(plan.choice.config.batch_samples, wanted.config.batch_samples);
+  EXPECT_EQ(plan.smaller, std::vector<std::string>{"rungs timed cold on one copy of their operands"});
+  EXPECT_EQ(fit(fewer).choice.cold, 0);
+  EXPECT_EQ(fit(fewer).smaller.size(), 1U);
+}
+
+TEST_F(Fitted, CopiesForColdTimingStayWhereTheyAreFree) {
+  const MemoryPlan plan = fit(memory_account(facts, wanted).total() - 1);
+  EXPECT_FALSE(plan.choice.ceilings);
+  EXPECT_EQ(plan.choice.cold, wanted.cold) << "the trainer takes more than they do, and later";
+}
+
+TEST(Cold, HasAnEighthOfTheBudget) {
+  EXPECT_EQ(cold_share({400'000'000, "--memory"}), 50'000'000);
+  EXPECT_EQ(cold_share({int64_t(1) << 62, "what is free"}), kMostColdBytes);
+}
+
 TEST_F(Fitted, ATableThatIsGoneOnWithStays) {
   facts.resumed = 100'000'000;
   int64_t budget = memory_account(facts, wanted).total();

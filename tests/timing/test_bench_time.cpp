@@ -2,10 +2,13 @@
 // here depends on how busy the machine is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/flush.h"
 #include "harness/timing/machine.h"
 #include "tests/timing/bench_ops.h"
 
@@ -165,7 +168,8 @@ TEST(Cold, NoCallUsesTheCopyOfTheCallBefore) {
   };
   const Variant first = variant<Only>("01_a", OnlyRun(watch)), second = variant<Only>("02_b", OnlyRun(watch));
   const Variant* list[] = {&first, &second};
-  const int64_t n = last_level_bytes(this_machine()) / 8;  // one copy fills the cache
+  // One copy fills the cache, where that is not larger than most are.
+  const int64_t n = std::min<int64_t>(last_level_bytes(this_machine()), 64 << 20) / 8;
   BenchOptions o = quick_options();
   o.check = false;
   o.rounds = 9;
@@ -183,18 +187,62 @@ TEST(Cold, CallsRotateAmongTheCopies) {
                                     if (watching) seen.insert(x.a);
                                   }));
   const Variant* list[] = {&v};
-  const int64_t n =
-      last_level_bytes(this_machine()) / 32;  // a footprint of a quarter of the last-level cache
+  // A footprint of a quarter of the last-level cache, where that is not larger than most are.
+  const int64_t n = std::min<int64_t>(last_level_bytes(this_machine()), 64 << 20) / 32;
   BenchOptions o = quick_options();
   o.check = false;
   o.cold_caches = 1;
   watching = true;
   const Ladder l = bench(lab_op<Only>(), {.name = "cold", .shape = {n}, .cache = Cache::cold}, list, o);
-  const size_t expected =
-      size_t(copies_for_cold(8 * n, last_level_bytes(this_machine()), free_memory() / 2, 1));
+  const int64_t memory = std::min(free_memory() / 2, 8 * n + kMostColdBytes);
+  const auto expected = size_t(copies_for_cold(8 * n, last_level_bytes(this_machine()), memory, 1));
   EXPECT_GE(seen.size(), std::min<size_t>(expected, 4));
   EXPECT_LE(seen.size(), expected + 1);
   EXPECT_EQ(l.cache.substr(0, 5), "cold:") << l.cache;
+}
+
+// Memory for copies that do not empty the cache: each is flushed and used once a sample, and the ladder says so.
+TEST(Cold, FewCopiesAreFlushedAndUsedOnceASample) {
+  const int64_t n = 1 << 14, footprint = 8 * n;
+  for (const int64_t more : {int64_t(0), 3 * footprint}) {
+    std::set<const float*> seen;
+    const Variant v = variant<Only>("01_a", OnlyRun([&](const auto& x) {
+                                      right(x);
+                                      seen.insert(x.a);
+                                    }));
+    const Variant* list[] = {&v};
+    BenchOptions o = quick_options();
+    o.cold_bytes = more;
+    const BenchShape shape{.name = "cold", .shape = {n}, .cache = Cache::cold};
+    const Ladder l = bench(lab_op<Only>(), shape, list, o);
+    const int64_t copies = 1 + more / footprint;
+    EXPECT_EQ(l.series[0].wrong, "");
+    EXPECT_FALSE(l.series[0].seconds.empty());
+    EXPECT_GT(seen.size(), 0U);
+    EXPECT_TRUE(l.cache.starts_with("cold: ")) << l.cache;
+    EXPECT_NE(l.gave_up.find("last-level cache of"), std::string::npos) << l.gave_up;
+    if (!can_flush()) {
+      EXPECT_NE(l.cache.find("fewer than would empty the cache"), std::string::npos) << l.cache;
+      continue;
+    }
+    EXPECT_LE(l.series[0].iterations, copies);
+    EXPECT_NE(l.cache.find("flushed before each sample"), std::string::npos) << l.cache;
+    EXPECT_NE(l.gave_up.find("flushed"), std::string::npos) << l.gave_up;
+  }
+}
+
+// However large a cache is, what empties it has a bound.
+TEST(Cold, CopiesStayWithinTheirMemory) {
+  const LabOp op = lab_op<Only>();
+  const int64_t n = 1 << 14, footprint = 8 * n;
+  const std::vector<int64_t> shape = {n};
+  for (const int64_t more : {int64_t(0), footprint, 5 * footprint}) {
+    const BenchInputs inputs(op, shape, Cache::cold, 1, 1000, more);
+    EXPECT_EQ(inputs.copies(), 1 + more / footprint);
+    EXPECT_EQ(inputs.flushed(), can_flush());
+    EXPECT_FALSE(inputs.gave_up().empty());
+  }
+  EXPECT_TRUE(BenchInputs(op, shape, Cache::hot, 1, 1000, 0).gave_up().empty());
 }
 
 }  // namespace

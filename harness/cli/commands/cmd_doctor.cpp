@@ -118,6 +118,7 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
     caches += fmt::format("L{} {}", c.level, size_text(c.bytes));
     if (c.shared_by > 1) caches += fmt::format(" for {} threads", c.shared_by);
   }
+  if (m.cache_by_hand) caches += fmt::format("; the last one as {} says", kCacheVariable);
   line("caches", caches.empty() ? "unknown" : caches);
   if (core_ns > 0)
     line("between cores",
@@ -125,6 +126,7 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
                      core_ns < kSharedCacheNs ? "as within one last cache"
                                               : "as between dies or sockets, each with its own last cache"));
   line("memory", fmt::format("{}, {} free", size_text(m.memory), size_text(free_memory())));
+  for (const std::string& text : m.assumed) line("not known", text);
   line("huge pages", m.huge_pages);
   if (const std::string g = governor(); !g.empty()) line("clock governor", g);
   line("GPU", gpu.name.empty() ? "none" : fmt::format("{}, {}, driver {}", gpu.name, gpu.memory, gpu.driver));

@@ -17,6 +17,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/report/page.h"
+#include "harness/timing/machine.h"
 #include "labs/radiance/field/settings.h"
 #include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/folder.h"
@@ -117,11 +118,10 @@ struct CacheStudy {
   int64_t samples = 0;
 };
 
-std::vector<int64_t> cache_bytes() {
+std::vector<int64_t> sizes_of_caches() {
   std::vector<int64_t> bytes;
-  for (const int name : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
-    if (const long b = sysconf(name); b > 0) bytes.push_back(b);
-  if (bytes.empty()) bytes = {32 << 10, 1 << 20};  // the system does not report them
+  for (const CacheLevel& c : this_machine().caches) bytes.push_back(c.bytes);
+  if (bytes.empty()) bytes = {32 << 10, 1 << 20};  // the system does not say
   return bytes;
 }
 
@@ -174,7 +174,7 @@ CacheStudy study_cache(const Values& v, const fs::path& folder) {
   Trainer trainer(scene, config, plan, settings().seed);
   trainer.restore(TensorFile(folder / "checkpoint.safetensors"));
   const std::vector<float> positions = trainer.batch_positions();
-  CacheStudy study{.bytes = cache_bytes(), .rows = {}, .samples = int64_t(positions.size() / 3)};
+  CacheStudy study{.bytes = sizes_of_caches(), .rows = {}, .samples = int64_t(positions.size() / 3)};
   std::vector<int64_t> capacities;
   for (const int64_t bytes : study.bytes) capacities.push_back(bytes / 64);
   const Model& model = trainer.model();

@@ -5,13 +5,13 @@
 // direct-mapped, with a tag and a copy of the entry in each place: the cheapest kind there is. Prefetching
 // and LRU lists cost more than its tag.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <random>
 
+#include "harness/timing/machine.h"
 #include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/field/table.h"
 #include "labs/radiance/run/lru.h"
@@ -61,9 +61,9 @@ float through_cache(const std::vector<uint32_t>& reads, const float* table, std:
   return sum;
 }
 
-/// Returns the bytes of the first and the second cache, from the system or else typical ones.
-std::array<int64_t, 2> cache_bytes() {
-  const long first = sysconf(_SC_LEVEL1_DCACHE_SIZE), second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+/// Bytes of the first and the second cache by the machine record, or as most processors have them.
+std::array<int64_t, 2> first_caches() {
+  const int64_t first = cache_bytes(this_machine(), 1), second = cache_bytes(this_machine(), 2);
   return {first > 0 ? first : 32 << 10, second > 0 ? second : 1 << 20};
 }
 
@@ -93,7 +93,7 @@ Outcome run(uint64_t seed) {
   Outcome out;
   out.heads = {"cache", "bytes", "has of the reads"};
   const Reads r = trained_reads(seed);
-  const auto [first, second] = cache_bytes();
+  const auto [first, second] = first_caches();
   std::vector<uint32_t> lines;
   for (const uint32_t e : r.entries) lines.push_back(e / uint32_t(kEntriesALine));
   const std::vector<double> by_line = lru_hit_shares(lines, std::vector<int64_t>{first / 64, second / 64}),

@@ -7,15 +7,16 @@
 #include <set>
 
 #include "harness/check/cases.h"
+#include "labs/radiance/run/stage_ceilings.h"
 
 namespace klab {
 namespace {
 
 constexpr int64_t kMega = 1'000'000;
-constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, as in memory.cpp and runner.cpp
-// Arrays for measuring ceilings: four times the last cache and at least 128 MB, of several kinds.
-constexpr int64_t kCeilings = 300 * kMega;
-// Threads' stacks, plans, names, memory that the library keeps after it was freed: measured as about 20 MB.
+constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and runner.cpp
+// What ceilings are measured with (stage_ceilings.h keeps to it): arrays in memory of several kinds, tables, and loops.
+constexpr int64_t kCeilings = StageCeilings::kMostBytes + 25 * kMega;
+// Threads' stacks, plans, names, what the library keeps of what was given back: measured as 20 MB or so.
 constexpr int64_t kLoose = 32 * kMega;
 
 int64_t picture_bytes(std::span<const View> views) {
@@ -79,13 +80,13 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   return sums;
 }
 
-/// Returns the bytes needed to time the rungs of any op.
-int64_t bytes_to_time(const std::vector<PlannedCall>& calls) {
+/// While the rungs of an op are timed.
+int64_t bytes_to_time(const std::vector<PlannedCall>& calls, int64_t cold) {
   int64_t most = 0;
   for (const PlannedCall& call : calls) {
     const LabOp* op = find_op(call.op);
     if (op == nullptr || !(call.times > 0)) continue;
-    most = std::max(most, bytes_to_measure(*op, call.shape));
+    most = std::max(most, bytes_to_measure(*op, call.shape, cold));
   }
   return most;
 }
@@ -129,7 +130,7 @@ MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
   const int64_t drawing = f.trainer > 0 ? 0 : Renderer::bytes_of(c.config, c.pixels);
   // Three phases: before the first step, during the steps, and after the last one. The largest counts.
   const int64_t beside = (c.ceilings ? kCeilings : 0) + std::max(model, f.resumed);
-  const int64_t before = std::max(bytes_to_time(f.timed) + f.resumed - trainer, int64_t{0});
+  const int64_t before = std::max(bytes_to_time(f.timed, c.cold) + f.resumed - trainer, int64_t{0});
   const int64_t behind = f.evaluated && !scene.test.empty()
                              ? model + drawing + 72 * largest + (c.ceilings ? kCeilings : 0) - trainer
                              : 0;

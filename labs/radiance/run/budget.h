@@ -16,27 +16,23 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "harness/core/bytes.h"
+#include "harness/timing/flush.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/train/picture_pool.h"
 #include "labs/radiance/train/trainer.h"
 
 namespace klab {
 
-/// Parses "4GB", "1.5GiB" or "800 MB" as bytes: kB, MB, GB, TB are powers of 1000, KiB to TiB of 1024, in
-/// upper or lower case. Throws std::invalid_argument with the expected form.
-int64_t bytes_from(std::string_view text);
-/// Formats bytes: "412 MB", "1.23 GB".
-std::string bytes_text(int64_t bytes);
-
-/// The choices of a run.
+/// What a run may choose, and has chosen.
 struct MemoryChoice {
-  Config config;                     // log2_table and batch_samples may become smaller
-  int64_t resident = 0;              // pictures in memory at a time; 0: all
-  bool ceilings = true;              // measure the machine's ceilings during training
-  int64_t pixels = Renderer::kRays;  // pixels at a time, of pictures that evaluate the model
+  Config config;                  // log2_table and batch_samples may become smaller
+  int64_t resident = 0;           // pictures in memory at a time; 0: all
+  int64_t cold = kMostColdBytes;  // for more copies of operands, while rungs are timed cold
+  bool ceilings = true;  // how far stages are from what the machine can do is measured beside the training
+  int64_t pixels = Renderer::kRays;  // at a time, of pictures that evaluate the model
 };
 
 struct MemoryAccount {
@@ -88,10 +84,13 @@ struct MemoryPlan {
   std::vector<std::string> smaller;  // descriptions of what was made smaller
 };
 
-/// Finds the largest choice within `budget` bytes. From the wanted choice downwards, it leaves out ceilings,
-/// lets pictures take turns, halves the batch down to a quarter, shrinks the table, then shrinks all of them
-/// to their minimum. Throws std::runtime_error with the least memory needed and how to lower it, if nothing
-/// fits.
+/// Bytes that copies for cold timing may take of a budget: an eighth of it, at most kMostColdBytes.
+int64_t cold_share(const MemoryBudget& budget);
+
+/// The largest choice that stays within `budget` bytes, from what is wanted downwards: copies for cold timing go first (lines
+/// are flushed instead, see bench_inputs.h), then ceilings are left out, then pictures take turns, then the batch is halved down
+/// to a quarter, then the table; then all of them as far as it goes. Throws std::runtime_error, one line, with the least that it
+/// takes and what would lower that, where nothing fits.
 MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, const MemoryBudget& budget);
 
 /// Formats the account as a table, a row for each owner and one for the sum.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/records/memory_left.h"
 #include "labs/radiance/run/budget.h"
@@ -27,6 +28,8 @@ class Fitting {
   bool fit(MemoryChoice& found) const {
     if (fits(wanted_)) return found = wanted_, true;
     MemoryChoice c = wanted_;
+    c.cold = 0;
+    if (fits(c)) return found = c, true;
     c.ceilings = false;
     if (fits(c)) return found = c, true;
     if (f_.trainer > 0) return false;
@@ -42,6 +45,7 @@ class Fitting {
   }
   MemoryChoice least() const {
     MemoryChoice c = wanted_;
+    c.cold = 0;
     c.ceilings = false;
     if (f_.trainer > 0) return c;
     if (f_.resumed == 0) c.config.log2_table = std::min(c.config.log2_table, kLeastTable);
@@ -58,6 +62,7 @@ class Fitting {
   /// Tries a table and a batch with as many pictures as fit, `fewest` at least.
   bool with(int64_t table, int64_t batch, int64_t fewest, MemoryChoice& found) const {
     MemoryChoice c = wanted_;
+    c.cold = 0;
     c.ceilings = false;
     c.config.log2_table = table;
     c.config.batch_samples = batch;
@@ -86,6 +91,7 @@ class Fitting {
 
 std::vector<std::string> differences(const MemoryFacts& f, const MemoryChoice& from, const MemoryChoice& to) {
   std::vector<std::string> list;
+  if (to.cold < from.cold) list.emplace_back("rungs timed cold on one copy of their operands");
   if (from.ceilings && !to.ceilings) list.emplace_back("no ceilings of stages");
   if (to.resident > 0)
     list.push_back(fmt::format("{} of {} pictures at a time", to.resident, f.scene->train.size()));
@@ -111,6 +117,13 @@ std::string remedies(const MemoryAccount& least, const MemoryFacts& f) {
   return text.empty() ? "a smaller \"grid\" or fewer \"levels\" in the config" : text;
 }
 
+/// The choice with all copies for cold timing, where they take no more than what is needed anyhow at another time of the run.
+MemoryChoice with_free_copies(const MemoryFacts& facts, MemoryChoice choice, int64_t copies, int64_t bytes) {
+  const int64_t fewer = std::exchange(choice.cold, copies);
+  if (memory_account(facts, choice).total() > bytes) choice.cold = fewer;
+  return choice;
+}
+
 }  // namespace
 
 MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, const MemoryBudget& budget) {
@@ -118,14 +131,21 @@ MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, cons
   MemoryPlan plan;
   if (!fitting.fit(plan.choice)) {
     const MemoryAccount least = memory_account(facts, fitting.least());
+    const MemoryChoice choice = with_free_copies(facts, fitting.least(), wanted.cold, least.total());
     throw std::runtime_error(
         fmt::format("{} {} is too little: this run takes {} at least, with {}; to lower that: {}",
                     budget.whose, bytes_text(budget.bytes), bytes_text(least.total()),
-                    fmt::join(differences(facts, wanted, fitting.least()), ", "), remedies(least, facts)));
+                    fmt::join(differences(facts, wanted, choice), ", "), remedies(least, facts)));
   }
+  plan.choice = with_free_copies(facts, plan.choice, wanted.cold, budget.bytes);
   plan.account = memory_account(facts, plan.choice);
   plan.smaller = differences(facts, wanted, plan.choice);
   return plan;
+}
+
+int64_t cold_share(const MemoryBudget& budget) {
+  constexpr int64_t kShare = 8;
+  return std::min(kMostColdBytes, budget.bytes / kShare);
 }
 
 MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program) {

@@ -1,48 +1,13 @@
-// Parses and formats sizes of memory, and prints the account as a table.
+// The account of memory as a table, and its peaks.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "harness/records/memory_left.h"
-#include "harness/records/numbers.h"
 #include "harness/report/table.h"
 #include "labs/radiance/run/budget.h"
 
 namespace klab {
-
-int64_t bytes_from(std::string_view text) {
-  static const std::pair<const char*, double> units[] = {{"kb", 1e3},     {"mb", 1e6},     {"gb", 1e9},
-                                                         {"tb", 1e12},    {"kib", 0x1p10}, {"mib", 0x1p20},
-                                                         {"gib", 0x1p30}, {"tib", 0x1p40}};
-  const auto fail = [&] {
-    throw std::invalid_argument(fmt::format(
-        "must be a size with its unit, from 1MB to 1000TB, such as 800MB, 4GB or 1.5GiB; found '{}'", text));
-  };
-  const size_t end = text.find_first_not_of("0123456789.");
-  if (end == 0 || end == std::string_view::npos) fail();
-  std::string unit(text.substr(end));
-  std::erase(unit, ' ');
-  for (char& ch : unit) ch = char(std::tolower(static_cast<unsigned char>(ch)));
-  const auto at = std::ranges::find(units, unit, [](const auto& u) { return std::string(u.first); });
-  if (at == std::end(units)) fail();
-  double number = 0;
-  try {
-    number = number_from<double>(text.substr(0, end), {0, 1e15});
-  } catch (const std::invalid_argument&) {
-    fail();
-  }
-  const double bytes = number * at->second;
-  if (!within(bytes, {1e6, 1e15})) fail();
-  return int64_t(bytes);
-}
-
-std::string bytes_text(int64_t bytes) {
-  return bytes < 1'000'000'000 ? fmt::format("{:.0f} MB", double(bytes) * 1e-6)
-                               : fmt::format("{:.2f} GB", double(bytes) * 1e-9);
-}
 
 std::string account_text(const MemoryAccount& account, const MemoryBudget& budget) {
   Table table({{"memory"}, {"bytes", Column::Kind::right}, {"for"}, {"", Column::Kind::bar}});

@@ -257,12 +257,14 @@ void RunJob::plan_memory() {
   const int64_t resident = o_.resident && *o_.resident < views ? *o_.resident : 0;
   if (resident > 0 && !scene_.train.front().source)
     throw std::runtime_error("--resident: the pictures of this scene are made here and stay in memory");
-  memory_ = fit_memory(facts, {.config = o_.settings.hash, .resident = resident}, budget_);
+  memory_ = fit_memory(facts, {.config = o_.settings.hash, .resident = resident, .cold = cold_share(budget_)},
+                       budget_);
   if (ranks_.size() > 1) take_first_ranks_choice();
   fmt::print(words_, "{}", account_text(memory_.account, budget_));
   if (!memory_.smaller.empty()) fmt::print(words_, "to fit    {}\n", fmt::join(memory_.smaller, ", "));
   std::fflush(words_);
   o_.settings.hash = memory_.choice.config;
+  times_.limit_cold_copies(memory_.choice.cold);
   calls_ = run_calls(o_.settings, scene_.cascades, place_.ladder);
   require_room_for_it(facts);
   if (memory_.choice.resident > 0) return require_turns(o_.settings);

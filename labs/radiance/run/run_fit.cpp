@@ -1,5 +1,6 @@
 // Training of a run, and its results.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -253,6 +254,9 @@ double RunJob::sent_per_step(const FieldTrainer& trainer) const {
 
 void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
   const Shares shares = ceilings_.shares(trainer.profile());
+  if (!ceilings_.left_out().empty())
+    fmt::print(words_, "note      ceilings that would take more than {}: not measured: {}\n",
+               bytes_text(StageCeilings::kMostBytes), fmt::join(ceilings_.left_out(), ", "));
   const double rate = state_.samples / std::max(seconds_, 1e-9);
   result_ = {
       {"scene", as_utf8(scene_.name)},

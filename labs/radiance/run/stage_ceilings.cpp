@@ -36,8 +36,17 @@ StageCeilings::~StageCeilings() = default;
 
 void StageCeilings::sample(const Profile& profile) {
   each_roof(profile, threads_, [&](const std::string&, double, const Cost&, const Roof& roof) {
-    auto& known = known_[name_of(roof.ceiling)];
-    if (known == nullptr) known = std::make_unique<Known>(roof.ceiling);
+    const std::string name = name_of(roof.ceiling);
+    auto& known = known_[name];
+    if (known == nullptr) {
+      if (bytes_ + roof.ceiling.working_set > kMostBytes) {
+        left_out_.insert(name);
+        known_.erase(name);
+        return;
+      }
+      bytes_ += roof.ceiling.working_set;
+      known = std::make_unique<Known>(roof.ceiling);
+    }
     if (std::exchange(known->last, samples_) != samples_)
       known->samples.push_back(known->sampler.sample(0.01));
   });

@@ -1,8 +1,10 @@
 // Compares the stages of a run with the machine's ceilings.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "harness/program/profile.h"
@@ -18,20 +20,26 @@ struct StageCeiling {
 /// right after a run the system is busy with the files that it wrote.
 class StageCeilings {
  public:
+  /// Bytes that the arrays and tables of all samplers may take together; a ceiling that would need more is left out.
+  static constexpr int64_t kMostBytes = 275'000'000;
+
   explicit StageCeilings(int threads);
   ~StageCeilings();
   /// Samples the ceiling of each resource that a stage with one op needs. Takes about ten milliseconds each,
   /// more for a new ceiling; stages share them.
   void sample(const Profile& profile);
   int samples() const { return samples_; }
-  /// Returns for each of these stages the resource of which it reached the largest share, by the median of
-  /// the samples.
+  /// Names of the ceilings that were left out because of kMostBytes.
+  const std::set<std::string>& left_out() const { return left_out_; }
+  /// For each of these stages the resource of which it reached the largest share, by the median of the samples.
   std::map<std::string, StageCeiling> shares(const Profile& profile) const;
 
  private:
   struct Known;
   int threads_, samples_ = 0;
-  std::map<std::string, std::unique_ptr<Known>> known_;  // by name, shared by stages
+  int64_t bytes_ = 0;  // of all samplers
+  std::set<std::string> left_out_;
+  std::map<std::string, std::unique_ptr<Known>> known_;  // by name: stages share them
 };
 
 }  // namespace klab

@@ -1,4 +1,5 @@
 #include "labs/radiance/tune/tune.h"
+#include "harness/timing/others_work.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
