@@ -2,15 +2,15 @@
 # this list, too; there klab_room() takes the objects that were installed.
 klab_headers(contracts reference)  # contract.h, float16.h, formats.h, generator.h: all that the harness knows of an op
 
-klab_room(core harness/core DEPENDS klab_contracts)
+klab_room(core harness/core TOGETHER DEPENDS klab_contracts)
 klab_room(simt harness/simt TOGETHER DEPENDS klab_core)
-klab_room(gpu harness/gpu DEPENDS klab_core)
-klab_room(check harness/check DEPENDS klab_core klab_simt klab_gpu)
-klab_room(timing harness/timing DEPENDS klab_core klab_gpu klab_check)
+klab_room(gpu harness/gpu TOGETHER DEPENDS klab_core)
+klab_room(check harness/check TOGETHER DEPENDS klab_core klab_simt klab_gpu)
+klab_room(timing harness/timing TOGETHER DEPENDS klab_core klab_gpu klab_check)
 klab_room(records harness/records LIGHT TOGETHER DEPENDS klab_timing)
 klab_room(compare harness/compare LIGHT TOGETHER DEPENDS klab_records)
 klab_room(report harness/report LIGHT TOGETHER DEPENDS klab_compare klab_lab_dependencies)
-klab_room(program harness/program LIGHT DEPENDS klab_report)
+klab_room(program harness/program LIGHT TOGETHER DEPENDS klab_report)
 klab_room(cuda_compiler harness/cuda_compiler LIGHT TOGETHER)
 if(NOT KLAB_ASAN)
   klab_room(step harness/step LIGHT TOGETHER DEPENDS klab_records)

@@ -60,8 +60,8 @@ run() {
   [[ -n $list ]] || { say "no tests were found in $dir: the build is incomplete"; return 2; }
   if [[ $mode == fast ]]; then list=$(nearest "$dir" "$list"); fi
   chosen=$(while read -r number name; do printf '%s %s %s\n' "$(key_of "$name")" "$number" "$name"; done <<<"$list" |
-    awk -v told="$dir/passed_before.txt" 'BEGIN { printf "" >told }
-      NR == FNR { has[$1 " " $2] = 1; next }
+    awk -v told="$dir/passed_before.txt" -v passed="$passed" 'BEGIN { printf "" >told }
+      FILENAME == passed { has[$1 " " $2] = 1; next }
       ($1 " " $3) in has { room = $3; sub(/\..*/, "", room); n[room]++; print $3 >told; next }
       { print $2 }
       END { for (room in n) printf "klab: passed before: %s (%d)\n", room, n[room] >"/dev/stderr" }' "$passed" -)

@@ -11,7 +11,7 @@
 namespace klab {
 namespace {
 
-using Shape = std::vector<int64_t>;
+using FittingShape = std::vector<int64_t>;
 
 // What the check spends on a size that is there for one rung; `klab bench` checks it at the sizes it times itself.
 constexpr double kOneRungsWork = 2e6;
@@ -31,14 +31,14 @@ class Fitting {
       : op_(op), variant_(variant), sizes_(check_sizes(op, variant.tiles)), random_(seed) {}
 
   /// The size at which a branch pays first, shrunk; {} where no size is known that the rung does.
-  Shape start() {
-    std::vector<Shape> known;
+  FittingShape start() {
+    std::vector<FittingShape> known;
     if (variant_.branch()) known.push_back(variant_.when.shape);
     if (!variant_.expect.shape.empty()) known.push_back(variant_.expect.shape);
     for (const BenchShape& b : op_.bench) known.push_back(b.shape);
-    for (const Shape& shape : known) {
+    for (const FittingShape& shape : known) {
       if (!op_.op.valid(shape) || !fits(variant_, shape)) continue;
-      Shape small =
+      FittingShape small =
           shrunk(op_.op, shape, most_, [&](ShapeView s) { return fits(variant_, s) ? cost(s) : 0; });
       if (cost(small) <= op_.check_flops) return small;
     }
@@ -46,10 +46,10 @@ class Fitting {
   }
 
   /// Others than those in `seen`, into which they go too.
-  std::vector<Shape> walk(const Shape& from, size_t count, std::set<Shape>& seen) {
-    std::vector<Shape> found;
+  std::vector<FittingShape> walk(const FittingShape& from, size_t count, std::set<FittingShape>& seen) {
+    std::vector<FittingShape> found;
     for (int attempt = 0; attempt < 24 && found.size() < count; ++attempt) {
-      Shape shape = from;
+      FittingShape shape = from;
       std::vector<size_t> order(shape.size());
       std::iota(order.begin(), order.end(), size_t(0));
       for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_() % k]);
@@ -62,7 +62,7 @@ class Fitting {
  private:
   double cost(ShapeView shape) const { return busiest_work(op_, shape); }
 
-  void replace(Shape& shape, size_t d) {
+  void replace(FittingShape& shape, size_t d) {
     if (sizes_[d].empty()) return;
     for (int attempt = 0; attempt < 4; ++attempt) {
       const int64_t before = shape[d];
@@ -76,46 +76,46 @@ class Fitting {
 
   const LabOp& op_;
   const Variant& variant_;
-  std::vector<Shape> sizes_;
+  std::vector<FittingShape> sizes_;
   Generator random_;
   double most_ = std::min(op_.check_flops, kOneRungsWork);
 };
 
 }  // namespace
 
-std::vector<Shape> fitting(const Variant& variant, const std::vector<Shape>& list) {
-  std::vector<Shape> some;
-  for (const Shape& shape : list)
+std::vector<FittingShape> fitting(const Variant& variant, const std::vector<FittingShape>& list) {
+  std::vector<FittingShape> some;
+  for (const FittingShape& shape : list)
     if (fits(variant, shape)) some.push_back(shape);
   return some;
 }
 
 void add_fitting(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
-                 std::vector<Shape>& shapes) {
-  std::set<Shape> seen(shapes.begin(), shapes.end());
+                 std::vector<FittingShape>& shapes) {
+  std::set<FittingShape> seen(shapes.begin(), shapes.end());
   for (const Variant* v : variants) {
     size_t fit = 0;
-    for (const Shape& shape : shapes)
+    for (const FittingShape& shape : shapes)
       if (fit < kFewestFitting && !is_empty(op, shape)) fit += fits(*v, shape) ? 1 : 0;
     if (fit == kFewestFitting && !v->branch()) continue;
     Fitting more(op, *v, seed);
-    const Shape start = more.start();
+    const FittingShape start = more.start();
     if (start.empty()) continue;
     if (seen.insert(start).second) {
       shapes.push_back(start);
       ++fit;
     }
     if (fit >= kFewestFitting) continue;
-    for (Shape& shape : more.walk(start, kFewestFitting - fit, seen)) shapes.push_back(std::move(shape));
+    for (FittingShape& shape : more.walk(start, kFewestFitting - fit, seen)) shapes.push_back(std::move(shape));
   }
 }
 
-std::vector<Shape> spread_fitting(std::span<const Variant* const> variants, const std::vector<Shape>& shapes,
+std::vector<FittingShape> spread_fitting(std::span<const Variant* const> variants, const std::vector<FittingShape>& shapes,
                                   size_t most) {
-  std::vector<Shape> some = spread_over(shapes, most);
+  std::vector<FittingShape> some = spread_over(shapes, most);
   for (const Variant* v : variants)
     if (fitting(*v, some).empty())
-      for (Shape& shape : spread_over(fitting(*v, shapes), 2)) some.push_back(std::move(shape));
+      for (FittingShape& shape : spread_over(fitting(*v, shapes), 2)) some.push_back(std::move(shape));
   return some;
 }
 

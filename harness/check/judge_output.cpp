@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-Failure failed(Fault fault, const std::string& tensor, double expected, double got, double bound,
+Failure output_failed(Fault fault, const std::string& tensor, double expected, double got, double bound,
                std::string what) {
   return {.fault = fault,
           .tensor = tensor,
@@ -50,9 +50,9 @@ std::optional<Failure> judge_output(const std::string& tensor, const ErrorSums& 
   const bool most = 2 * (gain - 1) * (gain - 1) * s.reference2 > s.error2;
   const bool small = error <= limit;
   if (!(std::abs(gain - 1) <= slack) && (small || most))
-    return failed(fault, tensor, 1, gain, slack,
+    return output_failed(fault, tensor, 1, gain, slack,
                   "gain: all values are " + digits(gain) + " times what they should be");
-  if (!small) return failed(fault, tensor, 0, error / norm, limit / norm, "relative L2 error");
+  if (!small) return output_failed(fault, tensor, 0, error / norm, limit / norm, "relative L2 error");
   return std::nullopt;
 }
 

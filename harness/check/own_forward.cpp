@@ -173,7 +173,7 @@ class Line {
 };
 
 // The forward a backward belongs to, if it can run; nullptr and why otherwise.
-const Variant* forward_of(const Variant& backward, const GradientPair& pair, std::string* why) {
+const Variant* own_forward_of(const Variant& backward, const GradientPair& pair, std::string* why) {
   const std::vector<const Variant*> ladder = variants_of(pair.forward->op.name, backward.backend);
   const Variant* found = backward.forward.empty() ? nullptr : find_variant(backward.forward);
   if (!backward.forward.empty() && !found) {
@@ -193,7 +193,7 @@ void check_variant(const GradientPair& pair, const GradientPoint& point, const s
                    const Variant& backward, CrashGuard& guard, CheckResult& result) {
   if (!backward.supported(pair.backward_shape, host_of(backward)).empty()) return;
   std::string why;
-  const Variant* forward = forward_of(backward, pair, &why);
+  const Variant* forward = own_forward_of(backward, pair, &why);
   if (!forward) {
     if (backward.forward.empty())
       result.note = "not checked against its own forward: " + why;

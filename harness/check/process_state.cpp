@@ -115,7 +115,7 @@ std::map<std::string, std::string> by_name(const std::vector<std::string>& list)
   return map;
 }
 
-constexpr int kSignals = 64;
+constexpr int kHandledSignals = 64;
 
 std::string name_of_signal(int s) {
   const char* name = sigabbrev_np(s);
@@ -134,7 +134,7 @@ bool same(const struct sigaction& a, const struct sigaction& b) {
 struct ProcessState::Parts {
   Arithmetic registers = arithmetic();
   sigset_t mask{};
-  std::array<struct sigaction, kSignals + 1> handlers{};
+  std::array<struct sigaction, kHandledSignals + 1> handlers{};
   std::string locale = setlocale(LC_ALL, nullptr);
   locale_t thread_locale = uselocale(nullptr);
   int dynamic = omp_get_dynamic(), levels = omp_get_max_active_levels();
@@ -149,7 +149,7 @@ struct ProcessState::Parts {
 ProcessState::ProcessState() : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   pthread_sigmask(SIG_SETMASK, nullptr, &p.mask);
-  for (int s = 1; s <= kSignals; ++s) sigaction(s, nullptr, &p.handlers[size_t(s)]);
+  for (int s = 1; s <= kHandledSignals; ++s) sigaction(s, nullptr, &p.handlers[size_t(s)]);
   omp_get_schedule(&p.schedule, &p.chunk);
   getitimer(ITIMER_REAL, &p.timer);
   sched_getaffinity(0, sizeof p.cores, &p.cores);
@@ -162,7 +162,7 @@ std::vector<std::string> ProcessState::changes(int threads, bool all) const {
   std::vector<std::string> list = differences(p.registers, arithmetic());
   sigset_t mask{};
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  for (int s = 1; s <= kSignals; ++s) {
+  for (int s = 1; s <= kHandledSignals; ++s) {
     struct sigaction now {};
     if (all && sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
       list.push_back("the handler of " + name_of_signal(s));
@@ -203,7 +203,7 @@ void ProcessState::restore(int threads) const {
   const Parts& p = *parts_;
   set(p.registers);
   setitimer(ITIMER_REAL, &p.timer, nullptr);
-  for (int s = 1; s <= kSignals; ++s) {
+  for (int s = 1; s <= kHandledSignals; ++s) {
     struct sigaction now {};
     if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
       sigaction(s, &p.handlers[size_t(s)], nullptr);

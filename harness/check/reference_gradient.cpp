@@ -24,7 +24,7 @@ constexpr double kU = 0x1p-53;
 constexpr double kSteps[] = {0x1p-17, 0x1p-21,
                              0x1p-25};     // near epsilon^(1/3), of the inputs' scale; then 1/16 each
 constexpr int64_t kElementwiseUpTo = 300;  // inputs of the forward, one by one; larger ones by directions
-constexpr int kDirections = 4;
+constexpr int kReferenceDirections = 4;
 
 // A direction in one input tensor, as the elements that move.
 struct Direction {
@@ -151,13 +151,13 @@ class Probe {
 
 enum class Slope { agrees, differs, kink };
 
-struct Verdict {
+struct GradientVerdict {
   Slope slope = Slope::kink;
   double numeric = 0, analytic = 0, bound = 0;
 };
 
-Verdict compare_slopes(Probe& probe, const Direction& d, size_t gradient) {
-  Verdict verdict;
+GradientVerdict compare_slopes(Probe& probe, const Direction& d, size_t gradient) {
+  GradientVerdict verdict;
   double own_noise = 0;
   verdict.analytic = probe.analytic(d, gradient, &own_noise);
   bool judged = false;
@@ -222,7 +222,7 @@ std::vector<Direction> directions(const GradientPair& pair, const GradientPoint&
     return list;
   }
   // Half of them move everything, half a few elements: the more move, the sooner one meets a kink.
-  for (int k = 0; k < kDirections; ++k) {
+  for (int k = 0; k < kReferenceDirections; ++k) {
     Direction d{tensor, {}, {}};
     for (int64_t i = 0; i < n; ++i) {
       if (k % 2 && random() % uint64_t(n) >= 16) continue;
@@ -250,7 +250,7 @@ void check_point(const GradientPair& pair, const CheckOptions& options, Generato
     const auto& link = pair.gradients[g];
     for (const Direction& d : directions(pair, point, link.forward, random)) {
       if (int(result.failures.size()) >= options.max_failures) return;
-      const Verdict verdict = compare_slopes(probe, d, link.backward);
+      const GradientVerdict verdict = compare_slopes(probe, d, link.backward);
       ++result.cases;
       ++counts[g].tried;
       if (verdict.slope == Slope::kink) ++counts[g].kinks;

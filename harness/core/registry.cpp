@@ -12,7 +12,7 @@ namespace klab {
 namespace {
 
 // A function-local static, so that it exists before the first registrar in any initialization order.
-std::vector<Variant>& storage() {
+std::vector<Variant>& registered() {
   static std::vector<Variant> list;
   return list;
 }
@@ -57,7 +57,7 @@ void require_own_names(const Variant& fresh) {
   const auto had = [](const Variant& v, const std::string& id) {
     return v.id == id || std::ranges::find(v.was, id) != v.was.end();
   };
-  for (const Variant& known : storage()) {
+  for (const Variant& known : registered()) {
     if (had(known, fresh.id)) refuse_name(fresh.id, known, fresh);
     for (const std::string& old : fresh.was)
       if (had(known, old)) refuse_name(old, known, fresh);
@@ -104,7 +104,7 @@ void name_from_path(Variant& v, const std::string& path) {
 }
 
 void register_variant(Variant variant) {
-  auto& list = storage();
+  auto& list = registered();
   const auto key = [](const Variant& v) { return std::tie(v.op, v.backend, v.rung); };
   const auto at = std::lower_bound(list.begin(), list.end(), variant,
                                    [&](const Variant& a, const Variant& b) { return key(a) < key(b); });
@@ -175,7 +175,7 @@ void register_variant(const Registration& r) {
 
 void add_cuda_place(CudaPlace place) { cuda_places().push_back(std::move(place)); }
 
-const std::vector<Variant>& variants() { return storage(); }
+const std::vector<Variant>& variants() { return registered(); }
 
 const Variant* find_variant(const std::string& id) {
   for (const Variant& v : variants())

@@ -13,7 +13,7 @@
 namespace klab {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Ticks = std::chrono::steady_clock;
 
 /// A line that two threads pass on: odd numbers on the way out, even ones on the way back.
 class Ball {
@@ -21,11 +21,11 @@ class Ball {
   /// Waits for that number. False when it takes so long that the other thread cannot be running.
   bool wait_for(int number) {
     constexpr int kLooks = 256;  // between two looks at the clock
-    const auto patience = Clock::now() + std::chrono::milliseconds(2);
+    const auto patience = Ticks::now() + std::chrono::milliseconds(2);
     while (true) {
       for (int k = 0; k < kLooks; ++k)
         if (number_.load(std::memory_order_acquire) == number) return true;
-      if (dropped_.load(std::memory_order_relaxed) || Clock::now() > patience) {
+      if (dropped_.load(std::memory_order_relaxed) || Ticks::now() > patience) {
         dropped_ = true;
         return false;
       }
@@ -46,12 +46,12 @@ double throw_ball(Ball& ball) {
   std::array<double, kTimes> ns{};
   int number = 0;
   for (double& time : ns) {
-    const auto begin = Clock::now();
+    const auto begin = Ticks::now();
     for (int k = 0; k < kTrips; ++k) {
       ball.pass(++number);
       if (!ball.wait_for(++number)) return 0;
     }
-    time = std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / kTrips;
+    time = std::chrono::duration<double, std::nano>(Ticks::now() - begin).count() / kTrips;
   }
   std::nth_element(ns.begin(), ns.begin() + kTimes / 2, ns.end());
   return ns[kTimes / 2];

@@ -63,7 +63,7 @@ std::set<std::string> passed_before(uint64_t seed) {
 }
 
 /// In one step; where it cannot be written it is checked again the next time.
-void keep(const std::set<std::string>& passed, uint64_t seed) {
+void keep_passed(const std::set<std::string>& passed, uint64_t seed) {
   const std::string file = full_check_file();
   if (file.empty()) return;
   const std::string partial = fmt::format("{}.{}", file, getpid());
@@ -112,7 +112,7 @@ std::vector<std::string> full_check(const LabOp& op, std::span<const Variant* co
     for (size_t i = 0; i < variants.size(); ++i)
       if (variants[i]->id == r.variant) wrong[i] = failure_text(r.failures.front());
   }
-  keep(passed, seed);
+  keep_passed(passed, seed);
   return wrong;
 }
 

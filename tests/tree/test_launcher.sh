@@ -16,6 +16,8 @@ root="$tmp/my check out"
 mkdir -p "$root"/{cmake,reference,kernels,harness,labs,tests} "$tmp/bin"
 cp "$source_dir/klab" "$root"
 touch "$root"/{CMakeLists.txt,CMakePresets.json}
+echo 'printf "run.sh"; printf " <%s>" "$@"; echo' >"$root/tests/run.sh"
+echo 'echo "${FAKE_CHANGED:-}"' >"$root/tests/sanitized.sh"
 for tool in bash env find readlink dirname mkdir rm mv cat awk nproc flock grep sleep touch cp; do
   ln -s "$(command -v $tool)" "$tmp/bin/$tool"
 done
@@ -28,7 +30,7 @@ stand_in apt-get 'echo "apt-get $*" >>"$FAKE_DIR/log"; [[ $* == *install* ]] || 
 [[ -z ${FAKE_APT_FAILS:-} ]] || exit 100
 for p in "$@"; do touch "$FAKE_DIR/installed_$p"; done'
 stand_in cmake '[[ -z ${FAKE_CMAKE_FAILS:-} ]] || { echo "CMake Error: no such thing"; exit 1; }
-while [[ $# -gt 0 ]]; do [[ $1 == -B ]] && dir=$2; shift; done; touch "$dir/build.ninja"; echo "cmake $dir" >>"$FAKE_DIR/log"'
+all=$*; while [[ $# -gt 0 ]]; do [[ $1 == -B ]] && dir=$2; shift; done; touch "$dir/build.ninja"; echo "cmake $dir $all" >>"$FAKE_DIR/log"'
 stand_in ninja '[[ -z ${FAKE_NINJA_FAILS:-} ]] || { echo "x.cpp:1: error: expected ;"; exit 1; }
 mkdir "$PWD/busy" 2>/dev/null || { echo "two builds at once" >>"$FAKE_DIR/log"; exit 1; }
 sleep ${FAKE_NINJA_SECONDS:-0}; rm -r "$PWD/busy"; echo "[1/1] compiled"; echo "ninja $*" >>"$FAKE_DIR/log"
@@ -176,6 +178,35 @@ call -- test -R 'a b'
 expect "test" "$out" "<--output-on-failure>"
 expect "test's arguments" "$out" "<-R> <a b>"
 expect "test's folder" "$out" "in $root/build/release"
+
+fresh  # the three ways to test
+: >"$tmp/installed_all"
+call FAKE_CHANGED="harness/core;op:matmul" -- test
+expect "test" "$out" "run.sh <default> <$root> <$root/build>"
+expect "the sanitized program is built" "$(cat "$log")" " test_sanitized"
+expect "of what changed" "$(cat "$log")" "-DKLAB_SANITIZE=harness/core;op:matmul"
+: >"$log"
+call FAKE_CHANGED="harness/core;op:matmul" -- test
+expect_not "nothing else changed: not configured again" "$(cat "$log")" "cmake "
+call FAKE_CHANGED="op:matmul" -- test
+expect "another change is configured" "$(cat "$log")" "-DKLAB_SANITIZE=op:matmul"
+: >"$log"
+call -- test --all
+expect "all" "$out" "run.sh <all>"
+expect "all of it is sanitized" "$(cat "$log")" "-DKLAB_SANITIZE=all"
+: >"$log"
+call -- test --fast
+expect "fast" "$out" "run.sh <fast>"
+expect_not "fast does without sanitizers" "$(cat "$log")" "test_sanitized"
+echo "another processor" >"$root/build/release/.configured"  # a build tree that was made elsewhere
+: >"$log"
+call -- list
+expect "another processor" "$(cat "$log")" "-UKLAB_RUNS_"
+stand_in df 'echo head; echo "dev 100 100 0 100% /"'
+call FAKE_NINJA_FAILS=1 -- list
+expect_code "a full disk" 2
+expect "a full disk" "$err" "is full: free some gigabytes, or set KLAB_BUILD_DIR"
+rm "$tmp/bin/df"
 
 mv "$tmp/bin/dpkg-query" "$tmp/bin/cmake" "$tmp"  # not Debian, and nothing there
 fresh

@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# tests/run.sh and tests/sanitized.sh in a small checkout, with a stand-in for ctest: what passed is not run again until
+# something that it depends on changes, failures and skips are counted, --all forgets and moves the sanitized commit, --fast
+# follows includes, and each of them says in one line what it cannot know.
+set -uo pipefail
+source_dir=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+expect() { [[ $2 == *"$3"* ]] || fail "$1: '$3' is not in: $2"; }
+expect_not() { [[ $2 != *"$3"* ]] || fail "$1: '$3' is in: $2"; }
+
+root=$tmp/checkout
+builds=$root/build
+mkdir -p "$root"/{tests/core,tests/tree,tests/records,harness/core,harness/records,kernels/one/cpu,kernels/two/cpu,kernels/common,reference/one,reference/two,labs/radiance/scene} "$builds"/{release/tests,asan} "$tmp/bin"
+cp "$source_dir"/tests/{run,sanitized}.sh "$root/tests"
+cd "$root"
+echo '#include "harness/core/a.h"' >tests/core/test_a.cpp
+echo 'TEST(A, Works) {}' >>tests/core/test_a.cpp
+printf '#include "harness/records/b.h"\nTEST(B, Works) {}\n' >tests/records/test_b.cpp
+echo '// a' >harness/core/a.h
+echo '// b' >harness/records/b.h
+echo 'int b;' >harness/records/b.cpp
+printf '#include "kernels/common/shared.h"\n' >kernels/one/cpu/01_a.cpp
+printf 'int two;\n' >kernels/two/cpu/01_a.cpp
+echo '// s' >kernels/common/shared.h
+for op in one two; do echo "// $op" >reference/$op/$op.h; done
+echo '// scene' >labs/radiance/scene/scene.h
+echo build >.gitignore
+printf '#!/bin/sh\n' >"$builds/release/klab"
+chmod +x "$builds/release/klab"
+git init -q -b main . && git config user.email a@b && git config user.name a
+git add -A && git commit -qm first
+git rev-parse HEAD >tests/sanitized_commit
+git add -A && git commit -qm second
+
+cat >"$tmp/bin/ctest" <<'CTEST'
+#!/usr/bin/env bash
+# Lists three tests, or runs those whose numbers stand in the file behind -I.
+names=(x core.A.Works records.B.Works tree.Rule)
+[[ $PWD == */asan ]] && names=(x core.A.Works)
+for ((i = 1; i <= $#; ++i)); do [[ ${!i} != -I ]] || { j=$((i + 1)); file=${!j}; }; done
+if [[ " $* " == *" -N "* ]]; then
+  [[ " $* " == *" -L "* ]] && exit 0
+  for ((i = 1; i < ${#names[@]}; ++i)); do echo "  Test #$i: ${names[i]}"; done
+  exit 0
+fi
+code=0
+for i in $(tr , ' ' <"$file" | cut -d' ' -f4-); do
+  echo "ran ${PWD##*/} ${names[i]}" >>"$FAKE/ran"
+  if [[ ${names[i]} == "${FAKE_FAILS:-}" ]]; then echo "1/3 Test #$i: ${names[i]} ......***Failed    0.01 sec"; code=8
+  elif [[ ${names[i]} == "${FAKE_SKIPS:-}" ]]; then echo "1/3 Test #$i: ${names[i]} ......***Skipped    0.01 sec"
+  else echo "1/3 Test #$i: ${names[i]} ......   Passed    0.01 sec"; fi
+done
+exit $code
+CTEST
+chmod +x "$tmp/bin/ctest"
+code=0 out="" ran=""
+call() {  # [VAR=value...] -- mode: runs run.sh, sets code, out, ran
+  local vars=()
+  while [[ $1 != -- ]]; do vars+=("$1"); shift; done
+  shift
+  : >"$tmp/ran"
+  out=$(env PATH="$tmp/bin:$PATH" FAKE="$tmp" "${vars[@]}" bash "$root/tests/run.sh" "$1" "$root" "$builds" 2>&1)
+  code=$?
+  ran=$(cat "$tmp/ran")
+}
+
+call FAKE_FAILS=records.B.Works FAKE_SKIPS=tree.Rule -- default
+[[ $code -eq 1 ]] || fail "a failed test: exit code $code"
+expect "counts" "$out" "1 passed, 1 failed, 1 skipped"
+call -- default
+[[ $code -eq 0 ]] || fail "mended: exit code $code ($out)"
+expect_not "what passed is not run again" "$ran" core.A.Works
+expect "it is listed" "$out" "passed before: core (1)"
+expect "what failed is run again" "$ran" "records.B.Works"
+expect "what was skipped is run again" "$ran" "tree.Rule"
+call -- default
+[[ -z $ran ]] || fail "nothing changed, and run again: $ran"
+expect "all are listed" "$out" "passed before: 3"
+echo "more" >>README.md
+call -- default
+expect "a page changes what reads the tree" "$ran" tree.Rule
+expect_not "a page changes no program" "$ran" core.A.Works
+echo "# other" >>"$builds/release/klab"
+call -- default
+expect "another program" "$ran" core.A.Works
+call KLAB_LAST_LEVEL_CACHE=2MB -- default
+expect "another machine" "$ran" core.A.Works
+call -- all
+expect "--all forgets" "$ran" core.A.Works
+expect "--all with changes" "$out" "not committed: tests/sanitized_commit stays"
+
+# The sanitizer build: only where it was made, and in the sum.
+: >"$builds/asan/build.ninja"
+call -- default
+expect "sanitized" "$ran" "ran asan core.A.Works"
+git add -A && git commit -qm third
+call -- all
+[[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "--all on a clean checkout does not move the commit: $out"
+git add -A && git commit -qm fourth
+
+# What has to be sanitized again.
+[[ -z $(bash tests/sanitized.sh .) ]] || fail "nothing changed, and to be sanitized: $(bash tests/sanitized.sh .)"
+echo "// more" >>kernels/common/shared.h
+[[ $(bash tests/sanitized.sh .) == "op:one" ]] || fail "a header of op one: $(bash tests/sanitized.sh .)"
+echo "// more" >>harness/records/b.cpp
+echo "// more" >>labs/radiance/scene/scene.h
+echo "// new" >reference/two/more.cpp
+[[ $(bash tests/sanitized.sh .) == "harness/records;labs/radiance/scene;op:one;op:two" ]] || fail "rooms and ops: $(bash tests/sanitized.sh .)"
+echo "0123456789012345678901234567890123456789" >tests/sanitized_commit
+[[ $(bash tests/sanitized.sh . 2>"$tmp/err") == all ]] || fail "an unknown commit does not sanitize everything"
+expect "an unknown commit" "$(cat "$tmp/err")" "is not in this checkout"
+[[ $(wc -l <"$tmp/err") -eq 1 ]] || fail "more than one line: $(cat "$tmp/err")"
+git checkout -q . && git clean -qfd
+
+# --fast: the tests nearest to the change.
+echo "int c;" >>harness/records/b.cpp
+call -- fast
+expect "the change's own test" "$ran" records.B.Works
+expect_not "another room's test" "$ran" core.A.Works
+git checkout -q .
+git branch -m main trunk
+call -- fast
+expect "no main branch" "$out" "no main branch was found"
+git branch -m trunk main
+
+mv .git "$tmp/git"  # a tarball
+[[ $(bash tests/sanitized.sh . 2>"$tmp/err") == all ]] || fail "without git not everything is sanitized"
+expect "without git" "$(cat "$tmp/err")" "no git checkout"
+call -- fast
+expect "without git, fast" "$out" "no git checkout"
+call -- default
+[[ $code -eq 0 ]] || fail "without git: exit code $code"
+mv "$tmp/git" .git
+
+# Two at once: the second waits, and says so.
+exec 7>>"$builds/.testing"
+flock 7
+(call -- default; printf '%s' "$out" >"$tmp/second") &
+sleep 0.5
+flock -u 7
+wait
+expect "two at once" "$(cat "$tmp/second")" "waiting for another klab test"
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
