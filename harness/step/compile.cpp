@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "harness/core/build_info.h"
+#include "harness/core/instruction_sets.h"
 #include "harness/core/source.h"
 #include "harness/records/digest.h"
 
@@ -55,7 +56,8 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
       continue;
     }
     if (a.starts_with("-Werror") || a == "-pedantic-errors" || a == "-Winvalid-pch" ||
-        a.starts_with("-DHWY_DISABLED_TARGETS") || fs::path(a).filename() == "ccache")
+        a.starts_with("-DHWY_DISABLED_TARGETS") || a.starts_with("-DHWY_BASELINE_TARGETS") ||
+        fs::path(a).filename() == "ccache")
       continue;
     flags.push_back(a);
   }
@@ -65,7 +67,8 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
 /// Disables Highway's targets except the one that this machine uses and the mandatory one. Compiling the
 /// others would be wasted.
 std::string disabled_targets() {
-  const int64_t able = hwy::SupportedTargets() & HWY_TARGETS;
+  const int64_t built = built_targets();
+  const int64_t able = hwy::SupportedTargets() & (built != 0 ? built : HWY_TARGETS);
   const int64_t best = able & -able;
   return "-DHWY_DISABLED_TARGETS=(~(" + std::to_string(best) + "LL|" +
          std::to_string(int64_t(HWY_STATIC_TARGET)) + "LL))";
