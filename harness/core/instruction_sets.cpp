@@ -17,7 +17,7 @@ namespace {
 
 /// Targets of Highway without vectors.
 constexpr int64_t one_lane = HWY_SCALAR | HWY_EMU128;
-/// Targets that kernels are built for on some processor (cmake/KlabFlags.cmake); SSSE3 is none of them.
+/// Targets that kernels are built for on some processor (cmake/KlabIsas.cmake); SSSE3 is none of them.
 constexpr int64_t vectors = HWY_AVX3_DL | HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_NEON;
 
 std::span<const VectorCode> files_of_this_program() {
@@ -57,6 +57,8 @@ int64_t common_targets(std::span<const VectorCode> files) {
   }
   return (common & any) != 0 ? common & any : any;
 }
+
+int64_t buildable_targets() { return HWY_AVX3 | HWY_AVX2 | HWY_SSE4; }
 
 int64_t built_targets() { return common_targets(files_of_this_program()); }
 

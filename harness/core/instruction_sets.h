@@ -28,6 +28,9 @@ int64_t common_targets(std::span<const VectorCode> files);
 /// common_targets() of this program. 0 for a program without such files.
 int64_t built_targets();
 
+/// Returns the instruction sets that -DKLAB_ISAS can name (cmake/KlabIsas.cmake).
+int64_t buildable_targets();
+
 /// Names the sets, best first: "AVX3, AVX2".
 std::string target_names(int64_t targets);
 

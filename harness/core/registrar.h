@@ -152,7 +152,7 @@ void register_variant(const Registration& registration);
 
 template <class Contract, Form form = this_form>
 struct Registrar {
-  Registrar(const char* file, int line, int64_t targets, const VariantSpec<Contract>& s) {
+  Registrar(const char* file, int line, const VariantSpec<Contract>& s, int64_t targets = 0) {
     std::string_view forward;
     if constexpr (requires { typename Contract::Forward; }) forward = Contract::Forward::name;
     std::span<const char* const> optional;
@@ -184,4 +184,4 @@ struct Registrar {
 /// The last statement of a kernel file.
 #define KLAB_VARIANT(Contract, ...) \
   KLAB_VECTOR_CODE(Contract);       \
-  const ::klab::Registrar<Contract> klab_registrar_##Contract(__FILE__, __LINE__, HWY_TARGETS, __VA_ARGS__)
+  const ::klab::Registrar<Contract> klab_registrar_##Contract(__FILE__, __LINE__, __VA_ARGS__, HWY_TARGETS)

@@ -9,5 +9,5 @@
 
 #undef KLAB_VARIANT
 #define KLAB_VARIANT(Contract, ...)                                                                  \
-  const ::klab::Registrar<Contract> klab_registrar_##Contract(KLAB_STEP_PATH, __LINE__, HWY_TARGETS, \
-                                                              __VA_ARGS__)
+  const ::klab::Registrar<Contract> klab_registrar_##Contract(KLAB_STEP_PATH, __LINE__, __VA_ARGS__, \
+                                                              HWY_TARGETS)

@@ -222,7 +222,7 @@ void use_instruction_set(const std::string& name) {
       return;
     }
   throw std::invalid_argument(
-      no_instruction_set(name, compiled_targets(), compiled_targets() | HWY_TARGETS, processor_targets()));
+      no_instruction_set(name, compiled_targets(), buildable_targets(), processor_targets()));
 }
 
 std::string no_instruction_set(const std::string& name, int64_t built, int64_t buildable, int64_t processor) {

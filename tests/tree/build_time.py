@@ -15,6 +15,7 @@ import csv
 import io
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -195,8 +196,10 @@ def check_history(path):
     def git(*arguments):
         return subprocess.run(["git", "-C", str(path.parent), *arguments], capture_output=True, text=True, check=True).stdout
     if not path.exists():
-        print(f"{path} is missing: make it with --accept on a build from nothing")
-        return 1
+        tracked = subprocess.run(["git", "-C", str(path.parent), "log", "-n", "1", "--format=%H", "--", path.name],
+                                 capture_output=True, text=True, check=False).stdout.strip() if shutil.which("git") else ""
+        print(f"{path}: " + ("was deleted: restore it" if tracked else "no budget yet"))
+        return 1 if tracked else 0
     text = path.read_text()
     new = read_budget(text)
     try:
@@ -252,8 +255,8 @@ def main():
         return 0
     if options.check:
         if not budget:
-            print(f"{options.budget} holds no budget: make it with --accept on a build from nothing")
-            return 1
+            print(f"{options.budget} holds no budget yet: make it with --accept on a build from nothing")
+            return 77
         wrong = [room for room in ratios if room not in budget or exceeded(ratios[room], budget[room][0])]
         if wrong:
             print(f"over budget: {', '.join(wrong)}. Make it cheaper, or say why: {pathlib.Path(__file__).name} BUILD --accept --reason WHY")

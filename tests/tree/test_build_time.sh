@@ -38,7 +38,7 @@ log() {  # [object=milliseconds]...: a log in which all others take a second
 budget=$tmp/budget.csv
 log >"$tmp/build/.ninja_log"
 call "$tmp/build" --budget "$budget" --check
-expect "no budget yet" 1 "holds no budget"
+expect "no budget yet" 77 "holds no budget"
 call "$tmp/build" --budget "$budget" --accept
 expect "the first budget" 0 ""
 grep -q '^kernels,2.000,' "$budget" || fail "two objects of a second are a ratio of 2: $(cat "$budget")"
@@ -101,6 +101,11 @@ if command -v git >/dev/null; then
   printf 'room,ratio,reason\nkernels,1.000,\n' >b.csv
   call --history --budget "$tmp/tree/b.csv"
   expect "fallen" 0 ""
+  rm b.csv
+  call --history --budget "$tmp/tree/b.csv"
+  expect "deleted" 1 "restore it"
+  call --history --budget "$tmp/tree/never.csv"
+  expect "never made" 0 "no budget yet"
 fi
 [[ $failures -eq 0 ]] || exit 1
 
