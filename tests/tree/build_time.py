@@ -31,6 +31,8 @@ ALLOWANCE = 0.05
 LONGEST_PAUSE = 30 * 60
 ROOMS = (  # the first prefix that fits
     ("kernels", "CMakeFiles/klab_kernels_"),
+    ("kernels", "harness/CMakeFiles/klab_headers_simd"),
+    ("kernels", "CMakeFiles/klab_headers_simd"),
     ("cuda on the host", "CMakeFiles/klab_cuda_"),
     ("cuda on the host", "harness/CMakeFiles/klab_headers_cuda"),
     ("references", "CMakeFiles/klab_reference_"),
