@@ -161,8 +161,8 @@ function(klab_vectors_precompiled target headers)
     if(NOT lines)
       list(APPEND scalar ${file})
     else()
-      # Headers that came precompiled have lost their pragmas against this warning.
-      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -Wno-maybe-uninitialized)
+      # Intrinsics that came precompiled have lost their pragmas against these warnings.
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -Wno-maybe-uninitialized -Wno-uninitialized)
     endif()
   endforeach()
   set_source_files_properties(${scalar} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

@@ -17,7 +17,20 @@
 
 #include "reference/contract.h"
 
+/// Instruction sets that this file's vectors are compiled for, as bits of Highway; 0 in a file without vectors. Where a file
+/// includes <hwy/highway.h>, Highway's macro of this name replaces it in KLAB_VARIANT.
+#ifndef HWY_TARGETS
+inline constexpr int64_t HWY_TARGETS = 0;
+#endif
+
 namespace klab {
+
+/// Instruction sets of one file's vectors, in a section that the program reads before it runs any other code
+/// (harness/core/instruction_sets.h).
+struct VectorCode {
+  int64_t targets;
+  int64_t fixed;  // not 0: compiled with -march for one of them, without a choice at run time
+};
 
 /// A type-erased shape: the fields of Shape in order.
 using ShapeView = std::span<const int64_t>;
@@ -128,6 +141,7 @@ struct Registration {
   PaysAt when;
   std::initializer_list<std::string_view> was;
   bool peer = false, pinned = false;
+  int64_t targets = 0;  // instruction sets of its vectors
 };
 
 /// Adds to the registry. Another form of a CUDA variant is merged with the first. The program ends with a
@@ -138,19 +152,36 @@ void register_variant(const Registration& registration);
 
 template <class Contract, Form form = this_form>
 struct Registrar {
-  Registrar(const char* file, int line, const VariantSpec<Contract>& s) {
+  Registrar(const char* file, int line, const VariantSpec<Contract>& s, int64_t targets = 0) {
     std::string_view forward;
     if constexpr (requires { typename Contract::Forward; }) forward = Contract::Forward::name;
     std::span<const char* const> optional;
     if constexpr (requires { Contract::optional; }) optional = Contract::optional;
     register_variant({file, line, form, Contract::name, forward, reinterpret_cast<Untyped>(s.run),
                       reinterpret_cast<Untyped>(s.supported), s.parent, s.forward, s.numerics, s.tiles,
-                      s.needs, optional, s.expect, s.when, s.was, s.peer, s.pinned});
+                      s.needs, optional, s.expect, s.when, s.was, s.peer, s.pinned, targets});
   }
 };
 
 }  // namespace klab
 
+#ifdef HWY_COMPILE_ONLY_STATIC
+#define KLAB_FIXED_VECTORS 1
+#else
+#define KLAB_FIXED_VECTORS 0
+#endif
+
+/// States for which instruction sets this file's vectors are compiled. Is part of KLAB_VARIANT; a file with vectors and without a
+/// variant states it by itself, behind its includes.
+#if defined(KLAB_SIMT) || defined(__CUDACC__)
+#define KLAB_VECTOR_CODE(name) static_assert(HWY_TARGETS == 0, "CUDA files take no vectors of Highway")
+#else
+#define KLAB_VECTOR_CODE(name)                                                                        \
+  [[gnu::used, gnu::section("klab_vectors")]] static const ::klab::VectorCode klab_vectors_##name = { \
+      HWY_TARGETS, KLAB_FIXED_VECTORS}
+#endif
+
 /// The last statement of a kernel file.
 #define KLAB_VARIANT(Contract, ...) \
-  const ::klab::Registrar<Contract> klab_registrar_##Contract(__FILE__, __LINE__, __VA_ARGS__)
+  KLAB_VECTOR_CODE(Contract);       \
+  const ::klab::Registrar<Contract> klab_registrar_##Contract(__FILE__, __LINE__, __VA_ARGS__, HWY_TARGETS)

@@ -159,6 +159,7 @@ void register_variant(const Registration& r) {
     v.was.push_back(old.find('.') == old.npos ? rung_of(v.op, old) : std::string(old));
   v.peer = r.peer;
   v.pinned = r.pinned;
+  v.targets = r.targets;
   v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
     return supported ? op_of(op).supported(supported, shape, host) : std::string();
   };

@@ -40,6 +40,8 @@ struct Variant {
   std::vector<std::string> was;  // former ids, latest last
   bool peer = false;
   bool pinned = false;
+  int64_t targets =
+      0;  // instruction sets that its vectors are compiled for, as bits of Highway; 0: it has none
   std::function<std::string(ShapeView, const Host&)> supported;
   /// Binds a shape and pointers (in the contract's order) to a callable. The pointers must outlive it.
   using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;

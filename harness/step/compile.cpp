@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "harness/core/build_info.h"
+#include "harness/core/instruction_sets.h"
 #include "harness/core/source.h"
 #include "harness/records/digest.h"
 
@@ -55,20 +56,20 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
       continue;
     }
     if (a.starts_with("-Werror") || a == "-pedantic-errors" || a == "-Winvalid-pch" ||
-        a.starts_with("-DHWY_DISABLED_TARGETS") || fs::path(a).filename() == "ccache")
+        a.starts_with("-DHWY_DISABLED_TARGETS") || a.starts_with("-DHWY_BASELINE_TARGETS") ||
+        fs::path(a).filename() == "ccache")
       continue;
     flags.push_back(a);
   }
   return flags;
 }
 
-/// Disables Highway's targets except the one that this machine uses and the mandatory one. Compiling the
-/// others would be wasted.
-std::string disabled_targets() {
-  const int64_t able = hwy::SupportedTargets() & HWY_TARGETS;
-  const int64_t best = able & -able;
-  return "-DHWY_DISABLED_TARGETS=(~(" + std::to_string(best) + "LL|" +
-         std::to_string(int64_t(HWY_STATIC_TARGET)) + "LL))";
+/// Returns the flags that compile vectors for the instruction set that rungs run on here, and for no other.
+std::vector<std::string> one_target() {
+  const int64_t built = built_targets();
+  const int64_t able = hwy::SupportedTargets() & (built != 0 ? built : HWY_TARGETS);
+  const std::string best = std::to_string(able & -able) + "LL";
+  return {"-DHWY_BASELINE_TARGETS=" + best, "-DHWY_DISABLED_TARGETS=(~" + best + ")"};
 }
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
@@ -91,9 +92,10 @@ class Compilation {
         step_.op->op.name + "/" + step_.own->backend + "/" + step_.own->rung.substr(0, 2);
     command.insert(
         command.end(),
-        {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", disabled_targets(), "-include",
+        {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", "-include",
          (klab_home() / "harness/step/work.h").string(), "-DKLAB_STEP_FILE=" + quoted(source_.string()),
          "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
+    for (std::string& flag : one_target()) command.push_back(std::move(flag));
     const bool loops = form == Built::cpu && is_gnu();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
     command.insert(command.end(), {"-o", object.string(), "-c", source_.string()});

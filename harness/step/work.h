@@ -8,5 +8,6 @@
 #include "harness/core/registrar.h"
 
 #undef KLAB_VARIANT
-#define KLAB_VARIANT(Contract, ...) \
-  const ::klab::Registrar<Contract> klab_registrar_##Contract(KLAB_STEP_PATH, __LINE__, __VA_ARGS__)
+#define KLAB_VARIANT(Contract, ...)                                                                  \
+  const ::klab::Registrar<Contract> klab_registrar_##Contract(KLAB_STEP_PATH, __LINE__, __VA_ARGS__, \
+                                                              HWY_TARGETS)

@@ -4,6 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/timing/ceiling_kernels.cpp"
+#include "harness/core/registrar.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -425,6 +426,7 @@ namespace klab {
 namespace {
 HWY_EXPORT(run);
 HWY_EXPORT(move);
+KLAB_VECTOR_CODE(ceilings);
 }  // namespace
 
 double run_ceiling_loop(CeilingLoop loop, std::byte* memory, int64_t bytes, int64_t repeats,

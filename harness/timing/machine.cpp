@@ -18,6 +18,7 @@
 
 #include "harness/core/build_info.h"
 #include "harness/core/bytes.h"
+#include "harness/core/instruction_sets.h"
 #include "harness/gpu/gpu.h"
 
 namespace klab {
@@ -158,17 +159,24 @@ std::string operating_system(const std::string& root) {
   return name.empty() ? "unknown" : name;
 }
 
+/// Instruction sets that kernels are compiled for. A program without kernels has those of its ceilings' file.
+int64_t compiled_targets() {
+  const int64_t built = built_targets();
+  return built != 0 ? built : HWY_TARGETS;
+}
+
 std::string instruction_set() {
   // The lowest bit is the best target; dynamic dispatch takes it where it was compiled in.
-  const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
+  const int64_t usable = hwy::SupportedTargets() & compiled_targets();
   return hwy::TargetName(usable & -usable);
 }
 
-// What the processor has and klab was compiled for, before any choice.
-int64_t usable_targets() {
-  static const int64_t all = hwy::SupportedTargets() & HWY_TARGETS;
+// What the processor has, and of that what klab was compiled for, before any choice.
+int64_t processor_targets() {
+  static const int64_t all = hwy::SupportedTargets();
   return all;
 }
+int64_t usable_targets() { return processor_targets() & compiled_targets(); }
 
 /// "580.159.04, CUDA 13.0"; only the latter where the system does not tell more.
 std::string gpu_driver(const Gpu& device) {
@@ -274,9 +282,16 @@ void use_instruction_set(const std::string& name) {
       hwy::GetChosenTarget().Update(hwy::SupportedTargets());
       return;
     }
-  std::string all;
-  for (const std::string& known : instruction_sets()) all += (all.empty() ? "" : ", ") + known;
-  throw std::invalid_argument("no instruction set '" + name + "' here; there are " + all);
+  throw std::invalid_argument(
+      no_instruction_set(name, compiled_targets(), buildable_targets(), processor_targets()));
+}
+
+std::string no_instruction_set(const std::string& name, int64_t built, int64_t buildable, int64_t processor) {
+  const int64_t asked = target_of_name(name);
+  if ((asked & buildable & processor) == 0)
+    return "no instruction set '" + name + "' here; there are " + target_names(built & processor);
+  return "klab was built for " + target_names(built) +
+         " only; build all with cmake -DKLAB_ISAS=all (or KLAB_ISAS=" + name + ")";
 }
 
 const Machine& this_machine() {

@@ -47,8 +47,12 @@ inline constexpr const char* kCacheVariable = "KLAB_LAST_LEVEL_CACHE";
 std::vector<std::string> instruction_sets();
 
 /// From now on variants run with that one, and this_machine() says so when it is first asked afterwards. A library that
-/// variants are compared with keeps its own choice. Throws std::invalid_argument naming those there are.
+/// variants are compared with keeps its own choice. Throws std::invalid_argument naming those there are, or how to build that one.
 void use_instruction_set(const std::string& name);
+
+/// Says why `name` cannot be used, and what to do. The others are bits of Highway: what kernels were compiled for, what they can be
+/// compiled for, and what the processor has.
+std::string no_instruction_set(const std::string& name, int64_t built, int64_t buildable, int64_t processor);
 
 /// Looked up once a process. Throws std::invalid_argument, one line, where KLAB_LAST_LEVEL_CACHE is no size.
 const Machine& this_machine();

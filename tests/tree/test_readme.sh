@@ -19,7 +19,7 @@ done
 grep -q '!\[' <(head -n 25 "$root/README.md") || fail "README.md has no picture in its first 25 lines"
 
 cd "$root"
-pages=(README.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md)
+pages=(README.md CONTRIBUTING.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md)
 # broken FILE...: links to files that are not there.
 broken() {
   local file link

@@ -8,6 +8,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/tools.h"
+#include "harness/core/build_info.h"
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
 #include "harness/simt/occupancy.h"
@@ -111,6 +112,7 @@ void print_machine(const Machine& m, const InstalledGpu& gpu, const Load& load, 
   for (const std::string& set : instruction_sets())
     if (set != m.instruction_set) sets += (sets.empty() ? "; --isa also takes " : ", ") + set;
   line("instruction set", m.instruction_set + " (Highway's name), chosen when the program runs" + sets);
+  if (const std::string& isa = build_info().isa; !isa.empty()) line("kernels are for", isa);
   line("cores", fmt::format("{}, {} hardware threads", m.cores, m.threads));
   std::string caches;
   for (const CacheLevel& c : m.caches) {
