@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "harness/check/failure_json.h"
+#include "harness/cli/command.h"
 #include "harness/core/source.h"
 #include "harness/step/process.h"
 
@@ -83,6 +84,8 @@ namespace {
 
 std::string options_text(const CheckOptions& options) {
   std::string rest = fmt::format(" --json --seed {}", options.seed);
+  if (settings().threads > 0) rest += fmt::format(" --threads {}", settings().threads);
+  if (!settings().isa.empty()) rest += " --isa " + quoted(settings().isa);
   if (options.quick) rest += " --quick";
   if (!options.backend.empty()) rest += " --backend " + quoted(options.backend);
   for (size_t d = 0; d < options.shape.size(); ++d)

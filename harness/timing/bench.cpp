@@ -144,7 +144,7 @@ class LadderTimer {
     std::vector<const Variant*> list;
     for (const auto& r : runners_) list.push_back(r->variant);
     if (options_.progress) options_.progress("a check of " + op_.op.name, 0, 0);
-    const auto wrong = full_check(op_, list, options_.seed, options_.stop);
+    const auto wrong = full_check(op_, list, options_.seed, options_.stop).wrong;
     for (size_t i = 0; i < runners_.size(); ++i)
       if (!wrong[i].empty()) condemn(*runners_[i], wrong[i]);
     drop_finished();

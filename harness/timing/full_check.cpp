@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/check/check.h"
 #include "harness/check/failure_text.h"
 #include "harness/timing/machine.h"
 
@@ -94,26 +93,30 @@ std::string full_check_file() {
   return error ? "" : (folder / "checked.json").string();
 }
 
-std::vector<std::string> full_check(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
-                                    const std::function<bool()>& stop) {
-  std::vector<std::string> wrong(variants.size());
+FullCheck full_check(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
+                     const std::function<bool()>& stop) {
+  FullCheck all{.wrong = std::vector<std::string>(variants.size())};
   std::set<std::string> passed = passed_before(seed);
   std::vector<const Variant*> open;
   for (const Variant* v : variants)
     if (!passed.contains(v->id)) open.push_back(v);
-  if (open.empty()) return wrong;
-  const auto results = check(op, open, {.seed = seed, .max_failures = 1, .done = {}, .stop = stop}).variants;
-  if (stop && stop()) return wrong;
-  for (const CheckResult& r : results) {
+  all.before = int(variants.size() - open.size());
+  if (open.empty()) return all;
+  OpCheck found = check(op, open, {.seed = seed, .max_failures = 1, .done = {}, .stop = stop});
+  if (stop && stop()) return all;
+  all.results = std::move(found.variants);
+  for (const CheckResult& r : all.results) {
     if (r.failures.empty()) {
       passed.insert(r.variant);
       continue;
     }
     for (size_t i = 0; i < variants.size(); ++i)
-      if (variants[i]->id == r.variant) wrong[i] = failure_text(r.failures.front());
+      if (variants[i]->id == r.variant) all.wrong[i] = failure_text(r.failures.front());
   }
-  keep_passed(passed, seed);
-  return wrong;
+  const bool right = !found.reference || found.reference->failures.empty();
+  if (found.reference) all.results.push_back(std::move(*found.reference));
+  if (right) keep_passed(passed, seed);  // against a wrong reference nothing has passed
+  return all;
 }
 
 }  // namespace klab

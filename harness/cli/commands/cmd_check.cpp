@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
 #include "harness/check/failure_text.h"
 #include "harness/cli/check_apart.h"
+#include "harness/cli/check_memory.h"
 #include "harness/cli/command.h"
 #include "harness/cli/mutation_run.h"
 #include "harness/cli/number_option.h"
@@ -29,6 +31,8 @@ struct Options {
   bool json = false;
   bool quick = false;
   bool apart = false;
+  bool remember = false;
+  bool again = false;
   std::vector<std::string> mutants;
   int most = 0;
 };
@@ -71,12 +75,16 @@ void print_result(const CheckResult& r, int width) {
 
 int run(const Options& o) {
   if (!o.mutants.empty()) {
-    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart)
+    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember)
       throw std::invalid_argument(
           "--mutants takes what is to be mutated, and only --backend, --most, --json beside it");
     return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
   }
   if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
+  if (o.again && !o.remember) throw std::invalid_argument("--again goes with --remember");
+  if (o.remember && o.backend == "cuda")
+    throw std::invalid_argument(
+        "--remember knows the code that runs on the host, not that of --backend cuda");
   auto selection = select(o.what, o.backend);
   if (o.apart) selection = one_by_one(selection);
   if (!o.shape.empty())
@@ -91,6 +99,11 @@ int run(const Options& o) {
   const auto begin = Clock::now();
   const CheckOptions options{
       .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+  std::optional<CheckMemory> memory;
+  if (o.remember) {
+    memory.emplace(passed_checks_file(), code_of_this_program(), options, o.again);
+    std::erase_if(selection, [&](const Selected& s) { return memory->passed_before(s); });
+  }
   const auto show = [&](size_t k) {
     if (k < selection.size())
       progress.show(fmt::format("checking {} variants of {} ({} of {})", selection[k].variants.size(),
@@ -98,6 +111,10 @@ int run(const Options& o) {
   };
   const auto say = [&](size_t k, const OpCheck& results, double seconds) {
     const Selected& s = selection[k];
+    if (memory)
+      memory->keep(s, results);
+    else
+      forget_failed(s, results, options);
     progress.clear();
     const bool undefined = s.op->nan_in.empty() && s.op->infinity_in.empty();
     if (!o.json && (!o.apart || k == 0 || selection[k - 1].op != s.op))
@@ -131,14 +148,19 @@ int run(const Options& o) {
   progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (o.json) {
-    const Json out = {
+    Json out = {
         {"ok", ok}, {"failed", failed}, {"skipped", skipped}, {"seconds", seconds}, {"variants", all}};
+    if (memory) out["passed_before"] = memory->variants();
     fmt::print("{}\n", out.dump(2));
   } else {
     if (failed > 0) fmt::print("{}\n{}", inked("Failed:", Ink::red), failures);
     fmt::print("{} checked: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed, skipped,
                seconds_text(seconds));
+    if (memory && memory->variants() > 0)
+      fmt::print("passed before: {} variants (--again forgets)\n", memory->variants());
   }
+  if (memory && !memory->problem().empty())
+    fmt::print(stderr, "klab: what passed is not remembered: {}\n", memory->problem());
   return failed > 0 ? exit_failed : exit_ok;
 }
 
@@ -156,6 +178,9 @@ KLAB_COMMAND(
        add_shape(app, o->shape, "only this shape, e.g. 17,33,1");
        app.add_flag("--quick", o->quick, "random inputs only");
        app.add_flag("--apart", o->apart, "each variant in a process of its own");
+       app.add_flag("--remember", o->remember,
+                    "leave out ops that passed before: same code, contract, checker, machine and seed");
+       app.add_flag("--again", o->again, "with --remember: forget what passed, check everything");
        app.add_option("--mutants", o->mutants,
                       "small changes to the source of these ops or variants, each compiled and checked "
                       "apart: what survives?")

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
@@ -14,47 +15,67 @@
 #include "harness/records/counts.h"
 #include "harness/report/table.h"
 #include "harness/timing/bench.h"
+#include "harness/timing/full_check.h"
 
 namespace klab::run_command {
 namespace {
 
 constexpr double kHuge = 1e10;  // FLOP or bytes of a shape that is left to `klab bench`
 
-/// Random inputs at some of the lab's sizes; prints a line, and each failure. Returns the variants that passed or
-/// could not be run there.
-std::vector<const Variant*> check_quickly(const LabOp& op, bool tour, Progress& progress, bool& failed) {
-  const auto all = variants_of(op.op.name);
-  progress.show(fmt::format("checking {}", op.op.name));
-  const OpCheck checked = check(op, all,
-                                {.seed = settings().seed,
-                                 .max_failures = 1,
-                                 .quick = true,
-                                 .most_shapes = tour ? 12 : 0,
-                                 .done = {},
-                                 .stop = interrupted});
-  progress.clear();
-  if (interrupted()) return {};
-  std::vector<CheckResult> results = checked.variants;
-  if (checked.reference) results.push_back(*checked.reference);
-  std::vector<const Variant*> good;
-  int passed = 0, skipped = 0, cases = 0;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const CheckResult& r = results[i];
+/// What the checks of an op's variants came to.
+struct Verdicts {
+  int passed = 0, failed = 0, skipped = 0, before = 0, cases = 0;
+  std::vector<std::string> wrong;  // ids
+
+  void add(const CheckResult& r) {
     cases += r.cases;
-    passed += r.passed() ? 1 : 0;
-    skipped += !r.passed() && r.failures.empty() ? 1 : 0;
-    if (r.failures.empty()) {
-      if (i < all.size()) good.push_back(all[i]);  // behind them is the reference
-      continue;
-    }
-    failed = true;
+    ++(!r.failures.empty() ? failed : r.passed() ? passed : skipped);
+    if (r.failures.empty()) return;
+    wrong.push_back(r.variant);
     fmt::print("  {}  {}: {}\n", r.variant, inked("FAILED", Ink::red), failure_text(r.failures.front()));
   }
-  const int asked = int(results.size()) - skipped;
-  fmt::print("{}\n", inked(fmt::format("{}: {} of {} checks agree with the reference, in {} cases{}",
-                                       op.op.name, passed, asked, cases,
-                                       skipped > 0 ? fmt::format("; {} cannot run here", skipped) : ""),
-                           passed == asked ? Ink::dim : Ink::yellow));
+  void print(const std::string& op) const {
+    std::string text = fmt::format("{}: {} of {} checks agree with the reference, in {} cases", op, passed,
+                                   passed + failed, cases);
+    if (passed + failed == 0) text = op + ": nothing was left to check";
+    if (skipped > 0) text += fmt::format("; {} cannot run here", skipped);
+    if (before > 0) text += fmt::format("; {} passed before, in this build", before);
+    fmt::print("{}\n", inked(text, failed == 0 ? Ink::dim : Ink::yellow));
+  }
+};
+
+/// Checks each variant once: those that will be timed in full, once for a build, the others with random inputs at some of the
+/// lab's sizes. Prints a line, and each failure. Returns the variants that passed or could not be run there.
+std::vector<const Variant*> check_once(const LabOp& op, bool tour, std::span<const Variant* const> timed,
+                                       Progress& progress, bool& failed) {
+  auto good = variants_of(op.op.name);
+  Verdicts verdicts;
+  progress.show(fmt::format("checking {}, all patterns, once for this build", op.op.name));
+  const FullCheck full = full_check(op, timed, settings().seed, interrupted);
+  progress.show(fmt::format("checking {}", op.op.name));
+  std::vector<const Variant*> rest;
+  std::ranges::copy_if(good, std::back_inserter(rest),
+                       [&](const Variant* v) { return std::ranges::find(timed, v) == timed.end(); });
+  OpCheck quick;
+  if (!rest.empty())
+    quick = check(op, rest,
+                  {.seed = settings().seed,
+                   .max_failures = 1,
+                   .quick = true,
+                   .most_shapes = tour ? 12 : 0,
+                   .done = {},
+                   .stop = interrupted});
+  progress.clear();
+  if (interrupted()) return {};
+  verdicts.before = full.before;
+  for (const CheckResult& r : full.results) verdicts.add(r);
+  for (const CheckResult& r : quick.variants) verdicts.add(r);
+  if (quick.reference && full.results.empty()) verdicts.add(*quick.reference);
+  verdicts.print(op.op.name);
+  failed = failed || verdicts.failed > 0;
+  std::erase_if(good, [&](const Variant* v) {
+    return std::ranges::find(verdicts.wrong, v->id) != verdicts.wrong.end();
+  });
   return good;
 }
 
@@ -113,7 +134,11 @@ std::vector<Part> parts_of(const LabOp& op, bool tour, bool all, const std::vect
 
 void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& progress, bool& failed,
             Recording& shown) {
-  auto good = check_quickly(op, tour, progress, failed);
+  std::vector<const Variant*> timed;  // on this processor
+  for (const Part& part : parts_of(op, tour, all, variants_of(op.op.name, "cpu")))
+    for (const Variant* v : part.variants)
+      if (std::ranges::find(timed, v) == timed.end()) timed.push_back(v);
+  auto good = check_once(op, tour, timed, progress, failed);
   if (!all) std::erase_if(good, [](const Variant* v) { return v->backend == "cuda" && v->branch(); });
   progress.show(fmt::format("counting {}", op.op.name));
   const std::vector<Row> counted = counted_rows(op, good);
@@ -132,11 +157,9 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
   }
   options.threads = settings().threads;
   options.seed = settings().seed;
-  options.full_check = true;
   options.stop = interrupted;
   options.progress = [&progress](const std::string& what, int round, int rounds) {
-    progress.show(rounds == 0 ? what + ", all patterns, once for this build"
-                              : fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
+    progress.show(fmt::format("timing {}: round {} of {}", what, round + 1, rounds));
   };
   for (const auto& [shape, list] : parts_of(op, tour, all, good)) {
     if (interrupted()) return;
