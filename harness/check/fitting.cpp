@@ -106,12 +106,13 @@ void add_fitting(const LabOp& op, std::span<const Variant* const> variants, uint
       ++fit;
     }
     if (fit >= kFewestFitting) continue;
-    for (FittingShape& shape : more.walk(start, kFewestFitting - fit, seen)) shapes.push_back(std::move(shape));
+    for (FittingShape& shape : more.walk(start, kFewestFitting - fit, seen))
+      shapes.push_back(std::move(shape));
   }
 }
 
-std::vector<FittingShape> spread_fitting(std::span<const Variant* const> variants, const std::vector<FittingShape>& shapes,
-                                  size_t most) {
+std::vector<FittingShape> spread_fitting(std::span<const Variant* const> variants,
+                                         const std::vector<FittingShape>& shapes, size_t most) {
   std::vector<FittingShape> some = spread_over(shapes, most);
   for (const Variant* v : variants)
     if (fitting(*v, some).empty())

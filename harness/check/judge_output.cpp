@@ -7,7 +7,7 @@ namespace klab {
 namespace {
 
 Failure output_failed(Fault fault, const std::string& tensor, double expected, double got, double bound,
-               std::string what) {
+                      std::string what) {
   return {.fault = fault,
           .tensor = tensor,
           .expected = digits(expected),
@@ -51,7 +51,7 @@ std::optional<Failure> judge_output(const std::string& tensor, const ErrorSums& 
   const bool small = error <= limit;
   if (!(std::abs(gain - 1) <= slack) && (small || most))
     return output_failed(fault, tensor, 1, gain, slack,
-                  "gain: all values are " + digits(gain) + " times what they should be");
+                         "gain: all values are " + digits(gain) + " times what they should be");
   if (!small) return output_failed(fault, tensor, 0, error / norm, limit / norm, "relative L2 error");
   return std::nullopt;
 }
