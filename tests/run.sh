@@ -91,6 +91,7 @@ run() {
 changed_files() {
   cd "$root" || exit 2
   local main base
+  rm -f "$builds/changed_since.txt"
   if [[ $(git rev-parse --show-toplevel 2>/dev/null) != "$root" ]]; then
     say "this is no git checkout, so what changed is not known: the short tests of all rooms are run"
     return
@@ -102,7 +103,22 @@ changed_files() {
   base=$(git merge-base HEAD "${main:-HEAD}" 2>/dev/null || git rev-parse HEAD)
   { git diff --name-only "$base" --; git ls-files --others --exclude-standard; } | sort -u >"$builds/changed.txt"
   [[ -s $builds/changed.txt ]] || git diff --name-only HEAD~1 HEAD -- >"$builds/changed.txt" 2>/dev/null
+  printf '%s\n' "$base" >"$builds/changed_since.txt"
   cat "$builds/changed.txt"
+}
+
+# Checks the variants of the ops that changed, as far as the time allows: some seconds each.
+check_changed_ops() {
+  local ops=() most=30
+  [[ -s $builds/changed_since.txt ]] || return 0
+  mapfile -t ops < <({ bash "$root/tests/sanitized.sh" "$root" "$(<"$builds/changed_since.txt")" 2>/dev/null | tr ';' '\n' | sed -n 's/^op://p'
+    sed -nE 's,^(kernels|reference)/([^/]+)/.*,\2,p' "$builds/changed.txt"; } | sort -u | while read -r op; do
+    [[ ! -d $root/reference/$op ]] || echo "$op"
+  done)
+  [[ ${#ops[@]} -gt 0 ]] || return 0
+  [[ ${#ops[@]} -le $most ]] || say "of ${#ops[@]} changed ops $most are checked here; ./klab test checks all"
+  echo "Checking ${ops[*]:0:most}:"
+  if "$builds/release/klab" check --remember "${ops[@]:0:most}"; then ran=$((ran + 1)); else failed=$((failed + 1)); return 1; fi
 }
 
 # nearest DIR LIST: of numbered tests those nearest to the change, by includes, as far as their processor time allows.
@@ -147,6 +163,8 @@ nearest() {
   [[ ! -s $dir/left_out.txt ]] || say "$(wc -l <"$dir/left_out.txt") tests that the change may reach are left to ./klab test: $dir/left_out.txt"
 }
 
+# What `klab check --remember` keeps is forgotten as well.
+[[ $mode != all ]] || rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}/klab/passed.json"
 exec 8>>"$builds/.testing" || { say "cannot write to $builds"; exit 2; }
 if command -v flock >/dev/null && ! flock -n 8; then
   say "waiting for another klab test in $builds"
@@ -156,6 +174,7 @@ labels=(-LE '^long$')
 [[ $mode != all ]] || labels=()
 code=0
 run "$builds/release" "${labels[@]}" "$@" || code=$?
+if [[ $mode == fast ]]; then check_changed_ops || code=1; fi
 if [[ $mode != fast && $code -ne 2 && -f $builds/asan/build.ninja ]]; then
   echo "Under the sanitizers:"
   run "$builds/asan" "${labels[@]}" "$@" || { [[ $code -ne 0 ]] || code=$?; }

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# sanitized.sh ROOT: prints what the sanitizers have to see again, for KLAB_SANITIZE of Sanitized.cmake: the rooms and ops that
-# differ from the commit named in tests/sanitized_commit, the last one that was sanitized whole; `all` where that cannot be
-# known, and why on standard error. An op differs when one of its files or a header that these include differs.
+# sanitized.sh ROOT [COMMIT]: prints the rooms and ops that differ from a commit, for KLAB_SANITIZE of Sanitized.cmake; `all`
+# where that cannot be known, and why on standard error. The commit is that of tests/sanitized_commit, the last one that was
+# sanitized whole. An op differs when one of its files or a header that these include differs.
 set -uo pipefail
 root=$(cd -- "$1" && pwd -P)
 cd "$root" || exit 2
 all() { echo "klab: sanitizing everything: $*" >&2; echo all; exit 0; }
 
 [[ $(git rev-parse --show-toplevel 2>/dev/null) == "$root" ]] || all "this is no git checkout, so what changed is not known"
-read -r commit _ <tests/sanitized_commit 2>/dev/null || all "tests/sanitized_commit is missing"
+commit=${2:-}
+[[ -n $commit ]] || read -r commit _ <tests/sanitized_commit 2>/dev/null || all "tests/sanitized_commit is missing"
 [[ $commit =~ ^[0-9a-f]{7,40}$ ]] || all "tests/sanitized_commit names no commit"
 git rev-parse --verify --quiet "$commit^{commit}" >/dev/null || all "commit $commit of tests/sanitized_commit is not in this checkout"
 

@@ -62,7 +62,7 @@ call() {  # [VAR=value...] -- mode: runs run.sh, sets code, out, ran
   while [[ $1 != -- ]]; do vars+=("$1"); shift; done
   shift
   : >"$tmp/ran"
-  out=$(env PATH="$tmp/bin:$PATH" FAKE="$tmp" "${vars[@]}" bash "$root/tests/run.sh" "$1" "$root" "$builds" 2>&1)
+  out=$(env PATH="$tmp/bin:$PATH" XDG_CACHE_HOME="$tmp/cache" FAKE="$tmp" "${vars[@]}" bash "$root/tests/run.sh" "$1" "$root" "$builds" 2>&1)
   code=$?
   ran=$(cat "$tmp/ran")
 }
@@ -120,6 +120,11 @@ echo "int c;" >>harness/records/b.cpp
 call -- fast
 expect "the change's own test" "$ran" records.B.Works
 expect_not "another room's test" "$ran" core.A.Works
+git checkout -q .
+printf '#!/bin/sh\necho "checked $*" >>"$FAKE/ran"\n' >"$builds/release/klab"
+echo "int d;" >>kernels/two/cpu/01_a.cpp
+call -- fast
+expect "a changed op is checked" "$ran" "checked check --remember two"
 git checkout -q .
 git branch -m main trunk
 call -- fast
