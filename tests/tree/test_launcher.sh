@@ -57,7 +57,9 @@ call -- run "two words" '*'
 expect_code "bare system" 0
 expect "bare system" "$out" '<run><two words><*>'
 expect_not "standard output is the program's alone" "$out" compiled
-expect "says what it installs" "$err" "missing packages: g++ cmake ninja-build"
+expect "says what it installs, and as whom" "$err" "installing missing packages with apt-get, as root: g++ cmake ninja-build"
+expect "and the peers" "$err" " libopenblas-dev"
+expect_not "no terminal: does not wait" "$err" "Ctrl-C"
 expect "installs" "$(cat "$log")" "install --no-install-recommends g++"
 expect "peers too" "$(cat "$log")" libopenblas-dev
 expect "shows the build" "$err" "[1/1] compiled"
@@ -108,6 +110,7 @@ fresh
 call FAKE_UID=1000 -- list
 expect_code "sudo without a password" 0
 expect "through sudo" "$(cat "$log")" "sudo env DEBIAN_FRONTEND=noninteractive apt-get"
+expect "says so" "$err" "with apt-get, through sudo: g++"
 fresh
 call FAKE_UID=1000 FAKE_SUDO_ASKS=1 -- list
 expect_code "sudo that asks, without a terminal" 2
@@ -118,6 +121,42 @@ call FAKE_UID=1000 FAKE_SUDO_ASKS=1 -- list
 expect_code "nothing missing, so no sudo" 0
 expect_not "nothing missing" "$(cat "$log")" sudo
 rm "$tmp/bin/sudo"
+
+# At a terminal: three seconds in which Ctrl-C stops it before anything is installed.
+terminal() {  # [VAR=value...] -- arguments: like call, with a terminal as standard input and error
+  local vars=()
+  while [[ $1 != -- ]]; do vars+=("$1"); shift; done
+  shift
+  out=$(cd "$tmp" && script -qefc "$(printf '%q ' env -i HOME="$tmp" PATH="$tmp/bin" FAKE_DIR="$tmp" "${vars[@]}" "$root/klab" "$@")" /dev/null </dev/null)
+  code=$?
+  err=$out
+}
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+  rm "$tmp/bin/sleep"
+  stand_in sleep '[[ $1 != 3 ]] || { echo "sleep $1" >>"$FAKE_DIR/log"; [[ -z ${FAKE_CTRL_C:-} ]] || kill -INT 0; }'
+  fresh
+  terminal -- list
+  expect_code "at a terminal" 0
+  expect "says how to stop it" "$out" "Ctrl-C stops it"
+  expect "waits before it installs" "$(head -n 1 "$log")" "sleep 3"
+  expect "then installs" "$(cat "$log")" "install --no-install-recommends g++"
+  : >"$log"
+  terminal -- list
+  expect_not "nothing missing: does not wait" "$(cat "$log")" "sleep 3"
+  fresh
+  terminal CI=true -- list
+  expect_code "a build server with a terminal" 0
+  expect_not "a build server with a terminal" "$(cat "$log")" "sleep 3"
+  fresh
+  terminal FAKE_CTRL_C=1 -- list
+  [[ $code -ne 0 ]] || fail "Ctrl-C: exit code 0"
+  expect_not "Ctrl-C: installs nothing" "$(cat "$log")" apt-get
+  fresh
+  terminal KLAB_NO_INSTALL=1 -- list
+  expect_not "told not to install: does not wait" "$(cat "$log")" "sleep 3"
+  rm "$tmp/bin/sleep"
+  ln -s "$(command -v sleep)" "$tmp/bin/sleep"
+fi
 
 fresh  # a peer that this system has no package for
 call FAKE_UNKNOWN=libdnnl-dev -- list
