@@ -5,37 +5,41 @@
 #   reports/readme.sh --pages      makes all pages from what is recorded
 #   reports/readme.sh --picture MACHINE   reports/pictures/klab.png, of that machine's rows; needs gnuplot
 #
-# A run is recorded as reports/recorded/<fingerprint>/run.txt, what was printed, with its rows, run.csv, beside machine.json,
+# A run is recorded as reports/recorded/<fingerprint>/run.txt, what was printed, with its rows, run.csv, next to machine.json,
 # the record of the machine. From these come
-#   README.md                      its blocks: labs (of the registry), ladder (of one machine), machines
+#   README.md                      its blocks: kernel (of a rung's file), ladder (of one machine), labs (one line each), machines
+#   labs/README.md                 its block: labs, with all operations and their rungs
 #   reports/recorded/*/README.md   that machine: speeds, training, ladders
-# KLAB names the program (default: ./klab), README the first page to fill, PAGES the folder for the others (default:
-# reports/recorded).
+# KLAB names the program (default: ./klab), README the first page to fill, LABS the page of the labs, PAGES the folder for the
+# others (default: reports/recorded).
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 readme=$(readlink -f -- "${README:-$root/README.md}")
+labs=$(readlink -f -- "${LABS:-$root/labs/README.md}")
 pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
 cd "$root"
 gpu_op=matmul        # the ladder of the first page that ran on a GPU; some of its rungs
 op=softmax_xent_fwd  # the ladder of the first page and of its picture
+rung=kernels/softmax_xent_fwd/cpu/03_simd.cpp  # its kernel: the lines from `rung_from` to the end of the first loop
+rung_from='float sum_of('
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# fill NAME FILE: puts FILE between "<!-- generated: NAME" and "<!-- end: NAME -->".
+# fill NAME FILE [PAGE]: puts FILE between "<!-- generated: NAME" and "<!-- end: NAME -->" of a page (default: the first page).
 fill() {
-  local name=$1 file=$2
-  grep -q "^<!-- generated: $name" "$readme" && grep -q "^<!-- end: $name -->" "$readme" ||
-    { echo "$readme has no block called '$name'" >&2; exit 2; }
+  local name=$1 file=$2 page=${3:-$readme}
+  grep -q "^<!-- generated: $name" "$page" && grep -q "^<!-- end: $name -->" "$page" ||
+    { echo "$page has no block called '$name'" >&2; exit 2; }
   awk -v name="$name" -v file="$file" '
     index($0, "<!-- end: " name " -->") == 1 { inside = 0 }
     !inside { print }
     index($0, "<!-- generated: " name) == 1 {
       inside = 1
       while ((getline line < file) > 0) print line
-    }' "$readme" >"$tmp/filled"
-  cat "$tmp/filled" >"$readme"
+    }' "$page" >"$tmp/filled"
+  cat "$tmp/filled" >"$page"
 }
 
 # of_machine FOLDER FIELD: a field of its machine.json, without quotes.
@@ -126,7 +130,13 @@ gpu_shown() { sed -n 's/^<!-- generated: gpu ladder of \([0-9a-f]*\) .*/\1/p' "$
 make_pages() {
   local folder recorded
   "$klab" list --markdown >"$tmp/labs"
-  fill labs "$tmp/labs"
+  sed 's/](labs\//](/' "$tmp/labs" >"$tmp/all_labs"
+  fill labs "$tmp/all_labs" "$labs"
+  awk -F ' [|] ' '/^[|]---/ { print "|---|---|"; next } { print $1 " | " $2 " |" }' "$tmp/labs" >"$tmp/short_labs"
+  fill labs "$tmp/short_labs"
+  { echo '```cpp'; awk -v from="$rung_from" 'index($0, from) == 1 {inside = 1} inside; inside && /^  }/ {exit}' "$rung"; echo '```'; } >"$tmp/kernel"
+  [[ $(wc -l <"$tmp/kernel") -gt 5 ]] || { echo "$rung has no line that begins with '$rung_from'" >&2; exit 2; }
+  fill kernel "$tmp/kernel"
   recorded=reports/recorded/$(shown)
   [[ -s $recorded/run.txt ]] || { echo "README.md shows $recorded, which has no run.txt" >&2; exit 2; }
   { echo '```'; awk -v op="$op" 'index($0, op ", ") == 1 {inside = 1} index($0, op " on ") == 1 {inside = 0} inside' "$recorded/run.txt"
@@ -155,7 +165,7 @@ make_pages() {
   fill machines "$tmp/machines"
 }
 
-# reports/pictures/klab.png: the built-in scene beside the ladder of $op, by gnuplot.
+# reports/pictures/klab.png: the built-in scene next to the ladder of $op, by gnuplot.
 picture() {  # MACHINE
   local folder=reports/recorded/$1 size
   gnuplot --version >/dev/null 2>&1 || { echo "no gnuplot: reports/pictures/klab.png stays as it is" >&2; return 0; }

@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
-# What README.md and the pages of recorded machines show is what their records and the registry give: they are made again and
-# compared. README is short and begins with a picture, links resolve, words that the glossary replaced do not come back.
+# What README.md, labs/README.md and the pages of recorded machines show is what their records, the registry and the kernels
+# give: they are made again and compared. README is short; its first screen has a kernel, its ladder, a picture and the two
+# commands. Links and named files exist, all commands are listed, words that the glossary replaced do not come back.
 set -euo pipefail
 klab=$1 root=$2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "$*" >&2; exit 1; }
 cp "$root/README.md" "$tmp/README.md"
+cp "$root/labs/README.md" "$tmp/labs.md"
 mkdir "$tmp/pages"
-KLAB=$klab KLAB_ROOT=$root README=$tmp/README.md PAGES=$tmp/pages bash "$root/reports/readme.sh" --pages
+KLAB=$klab KLAB_ROOT=$root README=$tmp/README.md LABS=$tmp/labs.md PAGES=$tmp/pages bash "$root/reports/readme.sh" --pages
 diff -u "$root/README.md" "$tmp/README.md" || fail "README.md differs from what reports/readme.sh --pages makes"
+diff -u "$root/labs/README.md" "$tmp/labs.md" || fail "labs/README.md differs from what reports/readme.sh --pages makes"
 for page in "$tmp"/pages/*/README.md; do
   recorded=$root/reports/recorded/${page#"$tmp/pages/"}
   diff -u "$recorded" "$page" || fail "$recorded differs from what reports/readme.sh --pages makes"
 done
 
 [[ $(wc -l <"$root/README.md") -le 200 ]] || fail "README.md has more than 200 lines"
-grep -q '!\[' <(head -n 25 "$root/README.md") || fail "README.md has no picture in its first 25 lines"
+for part in '```cpp' './klab run ' './klab test ' '  cpu.01_naive ' '!['; do
+  grep -qF -- "$part" <(head -n 40 "$root/README.md") || fail "README.md has no '$part' in its first 40 lines"
+done
 
 cd "$root"
 pages=(README.md CONTRIBUTING.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md)
@@ -34,6 +39,27 @@ found=$(broken "${pages[@]}")
 [[ -z $found ]] || fail "links to nothing:"$'\n'"$found"
 printf '[x](nowhere.md)\n' >"$tmp/link.md"
 [[ -n $(broken "$tmp/link.md") ]] || fail "a broken link is not seen"
+
+# unknown FILE...: files that a page names and the tree does not have. A name may leave out the folders that the page is about;
+# names with NN_ are forms.
+find harness labs kernels reference tests cmake reports -type f -printf '/%p\n' >"$tmp/tree"
+unknown() {
+  grep -noE '[A-Za-z0-9_/]+\.(h|cpp|cu|cmake|sh)\b' "$@" /dev/null | grep -v 'NN_' | sort -u -t: -k1,1 -k3,3 |
+    awk -F: 'NR == FNR { n = split($0, part, "/"); name = ""
+                         for (i = n; i > 1; --i) { name = "/" part[i] name; known[name] = 1 }
+                         next }
+             !(("/" $3) in known) { print $1 ":" $2 ": " $3 }' "$tmp/tree" -
+}
+found=$(unknown docs/architecture.md docs/radiance.md docs/simt.md)
+[[ -z $found ]] || fail "files that are named and not there:"$'\n'"$found"
+printf 'see simt/nowhere.h\n' >"$tmp/named.md"
+[[ -n $(unknown "$tmp/named.md") ]] || fail "the name of a file that is not there is not seen"
+
+# Every command has its line.
+for source in harness/cli/commands/cmd_*.cpp labs/*/commands/cmd_*.cpp; do
+  name=${source##*/cmd_} name=${name%.cpp} name=${name//_/-}
+  grep -qE "klab $name[ \`]" docs/commands.md || fail "docs/commands.md does not list klab $name"
+done
 
 # words FILE...: former words. Former names of rungs stand in `.was`, which is no text.
 words() {
