@@ -27,7 +27,7 @@ struct RunOptions {
   std::optional<double> seconds;        // of training; evaluation is not counted
   std::optional<int64_t> steps;
   std::optional<std::string>
-      plan;  // "best", "naive" or a file; not given: best, or as the resumed run had it
+      plan;  // "best", "last", "naive" or a file; not given: best, or as the resumed run had it
   /// "f32", "bf16": of the factors of matrix products, where a rung has them, or "f16": of what is stored between ops;
   /// parameters, sums and losses are float. Not given: f32, or as the resumed run had it.
   std::optional<std::string> precision;
