@@ -85,7 +85,8 @@ class RunJob {
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
   void write_result();
   std::string left() const;
-  double elapsed() const { return state_before_ + since(begin_) - aside_; }
+  double elapsed() const { return state_before_ + trained_here(); }
+  double trained_here() const { return since(begin_) - aside_; }
 
   Ranks& ranks_ = Ranks::here();
   RunOptions o_;
@@ -117,6 +118,7 @@ class RunJob {
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;            // seconds of training before this process
   double aside_ = 0, seconds_ = 0;     // not spent on training; spent on it, when it has ended
+  double ceilings_took_ = 0;           // of aside_
   int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks in the steps since
   nlohmann::json result_;
 };

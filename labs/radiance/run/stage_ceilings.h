@@ -20,9 +20,9 @@ class StageCeilings {
  public:
   explicit StageCeilings(int threads);
   ~StageCeilings();
-  /// A sample of the ceiling of each resource that an op needs that is a stage of its own. About ten milliseconds each, some
+  /// A sample of the ceiling of each resource that an op needs that is a stage of its own. About so many seconds each, some
   /// more for a ceiling that is new; stages share them.
-  void sample(const Profile& profile);
+  void sample(const Profile& profile, double seconds = 0.01);
   int samples() const { return samples_; }
   /// For each of these stages the resource of which it reached the largest share, by the median of the samples.
   std::map<std::string, StageCeiling> shares(const Profile& profile) const;
