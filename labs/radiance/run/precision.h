@@ -25,6 +25,9 @@ void require_precision(const std::string& precision, const std::string& field);
 /// require_precision(), and for a loss scale of a precision that has none.
 void take_precision(RunOptions& options, RunState& state);
 
+/// What of a plan stays when its run goes on in another precision: choices for ops all of whose rungs serve every precision.
+VariantIds plan_for_any_precision(VariantIds plan, const std::string& ladder);
+
 /// The line for a run that is gone on with in another precision.
 std::string conversion_text(const std::string& before, const std::string& now);
 
