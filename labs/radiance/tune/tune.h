@@ -1,6 +1,6 @@
 // What of a training is chosen for the machine and not for the scene, found by trying: threads, pictures read ahead, the batch.
 //
-//   threads    steps from one common point, with so many threads and the plan that is best with them; the fastest (race.h)
+//   threads    steps from one common point, with so many threads and the plan that is best with them, or a given one; the fastest (race.h)
 //   pictures   workers and prefetch, where pictures take turns in memory; the fastest
 //   blocks     threads of a block of CUDA rungs that leave it open (blocks.h): by time on a GPU, by counts on the host executor, where
 //              nothing else is looked for, since no time there is a GPU's
@@ -27,6 +27,7 @@ struct TuneOptions {
   uint64_t seed = 1;
   FieldSettings settings;
   std::string backend = "cpu";
+  std::string plan = "best";   // that the runs will have: "best", "last", "naive" or a file
   bool batch = false;          // look for it
   double seconds = 60;         // of training that the batch is to be best for
   int64_t resident = 0;        // pictures in memory at a time; 0: all
@@ -46,7 +47,7 @@ struct TuneResult {
 };
 
 /// Searches, telling `words` what it does, and leaves OpenMP's number of threads as it was. Throws what load_scene(), Plan and trainers
-/// throw, and std::runtime_error where the scene has too few views to leave some out, or the field's batch has one size.
+/// throw (a plan that cannot be run before the scene is read), and std::runtime_error where the scene has too few views to leave some out, or the field's batch has one size.
 TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words);
 
 /// The result as a table for each search and what it means: what is chosen, and when the time that it took is won back.
