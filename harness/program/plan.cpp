@@ -112,6 +112,13 @@ std::vector<const Variant*> candidates(std::span<const PlannedCall> calls, const
   return list;
 }
 
+/// The last rung of the trunk, or else of all, as far as they can do these calls.
+const Variant& last_rung(std::span<const PlannedCall> calls, const std::string& backend) {
+  const std::vector<const Variant*> list = candidates(calls, backend);
+  const auto at = std::ranges::find_if(list.rbegin(), list.rend(), &Variant::trunk);
+  return at == list.rend() ? *list.back() : **at;
+}
+
 /// Every op of the program that is fixed, checked; the first of the message is what plan it is.
 std::map<std::string, const Variant*> resolve(const VariantIds& variants, const std::string& where,
                                               std::span<const PlannedCall> calls,
@@ -170,7 +177,8 @@ std::string plan_text(const std::string& file) {
   try {
     return read_input(file);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(fmt::format("plan {} (it is neither \"best\" nor \"naive\")", e.what()));
+    throw std::runtime_error(
+        fmt::format("plan {} (it is none of \"best\", \"last\" and \"naive\")", e.what()));
   }
 }
 
@@ -199,12 +207,14 @@ VariantIds plan_from_json(const std::string& text, const std::string& where, con
 
 VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls, const std::string& backend) {
   const PlannedProgram program = program_of(calls);
-  if (name != "best" && name != "naive")
+  if (name != "best" && name != "last" && name != "naive")
     return plan_from_json(plan_text(name), "plan " + name, program.fused);
   VariantIds ids;
   if (name == "naive")
     for (const PlannedCall& c : calls)
       if (c.op != program.fused) ids[c.op] = naive(c.op, backend).id;
+  if (name == "last")
+    for (const auto& group : by_op(calls)) ids[group.front().op] = last_rung(group, backend).id;
   return ids;
 }
 

@@ -43,7 +43,7 @@ class Plan {
 
   /// The plan for these calls. "best": the fastest variant of each op at the shapes of its calls, among the deterministic
   /// ones in single precision that klab wrote for the processor; half and bfloat16 rungs change the result and are
-  /// taken by name only. "naive": the first rung of each. Else a JSON file {"op": "variant id", ...}, in which ops that
+  /// taken by name only. "naive": the first rung of each. "last": the last rung of each trunk, which nothing is timed for. Else a JSON file {"op": "variant id", ...}, in which ops that
   /// are not named take their fastest rung. The program's fused op is in the plan where it takes less time than the ops
   /// in whose place it is called; the naive plan has none, nor has a file that says null for it, or that names one of the
   /// others and not itself.
@@ -94,7 +94,7 @@ class Plan {
   std::map<std::string, Choice> choices_;
 };
 
-/// What a name fixes: of "best" nothing, of "naive" the first rung of each op, of a file what it says. Throws
+/// What a name fixes: of "best" nothing, of "naive" the first rung of each op and of "last" the last, of a file what it says. Throws
 /// std::runtime_error naming the file.
 VariantIds plan_ids(const std::string& name, std::span<const PlannedCall> calls,
                     const std::string& backend = "cpu");

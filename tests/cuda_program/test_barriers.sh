@@ -16,69 +16,89 @@ cd "$tmp"
 grep -qF "barriers passed" out || fail "barriers.cu does not say that it passed"
 grep -E "FINDING|  note" out && fail "barriers.cu has findings"
 
-# A kernel of one block of 64 threads over x and y, 256 numbers each, that is wrong at line 12: what is said of it.
-wrong() {  # name, text of the kernel from line 10 on, words in the report...
-  local name=$1 text=$2 code=0; shift 2
-  { cat <<'P'; printf '%s\n' "$text" "}"; } >"$name.cu"
-#include <cooperative_groups.h>
-#include <cuda/barrier>
-#include <cuda/pipeline>
-namespace cg = cooperative_groups;
-using barrier = cuda::barrier<cuda::thread_scope_block>;
-__global__ void wrong(int* y, const int* x);
-int main() { int *x, *y; cudaMalloc(&x, 1024); cudaMalloc(&y, 1024); cudaMemset(x, 0, 1024);
-  wrong<<<1, 64>>>(y, x); cudaDeviceSynchronize(); cudaFree(x); cudaFree(y); }
-__global__ void wrong(int* y, const int* x) { const int t = threadIdx.x; auto block = cg::this_thread_block();
-P
-  "$klab" trace "$name.cu" --seconds 20 >out 2>&1 || code=$?
-  [[ $code -eq 1 ]] || { tail -n 25 out; fail "$name: exit code $code, not 1"; }
-  for word in "$@"; do grep -qF -e "$word" out || { grep -A3 FINDING out; fail "$name: no '$word'"; }; done
+# Kernels of one block of 64 threads over x and y, 256 numbers each, parts of one program that is compiled once. Each is wrong in the
+# third line behind its name, and that line is looked for.
+names=() kernels='' wanted=()
+wrong() {  # name, text of the kernel, words in the report... ("@K": line K behind the kernel's name)
+  local name=$1 text=$2; shift 2
+  kernels+="__global__ void $name(int* y, const int* x) { const int t = threadIdx.x; auto block = cg::this_thread_block();
+$text
+}
+"
+  names+=("$name")
+  wanted+=("$(printf '%s\n' "$@")")
 }
 set_up='  __shared__ barrier b; __shared__ int s[64]; if (t == 0) init(&b, 64); block.sync();'
 wrong no_wait "$set_up"'
   cuda::memcpy_async(block, s, x, sizeof s, b); (void)b.arrive();
-  y[t] = s[63 - t];' "missing wait in kernel wrong" "no_wait.cu:12" "asynchronous copy"
+  y[t] = s[63 - t];' "missing wait in kernel no_wait" "wrongs.cu:@3" "asynchronous copy"
 wrong no_wait_for_others "$set_up"'
   s[t] = x[t]; (void)b.arrive();
-  y[t] = s[63 - t];' "no_wait_for_others.cu:12"
+  y[t] = s[63 - t];' "wrongs.cu:@3"
 wrong one_too_many '  __shared__ barrier b; if (t == 0) init(&b, 65); block.sync();
   y[t] = x[t];
-  b.arrive_and_wait();' "deadlock in kernel wrong" "one_too_many.cu:12" "of which 1 of 65 arrivals are missing"
+  b.arrive_and_wait();' "deadlock in kernel one_too_many" "wrongs.cu:@3" "of which 1 of 65 arrivals are missing"
 wrong one_has_left "$set_up"'
   if (t == 5) return;
-  b.wait(b.arrive());' "deadlock in kernel wrong" "one_has_left.cu:12" "1 of 64 arrivals are missing" "1 threads have ended"
+  b.wait(b.arrive());' "deadlock in kernel one_has_left" "wrongs.cu:@3" "1 of 64 arrivals are missing" "1 threads have ended"
 wrong two_ways "$set_up"'
   if (t < 32) __syncthreads();
-  else b.arrive_and_wait();' "deadlock in kernel wrong" "two_ways.cu:12" "waits in __syncthreads at line 11"
+  else b.arrive_and_wait();' "deadlock in kernel two_ways" "wrongs.cu:@3" "waits in __syncthreads at line @2"
 wrong no_init '  __shared__ barrier b;
   block.sync();
-  b.arrive_and_wait();' "uninitialized memory in kernel wrong" "no_init.cu:12" "no init() has set up"
+  b.arrive_and_wait();' "uninitialized memory in kernel no_init" "wrongs.cu:@3" "no init() has set up"
 wrong no_sync_behind_init '  __shared__ barrier b;
   if (t == 0) init(&b, 64);
-  if (t >= 0) b.arrive_and_wait();' "no_sync_behind_init.cu:12"
+  if (t >= 0) b.arrive_and_wait();' "wrongs.cu:@3"
 wrong arrives_too_often "$set_up"'
   y[t] = x[t];
-  auto token = b.arrive(48);' "barrier divergence in kernel wrong" "arrives_too_often.cu:12" "arrives 48 times" "waits for 16 of 64"
+  auto token = b.arrive(48);' "barrier divergence in kernel arrives_too_often" "wrongs.cu:@3" "arrives 48 times" "waits for 16 of 64"
 wrong copies_of_groups '  __shared__ int s[64];
   cg::memcpy_async(block, s, x, sizeof s); block.sync();
-  y[t] = s[63 - t]; cg::wait(block);' "missing wait in kernel wrong" "copies_of_groups.cu:12"
+  y[t] = s[63 - t]; cg::wait(block);' "missing wait in kernel copies_of_groups" "wrongs.cu:@3"
 wrong two_copies_at_once '  __shared__ int s[64]; auto pipe = cuda::make_pipeline(); cuda::memcpy_async(s + t, x + t, 4, pipe); pipe.producer_commit();
   const int other = 64 + t;
   cuda::memcpy_async(s + t, x + other, 4, pipe); pipe.producer_commit();
-  pipe.consumer_wait(); y[t] = s[t]; pipe.consumer_wait();' "missing wait in kernel wrong" "two_copies_at_once.cu:12" "another one is still in flight"
+  pipe.consumer_wait(); y[t] = s[t]; pipe.consumer_wait();' "missing wait in kernel two_copies_at_once" "wrongs.cu:@3" "another one is still in flight"
 stages='  __shared__ int s[2][64]; __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state; auto pipe = cuda::make_pipeline(block, &state);'
 copy='cuda::memcpy_async(block, s[k % 2], x + 64 * k, sizeof s[0], pipe); pipe.producer_commit();'
 wrong no_consumer_wait "$stages"'
   int k = 0; pipe.producer_acquire(); '"$copy"'
-  y[t] = s[0][63 - t]; pipe.consumer_wait(); pipe.consumer_release();' "missing wait in kernel wrong" "no_consumer_wait.cu:12"
+  y[t] = s[0][63 - t]; pipe.consumer_wait(); pipe.consumer_release();' "missing wait in kernel no_consumer_wait" "wrongs.cu:@3"
 wrong no_release "$stages"'
   for (int k = 0; k < 4; ++k) {
     pipe.producer_acquire();
-    '"$copy"' pipe.consumer_wait(); y[t] = s[k % 2][63 - t]; }' "deadlock in kernel wrong" "no_release.cu:12" "64 of 64 arrivals are missing"
+    '"$copy"' pipe.consumer_wait(); y[t] = s[k % 2][63 - t]; }' "deadlock in kernel no_release" "wrongs.cu:@3" "64 of 64 arrivals are missing"
 wrong no_acquire "$stages"'
   for (int k = 0; k < 4; ++k) {
     '"$copy"'
-    pipe.consumer_wait(); y[t] = s[k % 2][63 - t]; if (k > 0) pipe.consumer_release(); }' "race on shared memory in kernel wrong" "no_acquire.cu:12"
+    pipe.consumer_wait(); y[t] = s[k % 2][63 - t]; if (k > 0) pipe.consumer_release(); }' "race on shared memory in kernel no_acquire" "wrongs.cu:@3"
+
+{
+  cat <<'P'
+#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <cstring>
+namespace cg = cooperative_groups;
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+P
+  printf '%s' "$kernels"
+  echo 'int main(int, char** argv) { int *x, *y; cudaMalloc(&x, 1024); cudaMalloc(&y, 1024); cudaMemset(x, 0, 1024);'
+  for name in "${names[@]}"; do echo "  if (std::strcmp(argv[1], \"$name\") == 0) $name<<<1, 64>>>(y, x);"; done
+  echo '  cudaDeviceSynchronize(); cudaFree(x); cudaFree(y); }'
+} >wrongs.cu
+"$build_dir/klab-nvcc" wrongs.cu -o wrongs || fail "wrongs.cu cannot be compiled"
+for k in "${!names[@]}"; do
+  name=${names[k]} code=0
+  at=$(grep -n "^__global__ void $name(" wrongs.cu | cut -d: -f1)
+  "$klab" trace ./wrongs --seconds 20 -- "$name" >out 2>&1 || code=$?
+  [[ $code -eq 1 ]] || { tail -n 25 out; fail "$name: exit code $code, not 1"; }
+  while IFS= read -r word; do
+    for behind in 2 3; do word=${word//@$behind/$((at + behind))}; done
+    grep -qF -e "$word" out || { grep -A3 FINDING out; fail "$name: no '$word'"; }
+  done <<<"${wanted[k]}"
+done
 
 [[ $failures -eq 0 ]] && echo "all as it should be"
 exit $((failures > 0))

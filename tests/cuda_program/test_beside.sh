@@ -27,7 +27,7 @@ for threads in 1 2 4; do
 done
 parts="$parts share"
 # The option of klab trace reaches the program.
-"$klab" trace beside.cu --threads 3 -- threads >option.out 2>&1 || { cat option.out; exit 1; }
+"$klab" trace ./beside --threads 3 -- threads >option.out 2>&1 || { cat option.out; exit 1; }
 grep -q "^4 threads" option.out || { cat option.out; echo "FAILED: --threads 3"; exit 1; }
 # What never ends is ended from outside.
 cat >hangs.cu <<'E'

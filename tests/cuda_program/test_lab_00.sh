@@ -34,9 +34,10 @@ assert said >= 4 or "findings" in sys.argv[1], f"{said} comments"
 P
 done
 
+"$build_dir/klab-nvcc" "$programs/findings.cu" -o "$tmp/findings" || fail "findings.cu cannot be compiled"
 wrong() {  # argument, exit code, words
   local code=0
-  "$klab" trace "$programs/findings.cu" -- "$1" >"$tmp/out" 2>&1 || code=$?
+  "$klab" trace "$tmp/findings" -- "$1" >"$tmp/out" 2>&1 || code=$?
   [[ $code -eq $2 ]] || fail "$1: exit code $code, not $2"
   grep -qF "$3" "$tmp/out" || { head -n 8 "$tmp/out"; fail "$1: no '$3'"; }
 }

@@ -38,7 +38,8 @@ else
 fi
 
 # Counts are those of the access patterns: of the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
-code 0 counts "$klab" trace "$source_dir/tests/programs/transpose.cu" --json -- 128 64
+"$nvcc" "$source_dir/tests/programs/transpose.cu" -o transpose || fail "transpose.cu cannot be compiled"
+code 0 counts "$klab" trace ./transpose --json -- 128 64
 python3 - <<'P' || fail "counts of the transposes"
 import json
 text = open("out").read()
@@ -53,69 +54,76 @@ assert all(l["static_shared"] == (4096 if "<0>" in l["kernel"] else 4224 if "<1>
 P
 code 0 page "$klab" trace "$source_dir/tests/programs/scan.cu" --html page.html
 for word in "<!DOCTYPE html>" "scan_blocks" "sectors/request"; do has page.html "$word" page; done
-code 0 share "$klab" trace "$source_dir/tests/programs/transpose.cu" --blocks 25% -- 256 256
+code 0 share "$klab" trace ./transpose --blocks 25% -- 256 256
 has out "25% of the blocks of each grid watched, counts scaled to all" share
 
-# What is wrong is found, and named.
-wrong() {  # name, code, words in the report...
-  local name=$1 want=$2; shift 2
-  code "$want" "$name" "$klab" trace "$name.cu" --seconds 20 --memory 900
-  for word in "$@"; do has out "$word" "$name"; done
-}
-head='#include <cstdio>
+# What is wrong is found, and named: parts of one program, compiled once.
+wrongs='#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
-__global__ void fill(int* x, int n) { int k = blockIdx.x * blockDim.x + threadIdx.x; if (k < n) x[k] = k; }
-'
-echo "$head"'int main() {
-  int* x; cudaMalloc(&x, 40);
+__global__ void fill(int* x, int n) { int k = blockIdx.x * blockDim.x + threadIdx.x; if (k < n) x[k] = k; }  // at fill
+int bounds() {
+  int* x; cudaMalloc(&x, 40);  // at ten
   fill<<<1, 32>>>(x, 32);
   if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) return 5;
   if (cudaMemcpy(x, x, 4, cudaMemcpyDeviceToDevice) != cudaErrorIllegalAddress) return 6;
-}' >bounds.cu
-wrong bounds 1 "out of bounds in kernel fill" "bounds.cu:4" "bytes past the end of cudaMalloc of line 6"
-echo "$head"'__global__ void sum(const int* x, int* y) { y[threadIdx.x] = x[threadIdx.x] + 1; }
-int main() { int *x, *y; cudaMalloc(&x, 128); cudaMalloc(&y, 128); sum<<<1, 32>>>(x, y); cudaDeviceSynchronize(); }' >unwritten.cu
-wrong unwritten 1 "uninitialized memory in kernel sum" "unwritten.cu:5" "note" "2 allocations of 256 bytes"
-echo '__global__ void shift(int* y) { __shared__ int s[64]; s[threadIdx.x] = threadIdx.x; y[threadIdx.x] = s[63 - threadIdx.x]; }
-int main() { int* y; cudaMalloc(&y, 256); shift<<<1, 64>>>(y); cudaFree(y); }' >race.cu
-wrong race 1 "race on shared memory in kernel shift" "race.cu:1"
-echo '__global__ void half(int* y) { if (threadIdx.x < 16) return; __syncthreads(); y[threadIdx.x] = 1; }
-int main() { int* y; cudaMalloc(&y, 256); half<<<1, 64>>>(y); cudaFree(y); }' >barrier.cu
-wrong barrier 1 "barrier divergence in kernel half"
-echo "$head"'int main() { int* x; cudaMalloc(&x, 128); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize();
-  int sum = 0;
+  return 0; }
+__global__ void sum(const int* x, int* y) { y[threadIdx.x] = x[threadIdx.x] + 1; }  // at sum
+int unwritten() { int *x, *y; cudaMalloc(&x, 128); cudaMalloc(&y, 128); sum<<<1, 32>>>(x, y); cudaDeviceSynchronize(); return 0; }
+__global__ void shift(int* y) { __shared__ int s[64]; s[threadIdx.x] = threadIdx.x; y[threadIdx.x] = s[63 - threadIdx.x]; }  // at shift
+int race() { int* y; cudaMalloc(&y, 256); shift<<<1, 64>>>(y); cudaFree(y); return 0; }
+__global__ void half(int* y) { if (threadIdx.x < 16) return; __syncthreads(); y[threadIdx.x] = 1; }
+int barrier() { int* y; cudaMalloc(&y, 256); half<<<1, 64>>>(y); cudaFree(y); return 0; }
+int host() { int* x; cudaMalloc(&x, 128); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize();
+  int all = 0;
   for (int k = 0; k < 32; ++k)
-    sum += x[k];
-  std::printf("%d\n", sum); }' >host.cu
-wrong host 1 "host access of device memory in host code" "host.cu:8"
-echo "$head"'__device__ int counter;
+    all += x[k];  // at host
+  std::printf("%d\n", all); return 0; }
+__device__ int counter;
 __global__ void count() { atomicAdd(&counter, 1); }
-int main() { count<<<1, 8>>>(); cudaDeviceSynchronize();
-  return counter == 8 ? 0 : 3; }' >variable.cu
-wrong variable 1 "host access of device memory" "variable.cu:8" "counter" "cudaMemcpyFromSymbol"
-echo "$head"'int main() { int* x; cudaMallocManaged(&x, 128); fill<<<1, 32>>>(x, 32);
-  int first = x[31];
-  cudaDeviceSynchronize(); cudaFree(x); return first == 31 ? 0 : 3; }' >unsynchronized.cu
-wrong unsynchronized 1 "missing synchronization" "unsynchronized.cu:6" "kernel fill"
-echo "$head"'int main() { int* x; cudaMalloc(&x, 128); cudaFree(x); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize(); }' >freed.cu
-wrong freed 1 "use after free in kernel fill"
-echo "$head"'__global__ void spin(volatile int* x) { while (x[0] == 0) {} }
-int main() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); spin<<<1, 1>>>(x);
-  return cudaDeviceSynchronize() == cudaErrorLaunchTimeout ? 0 : 3; }' >spin.cu
+int variable() { count<<<1, 8>>>(); cudaDeviceSynchronize();
+  return counter == 8 ? 0 : 3; }  // at variable
+int unsynchronized() { int* x; cudaMallocManaged(&x, 128); fill<<<1, 32>>>(x, 32);
+  int first = x[31];  // at unsynchronized
+  cudaDeviceSynchronize(); cudaFree(x); return first == 31 ? 0 : 3; }
+int freed() { int* x; cudaMalloc(&x, 128); cudaFree(x); fill<<<1, 32>>>(x, 32); cudaDeviceSynchronize(); return 0; }
+__global__ void turn(volatile int* x) { while (x[0] == 0) {} }
+int spin() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); turn<<<1, 1>>>(x);
+  return cudaDeviceSynchronize() == cudaErrorLaunchTimeout ? 0 : 3; }
+int endless() { fill<<<1, 32>>>(nullptr, 0); volatile int k = 1; while (k) {} return 0; }
+int crash() { fill<<<1, 32>>>(nullptr, 0); int* p = nullptr; std::printf("%d\n", p[atoi("3")]); return 0; }
+int forks() { fill<<<1, 32>>>(nullptr, 0); for (;;) if (fork() == 0) { setsid(); sleep(30); _exit(0); } }
+int memory() { fill<<<1, 32>>>(nullptr, 0); for (;;) { volatile char* p = (volatile char*)malloc(1 << 24); for (int k = 0; k < 1 << 24; k += 4096) p[k] = 1; } }
+#define WRONG(name) if (std::strcmp(argv[1], #name) == 0) return name();
+int main(int, char** argv) {'
+for name in bounds unwritten race barrier host variable unsynchronized freed spin endless crash forks memory; do wrongs+=" WRONG($name)"; done
+echo "$wrongs return 7; }" >wrongs.cu
+"$nvcc" wrongs.cu -o wrongs || fail "wrongs.cu cannot be compiled"
+at() { echo "wrongs.cu:$(grep -n "// at $1\$" wrongs.cu | cut -d: -f1)"; }
+wrong() {  # name, words in the report...
+  local name=$1; shift
+  code 1 "$name" "$klab" trace ./wrongs --seconds 20 --memory 900 -- "$name"
+  for word in "$@"; do has out "$word" "$name"; done
+}
+ten=$(at ten)
+wrong bounds "out of bounds in kernel fill" "$(at fill)" "bytes past the end of cudaMalloc of line ${ten#*:}"
+wrong unwritten "uninitialized memory in kernel sum" "$(at sum)" "note" "2 allocations of 256 bytes"
+wrong race "race on shared memory in kernel shift" "$(at shift)"
+wrong barrier "barrier divergence in kernel half"
+wrong host "host access of device memory in host code" "$(at host)"
+wrong variable "host access of device memory" "$(at variable)" "counter" "cudaMemcpyFromSymbol"
+wrong unsynchronized "missing synchronization" "$(at unsynchronized)" "kernel fill"
+wrong freed "use after free in kernel fill"
 export KLAB_PROGRAM_STEPS=20000000
-wrong spin 1 "never ends in kernel spin"
+wrong spin "never ends in kernel turn"
 unset KLAB_PROGRAM_STEPS
-echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); volatile int k = 1; while (k) {} }' >endless.cu
-code 1 endless "$klab" trace endless.cu --seconds 2
+code 1 endless "$klab" trace ./wrongs --seconds 2 -- endless
 has out "was ended after 2 s" endless
-echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); int* p = nullptr; std::printf("%d\n", p[atoi("3")]); }' >crash.cu
-wrong crash 1 "SIGSEGV" "a null pointer"
-echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) if (fork() == 0) { setsid(); sleep(30); _exit(0); } }' >forks.cu
-wrong forks 1 "it had started"
-pgrep -x forks >/dev/null && fail "something of forks.cu still runs"
-echo "$head"'int main() { fill<<<1, 32>>>(nullptr, 0); for (;;) { volatile char* p = (volatile char*)malloc(1 << 24); for (int k = 0; k < 1 << 24; k += 4096) p[k] = 1; } }' >memory.cu
-wrong memory 1 "it took more than"
+wrong crash "SIGSEGV" "a null pointer"
+wrong forks "it had started"
+pgrep -x wrongs >/dev/null && fail "something that was forked still runs"
+wrong memory "it took more than"
 
 # What cannot be had stops with file and line.
 refused() {  # name, words...

@@ -20,16 +20,16 @@ echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096}' >voxels.json
 echo '{"initial": 500, "most": 800}' >gaussians.json
 
 for field in hash frequency voxels gaussians; do
-  train=("$klab" train --threads 2 --plan naive)
+  train=("$klab" train --threads 2 --plan last)
   "${train[@]}" built-in --downscale 16 --field $field --config $field.json --steps 32 --out $field >$field.txt 2>&1 ||
     { cat $field.txt; fail "train --field $field"; }
   grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field has no score"; }
   grep -q "\"field\": \"$field\"" $field/result.json || fail "result.json does not say that it is $field"
   [[ $(wc -l <$field/metrics.csv) -ge 2 ]] || fail "$field: no metrics"
-  "$klab" eval $field built-in --downscale 16 --plan naive --json >eval.json || fail "eval of $field"
+  "$klab" eval $field built-in --downscale 16 --plan last --json >eval.json || fail "eval of $field"
   a=$(grep -m 1 '"psnr"' $field/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')
   awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$field: $a dB at the end of training, $b by eval"
-  "$klab" render $field --size 16 --plan naive --out render_$field >/dev/null || fail "render of $field"
+  "$klab" render $field --size 16 --plan last --out render_$field >/dev/null || fail "render of $field"
   [[ -s render_$field/frame_0000.png ]] || fail "render of $field wrote nothing"
   # Resumed, a run goes on from its step and keeps its field and its config.
   "${train[@]}" --resume $field --steps 36 >$field.txt 2>&1 || { cat $field.txt; fail "--resume of $field"; }
@@ -48,10 +48,13 @@ echo '{"grid": 48}' >odd.json
 refused 'powers of two' "$klab" train built-in --field voxels --config odd.json --out none
 [[ ! -e none ]] || fail "a refused command left something behind"
 
-# A comparison: rows, curves and runs; what is there is kept.
+# A comparison: rows, curves and runs; what is begun is gone on with as it was begun, and what is there is kept.
+"$klab" train built-in --downscale 16 --config hash.json --plan naive --threads 2 --steps 2 --no-eval --out compared/hash >compared.txt 2>&1 ||
+  { cat compared.txt; fail "train"; }
 "$klab" compare-fields built-in --downscale 16 --seconds 1 --fields hash,voxels --out compared --threads 2 >compared.txt 2>&1 ||
   { cat compared.txt; fail "compare-fields"; }
 [[ $(wc -l <compared/comparison.csv) == 3 ]] || { cat compared/comparison.csv; fail "not a row for each field"; }
+grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' compared/hash/plan.json || fail "the run that was begun got another plan"
 for file in comparison.html hash/metrics.csv voxels/metrics.csv hash.log voxels.log; do
   [[ -s compared/$file ]] || fail "compare-fields did not write $file"
 done

@@ -178,6 +178,15 @@ TEST(HalfTraining, GoesOnFromItsCheckpointToTheBit) {
   std::filesystem::remove(file);
 }
 
+TEST(Precision, AnotherOneKeepsTheRungsThatServeBoth) {
+  const VariantIds both = {{"adam", "adam.cpu.01_naive"}, {"composite_fwd", "composite_fwd.cpu.01_serial"}};
+  VariantIds plan = both;
+  plan["mlp_fwd"] = "mlp_fwd.cpu.08_bfloat16";
+  plan["mlp_bwd"] = "mlp_bwd.cpu.01_naive";  // bfloat16 has one of its own, which may be faster
+  plan["hashgrid_fwd"] = "hashgrid_fwd.cpu.04_half_table";
+  EXPECT_EQ(plan_for_any_precision(plan, "cpu"), both);
+}
+
 TEST(Precision, IsRefusedWhereThereIsNone) {
   EXPECT_NO_THROW(require_precision("f16", "hash"));
   EXPECT_NO_THROW(require_precision("f32", "voxels"));

@@ -19,20 +19,20 @@ small='"levels": 6, "log2_table": 14, "finest_resolution": 128, "batch_samples":
 echo "{$small, \"table\": \"adaptive\", \"table_every\": 8, \"hash\": \"pcg\", \"interpolation\": \"smoothstep\", \"sampling\": \"error\", \"table_rate\": 2}" >all.json
 
 # A run with all of it, gone on with; its levels.
-train=("$klab" train --threads 2 --plan naive)
+train=("$klab" train --threads 2 --plan last)
 "${train[@]}" built-in --downscale 16 --config all.json --steps 40 --out run >run.txt 2>&1 || { cat run.txt; fail "train"; }
 grep -q '^PSNR' run.txt || { cat run.txt; fail "no score"; }
 grep -q 'entries in use of room for' run.txt || { cat run.txt; fail "nothing is said of the adaptive table"; }
 grep -q '^step,level,points_per_axis,entries,moved,points,touched,alone,gradient$' run/levels.csv || fail "levels.csv has other columns"
 [[ $(grep -c '^40,' run/levels.csv) == 6 ]] || { cat run/levels.csv; fail "not a line for each level at the end"; }
 grep -q '"levels"' run/result.json || fail "result.json has no levels"
-"$klab" eval run built-in --downscale 16 --plan naive --json >eval.json || fail "eval"
+"$klab" eval run built-in --downscale 16 --plan last --json >eval.json || fail "eval"
 a=$(grep -m 1 '"psnr"' run/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')
 awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$a dB at the end of training, $b by eval"
 "${train[@]}" --resume run --steps 48 >run.txt 2>&1 || { cat run.txt; fail "--resume"; }
 grep -q '^resumed   at step 40' run.txt || { cat run.txt; fail "did not resume"; }
 [[ $(grep -c '^40,' run/levels.csv) == 6 && $(grep -c '^48,' run/levels.csv) == 6 ]] || fail "levels.csv was not gone on with"
-"$klab" render run --size 16 --plan naive --out pictures >/dev/null || fail "render"
+"$klab" render run --size 16 --plan last --out pictures >/dev/null || fail "render"
 
 # Nothing is written by what is refused.
 config() { echo "{$1}" >bad.json; refused "$2" "${train[@]}" built-in --downscale 16 --config bad.json --out none; }
@@ -55,10 +55,11 @@ refused 'missing.json' "$klab" hash-study built-in --config missing.json --out n
 
 # A study: a run for each way, rows, curves, caches; what is there is kept.
 echo "{$small}" >base.json
-study=("$klab" hash-study built-in --downscale 16 --steps 6 --config base.json --only interpolation,adaptive,cache --threads 2 --out study)
+study=("$klab" hash-study built-in --downscale 16 --steps 6 --config base.json --plan last --only interpolation,adaptive,cache --threads 2 --out study)
 "${study[@]}" >study.txt 2>&1 || { cat study.txt; fail "hash-study"; }
 [[ $(wc -l <study/study.csv) == 5 ]] || { cat study/study.csv; fail "not a row for each way"; }
 grep -q 'LRU' study.txt || { cat study.txt; fail "nothing is said of caches"; }
+grep -q 'by the plan last' study/nearest.log || fail "--plan did not reach the runs"
 for file in study.html nearest.json nearest/levels.csv smoothstep.log adaptive/model.safetensors; do
   [[ -s study/$file ]] || fail "hash-study did not write $file"
 done
@@ -66,7 +67,7 @@ done
 [[ $(grep -c 'is there' study.txt) == 4 ]] || { cat study.txt; fail "finished runs were not kept"; }
 
 # Of the recipe: only where it is asked for, and a batch of another size in as many more or fewer steps.
-"$klab" hash-study built-in --downscale 16 --steps 8 --config base.json --only background,batch,pixels --threads 2 --out recipe >study.txt 2>&1 ||
+"$klab" hash-study built-in --downscale 16 --steps 8 --config base.json --plan last --only background,batch,pixels --threads 2 --out recipe >study.txt 2>&1 ||
   { cat study.txt; fail "hash-study of the recipe"; }
 [[ $(wc -l <recipe/study.csv) == 6 && -z $(ls -d recipe/*nearest* recipe/*table* 2>/dev/null) ]] || { cat recipe/study.csv; fail "other ways than those asked for"; }
 batch=$(sed -n 's/.*"batch_samples": \([0-9]*\).*/\1/p' recipe/base.json | head -n 1)

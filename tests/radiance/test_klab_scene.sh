@@ -36,12 +36,12 @@ grep -q '^points    50' set.txt || { cat set.txt; fail "does not count the point
 "$klab" scene set --json >set.json || fail "gives no JSON"
 grep -q '"points": 50' set.json || fail "says no JSON"
 
-"$klab" splat set --downscale 16 --steps 5 --plan naive --degree 0 --out a.ply --export a.splat >splat.txt 2>&1 || { cat splat.txt; fail "no Gaussians"; }
+"$klab" splat set --downscale 16 --steps 5 --plan last --degree 0 --out a.ply --export a.splat >splat.txt 2>&1 || { cat splat.txt; fail "no Gaussians"; }
 grep -q "^start     50 Gaussians at all of the scene's 50 points" splat.txt || { cat splat.txt; fail "does not begin at the points"; }
 [[ $(($(stat -c %s a.splat) % 32)) == 0 && -s a.splat ]] || fail "writes no .splat"
-"$klab" splat set --downscale 16 --steps 2 --plan naive --start a.splat >again.txt 2>&1 || { cat again.txt; fail "does not go on from a .splat"; }
+"$klab" splat set --downscale 16 --steps 2 --plan last --start a.splat >again.txt 2>&1 || { cat again.txt; fail "does not go on from a .splat"; }
 grep -q '^start     the 50 Gaussians of a.splat' again.txt || { cat again.txt; fail "does not say where it began"; }
-"$klab" splat set --downscale 16 --steps 2 --plan naive --start random --initial 70 --degree 0 >random.txt 2>&1 || { cat random.txt; fail "no random start"; }
+"$klab" splat set --downscale 16 --steps 2 --plan last --start random --initial 70 --degree 0 >random.txt 2>&1 || { cat random.txt; fail "no random start"; }
 grep -q '^start     70 Gaussians at random places' random.txt || { cat random.txt; fail "does not start at random"; }
 
 refused() {  # words of the message, then the command

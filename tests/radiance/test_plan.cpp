@@ -65,7 +65,7 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   EXPECT_TRUE(has(message("{"), "not valid JSON"));
   EXPECT_TRUE(has(message("[1]"), "must be an object"));
   EXPECT_TRUE(has(message(R"({"adam": 3})"), "no variant id"));
-  EXPECT_TRUE(has(verdict("no/such/plan.json", calls), "neither \"best\" nor \"naive\""));
+  EXPECT_TRUE(has(verdict("no/such/plan.json", calls), "none of \"best\", \"last\" and \"naive\""));
   EXPECT_EQ(message(R"({"adam": "adam.cpu.01_naive"})"), "accepted");
   EXPECT_EQ(message("{}"), "accepted");
 
@@ -200,6 +200,26 @@ TEST(Plan, BestFollowsTheRowsNotTheNumber) {
     EXPECT_EQ(anew.variant("sh_fwd"), variants_of("sh_fwd", "cpu")[1]);
     EXPECT_TRUE(has(anew.at("sh_fwd").why, "(measured now)")) << anew.at("sh_fwd").why;
   }
+}
+
+TEST(Plan, TheLastRungsAreTakenAndNothingIsTimed) {
+  CallTimes times({}, [](const auto& op, const auto&, auto) -> CallTimes::Measured {
+    throw std::logic_error(op + " is timed");
+  });
+  const auto calls = small_calls();
+  const Plan plan = Plan::named("last", calls, times);
+  for (const PlannedCall& call : calls) EXPECT_TRUE(plan.contains(call.op)) << call.op;
+  for (const auto& [op, choice] : plan.choices()) {
+    EXPECT_EQ(choice.variant->numerics.unit, Unit::f32) << op;
+    EXPECT_TRUE(choice.variant->trunk()) << choice.variant->id;
+  }
+  const Plan naive = Plan::named("naive", calls, times);
+  const auto rungs = variants_of("sh_fwd", "cpu");
+  const auto is_last = [](const Variant* v) {
+    return !v->peer && v->trunk() && v->numerics.unit == Unit::f32 && v->numerics.deterministic;
+  };
+  EXPECT_EQ(plan.variant("sh_fwd"), *std::ranges::find_if(rungs.rbegin(), rungs.rend(), is_last));
+  EXPECT_NE(plan.variant("sh_fwd"), naive.variant("sh_fwd"));
 }
 
 TEST(Plan, BestCountsEachCallAsOftenAsItIsMade) {

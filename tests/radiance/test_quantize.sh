@@ -12,12 +12,12 @@ cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 128, "width": 16}
 J
-"$klab" train built-in --downscale 12 --config small.json --threads 2 --steps 300 --out run >train.txt 2>&1 ||
+"$klab" train built-in --downscale 12 --config small.json --threads 2 --plan last --steps 300 --out run >train.txt 2>&1 ||
   { cat train.txt; fail "cannot train"; }
 
 # Every format: read back by eval and render, as many bytes as it says.
-psnr() {
-  "$klab" eval "$1" built-in --downscale 12 --threads 2 --json >score.json 2>said.txt || { cat said.txt; fail "cannot evaluate $1"; }
+psnr() {  # model, arguments...
+  "$klab" eval "$1" built-in --downscale 12 --threads 2 --json "${@:2}" >score.json 2>said.txt || { cat said.txt; fail "cannot evaluate $1"; }
   grep -m 1 '"psnr"' score.json | grep -o '[0-9.]*'
 }
 floats=$(psnr run)
@@ -25,7 +25,7 @@ size() { stat -c %s "$1"; }
 for format in f16 bf16 int8 int4 e2m1; do
   "$klab" quantize run --format $format --out $format.safetensors >$format.txt || fail "cannot write $format"
   grep -q "MB as $format" $format.txt || { cat $format.txt; fail "does not say the bytes of $format"; }
-  now=$(psnr $format.safetensors)
+  now=$(psnr $format.safetensors --plan run/plan.json)  # rungs are chosen once, for the floats
   echo "$format: $now dB of $floats, $(size $format.safetensors) bytes of $(size run/model.safetensors)"
   case $format in
     f16) most=0.05 ;; bf16) most=0.1 ;; int8) most=0.3 ;; *) most=6 ;;
@@ -34,7 +34,7 @@ for format in f16 bf16 int8 int4 e2m1; do
 done
 awk -v a="$(size run/model.safetensors)" -v b="$(size f16.safetensors)" 'BEGIN { exit !(b < 0.55 * a) }' || fail "f16 does not halve the bytes"
 awk -v a="$(size f16.safetensors)" -v b="$(size int8.safetensors)" 'BEGIN { exit !(b < 0.65 * a) }' || fail "int8 is not smaller than f16"
-"$klab" render int4.safetensors --size 32 --out pictures --threads 2 >/dev/null || fail "cannot render int4"
+"$klab" render int4.safetensors --plan run/plan.json --size 32 --out pictures --threads 2 >/dev/null || fail "cannot render int4"
 [[ -s pictures/frame_0000.png ]] || fail "no picture of int4"
 
 # One table of all, with rows.

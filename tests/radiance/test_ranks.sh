@@ -15,7 +15,7 @@ cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 128, "width": 16}
 J
-train=("$klab" train built-in --downscale 12 --config small.json --plan naive)
+train=("$klab" train built-in --downscale 12 --config small.json --plan last)
 score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
 
 # Two processes make the very steps that one makes which computes the batch in two parts: the models are the same bytes.
@@ -29,12 +29,12 @@ scores() { grep -E '"(psnr|ssim|name)"' "$1/result.json"; }
 [[ $(scores one | wc -l) -gt 10 && $(scores one) == "$(scores two)" ]] || { diff <(scores one) <(scores two); fail "other scores by two"; }
 for picture in one/test_*.png; do cmp "$picture" "two/${picture#one/}" || fail "another picture by two"; done
 # So do those that look at a model: scores and pictures of two are those of one.
-look=(built-in --downscale 12 --plan naive --threads 1 --json)
+look=(built-in --downscale 12 --plan last --threads 1 --json)
 "$klab" eval one "${look[@]}" >eval_one.json 2>eval.txt || { cat eval.txt; fail "klab eval"; }
 mpirun -n 2 "$klab" eval one "${look[@]}" >eval_two.json 2>eval.txt || { cat eval.txt; fail "klab eval by two"; }
 [[ $(grep -vc seconds eval_one.json) -gt 10 ]] && cmp <(grep -v seconds eval_one.json) <(grep -v seconds eval_two.json) || fail "klab eval by two says something else"
 for n in 1 2; do
-  mpirun -n $n "$klab" render one --orbit 5 --size 24 --plan naive --threads 1 --out orbit_$n >orbit.txt 2>&1 || { cat orbit.txt; fail "klab render by $n"; }
+  mpirun -n $n "$klab" render one --orbit 5 --size 24 --plan last --threads 1 --out orbit_$n >orbit.txt 2>&1 || { cat orbit.txt; fail "klab render by $n"; }
   [[ $(grep -c "^5 frames in" orbit.txt) == 1 ]] || { cat orbit.txt; fail "klab render by $n does not say what it did, once"; }
 done
 for i in 0 1 2 3 4; do cmp orbit_1/frame_000$i.png orbit_2/frame_000$i.png || fail "frame $i by two is another"; done
@@ -72,7 +72,7 @@ grep -q "^klab: --exchange ring: is no way; there are dense" out.txt || { cat ou
 echo '{"rays": 32, "coarse": 8, "fine": 8, "width": 16, "depth": 2}' >frequency.json
 echo '{"batch_samples": 2048, "first_rays": 64, "first_grid": 8, "grid": 16}' >voxels.json
 for field in frequency voxels; do
-  other=("$klab" train built-in --downscale 12 --field $field --config $field.json --plan naive --steps 30 --threads 1 --no-eval)
+  other=("$klab" train built-in --downscale 12 --field $field --config $field.json --plan last --steps 30 --threads 1 --no-eval)
   "${other[@]}" --parts 2 --out one_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field in parts"; }
   mpirun -n 2 "${other[@]}" --out two_$field >$field.txt 2>&1 || { cat $field.txt; fail "$field by two"; }
   cmp one_$field/model.safetensors two_$field/model.safetensors || fail "$field: two make another model"
@@ -116,9 +116,9 @@ refused() {  # text, arguments of the second
   [[ ! -e no ]] || fail "a refused run left a folder"
 }
 sed 's/4096/2048/' small.json >other.json
-refused config built-in --downscale 12 --plan naive --config other.json
-refused scene built-in --downscale 16 --plan naive --config small.json
-refused seed built-in --downscale 12 --plan naive --config small.json --seed 3
+refused config built-in --downscale 12 --plan last --config other.json
+refused scene built-in --downscale 16 --plan last --config small.json
+refused seed built-in --downscale 12 --plan last --config small.json --seed 3
 
 code=0
 timeout 60 mpirun -n 2 "${train[@]}" --steps 20 --parts 3 --out no >out.txt 2>&1 || code=$?

@@ -12,7 +12,7 @@ cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 128, "width": 16}
 J
-train=("$klab" train built-in --downscale 12 --config small.json --threads 2 --plan naive)
+train=("$klab" train built-in --downscale 12 --config small.json --threads 2 --plan last)
 
 # In half precision: said with the scale and what it is computed in, counted line by line, kept when resumed, converted with a notice;
 # scales that are none are refused.
@@ -63,7 +63,7 @@ grep -Eq ',[0-9.e+]+,[1-9][0-9]*$' gpu/metrics.csv || { tail -1 gpu/metrics.csv;
 grep -q '^counted in one step ' gpu.txt || { cat gpu.txt; fail "no counts of a step"; }
 grep -q '"counted_step"' gpu/result.json || fail "no counts of a step in the result"
 if grep -q '^FINDING' gpu.txt; then cat gpu.txt; fail "a step with a finding"; fi
-"$klab" train --resume gpu --steps 60 --threads 2 --precision f32 --no-eval >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot go on in float"; }
+"$klab" train --resume gpu --steps 60 --threads 2 --precision f32 --plan last --no-eval >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot go on in float"; }
 grep -q '^note .*trained in f16 so far and goes on in f32' gpu.txt || { cat gpu.txt; fail "converted without a word"; }
 "$klab" train --resume gpu --steps 70 --backend simt --precision f16 --loss-scale 128 --no-eval >gpu.txt 2>&1 || { cat gpu.txt; fail "cannot come back"; }
 grep -q 'loss scale 128, static' gpu.txt || { cat gpu.txt; fail "a static scale is not said"; }

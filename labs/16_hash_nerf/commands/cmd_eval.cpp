@@ -81,7 +81,7 @@ std::function<int()> setup_eval(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
-  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
   add_backend(app, v->backend);
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Values {
-  std::string scene, out = "hash-study", config, backend = "cpu", precision = "f32";
+  std::string scene, out = "hash-study", config, backend = "cpu", precision = "f32", plan;
   std::vector<std::string> groups;
   double seconds = 0;
   int64_t steps = 0;
@@ -87,6 +87,7 @@ bool train_way(const Values& v, const Config& base, const Way& way) {
                "--seed",      std::to_string(settings().seed),
                "--backend",   v.backend,
                "--precision", v.precision};
+  if (!v.plan.empty()) run.given.insert(run.given.end(), {"--plan", v.plan});
   if (settings().threads > 0)
     run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
   return train_apart(v.out, run);
@@ -310,6 +311,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--only", v->groups, "these only: " + study_groups())->delimiter(',');
   app.add_option("--backend", v->backend, "cpu (default) or cuda, as of klab train");
   app.add_option("--precision", v->precision, "f32 (default), bf16 or f16, as of klab train");
+  app.add_option("--plan", v->plan,
+                 "best (default: each way's own), last, naive or a JSON file, as of klab train");
   app.add_option("--out", v->out,
                  "folder for the runs and the study (default hash-study); what is there is kept");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");

@@ -146,7 +146,7 @@ std::function<int()> setup_render(CLI::App& app) {
   view->excludes(add_number(app, "--distance", v->distance, range::distance,
                             "from the center, in sides of the unit cube"));
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
-  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
   add_backend(app, v->backend);
   app.add_flag("--in-turn", v->in_turn, "--orbit: one frame after the other, not through one queue")
       ->needs(orbit);

@@ -103,10 +103,11 @@ std::function<int()> setup_train(CLI::App& app) {
       "how the scene is held: " + fmt::format("{}", fmt::join(field_names(), ", ")) + " (default hash)");
   add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
   add_number(app, "--steps", v->steps, range::steps, "train this many steps");
-  app.add_option(
-      "--plan", v->plan,
-      "best (default: the fastest rung of each op here), naive, or a JSON file {\"op\": \"variant id\"}; "
-      "resumed runs keep theirs");
+  app.add_option("--plan", v->plan,
+                 "best (default: the fastest rung of each op here), last (the last rung of each, nothing is "
+                 "timed), naive, or "
+                 "a JSON file {\"op\": \"variant id\"}; "
+                 "resumed runs keep theirs");
   app.add_option("--precision", v->precision,
                  "f32 (default); bf16: the best plan may take rungs with bfloat16 factors; f16: what is "
                  "stored between ops is rounded to half "

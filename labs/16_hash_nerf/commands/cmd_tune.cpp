@@ -62,6 +62,9 @@ std::function<int()> setup_tune(CLI::App& app) {
   app.add_option("--field", v->field, "how the scene is held (default hash)");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe that runs will have");
   add_backend(app, o.backend);
+  app.add_option(
+      "--plan", o.plan,
+      "that the runs will have: best (default), last, naive, or a JSON file {\"op\": \"variant id\"}");
   app.add_flag(
       "--batch", o.batch,
       "look for the batch, too: trainings of --seconds, scored on training views that they leave out");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -91,11 +92,19 @@ void take_precision(RunOptions& o, RunState& state) {
   o.settings.on_a_gpu = o.backend != "cpu";
 }
 
+VariantIds plan_for_any_precision(VariantIds plan, const std::string& ladder) {
+  std::erase_if(plan, [&](const auto& choice) {
+    return std::ranges::any_of(variants_of(choice.first, ladder), [](const Variant* v) {
+      return !v->peer && (v->numerics.unit != Unit::f32 || !v->needs.empty());  // a tensor of one precision
+    });
+  });
+  return plan;
+}
+
 std::string conversion_text(const std::string& before, const std::string& now) {
   return fmt::format(
-      "note      the run was trained in {} so far and goes on in {}: parameters are float in both, and the "
-      "plan is "
-      "chosen anew\n",
+      "note      the run was trained in {} so far and goes on in {}: parameters are float in both, and rungs "
+      "that one of them has of its own are chosen anew\n",
       before, now);
 }
 

@@ -27,6 +27,9 @@ void require_precision(const std::string& precision, const std::string& field);
 /// Throws std::runtime_error like require_precision(), and for a loss scale with a precision that has none.
 void take_precision(RunOptions& options, RunState& state);
 
+/// Returns the part of a plan that another precision can use: the choices for ops whose rungs serve every precision.
+VariantIds plan_for_any_precision(VariantIds plan, const std::string& ladder);
+
 /// Returns the line for a run that is resumed in another precision.
 std::string conversion_text(const std::string& before, const std::string& now);
 

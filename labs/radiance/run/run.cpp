@@ -187,13 +187,16 @@ void RunJob::take_over() {
   if (state_.budget_steps > 0) o_.steps = state_.budget_steps;
 }
 
-// Uses the resumed run's plan unless another is asked for. Runs before the scene is read, which may be large;
-// the number of cascades is checked later, when it is known.
+// Uses the resumed run's plan unless another is asked for; in another precision the part of it whose rungs serve
+// both. Runs before the scene is read, which may be large; the number of cascades is checked later, when it is known.
 void RunJob::choose_plan() {
   const bool converted = o_.precision && *o_.precision != state_.precision && !state_.plan.empty();
-  if (converted) fmt::print(words_, "{}", conversion_text(state_.precision, *o_.precision));
+  if (converted) {
+    fmt::print(words_, "{}", conversion_text(state_.precision, *o_.precision));
+    state_.plan = plan_for_any_precision(std::move(state_.plan), place_.ladder);
+  }
   take_precision(o_, state_);
-  const bool as_before = !o_.plan && !state_.plan.empty() && !converted;
+  const bool as_before = !o_.plan && !state_.plan.empty();
   where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
   const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);
   wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);

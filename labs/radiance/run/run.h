@@ -27,7 +27,8 @@ struct RunOptions {
   std::optional<std::string> moved_to;  // new place of the resumed run's scene
   std::optional<double> seconds;        // of training, without evaluation
   std::optional<int64_t> steps;
-  std::optional<std::string> plan;  // "best", "naive" or a file; not given: best, or the resumed run's
+  std::optional<std::string>
+      plan;  // "best", "last", "naive" or a file; not given: best, or the resumed run's
   /// "f32"; "bf16": the factors of matrix products, if a rung has them; "f16": tensors stored between ops.
   /// Parameters, sums and losses are float. Not given: f32, or the resumed run's.
   std::optional<std::string> precision;

@@ -23,9 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kReportEvery = 1;   // seconds, on a terminal; a tenth as often elsewhere
-constexpr int kCeilingSamples = 20;  // over a run
-constexpr double kLevelsEvery = 10;  // seconds
+constexpr double kReportEvery = 1;     // seconds, on a terminal; a tenth as often elsewhere
+constexpr int kCeilingSamples = 20;    // over a run
+constexpr double kCeilingShare = 0.1;  // of the time of training, at most, while it goes on
+constexpr double kLevelsEvery = 10;    // seconds
 
 double waited(FieldTrainer& trainer) {
   const auto at = trainer.profile().seconds().find("waiting for data");
@@ -79,6 +80,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     }
     if (!first_done) first_done = d.done;
     if (memory_.choice.ceilings && of_processor && ranks_.size() == 1 &&
+        ceilings_took_ <= kCeilingShare * trained_here() &&
         (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
@@ -205,10 +207,13 @@ void RunJob::look_at_levels(FieldTrainer& trainer) {
   last_levels_ = elapsed();
 }
 
+// A short run has short samples, so that its ceilings do not take longer than its training.
 void RunJob::sample_ceilings(FieldTrainer& trainer) {
   const auto start = Clock::now();
-  ceilings_.sample(trainer.profile());
-  aside_ += since(start);
+  ceilings_.sample(trainer.profile(), std::clamp(trained_here() / 100, 0.002, 0.01));
+  const double took = since(start);
+  ceilings_took_ += took;
+  aside_ += took;
 }
 
 void RunJob::save(FieldTrainer& trainer) {

@@ -86,7 +86,8 @@ class RunJob {
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
   void write_result();
   std::string left() const;
-  double elapsed() const { return state_before_ + since(begin_) - aside_; }
+  double elapsed() const { return state_before_ + trained_here(); }
+  double trained_here() const { return since(begin_) - aside_; }
 
   Ranks& ranks_ = Ranks::here();
   RunOptions o_;
@@ -118,6 +119,7 @@ class RunJob {
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;            // seconds of training before this process
   double aside_ = 0, seconds_ = 0;     // time not spent on training; training time at the end
+  double ceilings_took_ = 0;           // seconds of aside_ spent on ceilings
   int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks since that step
   nlohmann::json result_;
 };

@@ -34,7 +34,7 @@ struct StageCeilings::Known {
 StageCeilings::StageCeilings(int threads) : threads_(threads) {}
 StageCeilings::~StageCeilings() = default;
 
-void StageCeilings::sample(const Profile& profile) {
+void StageCeilings::sample(const Profile& profile, double seconds) {
   each_roof(profile, threads_, [&](const std::string&, double, const Cost&, const Roof& roof) {
     const std::string name = name_of(roof.ceiling);
     auto& known = known_[name];
@@ -48,7 +48,7 @@ void StageCeilings::sample(const Profile& profile) {
       known = std::make_unique<Known>(roof.ceiling);
     }
     if (std::exchange(known->last, samples_) != samples_)
-      known->samples.push_back(known->sampler.sample(0.01));
+      known->samples.push_back(known->sampler.sample(seconds));
   });
   ++samples_;
 }

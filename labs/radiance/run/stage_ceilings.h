@@ -25,9 +25,9 @@ class StageCeilings {
 
   explicit StageCeilings(int threads);
   ~StageCeilings();
-  /// Samples the ceiling of each resource that a stage with one op needs. Takes about ten milliseconds each,
-  /// more for a new ceiling; stages share them.
-  void sample(const Profile& profile);
+  /// Samples the ceiling of each resource that a stage with one op needs. Takes about `seconds` each, more for a
+  /// new ceiling; stages share them.
+  void sample(const Profile& profile, double seconds = 0.01);
   int samples() const { return samples_; }
   /// Names of the ceilings that were left out because of kMostBytes.
   const std::set<std::string>& left_out() const { return left_out_; }

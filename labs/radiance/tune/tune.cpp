@@ -124,12 +124,12 @@ class Search {
     if (turns) load_pictures_visibly(judges_);
   }
 
-  /// Returns the plan of the fastest rungs with the present number of threads.
-  Plan best_plan() { return plan_of(o_.settings, plan_ids("best", calls_of(o_.settings), place_.ladder)); }
+  /// Returns the plan of the runs; for ops that it leaves open, the fastest rungs with the present threads.
+  Plan best_plan() { return plan_of(o_.settings, plan_ids(o_.plan, calls_of(o_.settings), place_.ladder)); }
 
   /// Returns a plan of the same rungs for another batch, without timing them again.
   Plan plan_of(const FieldSettings& settings, const VariantIds& rungs) {
-    return Plan::fixed(rungs, "best", calls_of(settings), times_, place_.ladder);
+    return Plan::fixed(rungs, o_.plan, calls_of(settings), times_, place_.ladder);
   }
 
   std::vector<PlannedCall> calls_of(const FieldSettings& settings) const {
@@ -342,6 +342,9 @@ TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words) 
   if (options.batch && options.backend == "simt")
     throw std::runtime_error(
         "--batch --backend simt: no time on the host executor is a GPU's; take --backend cuda or cpu");
+  const std::string ladder = backend_named(options.backend).ladder;
+  const std::vector<PlannedCall> calls = run_calls(options.settings, 1, ladder);
+  Plan::require(plan_ids(options.plan, calls, ladder), options.plan, calls, ladder);
   return Search(options, times, words).all();
 }
 

@@ -1,8 +1,8 @@
 // Chooses by trial the settings of a training that depend on the machine and not on the scene: threads,
 // pictures read ahead, the batch.
 //
-//   threads    steps from one common point, at several numbers of threads, each with its best plan; the fastest
-//              wins (race.h)
+//   threads    steps from one common point, at several numbers of threads, each with its best plan or a given one; the
+//              fastest wins (race.h)
 //   pictures   workers and prefetch, if pictures take turns in memory; the fastest wins
 //   blocks     threads of a block of CUDA rungs that leave it open (blocks.h): by time on a GPU, by counts on the host
 //              executor. There nothing else is tuned, since its times are not a GPU's.
@@ -29,6 +29,7 @@ struct TuneOptions {
   uint64_t seed = 1;
   FieldSettings settings;
   std::string backend = "cpu";
+  std::string plan = "best";   // of the runs: "best", "last", "naive" or a file
   bool batch = false;          // tune the batch
   double seconds = 60;         // training time for which the batch is to be best
   int64_t resident = 0;        // pictures in memory at a time; 0: all
@@ -48,7 +49,7 @@ struct TuneResult {
 };
 
 /// Searches, reporting progress to `words`, and restores OpenMP's number of threads. Throws what
-/// load_scene(), Plan and trainers throw, and std::runtime_error if the scene has too few views to hold some
+/// load_scene(), Plan and trainers throw (a plan that cannot run before the scene is read), and std::runtime_error if the scene has too few views to hold some
 /// out, or the field's batch cannot be changed.
 TuneResult tune(const TuneOptions& options, CallTimes& times, std::FILE* words);
 

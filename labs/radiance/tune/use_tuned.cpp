@@ -30,6 +30,7 @@ std::optional<Tuned> found_now(const RunOptions& run, const OnCommandLine& given
                       .seed = run.seed.value_or(1),
                       .settings = run.settings,
                       .backend = run.backend,
+                      .plan = run.plan.value_or("best"),
                       .batch = true,
                       .seconds = *run.seconds,
                       .resident = run.resident.value_or(0),
