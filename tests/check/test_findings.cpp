@@ -209,7 +209,7 @@ TEST(Findings, AreTheSameWithTheSameSeed) {
   EXPECT_FALSE(texts(7).empty());
 }
 
-TEST(Findings, SayWhatWhereAndWho) {
+TEST(Findings, NameTheKindThePlaceAndTheThread) {
   const Outcome outcome =
       run("vector_add.cuda.80_reads_past_end", std::vector<int64_t>{1000}, {.traced = true});
   ASSERT_EQ(outcome.findings.size(), 1U);

@@ -129,7 +129,7 @@ TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
 }
 
 // The recorded rows with every time of one variant made longer stand for a slower binary.
-TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
+TEST_F(Regress, CompareFindsChangesPlantedInRecordedRows) {
   put_baseline();
   Recording slow = read_csv(recorded("baseline.csv").string());
   for (Row& r : slow.rows)
@@ -152,7 +152,7 @@ TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
 }
 
 // The machine ran at two thirds of its speed, and one variant lost more by that than its anchors did.
-TEST_F(Regress, AMachineThatChangedItsSpeedIsNotTakenForASlowerBinary) {
+TEST_F(Regress, AChangedMachineSpeedIsNoRegression) {
   put_baseline();
   const Recording base = read_csv(recorded("baseline.csv").string());
   const auto verdicts = [&](double machine, double more) {
@@ -272,7 +272,7 @@ TEST_F(Regress, TheReportIsOneFileWithNothingOutside) {
   EXPECT_GT(count, 3);
 }
 
-TEST_F(Regress, ASweepShowsWhatGrowsFasterThanItsContract) {
+TEST_F(Regress, SweepsShowRungsThatGrowFasterThanTheirContract) {
   // Every pair of a ray's samples against a contract that counts samples: the naive rung is quadratic, 02 is not.
   const RegressOutcome o =
       klab("bench distortion_fwd --shape 64,2048 --sweep samples=2048..65536 --quick --threads 1");

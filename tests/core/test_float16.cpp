@@ -28,7 +28,7 @@ double value_of(uint32_t bits, const Float16Format& f) {
   return sign * std::ldexp(whole, f.min_exponent + int(std::max(exponent, 1U)) - f.digits);
 }
 
-TEST(Float16, EveryHalfComesBackAndEveryNanIsTheOne) {
+TEST(Float16, EveryHalfRoundTripsAndAllNansBecomeOne) {
   for (uint32_t bits = 0; bits < kPatterns; ++bits) {
     const double value = value_of(bits, kHalfFormat);
     const float wide = float_from_half(uint16_t(bits));
@@ -45,7 +45,7 @@ TEST(Float16, EveryHalfComesBackAndEveryNanIsTheOne) {
   }
 }
 
-TEST(Float16, EveryBfloat16ComesBackAndEveryNanIsTheOne) {
+TEST(Float16, EveryBfloat16RoundTripsAndAllNansBecomeOne) {
   for (uint32_t bits = 0; bits < kPatterns; ++bits) {
     const double value = value_of(bits, kBfloat16Format);
     const float wide = float_from_bfloat16(uint16_t(bits));
@@ -107,7 +107,7 @@ TEST(Float16, ElementsRoundOnce) {
 }
 
 /// Kernels call the same, across the border to their modules.
-TEST(Float16, TheExecutorHasNoOtherConversion) {
+TEST(Float16, TheExecutorUsesTheSameConversions) {
   for (const float x : {0.1F, -65520.F, 1e-7F, 3e38F, NAN}) {
     EXPECT_EQ(simt::half_from_float(x), half_from_float(x));
     EXPECT_EQ(simt::bfloat16_from_float(x), bfloat16_from_float(x));

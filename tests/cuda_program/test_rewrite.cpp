@@ -90,7 +90,7 @@ TEST(Rewrite, VariablesOfTheDevice) {
   EXPECT_EQ(of("__device__ const int t[] = {1};").text.find("section"), std::string::npos);
 }
 
-TEST(Rewrite, LeavesTextAndOthersFilesAlone) {
+TEST(Rewrite, LeavesStringsAndSystemHeadersAlone) {
   const std::string text =
       "const char* s = \"k<<<1, 2>>>(x) __shared__\"; auto r = R\"x(__global__ )\" )x\"; char q = '\"';\n"
       "#pragma unroll __shared__\n";
@@ -141,7 +141,7 @@ TEST(Ptx, IsTranslatedStatementByStatement) {
             std::string::npos);
 }
 
-TEST(Ptx, WhatIsNotKnownIsNamed) {
+TEST(Ptx, NamesUnknownInstructions) {
   const auto refused = [](const std::string& text) -> std::string {
     try {
       translate_ptx(text);
@@ -160,7 +160,7 @@ TEST(Ptx, WhatIsNotKnownIsNamed) {
   EXPECT_NE(refused("ld.global.u32 %0;"), "");
 }
 
-TEST(Options, AreNvccs) {
+TEST(Options, MatchNvcc) {
   const Options o = parse_options({"-c", "a.cu", "b.cpp", "-gencode", "arch=compute_70,code=sm_70",
                                    "-arch=sm_86", "-Xcompiler", "-fPIC,-Wall", "-Idir", "-D", "X=1",
                                    "-lineinfo", "-O3", "-std=c++14", "-lm", "x.o"});

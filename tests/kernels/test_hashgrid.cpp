@@ -67,7 +67,7 @@ TEST(HashgridLayout, HashIsTheExclusiveOrOfProducts) {
   EXPECT_EQ(hashgrid_index(level, 3, corner), int64_t(hash % (1ULL << 19)));
 }
 
-TEST(HashgridLayout, RefusesWhatMakesNoGrid) {
+TEST(HashgridLayout, RefusesInvalidGrids) {
   EXPECT_THROW(hashgrid_levels(4, 1, 19, 16, 2), std::invalid_argument);
   EXPECT_THROW(hashgrid_levels(3, 0, 19, 16, 2), std::invalid_argument);
   EXPECT_THROW(hashgrid_levels(3, 1, 29, 16, 2), std::invalid_argument);
@@ -76,7 +76,7 @@ TEST(HashgridLayout, RefusesWhatMakesNoGrid) {
   EXPECT_THROW(hashgrid_levels(3, 32, 19, 16, 2), std::invalid_argument);  // finer than 2^20
 }
 
-TEST(HashgridUse, NobodySharesInADenseLevelAndEverybodyInACrowdedOne) {
+TEST(HashgridUse, DenseLevelsShareNoEntryAndCrowdedOnesShareAll) {
   constexpr int64_t n = 4000;
   std::vector<float> positions(3 * n);
   std::mt19937_64 g(3);

@@ -102,7 +102,7 @@ TEST(Dropout, KeepsTheShareAndTheExpectation) {
   EXPECT_NEAR(double(both) / double(n), 0.49, 5 * std::sqrt(0.49 * 0.51 / double(n)));
 }
 
-TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
+TEST(Layernorm, EveryVariantIsAccurateForMeansFarAboveTheDeviation) {
   const int64_t n = 5, c = 1000;
   auto x = draw(n * c, 4000, 1, 3);
   auto ones = filled(c, 1), zeros = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
@@ -123,7 +123,7 @@ TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
     }
 }
 
-TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
+TEST(Layernorm, GradientsVanishAlongShiftAndScale) {
   const int64_t n = 4, c = 333;
   auto x = draw(n * c, 2, 3, 1), d_y = draw(n * c, 1, 1, 2), gamma = draw(c, 1, 0.5, 3);
   auto beta = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
@@ -149,7 +149,7 @@ TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
 }
 
 // Many batches of one distribution: the running averages become its moments, and inference normalizes with them.
-TEST(Batchnorm, RunningAveragesBecomeTheMomentsThatInferenceTakes) {
+TEST(Batchnorm, RunningAveragesBecomeTheMomentsOfInference) {
   const BatchnormFwd::Shape shape{16, 2, 9};
   std::vector<float> gamma{1, 1}, beta{0, 0}, running_mean{0, 0}, running_var{1, 1}, mean(2), rstd(2), y(288);
   const float epsilon = 1e-5F, momentum = 0.05F;
@@ -189,7 +189,7 @@ TEST(Batchnorm, OneNumberIsItsOwnMean) {
 }
 
 /// Sizes that the check does not come to: outputs that leave by streaming stores, in runs that begin and end within lines.
-TEST(Streaming, GivesTheBitsOfPlainStores) {
+TEST(Streaming, GivesTheSameBitsAsPlainStores) {
   struct StreamingCase {
     std::string op, rung;
     std::vector<int64_t> shape;

@@ -111,7 +111,7 @@ TEST_F(Experiments, DropoutAndAccumulationFollowTheirFormulas) {
   EXPECT_EQ(finding(o, "vanishing"), Finding::refuted);
 }
 
-TEST_F(Experiments, DerivativesAreWhatTheyAreSaidToBe) {
+TEST_F(Experiments, DerivativesMatchTheirClaims) {
   const Outcome o = run("derivatives");
   EXPECT_EQ(finding(o, "11.652"), Finding::held);
   EXPECT_EQ(finding(o, "ε²"), Finding::depends);  // down to where rounding is larger
@@ -119,7 +119,7 @@ TEST_F(Experiments, DerivativesAreWhatTheyAreSaidToBe) {
   EXPECT_EQ(finding(o, "n passes"), Finding::held);
 }
 
-TEST_F(Experiments, DecayShrinksAndSaysNothingBehindANormalization) {
+TEST_F(Experiments, DecayShrinksWeightsButHasNoEffectBehindANormalization) {
   const Outcome o = run("decay");
   EXPECT_EQ(finding(o, "1 − rate·decay"), Finding::depends);  // not for adam
   EXPECT_EQ(finding(o, "behind a normalization"), Finding::held);
@@ -146,7 +146,7 @@ TEST_F(Experiments, HalvesHaveFewerParameters) {
   EXPECT_EQ(o.rows[2][1], std::to_string(2 * count(512)));
 }
 
-TEST_F(Experiments, WeightsMoveAndTheirBeginningShows) {
+TEST_F(Experiments, WeightsMoveAndKeepTheirInitialOrder) {
   const Outcome o = run("movement");
   const Curve &before = curve(o, "at the beginning"), &after = curve(o, "after training");
   for (size_t i = 1; i < before.points.size(); ++i) {
@@ -155,7 +155,7 @@ TEST_F(Experiments, WeightsMoveAndTheirBeginningShows) {
   }
 }
 
-TEST_F(Experiments, HalfPrecisionHalvesWhatIsNotAMaster) {
+TEST_F(Experiments, HalfPrecisionHalvesAllButTheMasters) {
   const Outcome o = run("mixed_memory");
   EXPECT_EQ(finding(o, "the bytes of a model"), Finding::held);
   EXPECT_EQ(finding(o, "the memory of a training"), Finding::refuted);
@@ -184,7 +184,7 @@ TEST_F(Experiments, MomentsNeedFloatsRangeAndLittleElseNeedsItsDigits) {
   EXPECT_EQ(o.rows.size(), 7U);
 }
 
-TEST_F(Experiments, BitsGoBeforeNumbers) {
+TEST_F(Experiments, BitsCanBeRemovedBeforeWeights) {
   const Outcome o = run("compression");
   EXPECT_EQ(finding(o, "in eight bits"), Finding::held);
   EXPECT_NE(finding(o, "in four bits"), Finding::held);

@@ -84,7 +84,7 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
       << "a scale of 0";
 }
 
-TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
+TEST(Rounding, MatchesTheFormatsHeader) {
   for (const NarrowFormat& f : kNarrowFormats) {
     const Rounding16 rounding(f);
     const auto same = [&](float x) {
@@ -111,7 +111,7 @@ TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
   EXPECT_GT(y[0], 0);
 }
 
-TEST(LossScale, RefusesWhatIsNoScale) {
+TEST(LossScale, RefusesInvalidScales) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, infinity, -infinity, std::nan(""), 1e-60, 1e60})
     EXPECT_TRUE(has_precision(complaint_precision([&] { LossScale({.start = bad}); }), "--loss-scale"))
@@ -161,7 +161,7 @@ double moved(Precision precision, const LossScaleSettings& settings, Lost& lost)
   return most;
 }
 
-TEST(HalfPrecision, WithScaleOneTheFirstLayerStandsStillAndWithTheDynamicOneItMoves) {
+TEST(HalfPrecision, ScaleOneFreezesTheFirstLayerAndADynamicScaleMovesIt) {
   Lost none, lost, kept, brain;
   const LossScaleSettings one{.dynamic = false, .start = 1};
   const double right = moved(Precision::f32, one, none);
@@ -201,7 +201,7 @@ TEST(Trainer, LearnsInSixteenBits) {
 }
 
 /// A scale far too large: each step overflows, is skipped and counted, and halves it, until gradients are finite again.
-TEST(Trainer, SkipsOverflowsCountsThemAndGoesOn) {
+TEST(Trainer, SkipsAndCountsOverflows) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.start = 0x1p30}));
   trainer.use(naive_plan_precision(trainer.calls()));

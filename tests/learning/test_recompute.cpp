@@ -78,7 +78,7 @@ std::vector<double> losses_of(const Dataset& data, const TrainerSettings& s, int
 }
 
 /// The mean of the parts' gradients is the batch's, up to the order of sums.
-TEST(Accumulate, PartsOfABatchMakeItsStep) {
+TEST(Accumulate, PartsOfABatchMakeTheSameStep) {
   const Dataset data = load_dataset("glyphs", 3, 96, 8);
   const std::vector<double> whole = losses_of(data, settings_of(1, 1), 8);
   for (const int64_t parts : {2, 4, 16}) {

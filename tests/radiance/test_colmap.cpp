@@ -59,7 +59,7 @@ class Colmap : public WrittenFolder {
 
 /// Rays lead from and to where those of the scene that the model was made of do, but for the world's other place. To 2e-5, some
 /// twenty roundings of the world's coordinates, which reach 16.
-TEST_F(Colmap, RaysAreThoseOfTheSceneThatItWasMadeOf) {
+TEST_F(Colmap, RaysMatchTheSceneItWasMadeOf) {
   for (const bool binary : {false, true}) {
     fs::remove_all(path / "sparse");
     write(binary);
@@ -86,7 +86,7 @@ TEST_F(Colmap, RaysAreThoseOfTheSceneThatItWasMadeOf) {
 
 /// The middle of what the cameras look at is the middle of the box, their mean distance 1.32, their mean up direction +z, and what
 /// they see, by their points, fits into the unit cube.
-TEST_F(Colmap, TheWorldIsPutIntoTheBox) {
+TEST_F(Colmap, FitsTheWorldIntoTheBox) {
   write(true);
   const Scene scene = load_scene(path.string(), {.holdout = 0});
   double distance = 0;
@@ -149,7 +149,7 @@ TEST_F(Colmap, ImagesWithoutAPictureAreCounted) {
   EXPECT_NE(error().find("none of its 24 images has a usable picture"), std::string::npos) << error();
 }
 
-TEST_F(Colmap, SmallerCopiesAreTakenWhereTheyAre) {
+TEST_F(Colmap, UsesSmallerCopiesIfPresent) {
   write(false);
   pictures("images_2", 2);
   const Scene halved = load_scene(path.string(), {.downscale = 2, .holdout = 0});
@@ -206,7 +206,7 @@ TEST_F(Colmap, PointsMayBeMissingOrNone) {
   }
 }
 
-TEST_F(Colmap, EveryLensThatIsReadIsRead) {
+TEST_F(Colmap, ReadsEverySupportedLens) {
   const std::vector<std::pair<const char*, std::vector<double>>> lenses = {
       {"SIMPLE_PINHOLE", {28, 10, 10}},
       {"PINHOLE", {28, 29, 10, 11}},
@@ -253,7 +253,7 @@ struct WrongModel {
   const char* file;
 };
 
-TEST_F(Colmap, WhatIsWrongIsNamed) {
+TEST_F(Colmap, NamesErrors) {
   const std::vector<WrongModel> wrongs = {
       {"camera model 'FOV' (known are SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL",
        [](WrittenModel& m) { m.cameras[0].model = "FOV", m.cameras[0].number = 7; }, "cameras"},
@@ -313,7 +313,7 @@ TEST_F(Colmap, CutFilesAreErrors) {
   EXPECT_EQ(error(), "");
 }
 
-TEST_F(Colmap, LinesOfTextThatAreNoneAreNamedByTheirNumber) {
+TEST_F(Colmap, NamesBadLinesByNumber) {
   write(false);
   write_text(path / "sparse/0/cameras.txt", "# a comment\n\n1 PINHOLE 20 20 28 28 ten 10\n");
   EXPECT_NE(error().find("cameras.txt: line 3: a parameter must be a number, found 'ten'"), std::string::npos)

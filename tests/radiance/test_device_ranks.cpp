@@ -13,7 +13,7 @@
 namespace klab {
 namespace {
 
-TEST(DeviceRanks, EachRankOfAMachineTakesAGpuOfItsOwnInTurn) {
+TEST(DeviceRanks, EachRankOfAMachineTakesTheNextGpu) {
   EXPECT_EQ(gpu_of(0, nullptr, 4), "0");
   EXPECT_EQ(gpu_of(5, nullptr, 4), "1");
   EXPECT_EQ(gpu_of(1, "3,7", 8), "7");
@@ -54,7 +54,7 @@ struct Asked {
 constexpr DeviceCalls kAsked{Asked::new_id, Asked::join,          Asked::leave,
                              Asked::mean,   Asked::mean_of_parts, Asked::gather_parts};
 
-TEST(DeviceRanks, CallsAreInValuesAndErrorsAreSaid) {
+TEST(DeviceRanks, CountsValuesAndReportsErrors) {
   Asked::calls.clear();
   Asked::error = nullptr;
   {
@@ -176,7 +176,7 @@ TEST(DeviceRanks, TheMeanOverGpusIsTheStepsGradient) {
   EXPECT_GT(largest, 0) << "gradients of zero would say nothing";
 }
 
-TEST(DeviceRanks, ARankOfAShardedTableMovesItsPartAndGetsTheRest) {
+TEST(DeviceRanks, ARankOfAShardedTableUpdatesItsPartAndReceivesTheRest) {
   Half second(1, false, {});
   second.trainer->shared_loss_and_gradient();
   Half first(0, true, second.own);

@@ -51,7 +51,7 @@ Rays rays_of(const Variant& v, const Camera& c, const std::vector<int32_t>& seen
   return out;
 }
 
-TEST(DrawRays, AreTheCamerasRays) {
+TEST(DrawRays, MatchTheCamerasRays) {
   const Camera c = folding_draw_rays();
   const int64_t pixels = int64_t(c.width) * c.height;
   for (const Variant* v : variants_of("draw_rays", "cpu")) {
@@ -124,7 +124,7 @@ TEST(DrawRays, PassTheirPixelAnywhere) {
   }
 }
 
-TEST(DrawRays, PassThroughTheMiddleWhereTheLensShowsNothingElse) {
+TEST(DrawRays, PassThroughTheMiddleIfTheLensShowsNothingElse) {
   const Camera c = folding_draw_rays();
   const auto list = pixels_with_ray(c);
   ASSERT_NE(list, nullptr);

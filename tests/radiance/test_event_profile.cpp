@@ -57,7 +57,7 @@ struct Clocked {
   }
 };
 
-TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
+TEST(EventProfile, ReportsTheBackendsTimeOfEachStage) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;
@@ -86,7 +86,7 @@ TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
 }
 
 /// A program that looks at a few steps, as the ladder of plans does, would miss the one of many that is timed.
-TEST(EventProfile, IsAsOftenAsIsAskedFor) {
+TEST(EventProfile, SamplesAtTheRequestedInterval) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;
@@ -106,7 +106,7 @@ TEST(EventProfile, IsAsOftenAsIsAskedFor) {
 }
 
 /// The clock changes nothing of what is computed.
-TEST(EventProfile, LeavesLossesAsTheyAre) {
+TEST(EventProfile, DoesNotChangeLosses) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;

@@ -134,7 +134,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
+TEST(Exchange, EveryWayTakesTheStepOfTheSumInRankOrder) {
   for (const Case& c : cases())
     for (const ExchangeWay way : {ExchangeWay::dense, ExchangeWay::sharded, ExchangeWay::touched}) {
       std::vector<float> expected = c.parameters;
@@ -148,7 +148,7 @@ TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
     }
 }
 
-TEST(Exchange, BytesAreThoseThatTheOpCounts) {
+TEST(Exchange, BytesMatchTheCountOfTheOp) {
   const std::pair<ExchangeWay, const char*> ways[] = {
       {ExchangeWay::sharded, "allreduce_gradients.cpu.03_sharded"},
       {ExchangeWay::dense, "allreduce_gradients.cpu.02_all_reduce"},
@@ -185,7 +185,7 @@ TEST(Exchange, BytesAreThoseThatTheOpCounts) {
   EXPECT_GT(compared, 10);
 }
 
-TEST(Exchange, WhatNobodyTouchedCostsBits) {
+TEST(Exchange, UntouchedBlocksCostOnlyBits) {
   const Case sparse(4, 1 << 14, 2, 0.001), full(4, 1 << 14, 2, 1.0);
   std::vector<int64_t> few, many, dense;
   step(sparse, ExchangeWay::touched, few);
@@ -198,7 +198,7 @@ TEST(Exchange, WhatNobodyTouchedCostsBits) {
   }
 }
 
-TEST(Exchange, MomentsComeToTheFirstRank) {
+TEST(Exchange, GathersMomentsAtTheFirstRank) {
   for (const int ranks : {2, 3}) {
     constexpr int64_t kGroup = 2, kCount = 1002;
     Threads threads(ranks);

@@ -37,7 +37,7 @@ const Plan& field_plan() {
 }
 
 /// Of the last look alone the gradient is exact: the first one says where the second looks, and that is not differentiated.
-TEST(Frequency, TheGradientIsTheNumericalOne) {
+TEST(Frequency, GradientMatchesFiniteDifferences) {
   FrequencyConfig config = small_field();
   config.fine = 0;
   FrequencyTrainer trainer(small_scene(), config, field_plan(), 3);
@@ -84,7 +84,7 @@ TEST(Frequency, TheTrainerLearns) {
   EXPECT_GT(trainer.batch_psnr(), 8);
 }
 
-TEST(Frequency, AResumedRunIsTheRun) {
+TEST(Frequency, ResumesToTheBit) {
   const fs::path file = fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_f.safetensors");
   FrequencyTrainer whole(small_scene(), small_field(), field_plan(), 5),
       resumed(small_scene(), small_field(), field_plan(), 9);
@@ -100,7 +100,7 @@ TEST(Frequency, AResumedRunIsTheRun) {
 }
 
 /// The second look's samples are those of the first and such as lie where the first weighed.
-TEST(Frequency, TheSecondLookGoesWhereTheFirstWeighed) {
+TEST(Frequency, FineSamplesFollowCoarseWeights) {
   FrequencyModel model(small_field(), {});
   model.initialize(1);
   FrequencyLooks looks(model.config, model.placement);

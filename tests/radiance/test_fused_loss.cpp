@@ -19,7 +19,7 @@ fs::path temporary(const std::string& name) {
 }
 
 // The best plan's composite_loss_bwd does what four ops do without it, one after the other.
-TEST(Trainer, FusedLossIsTheSeparateOnes) {
+TEST(Trainer, FusedLossMatchesTheSeparateOps) {
   const std::string fused = variants_of("composite_loss_bwd", "cpu").back()->id;
   const Plan best = plan_with({{"composite_loss_bwd", fused}}),
              separate = plan_with({{"composite_loss_bwd", ""}});

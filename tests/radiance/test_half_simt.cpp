@@ -48,7 +48,7 @@ std::vector<float> parameters(const Trainer& t) {
   return all;
 }
 
-TEST(HalfOnAGpu, ThePlanTakesRungsOfHalves) {
+TEST(HalfOnAGpu, ThePlanUsesHalfRungs) {
   const Config c = tiny_config();
   const Plan plan = plan_of_halves(c);
   EXPECT_EQ(plan.variant("mlp_fwd")->numerics.unit, Unit::f16);
@@ -62,7 +62,7 @@ TEST(HalfOnAGpu, ThePlanTakesRungsOfHalves) {
 }
 
 // Whatever precision is asked for: factors of eight bits err by percents.
-TEST(HalfOnAGpu, EightBitsAreTakenOnlyWhereTheyAreNamed) {
+TEST(HalfOnAGpu, EightBitsAreUsedOnlyIfNamed) {
   const Config c = tiny_config();
   const auto calls = training_calls(c, 1);
   CallTimes times;
@@ -84,7 +84,7 @@ double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
 /// roundings to 11 bits, errors of random signs in the mean over a batch, so that 20 of them bound it. From then on Adam feeds
 /// the roundings back: half precision on the processor, another way to round, differs from floats as much, and four times that is
 /// the bound.
-TEST(HalfOnAGpu, LossesAreThoseOfFloatsAsOnTheProcessor) {
+TEST(HalfOnAGpu, LossesMatchFloatAsOnTheCpu) {
   const Config c = tiny_config();
   constexpr int steps = 40;
   Trainer floats = on_the_processor(c, 9),
@@ -107,7 +107,7 @@ TEST(HalfOnAGpu, LossesAreThoseOfFloatsAsOnTheProcessor) {
 }
 
 /// Of the whole step: that of floats, along itself, with the scale out of it.
-TEST(HalfOnAGpu, TheGradientIsThatOfFloats) {
+TEST(HalfOnAGpu, GradientsMatchFloat) {
   const Config c = tiny_config();
   Trainer floats = on_the_processor(c, 5);
   for (const LossScaleSettings& scale :
@@ -131,7 +131,7 @@ TEST(HalfOnAGpu, TheGradientIsThatOfFloats) {
 }
 
 /// An infinity that is put into a gradient costs the step that finds it, and nothing else.
-TEST(HalfOnAGpu, AnOverflowCostsItsStep) {
+TEST(HalfOnAGpu, AnOverflowSkipsItsStep) {
   const Config c = tiny_config();
   const File file;
   Trainer t = half_trainer(c, 3);
@@ -150,7 +150,7 @@ TEST(HalfOnAGpu, AnOverflowCostsItsStep) {
   for (const float p : parameters(t)) ASSERT_TRUE(std::isfinite(p));
 }
 
-TEST(HalfOnAGpu, AScaleThatIsTooLargeComesDown) {
+TEST(HalfOnAGpu, LowersATooLargeScale) {
   Trainer t = half_trainer(tiny_config(), 1, {.start = 0x1p40, .most = 0x1p41});
   int64_t skipped = 0;
   while (!t.step(0).finite) ASSERT_LT(++skipped, 40);
@@ -159,7 +159,7 @@ TEST(HalfOnAGpu, AScaleThatIsTooLargeComesDown) {
 }
 
 /// Masters are what a checkpoint has, so that a run goes on in any precision on any backend.
-TEST(HalfOnAGpu, ACheckpointGoesOnAnywhere) {
+TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
   const Config c = tiny_config();
   const File file;
   Trainer simt = half_trainer(c, 3);

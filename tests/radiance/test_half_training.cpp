@@ -45,7 +45,7 @@ std::string bytes_of(const Trainer& t) {
   return all;
 }
 
-TEST(HalfTraining, GradientsThatGoBackAreHalves) {
+TEST(HalfTraining, GradientsIntoTheNetworksAreHalves) {
   Trainer t = half_trainer();
   for (int i = 0; i < 20; ++i) t.step(0);
   for (const char* name : {"d_rgb", "d_raw"}) {
@@ -59,7 +59,7 @@ TEST(HalfTraining, GradientsThatGoBackAreHalves) {
 }
 
 /// The same gradient as in float, up to what halves lose, once the scale is out of it.
-TEST(HalfTraining, TheScaleIsOutOfTheGradientBeforeTheOptimizer) {
+TEST(HalfTraining, GradientsAreUnscaledBeforeTheOptimizer) {
   Trainer floats(small_scene(), small_config(), small_plan(), 1);
   Trainer halves = half_trainer();
   floats.loss_and_gradient();
@@ -77,7 +77,7 @@ TEST(HalfTraining, TheScaleIsOutOfTheGradientBeforeTheOptimizer) {
   }
 }
 
-TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
+TEST(HalfTraining, AnOverflowSkipsOnlyItsStep) {
   for (const Part part : {Part::density, Part::color}) {
     Trainer t = half_trainer();
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(t.step(0).finite);
@@ -98,7 +98,7 @@ TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
 }
 
 /// Far too large a scale: gradients of halves overflow by themselves until it has come down.
-TEST(HalfTraining, AScaleThatIsTooLargeComesDownByHalves) {
+TEST(HalfTraining, HalvesATooLargeScale) {
   Trainer t =
       half_trainer({.formats = half_formats(), .scale = LossScaleSettings{.start = 0x1p40, .most = 0x1p41}});
   const std::vector<float> before = trained_parameters(t);
@@ -112,7 +112,7 @@ TEST(HalfTraining, AScaleThatIsTooLargeComesDownByHalves) {
   EXPECT_NE(trained_parameters(t), before);
 }
 
-TEST(HalfTraining, AStaticScaleThatIsTooLargeEndsTheRunWithItsReason) {
+TEST(HalfTraining, ATooLargeStaticScaleEndsTheRunWithAReason) {
   Trainer t = half_trainer(
       {.formats = half_formats(), .scale = LossScaleSettings{.dynamic = false, .start = 0x1p40}});
   try {
@@ -125,7 +125,7 @@ TEST(HalfTraining, AStaticScaleThatIsTooLargeEndsTheRunWithItsReason) {
 }
 
 /// Without a scale what is not finite ends the run, as it does in float.
-TEST(HalfTraining, WithoutAScaleNothingIsLeftOut) {
+TEST(HalfTraining, WithoutAScaleAnOverflowEndsTheRun) {
   Trainer t = half_trainer({.formats = half_formats()});
   t.gradient(Part::density)[3] = std::numeric_limits<float>::infinity();
   EXPECT_THROW(t.step(0), NotFinite);
@@ -133,7 +133,7 @@ TEST(HalfTraining, WithoutAScaleNothingIsLeftOut) {
 
 /// A loss of a thousandth, as of a batch a thousand times as large: with scale 1 the table's gradient is gone, with the dynamic one
 /// it is that of floats.
-TEST(HalfTraining, SmallGradientsVanishWithScaleOneAndNotWithTheDynamicOne) {
+TEST(HalfTraining, SmallGradientsVanishWithScaleOneButNotWithADynamicScale) {
   const auto share_of_table = [](double scale) {
     Trainer t = half_trainer(
         {.formats = half_formats(), .scale = LossScaleSettings{.dynamic = false, .start = scale}});
@@ -152,7 +152,7 @@ TEST(HalfTraining, SmallGradientsVanishWithScaleOneAndNotWithTheDynamicOne) {
   EXPECT_LT(least, 0.1 * right);
 }
 
-TEST(HalfTraining, GoesOnFromItsCheckpointToTheBit) {
+TEST(HalfTraining, ResumesToTheBit) {
   const auto file =
       std::filesystem::temp_directory_path() / ("klab_half_resumed_" + std::to_string(::getpid()));
   const StepPrecision grows = {.formats = half_formats(),
@@ -187,7 +187,7 @@ TEST(Precision, AnotherOneKeepsTheRungsThatServeBoth) {
   EXPECT_EQ(plan_for_any_precision(plan, "cpu"), both);
 }
 
-TEST(Precision, IsRefusedWhereThereIsNone) {
+TEST(Precision, IsRefusedForFieldsWithoutIt) {
   EXPECT_NO_THROW(require_precision("f16", "hash"));
   EXPECT_NO_THROW(require_precision("f32", "voxels"));
   try {

@@ -73,7 +73,7 @@ bool pieces_arrive(Lacks lacks) {
   return right;
 }
 
-TEST(LoadingStream, WhatIsLargerThanAHalfComesInPieces) {
+TEST(LoadingStream, SplitsLoadsLargerThanAHalf) {
   EXPECT_TRUE(pieces_arrive(Lacks::nothing));
   EXPECT_FALSE(pieces_arrive(Lacks::half_wait)) << "a half is filled anew while it is on its way";
 }
@@ -112,7 +112,7 @@ TEST(LoadingStream, WithoutASecondStreamCopiesAreInOrder) {
   b.free(p, 8);
 }
 
-TEST(LoadingStream, TheBusOfTheHostExecutorHasLoadsBesideTheRest) {
+TEST(LoadingStream, TheHostExecutorCountsLoadsOnItsBus) {
   simt::Session session({.traced = true, .counts = false});
   const Backend b = simt_backend();
   std::vector<uint8_t> host(4000, 1);
@@ -210,7 +210,7 @@ Watched watched(Loads loads, Lacks lacks) {
   return w;
 }
 
-TEST(LoadingStream, ATrainingOnATurningPoolIsTheSameToTheBit) {
+TEST(LoadingStream, TrainingOnARotatingPoolIsTheSameToTheBit) {
   const std::vector<double> expected = losses_on_simt(false);
   EXPECT_EQ(losses_on_simt(true), expected);
   for (const Loads loads : {Loads::late, Loads::early}) {
@@ -223,7 +223,7 @@ TEST(LoadingStream, ATrainingOnATurningPoolIsTheSameToTheBit) {
 }
 
 /// With so many pictures that what is said of all of them at once is more than a small upload.
-TEST(LoadingStream, ATurnMakesNoHostWait) {
+TEST(LoadingStream, RotatingThePoolDoesNotBlockTheHost) {
   LateGpu gpu(Loads::early);
   const int64_t resident = int64_t(small_scene().train.size()) - 2;
   ASSERT_GT(size_t(20 * resident) * sizeof(float), Backend::kStaged);
@@ -237,18 +237,18 @@ TEST(LoadingStream, ATurnMakesNoHostWait) {
   EXPECT_EQ(gpu.host_waits, waits);
 }
 
-TEST(LoadingStream, AStepThatDoesNotWaitForItsPicturesIsSeen) {
+TEST(LoadingStream, DetectsAStepThatDoesNotWaitForItsPictures) {
   const Watched w = watched(Loads::late, Lacks::steps_behind_loads);
   EXPECT_GT(w.torn, 0);
 }
 
-TEST(LoadingStream, PicturesAreOnTheirWayBeforeTheirTurn) {
+TEST(LoadingStream, PicturesLoadBeforeTheirTurn) {
   const Watched w = watched(Loads::early, Lacks::nothing);
   EXPECT_EQ(w.loads_at_turns, kTurns) << "at each turn the one after next";
   EXPECT_EQ(w.ahead, Trainer::kTurnsLoaded) << "in the first steps";
 }
 
-TEST(LoadingStream, ALoadThatFailsEndsTheStepWithWhatTheDeviceSays) {
+TEST(LoadingStream, AFailedLoadEndsTheStepWithTheDevicesError) {
   LateGpu gpu(Loads::late);
   Turning t("cuda");
   gpu.compile(t.plan, [](const Variant&, ShapeView, std::span<void* const>) {});
@@ -266,7 +266,7 @@ TEST(LoadingStream, ALoadThatFailsEndsTheStepWithWhatTheDeviceSays) {
   EXPECT_EQ(steps, Trainer::kTurnEvery) << "where the next one is loaded";
 }
 
-TEST(GpuOutOfMemory, IsABadAllocThatSaysWhatTheDeviceSays) {
+TEST(GpuOutOfMemory, IsABadAllocWithTheDevicesError) {
   EXPECT_NO_THROW(require_allocated(nullptr));
   try {
     require_allocated("cudaErrorMemoryAllocation: out of memory in cudaMalloc(p, bytes)");

@@ -91,7 +91,7 @@ class LostGpu : public testing::Test {
   fs::path path;
 };
 
-TEST_F(LostGpu, NamesTheCallAndTheCheckpointAndTheProcessorGoesOn) {
+TEST_F(LostGpu, NamesTheCallAndTheCheckpointThatTheCpuResumes) {
   int64_t calls = 0;
   {
     const Lost never(1LL << 60);

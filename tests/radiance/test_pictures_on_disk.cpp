@@ -113,7 +113,7 @@ TEST_F(OnDisk, ALensUndoneOnDemand) {
   expect_the_same({.holdout = 0, .pinhole = true}, true);
 }
 
-TEST_F(OnDisk, APictureThatBecameAnotherIsNamed) {
+TEST_F(OnDisk, NamesAPictureThatChanged) {
   write("transforms.json");
   const Scene scene = load_scene(path.string(), {.holdout = 0, .pictures = PicturesOnDisk::on_disk});
   write_text(path / "images/frame_2.jpg", jpeg_of(8, 8, std::vector<uint8_t>(8 * 8 * 3), 95));

@@ -105,7 +105,7 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   EXPECT_TRUE(has(both, "adam.cpu.1") && has(both, "table_half")) << both;
 }
 
-TEST(Plan, NothingThatIsRefusedIsEverBest) {
+TEST(Plan, BestTakesNoRefusedVariant) {
   const auto calls = small_calls();
   CallTimes times({}, [](const auto&, const auto&, auto variants) {
     std::vector<double> seconds;
@@ -121,7 +121,7 @@ TEST(Plan, NothingThatIsRefusedIsEverBest) {
 }
 
 // In bfloat16 its rungs are among those that are timed, where the processor can run them; in float never.
-TEST(Plan, FewerBitsAreChosenFromOnlyWhereTheyAreAskedFor) {
+TEST(Plan, BestTakesFewerBitsOnlyOnRequest) {
   const std::vector<PlannedCall> calls = {planned<MlpFwd>({4096, 32, 64, 2, 3, 1}, "4096 samples"),
                                           planned<ShFwd>({.n = 4096, .degree = 3}, "4096 samples")};
   const Variant& rung = *find_variant("mlp_fwd.cpu.08_bfloat16");
@@ -240,7 +240,7 @@ TEST(Plan, BestCountsEachCallAsOftenAsItIsMade) {
   EXPECT_EQ(Plan::named("best", calls, times).variant("sh_fwd"), variants_of("sh_fwd", "cpu")[1]);
 }
 
-TEST_F(Folder, WhatWasMeasuredIsKeptForThisBuild) {
+TEST_F(Folder, KeepsMeasurementsForThisBuild) {
   const std::vector<PlannedCall> calls = {planned<ShFwd>({.n = 5000, .degree = 3}, "5000 samples")};
   int measured = 0, notes = 0;
   double others = 0;
@@ -343,7 +343,7 @@ TEST(Call, WrongCallsAreRefused) {
   EXPECT_THROW(plan.run<HashgridFwd>({}), std::logic_error) << "it was not planned";
 }
 
-TEST(Call, OptionalTensorsAreForThoseWhoNeedThem) {
+TEST(Call, OptionalTensorsAreForVariantsThatNeedThem) {
   const HashgridShape shape =
       small_calls()[1].op == "hashgrid_fwd" ? hash_shape(small_config(), 1, 2) : HashgridShape{};
   std::vector<float> positions(6, 0.5F),
@@ -367,7 +367,7 @@ TEST(Call, OptionalTensorsAreForThoseWhoNeedThem) {
 }
 
 // Whoever reads an optional tensor without saying so reads a null pointer under `klab check`.
-TEST(Call, TheCheckGivesOptionalTensorsOnlyToThoseWhoNeedThem) {
+TEST(Call, TheCheckGivesOptionalTensorsOnlyToVariantsThatNeedThem) {
   const LabOp& op = *find_op("hashgrid_fwd");
   const auto look_at = [&](const char* id) {
     const std::vector<const Variant*> one = {find_variant(id)};

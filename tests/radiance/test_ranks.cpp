@@ -57,7 +57,7 @@ std::vector<float> gradient_of_ranks(Trainer& trainer) {
 /// of single precision of the largest at most.
 constexpr double kBound = 64 * 0x1p-24;
 
-TEST(BatchShare, OneTrainerAndSeveralMakeTheSameGradient) {
+TEST(BatchShare, OneTrainerAndSeveralComputeTheSameGradient) {
   const Plan& plan = small_plan("naive");
   for (const int ranks : {2, 4}) {
     Trainer one(small_scene(), small_config(), plan, 5, cpu_backend(), {}, nullptr,
@@ -105,7 +105,7 @@ TEST(BatchShare, PartsDrawOtherRays) {
   EXPECT_NE(gradient_of_ranks(first), gradient_of_ranks(second));
 }
 
-TEST(BatchShare, ATrainingInPartsLearnsAsOneInOneDoes) {
+TEST(BatchShare, TrainingInPartsLearnsAsWellAsInOne) {
   const auto loss_after = [](int64_t parts) {
     Trainer trainer(small_scene(), small_config(), small_plan("naive"), 6, cpu_backend(), {}, nullptr,
                     {.parts = parts, .first = 0, .own = parts});
@@ -120,7 +120,7 @@ TEST(BatchShare, ATrainingInPartsLearnsAsOneInOneDoes) {
   EXPECT_NEAR(parts, whole, 0.25 * whole);
 }
 
-TEST(Ranks, AProcessAloneIsTheOnlyOne) {
+TEST(Ranks, ASingleProcessExchangesNothing) {
   Ranks& ranks = Ranks::here();
   ASSERT_EQ(ranks.size(), 1);
   std::vector<float> values = {1, 2, 3};

@@ -72,7 +72,7 @@ TEST_F(ReadFolder, LeavesOutPicturesOfAnotherShape) {
   EXPECT_FALSE(scene.notes.empty());
 }
 
-TEST_F(ReadFolder, FramesThatSayTheirSizeMayDiffer) {
+TEST_F(ReadFolder, FramesWithTheirOwnSizeMayDiffer) {
   picture("view_1.png", 12, 16, 3);
   for (int i = 0; i < 4; ++i) {
     json& frame = document["frames"][size_t(i)];
@@ -91,7 +91,7 @@ TEST_F(ReadFolder, FramesThatSayTheirSizeMayDiffer) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U);
 }
 
-TEST_F(ReadFolder, LensesThatAreNoneAreRead) {
+TEST_F(ReadFolder, ReadsLensesWithoutDistortion) {
   document["camera_model"] = "OPENCV";
   document["is_fisheye"] = false;
   document["k3"] = document["k4"] = 0;
@@ -99,7 +99,7 @@ TEST_F(ReadFolder, LensesThatAreNoneAreRead) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 4U);
 }
 
-TEST_F(ReadFolder, ANumberBeyondAllNumbersIsNamed) {
+TEST_F(ReadFolder, NamesANumberTooLargeForADouble) {
   std::string text = document.dump();
   text.replace(text.find("0.7"), 3, "1e999");
   std::ofstream(path / "transforms_train.json") << text;
@@ -212,7 +212,7 @@ TEST_F(ReadFolder, CamerasInsideTheBoxAreNoted) {
   EXPECT_NE(scene.notes.back().find("4 cameras stand inside"), std::string::npos) << scene.notes.back();
 }
 
-TEST_F(ReadFolder, PixelsThatALensDoesNotReachAreLeftOutAndCounted) {
+TEST_F(ReadFolder, DropsAndCountsPixelsThatALensDoesNotReach) {
   for (const auto& [key, value] :
        {std::pair{"w", 4032.0}, {"h", 3024.0}, {"fl_x", 1500.0}, {"k1", 0.0578}, {"k2", -0.0805}})
     document[key] = value;
@@ -266,7 +266,7 @@ TEST(Scene, BuiltInHasExactDepthAndRepeats) {
   EXPECT_GT(seen, 20);
 }
 
-TEST(Scene, RealSetsWhereTheyAre) {
+TEST(Scene, RealSetsIfPresent) {
   const fs::path data = fs::path(KLAB_SOURCE_DIR) / ".." / "shared" / "data";
   if (!fs::exists(data / "fox")) GTEST_SKIP() << "the public sets are not beside the checkout";
   const Scene fox = load_scene((data / "fox").string(), {.downscale = 8});

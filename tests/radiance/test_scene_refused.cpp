@@ -118,7 +118,7 @@ TEST_F(RefusedFolder, CamerasFarBeyondTheBoxAreNamed) {
   EXPECT_NE(error().find("sides of the unit cube away"), std::string::npos) << error();
 }
 
-TEST_F(RefusedFolder, NestingWithoutEndIsRefused) {
+TEST_F(RefusedFolder, EndlessNestingIsRefused) {
   for (const char* bracket : {"[", "{\"a\":"}) {
     std::string text = "{\"frames\":";
     for (int i = 0; i < 200000; ++i) text += bracket;
@@ -127,7 +127,7 @@ TEST_F(RefusedFolder, NestingWithoutEndIsRefused) {
   }
 }
 
-TEST_F(RefusedFolder, WhatIsNoFileIsNamedAtOnce) {
+TEST_F(RefusedFolder, NonFilesAreNamedAtOnce) {
   const fs::path file = path / "transforms_train.json";
   fs::create_directory(file);
   EXPECT_NE(error().find("is a folder"), std::string::npos) << error();

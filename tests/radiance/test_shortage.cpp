@@ -178,7 +178,7 @@ TEST_F(Shortages, TwoHundredFailuresAtRandomPlaces) {
 }
 
 // A batch that was made smaller in the middle of a training goes on from the same parameters.
-TEST(Shortage, AStepThatFailsIsDoneAgainWithHalfTheBatch) {
+TEST(Shortage, RepeatsAFailedStepWithHalfTheBatch) {
   const Config config = small_config();
   Trainer trainer(small_scene(), config, small_plan("naive"), 3);
   for (int i = 0; i < 3; ++i) trainer.step(0);

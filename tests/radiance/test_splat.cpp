@@ -56,7 +56,7 @@ class Ply : public testing::Test {
   fs::path file;
 };
 
-TEST_F(Ply, ComesBackAsItWent) {
+TEST_F(Ply, RoundTrips) {
   for (int degree = 0; degree <= 3; ++degree) {
     GaussianSet set = random_gaussians(50, degree, 3);
     for (size_t i = 0; i < set.coefficients.size(); ++i) set.coefficients[i] = float(i) / 64;
@@ -105,7 +105,7 @@ TEST_F(Ply, HasTheFieldsOfTheReferenceFormat) {
   EXPECT_EQ(row[58], set.quaternion[1]);
 }
 
-TEST_F(Ply, ReadsOtherOrdersAndPassesOverOtherProperties) {
+TEST_F(Ply, ReadsAnyOrderAndSkipsOtherProperties) {
   std::ostringstream out;
   out << "ply\r\nformat binary_little_endian 1.0\r\ncomment from elsewhere\nelement vertex 1\nproperty uchar "
          "red\n";
@@ -125,7 +125,7 @@ TEST_F(Ply, ReadsOtherOrdersAndPassesOverOtherProperties) {
   EXPECT_EQ(set.opacity_raw, (std::vector<float>{14}));
 }
 
-TEST_F(Ply, RefusesWhatIsNone) {
+TEST_F(Ply, RefusesInvalidFiles) {
   write("not a ply\n");
   EXPECT_NE(error().find("is no .ply file"), std::string::npos) << error();
   EXPECT_NE(error_with("binary_little_endian", "ascii").find("only binary_little_endian"), std::string::npos);
@@ -178,7 +178,7 @@ TEST(Density, ClonesTheSmallSplitsTheLargeRemovesTheTransparent) {
   EXPECT_NEAR(std::exp(change.set.log_scale[2]), 0.001, 1e-7);
 }
 
-TEST(Gaussians, BeginAllOverALargeBox) {
+TEST(Gaussians, StartSpreadOverALargeBox) {
   constexpr int64_t n = 2000;
   const GaussianSet small = random_gaussians(n, 0, 1), large = random_gaussians(n, 0, 1, 4);
   int64_t within = 0, beyond = 0;
@@ -196,7 +196,7 @@ TEST(Gaussians, BeginAllOverALargeBox) {
   EXPECT_GT(beyond, n / 4);
 }
 
-TEST(Density, KeepsToItsLimitAndToItsBudget) {
+TEST(Density, RespectsItsLimitAndBudget) {
   GaussianSet set = random_gaussians(100, 0, 1);
   DensityStatistics seen;
   seen.reset(100);

@@ -167,7 +167,7 @@ Parameters wide(GaussianSet& set) {
   return p;
 }
 
-TEST(SplatGradient, OfAWholePictureIsTheNumericalOne) {
+TEST(SplatGradient, MatchesFiniteDifferencesOfAPicture) {
   GaussianSet set = some_gaussians();
   Parameters p = wide(set);
   Chain chain(some_camera(), some_target());
@@ -199,7 +199,7 @@ TEST(SplatGradient, OfAWholePictureIsTheNumericalOne) {
 }
 
 /// Both the plain rungs and the last ones of every ladder.
-TEST(SplatGradient, OfAStepInFloatIsThatOfTheReferences) {
+TEST(SplatGradient, StepInFloatMatchesTheReferences) {
   GaussianSet set = some_gaussians();
   Parameters p = wide(set);
   const std::vector<float> target = some_target();

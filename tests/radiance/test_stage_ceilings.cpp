@@ -7,7 +7,7 @@
 namespace klab {
 namespace {
 
-TEST(StageCeilings, AreSampledWhileTheRunGoesOn) {
+TEST(StageCeilings, AreSampledDuringTheRun) {
   Trainer trainer(small_scene(), small_config(), small_plan(), 1);
   StageCeilings ceilings(2);
   ceilings.sample(trainer.profile());  // nothing was called yet

@@ -33,7 +33,7 @@ Trainer trainer_on(const std::string& backend, const Config& c, uint64_t seed) {
 double apart_step_lists(double a, double b) { return std::abs(a - b) / std::abs(a); }
 
 /// Padding weighs nothing.
-TEST(TrainStep, LargestSizesGiveTheSameLosses) {
+TEST(TrainStep, MaximalSizesGiveTheSameLosses) {
   for (const double terms : {0.0, 1e-2}) {
     Config c = tiny_config();
     c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
@@ -89,7 +89,7 @@ std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c
   return bounds;
 }
 
-TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
+TEST(TrainStep, CudaRungsOnTheHostTrainLikeTheCpu) {
   const Config c = tiny_config();
   Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
   std::vector<StepReport> here, there;
@@ -197,7 +197,7 @@ TEST(TrainStep, ATracedStepHasNoFinding) {
 }
 
 /// A run goes on where another backend left it.
-TEST(TrainStep, ACheckpointGoesFromBackendToBackend) {
+TEST(TrainStep, CheckpointsMoveBetweenBackends) {
   const Config c = tiny_config();
   const auto file =
       std::filesystem::temp_directory_path() / ("klab_step_" + std::to_string(::getpid()) + ".safetensors");
@@ -246,7 +246,7 @@ TEST(TrainStep, GradientOnTheHostExecutor) {
   std::filesystem::remove(file);
 }
 
-TEST(TrainStep, ListsSayWhatTheyAre) {
+TEST(TrainStep, ListsPrintTheirCalls) {
   const Config c = tiny_config();
   const TrainStep step(c, 1, {.views = 3, .pixels = 1000}, {});
   const std::string text = text_of(step.loss(true), step.arena);

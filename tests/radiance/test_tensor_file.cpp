@@ -53,7 +53,7 @@ TEST_F(Tensors16, EveryByteBelongsToOneTensor) {
   EXPECT_NE(error(0, 8, 8, 16, 12).find("is cut short"), std::string::npos);
 }
 
-TEST_F(Tensors16, NumbersThatAreNoneAreNoModel) {
+TEST_F(Tensors16, RefusesNonFiniteWeights) {
   Config c;
   c.levels = 2;
   c.log2_table = 4;

@@ -135,7 +135,7 @@ TEST(Trainer, GradientOfTheWholeStep) {
   fs::remove(learned);
 }
 
-TEST(Trainer, CutRaysAreLeftOut) {
+TEST(Trainer, DropsCutRays) {
   const Config config = small_config();
   const Model model(config, {});
   RayBatch batch(model, 4, 20);
@@ -278,7 +278,7 @@ TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
   fs::remove(file);
 }
 
-TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
+TEST(Trainer, RefusesACheckpointCutAnywhere) {
   const fs::path file = temporary_trainer("cut.safetensors");
   Config config = small_config();
   config.levels = 2;
@@ -297,7 +297,7 @@ TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
   fs::remove(file);
 }
 
-TEST(Trainer, NotFiniteStopsNamingStepAndTensor) {
+TEST(Trainer, StopsAtNonFiniteValuesNamingStepAndTensor) {
   Trainer trainer(small_scene(), small_config(), small_plan(), 5);
   trainer.step(0);
   const_cast<Model&>(trainer.model()).of(Part::color)[3] = NAN;

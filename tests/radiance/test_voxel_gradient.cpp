@@ -129,7 +129,7 @@ class OneRay {
                                                VoxelGradientArray64(300)};
 };
 
-TEST(VoxelGradient, OfAWholeRenderIsTheNumericalOne) {
+TEST(VoxelGradient, MatchesFiniteDifferencesOfARender) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
   VoxelGradientParameters p{VoxelGradientArray64(kRows), VoxelGradientArray64(size_t(kRows * 3 * kBasis))};

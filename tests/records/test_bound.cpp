@@ -23,7 +23,7 @@ CountedWork counted(const std::string& id, std::vector<int64_t> shape) {
   return work_of(run, *v);
 }
 
-TEST(Bound, LimitsAreThoseOfTheArithmetic) {
+TEST(Bound, LimitsFollowFromTheGpusRates) {
   const simt::GpuModel& gpu = named("a6000");
   CountedWork w;
   w.dram_bytes = 768e9;
@@ -41,13 +41,13 @@ TEST(Bound, LimitsAreThoseOfTheArithmetic) {
   EXPECT_NEAR(least_time(w, gpu).seconds(), 3 * 84 * 2 / 85.0, 1e-9);
 }
 
-TEST(Bound, PassesOfATransposeAreItsSectors) {
+TEST(Bound, CountsSectorPassesOfATranspose) {
   // 32 sectors for every store of a warp: eight passes; four for every load: one.
   EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).passes, 9 * 256 * 128 / 32.0);
   EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).requests, 2 * 256 * 128 / 32.0);
 }
 
-TEST(Bound, WhatIsWrittenGoesThroughL2WhereItsRateIsKnown) {
+TEST(Bound, WritesGoThroughL2WhereItsRateIsKnown) {
   CountedWork w;
   w.written = 5120 / 32 * 1.41e9;
   w.blocks = 108e6;

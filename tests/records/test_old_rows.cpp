@@ -96,7 +96,7 @@ void expect_mentions(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST_F(OldRows, WithAllColumnsTheyAreRead) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
+TEST_F(OldRows, LoadWithAllColumns) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
 
 /// Files of earlier versions: what later columns hold is left empty, or follows from the others.
 TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
@@ -128,7 +128,7 @@ TEST_F(OldRows, ARenamedColumnIsReadUnderItsFormerName) {
   EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].core_to_core_ns, (std::vector<double>{90, 91, 92}));
 }
 
-TEST_F(OldRows, FormerNamesBecomePresentOnes) {
+TEST_F(OldRows, MapFormerNamesToPresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   auto cells = plain_cells();
@@ -142,7 +142,7 @@ TEST_F(OldRows, FormerNamesBecomePresentOnes) {
   EXPECT_EQ(both.rows[0].variant, renamed->id);
 }
 
-TEST_F(OldRows, ANeededColumnIsNamedWithTheCommandThatRecordsItAnew) {
+TEST_F(OldRows, NameAMissingColumnAndTheCommandThatRecordsIt) {
   auto cells = plain_cells();
   const size_t c = column(cells, "seconds_median");
   for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));

@@ -75,7 +75,7 @@ TEST(CompiledCode, LoopsAreBranchesBack) {
   EXPECT_EQ(find(k, 3, Space::global, false)->instructions, 2);
 }
 
-TEST(CompiledCode, LinesAreTheProgramsNotTheToolkits) {
+TEST(CompiledCode, CountsLinesOfTheProgramNotOfTheToolkit) {
   const CompiledCode code = read_disassembly(
       kernel("_Z1kPf", inlined("/opt/cuda/include/crt/mma.hpp", 99, 12) + run("LDSM.16.M88.4 R4, [R2]") +
                            inlined("a/part.cuh", 5, 13) + run("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]")),
@@ -103,7 +103,7 @@ TEST(CompiledCode, KernelsAreFoundByNameAndByTemplate) {
   EXPECT_EQ(code.find("other"), nullptr);
 }
 
-TEST(CompiledCode, WhatIsNoDisassemblyIsRefused) {
+TEST(CompiledCode, RefusesTextThatIsNoDisassembly) {
   EXPECT_THROW(read_disassembly("", "a"), std::runtime_error);
   EXPECT_THROW(read_disassembly("nvdisasm fatal: no such file\n", "a"), std::runtime_error);
   try {

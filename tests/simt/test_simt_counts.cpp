@@ -84,7 +84,7 @@ Counting run_simt_counts(const std::string& module, const std::string& name, uin
 
 class Counted : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
-TEST_P(Counted, WhatItsLinesSay) {
+TEST_P(Counted, MatchesTheNumbersInItsComments) {
   const auto& [module, name] = GetParam();
   const std::map<int, Numbers> all = said();
   for (const uint64_t seed : {1, 2, 3}) {
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Counted,
                          name_of_test);
 
 // A line that says what it counts and is not reached would be no test.
-TEST(CountedKernels, ReachEachLineThatSaysWhatItCounts) {
+TEST(CountedKernels, ReachEveryLineWithANumber) {
   const std::map<int, Numbers> all = said();
   ASSERT_FALSE(all.empty());
   for (const std::string module : {KLAB_COUNTED_O1, KLAB_COUNTED_O2}) {

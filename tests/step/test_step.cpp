@@ -46,7 +46,7 @@ TEST(Step, TheCourseNamesEveryLab) {
   for (const Lab& lab : labs()) EXPECT_NE(page.find(lab.id + "/README.md"), std::string::npos) << lab.id;
 }
 
-TEST(Step, EveryStepHasTextHintsAndACodeToBeginWith) {
+TEST(Step, EveryStepHasTextHintsAndStartingCode) {
   for (const Step& s : steps()) {
     const StepLesson lesson = lesson_of(s);
     EXPECT_FALSE(lesson.title.empty()) << s.own->id;
@@ -113,7 +113,7 @@ TEST(Step, CountingShapesAreLegalAndSmall) {
 }
 
 /// A line is called wasteful where klab's rung does better, not where the step's nature is to scatter.
-TEST(Step, WasteThatKlabsRungNeedsTooIsNotHeldAgainstYou) {
+TEST(Step, IgnoresWasteThatKlabsRungNeedsToo) {
   const Step& tiles = find_step("03.cuda.02");
   EXPECT_TRUE(counts_of_step(tiles, *tiles.own, 1).at("wasteful").empty());
   EXPECT_FALSE(counts_of_step(tiles, *tiles.parent, 1).at("wasteful").empty());
@@ -132,7 +132,7 @@ StepTimes times(double yours, double own, double expected, bool wild = false) {
   return t;
 }
 
-TEST(StepSpeed, IsAskedHalfOfTheWay) {
+TEST(StepSpeed, RequiresHalfOfTheGain) {
   EXPECT_EQ(judge_times(times(2.1, 3, 3)).speed, Speed::enough);
   EXPECT_DOUBLE_EQ(judge_times(times(2.1, 3, 3)).asked, 2);
   EXPECT_EQ(judge_times(times(1.9, 3, 3)).speed, Speed::some);
@@ -169,7 +169,7 @@ TEST(StepSpeed, OtherSizesCountAsWell) {
   EXPECT_EQ(judged({}), Speed::enough);                // none was timed
 }
 
-TEST(StepSpeed, CountsAskForWhatKlabsRungLowers) {
+TEST(StepSpeed, CountsRequireTheReductionsOfKlabsRung) {
   const StepCounts parent = {{"bank conflicts", 310}, {"store sectors", 40}};
   const StepCounts own = {{"bank conflicts", 0}, {"store sectors", 40}};
   EXPECT_EQ(judge_counts(parent, own, own).speed, Speed::enough);
@@ -283,7 +283,7 @@ TEST(StepCompiler, AWarningIsShownOnceAndIsNoError) {
   EXPECT_EQ(warnings_once("02.cpp: note: x\n"), "");
 }
 
-TEST(StepCompiler, CommandsAreTakenApart) {
+TEST(StepCompiler, SplitsCommands) {
   EXPECT_EQ(split_command(R"x(c++ -DA="(B|C)" -I/x\ y 'a b' "" -DS=\"t\")x"),
             (std::vector<std::string>{"c++", "-DA=(B|C)", "-I/x y", "a b", "", "-DS=\"t\""}));
 }
@@ -307,7 +307,7 @@ TEST(StepCompiler, LoopsAreRead) {
   EXPECT_EQ(loops[1].bytes, 16);
 }
 
-TEST(StepImports, WhatAKernelMustNotCallIsNamed) {
+TEST(StepImports, NamesForbiddenCalls) {
   EXPECT_EQ(forbidden_call({"memcpy", "cblas_sgemm"}, false)->name, "cblas_sgemm");
   EXPECT_TRUE(forbidden_call({"_ZN4dnnl6memoryC1Ev"}, false));
   EXPECT_TRUE(forbidden_call(

@@ -93,7 +93,7 @@ TEST(StepProgress, OlderFilesAreTakenOverAndKept) {
   EXPECT_EQ(files_in(folder.path(), "older"), 1U);
 }
 
-TEST(StepProgress, FormerNamesOfRungsBecomePresentOnes) {
+TEST(StepProgress, MapsFormerNamesOfRungsToPresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   const ScratchFolder folder;
@@ -129,7 +129,7 @@ TEST(StepDigest, IsSha256) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
+TEST(StepSubmissions, RoundTripsAnExportAndDetectsAChange) {
   const ScratchFolder work, handed;
   const Step& step = steps().front();
   write(work.path() / step.work, "int x;\n");
@@ -159,7 +159,7 @@ TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
 }
 
 // What an export says of its machine has no say in whether it was changed.
-TEST(StepSubmissions, AChangedExportWithoutAMachineIsSeen) {
+TEST(StepSubmissions, DetectsAChangeInAnExportWithoutAMachine) {
   const ScratchFolder work, handed;
   const Step& step = steps().front();
   write(work.path() / step.work, "int x;\n");
@@ -177,7 +177,7 @@ TEST(StepSubmissions, AChangedExportWithoutAMachineIsSeen) {
   for (const Submission& s : submissions_in(handed.path())) EXPECT_TRUE(s.changed) << s.name;
 }
 
-TEST(StepProcess, SaysHowAProgramEnded) {
+TEST(StepProcess, ReportsHowAProgramEnded) {
   EXPECT_TRUE(run_process({"true"}, {}).good());
   EXPECT_EQ(run_process({"sh", "-c", "exit 7"}, {}).code, 7);
   EXPECT_EQ(run_process({"sh", "-c", "echo out; echo err >&2"}, {}).words, "out\nerr\n");
@@ -187,7 +187,7 @@ TEST(StepProcess, SaysHowAProgramEnded) {
   EXPECT_EQ(run_process({"/nonexistent/program"}, {}).how, Ended::How::cannot_start);
 }
 
-TEST(StepProcess, StopsWhatDoesNotEnd) {
+TEST(StepProcess, StopsProgramsThatDoNotEnd) {
   EXPECT_EQ(run_process({"sleep", "60"}, {.seconds = 0.2}).how, Ended::How::too_long);
   EXPECT_EQ(run_process({"yes"}, {.seconds = 0.3}).how, Ended::How::too_long);
   // What it started goes with it.
@@ -206,7 +206,7 @@ TEST(StepProcess, StopsWhatDoesNotEnd) {
   EXPECT_NE(kill(left, 0), 0);
 }
 
-TEST(StepProcess, HearsLinesAndTakesNewLimitsFromThem) {
+TEST(StepProcess, ReadsLinesAndAppliesTheirNewLimits) {
   std::vector<std::string> lines;
   const Ended e = run_process({"sh", "-c", "echo one >&3; sleep 60; echo two >&3"}, {.seconds = 60},
                               [&](const std::string& line) {
@@ -217,7 +217,7 @@ TEST(StepProcess, HearsLinesAndTakesNewLimitsFromThem) {
   EXPECT_EQ(lines, (std::vector<std::string>{"one"}));
 }
 
-TEST(StepSandbox, SeesItsFolderAndLittleElse) {
+TEST(StepSandbox, ExposesItsFolderAndLittleElse) {
   if (!why_no_sandbox().empty()) GTEST_SKIP() << why_no_sandbox();
   const ScratchFolder mine, other;
   write(other.path() / "secret", "s");

@@ -122,7 +122,7 @@ Ladder ladder_at(double times_the_ceiling) {
   return l;
 }
 
-TEST(Refused, ATimeBelowWhatItsWorkTakesIsNoResult) {
+TEST(Refused, RefusesTimesBelowTheWorkBound) {
   const auto rows = [](double times) { return rows_of(Lab{}, ladder_at(times), this_machine()); };
   const auto fast = rows(2);
   EXPECT_TRUE(is_refused(fast[1])) << fast[1].error;

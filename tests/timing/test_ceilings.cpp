@@ -181,7 +181,7 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   EXPECT_FALSE(c.not_measured.empty());
 }
 
-TEST(Ceiling, LoopsMakeTheValuesThatTheyAreNamedFor) {
+TEST(Ceiling, LoopsComputeTheFunctionsOfTheirNames) {
   constexpr int64_t kValues = 1024;
   Buffer memory(8 * kValues, 0);
   float *in = memory.as<float>(), *out = in + kValues;
@@ -253,7 +253,7 @@ TEST(Ceiling, UnitsFollowFromNames) {
     EXPECT_EQ(giga_unit_of(bytes), "GB/s") << bytes;
 }
 
-TEST(Ceiling, AnUpdateLeavesWhatWasThere) {
+TEST(Ceiling, UpdatesKeepTheContent) {
   Buffer memory(4 * 100000, 0);
   float* p = memory.as<float>();
   for (int64_t i = 0; i < 100000; ++i) p[i] = float(i);

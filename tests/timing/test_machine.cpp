@@ -160,7 +160,7 @@ TEST(CacheByHand, RefusesWhatIsNoSize) {
   }
 }
 
-TEST(Machine, KnowsWhatItRunsOn) {
+TEST(Machine, IdentifiesTheMachine) {
   const Machine& m = this_machine();
   EXPECT_FALSE(m.processor.empty());
   EXPECT_NE(m.instruction_set, "Unknown");
@@ -187,7 +187,7 @@ TEST(Machine, CachesGrowWithTheirLevel) {
   EXPECT_GE(last_level_bytes(m), cache_bytes(m, 1));
 }
 
-TEST(Fingerprint, StaysOverWhatDrifts) {
+TEST(Fingerprint, IgnoresValuesThatDrift) {
   Machine m = this_machine();
   const std::string before = fingerprint(m);
   EXPECT_EQ(before.size(), 16U);

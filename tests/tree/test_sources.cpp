@@ -102,7 +102,7 @@ TEST(Sources, OneNameIsOneType) {
 
 /// `program | grep -q word` under pipefail fails whenever grep has found its word before the program has written its last line:
 /// the program ends by SIGPIPE then. Scripts write to a file, or give grep the text by `<<<`.
-TEST(Sources, NoScriptPipesIntoAGrepThatLeavesEarly) {
+TEST(Sources, NoScriptPipesIntoAGrepThatExitsEarly) {
   static const std::regex early(R"re(\|\s*grep\s+-[a-zA-Z]*[qm])re");
   auto scripts = files_under({"tests", "reports", "examples", "labs"}, {".sh"});
   scripts.push_back("klab");

@@ -116,7 +116,7 @@ TEST(Structure, ParentsComeEarlierInTheSameLadder) {
   }
 }
 
-TEST(Structure, NoTwoRungsDifferInNothingButTheirName) {
+TEST(Structure, NoTwoRungsDifferOnlyInName) {
   for (const Variant& v : variants()) {
     if (v.parent.empty() || find_variant(v.parent) == nullptr) continue;
     const auto body = [](const Variant& x) { return code_only(read_text(root / source_path(x))); };
@@ -192,7 +192,7 @@ TEST(Structure, EveryLessonHasASectionForEveryRung) {
   }
 }
 
-TEST(Structure, LessonPicturesAreThere) {
+TEST(Structure, LessonPicturesExist) {
   static const std::regex picture(R"(!\[[^\]]*\]\(([^)\s]+)[^)]*\))");
   for (const std::string& file : files_under({"labs"}, {".md"})) {
     const std::string text = read_text(root / file);
