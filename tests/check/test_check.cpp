@@ -1,4 +1,4 @@
-// The parts of the value check: fences, patterns, shapes, bounds, and what it says.
+// The parts of the value check: fences, patterns, shapes, bounds, and messages.
 #include "harness/check/check.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the check sees around a call: unmapped pages, threads, the state of the process.
+// The surroundings of a call that the check observes: unmapped pages, threads, the state of the process.
 #include <fenv.h>
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-// What is held beside the bound of each element: outputs as a whole, and what the inputs of a check cover.
+// Checks in addition to the bound of each element: outputs as a whole, and the coverage of a check's inputs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST(WholeOutput, ReportsCoarseElementsAsARelativeError) {
   EXPECT_NE(failure->note.find("relative L2"), std::string::npos) << failure->note;
 }
 
-/// adam at that shape, and what a variant leaves that rounds its gradients to `element`.
+/// adam at that shape, and the results of a variant that rounds its gradients to `element`.
 struct Rounded {
   const LabOp& op = *find_op("adam");
   std::vector<int64_t> shape = {2000, 2, 0};
@@ -118,9 +118,10 @@ TEST(Suspects, NameInputAndFormat) {
   EXPECT_FALSE(suspects.judge(r.outputs("gradient", Element::bf16, 1), {.unit = Unit::bf16}));
 }
 
-/// Roundings of a sum that runs stay in all that comes behind, and so does what the rounding of its input changes: two walks
-/// that resemble each other by chance in some inputs of a hundred. Rounded to half precision, 5003 weights change their sums no
-/// more than the sums themselves err; to bfloat16 they do, and that is named all the same.
+/// Roundings of a sum that runs stay in all that comes behind, and so does what the rounding of its input
+/// changes: two walks that resemble each other by chance in some inputs of a hundred. Rounded to half
+/// precision, 5003 weights change their sums no more than the sums themselves err; to bfloat16 they do, and
+/// that is still named.
 TEST(Suspects, DoNotTakeARunningSumForARounding) {
   const LabOp& op = *find_op("distortion_bwd");
   const Variant& rung = *find_variant("distortion_bwd.cpu.02_prefix");
@@ -157,7 +158,7 @@ TEST(Suspects, DoNotTakeARunningSumForARounding) {
   EXPECT_GT(named, kInputs * 3 / 4);
 }
 
-// What its specimens are refused for is their mistake, and not that they have eight bits (tests/mutants/mlp_fwd).
+// Its specimens are rejected for their mistakes, not for their eight bits (tests/mutants/mlp_fwd).
 TEST(EightBits, ANetworkWithoutAMistakePasses) {
   Variant right = *find_variant("mlp_fwd.cpu.72_fp8_sums");
   right.id = "mlp_fwd.cpu.79_fp8";

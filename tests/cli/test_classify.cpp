@@ -1,4 +1,5 @@
-// klab classify as a program: the same seed, threads and plan give the same bytes; and what it refuses, in one line each.
+// klab classify as a program: the same seed, threads and plan give the same bytes; bad inputs are refused in
+// one line each.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

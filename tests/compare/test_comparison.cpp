@@ -1,4 +1,4 @@
-// Two runs against each other: what is compared, with what, and every way in which they cannot be.
+// Two runs against each other: which rows are compared, and every way in which runs cannot be.
 // ctest: sanitized
 #include "harness/compare/comparison.h"
 
@@ -37,7 +37,7 @@ Recording make(const Made& m) {
                                                   {"cpu.06_threads", 1e-3},
                                                   {"cpu.90_openblas", 9e-4}};
   for (int session = 1; session <= m.sessions; ++session) {
-    std::vector<double> day(size_t(m.rounds));  // what the machine does to all of them
+    std::vector<double> day(size_t(m.rounds));  // factor of the machine on all of them
     for (double& d : day) d = std::exp(0.2 * normal(random) + 0.02 * session);
     for (const auto& [rung, seconds] : rungs) {
       Row r{.fingerprint = "0123456789abcdef",
@@ -101,7 +101,8 @@ TEST(Comparison, ASlowerDayIsNoRegression) {
   EXPECT_EQ(exit_code_of(result), 0);
 }
 
-// Which resource binds is measured: a run that another one bound says nothing about how fast the first one was.
+// Which resource binds is measured: a run bound by another resource tells nothing about the speed of the
+// first.
 TEST(Comparison, IgnoresSharesOfAnotherCeiling) {
   Recording fresh = make({.seed = 2});
   for (Row& r : fresh.rows) {
@@ -114,7 +115,7 @@ TEST(Comparison, IgnoresSharesOfAnotherCeiling) {
     EXPECT_FALSE(c.anchor.starts_with("ceiling")) << c.anchor;
     EXPECT_EQ(c.machine, 0) << c.variant;
   }
-  // Of some sessions is enough, and only these count.
+  // The load of some sessions suffices, and only these count.
   for (Row& r : fresh.rows)
     if (r.session > 10) {
       r.ceiling = "fma f32";
@@ -154,7 +155,7 @@ TEST(Comparison, ChangesBelowTheThresholdAreTheSame) {
 }
 
 TEST(Comparison, SkipsRungsDisturbedByOtherWork) {
-  // Other work slows what uses both cores, and the system says that its threads had to wait.
+  // Other work slows what uses both cores, and the system reports that its threads had to wait.
   Made loaded{.seed = 2};
   loaded.time = [](const std::string& rung, int, double s) {
     return rung == "cpu.06_threads" || rung == "cpu.90_openblas" ? 1.8 * s : s;
@@ -172,7 +173,7 @@ TEST(Comparison, SkipsRungsDisturbedByOtherWork) {
 }
 
 TEST(Comparison, SkipsSessionsDisturbedByOtherWork) {
-  // Nobody waits, but what lives on the caches is slower than what does not.
+  // No thread waits, but rungs that live on the caches are slower than others.
   const auto beside = [](Made m, double from, double threads) {
     m.others = [=](int session) { return session >= from ? threads : 0.02; };
     return make(m);
@@ -181,7 +182,7 @@ TEST(Comparison, SkipsSessionsDisturbedByOtherWork) {
   const CompareResult crowded = compare_runs(make({}), beside(changed, 1, 0.9));
   EXPECT_EQ(crowded.count(Verdict::undecided), 4) << change_text(crowded, {});
   EXPECT_HAS(change_of(crowded, "cpu.06_threads").reason, "other work");
-  // Equally busy machines can be compared, whichever run is looked at; and quiet sessions count.
+  // Equally busy machines can be compared, in either order; and quiet sessions count.
   for (const CompareResult& fair : {compare_runs(beside({}, 1, 0.9), beside(changed, 1, 0.9)),
                                     compare_runs(beside({}, 1, 0.1), beside(changed, 1, 0.2)),
                                     compare_runs(make({}), beside(changed, 12, 0.9))}) {

@@ -1,5 +1,5 @@
-// The verdict on whole labs, again and again: it must not cry wolf, and must see what is there. Every series is
-// drawn from a fixed seed, so that the test says the same every time.
+// The verdict on whole labs, again and again: it must not cry wolf, and must find real changes. Every series
+// is drawn from a fixed seed, so the result is always the same.
 // ctest: sanitized
 #include "harness/compare/verdict.h"
 
@@ -32,10 +32,10 @@ struct Runs {
   std::vector<double> base, fresh;
 };
 
-/// One way in which a machine disturbs what is measured. `when` counts sessions over both runs.
+/// One way in which a machine disturbs measurements. `when` counts sessions over both runs.
 struct World {
   const char* name;
-  /// Draws what one variant of one lab lives with, and returns what it adds to a round.
+  /// Draws the disturbance of one variant of one lab, and returns its addition to a round.
   std::function<std::function<double(int when, Random&)>(Random&)> begin;
 };
 void PrintTo(const World& world, std::ostream* out) { *out << world.name; }
@@ -56,7 +56,7 @@ Runs draw(const World& world, double change, Random& random) {
   return runs;
 }
 
-/// Judges a lab as its new run grows; what each variant got at the last look it was undecided before.
+/// Judges a lab as its new run grows; each variant keeps its first decided verdict.
 std::vector<Verdict> verdicts(const std::vector<Runs>& lab) {
   std::vector<Verdict> result(lab.size(), Verdict::undecided);
   for (const int sessions : kLooks) {
@@ -120,7 +120,7 @@ TEST_P(Worlds, AtMostOneLabInAHundredAlarms) {
   EXPECT_LE(alarms, kLabs / 100);
 }
 
-/// Share of planted changes that were called what they are, among variants that did not change.
+/// Share of planted changes that got the right verdict, among variants that did not change.
 double found(const World& world, double factor, Verdict expected) {
   constexpr int kLabs = 60, kPlanted = 10;
   Random random(11);

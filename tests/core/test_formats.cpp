@@ -1,4 +1,5 @@
-// Formats of few bits: every pattern of each comes back, every tie goes to even, what is too large does what the header says.
+// Formats of few bits: every pattern of each round-trips, every tie goes to even, values that are too large
+// follow the header's rule.
 // ctest: sanitized
 #include <gtest/gtest.h>
 

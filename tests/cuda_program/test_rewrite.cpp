@@ -1,4 +1,4 @@
-// CUDA's language as C++: what is rewritten, what stays, and what is refused with its place.
+// CUDA's language as C++: rewrites, text that stays, and constructs refused with their place.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ TEST(Ptx, IsTranslatedStatementByStatement) {
             set + "::klab::program::ptx::get<unsigned>(::klab::simt::lane_index())); ");
   EXPECT_EQ(translate_ptx(""), "");
   EXPECT_EQ(translate_ptx("// nothing\n"), "");
-  // A scope with a register of its own, and a predicate.
+  // A scope with its own register, and a predicate.
   const std::string scope =
       translate_ptx("{\n .reg .pred p;\n setp.ne.b32 p, %0, 0;\n @p st.global.u32 [%1+4], %2;\n}");
   EXPECT_NE(scope.find("bool klab_ptx_p{};"), std::string::npos) << scope;

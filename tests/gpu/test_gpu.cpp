@@ -1,4 +1,4 @@
-// The way to a GPU, walked with one that stands in: device memory of the host executor, a clock that the test winds.
+// The path to a GPU, with a stand-in: device memory of the host executor, a clock that the test sets.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -48,7 +48,7 @@ class WithGpu : public testing::Test {
     stand_in(nullptr);
   }
 
-  /// As if nvcc had compiled it: its form for the host stands in, and takes so long.
+  /// As if nvcc had compiled it: its host form runs instead, and takes `seconds`.
   const Variant* compile(const std::string& id, double seconds) {
     auto* v = const_cast<Variant*>(find_variant(id));
     v->device = [this, v, seconds](ShapeView shape,

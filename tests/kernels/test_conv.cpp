@@ -160,7 +160,7 @@ TEST(Convolution, BranchRungsAtTheirOwnShapes) {
         }
 }
 
-/// ⟨conv(x), d_y⟩ = ⟨x, d_x⟩ = ⟨w, d_w⟩ without bias, and ⟨b, d_b⟩ for what the bias adds: in double.
+/// ⟨conv(x), d_y⟩ = ⟨x, d_x⟩ = ⟨w, d_w⟩ without bias, and ⟨b, d_b⟩ for the bias: in double.
 TEST(Convolution, TheBackwardIsTheAdjoint) {
   Generator random(7);
   for (Conv2dShape s : grid()) {

@@ -1,4 +1,5 @@
-// The hash encoding: its layout against known values, its laws, and sizes beyond the blocks and batches of its rungs.
+// The hash encoding: its layout against known values, its laws, and sizes beyond the blocks and batches of
+// its rungs.
 //
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
@@ -177,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(All, HashgridForward, testing::ValuesIn(variants_of("ha
 class HashgridBackward : public testing::TestWithParam<const Variant*> {};
 
 TEST_P(HashgridBackward, SpreadsEveryGradientWithoutLoss) {
-  // Weights of a point sum to one: what arrives in the table is the sum of what was sent.
+  // Weights of a point sum to one: the table receives the sum of all gradients.
   Case c({5000, 3, 3, 2, 12, 8, 300}, 0);
   std::vector<float> gradient(c.features.size());
   for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = float(i % 7) - 2;

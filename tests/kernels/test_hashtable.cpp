@@ -1,5 +1,5 @@
-// The hash table whose layout is data: its functions against known values, its laws, and that it is hashgrid_fwd where both can do
-// the same.
+// The hash table whose layout is data: its functions against known values, its laws, and that it is
+// hashgrid_fwd where both can do the same.
 //
 // ctest: sanitized-ops
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The references of window_sum and of the softmax cross-entropy against what is known of them without them.
+// The references of window_sum and of the softmax cross-entropy against independent facts.
 #include <gtest/gtest.h>
 
 #include <cmath>

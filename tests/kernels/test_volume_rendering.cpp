@@ -130,7 +130,7 @@ struct ManyRays {
   bool supported(const Variant& variant) const {
     return variant.supported(std::vector<int64_t>{int64_t(rays), begin.back()}, Host{.threads = 2}).empty();
   }
-  /// A NaN in every 17th ray that has samples: among its densities, or by turns among its colors. Returns which rays.
+  /// A NaN in every 17th ray that has samples: in its densities, or alternately in its colors. Returns which rays.
   std::vector<bool> spoil(bool colors) {
     std::vector<bool> ill(rays);
     for (size_t r = 5; r < rays; r += 17) {

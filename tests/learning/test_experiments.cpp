@@ -1,4 +1,4 @@
-// The quick experiments: that they run, and that what must come out does.
+// The quick experiments: they run, and their certain claims are decided.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -16,9 +16,9 @@ namespace {
 class Experiments : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    omp_set_num_threads(1);  // tests run beside each other
+    omp_set_num_threads(1);  // tests run concurrently
   }
-  /// Runs one, and looks at what all of them owe: claims with words and numbers, full rows, a plot.
+  /// Runs one, and checks the duties of all: claims with words and numbers, full rows, a plot.
   static Outcome run(const std::string& name) {
     const auto& all = experiments();
     const auto at = std::ranges::find(all, name, &Experiment::name);
@@ -38,7 +38,7 @@ class Experiments : public ::testing::Test {
       }
     return o;
   }
-  /// What became of the claim that holds these words.
+  /// Returns the verdict on the claim that contains these words.
   static Finding finding(const Outcome& o, const std::string& words) {
     const auto at = std::ranges::find_if(
         o.decided, [&](const Decided& d) { return d.said.find(words) != std::string::npos; });
@@ -63,7 +63,7 @@ TEST_F(Experiments, AreNamedOnceAndInOrder) {
   EXPECT_ANY_THROW(experiments_named({"norm"}));
 }
 
-/// A lesson says what to look at.
+/// A lesson tells where to look.
 TEST_F(Experiments, HaveASectionInALesson) {
   std::string lessons;
   for (const auto& folder : std::filesystem::directory_iterator(source_root() / "labs"))
@@ -95,7 +95,7 @@ TEST_F(Experiments, QuadraticKnowsItsAnswer) {
   const Outcome o = run("quadratic");
   EXPECT_EQ(finding(o, "Newton"), Finding::held);
   EXPECT_EQ(finding(o, "without correction"), Finding::held);
-  // Nobody ends above where it began: rates are chosen so.
+  // No curve ends above its start: rates are chosen for that.
   for (const Curve& c : o.curves) EXPECT_LT(c.points.back().second, 0.5 * c.points.front().second) << c.name;
   // One step of uncorrected momentum is a tenth of the corrected one.
   const Curve &slow = curve(o, "momentum, small rate"),
@@ -175,7 +175,7 @@ TEST_F(Experiments, GradientsOfAFieldLieAcrossTheBorderOfHalves) {
   EXPECT_NEAR(sum, 1, 1e-9);
 }
 
-/// Nothing that is said of eight bits holds of moments, whose squares halves cannot hold.
+/// None of the claims on eight bits holds for moments, whose squares halves cannot hold.
 TEST_F(Experiments, MomentsNeedFloatsRangeAndLittleElseNeedsItsDigits) {
   const Outcome o = run("sensitivity");
   EXPECT_EQ(finding(o, "half precision throughout"), Finding::held);

@@ -1,5 +1,5 @@
-// The library of layers: data as it is read and refused, batches, gradients through every layer, and training that can be
-// repeated and resumed to the bit.
+// The library of layers: data as it is read and refused, batches, gradients through every layer, and training
+// that can be repeated and resumed to the bit.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What it throws, or "".
+/// Returns the message that it throws, or "".
 template <class F>
 std::string complaint(F&& f) {
   try {

@@ -16,8 +16,9 @@ Plan naive_plan_recompute(const std::vector<PlannedCall>& calls) {
   return Plan::named("naive", calls, none);
 }
 
-/// Five layers with a normalization, whose running averages a second forward must not move, and dropout, whose mask it must draw
-/// again; gradients, and what is kept beside the parameters, after one forward and backward.
+/// Five layers with a normalization, whose running averages a second forward must not move, and dropout,
+/// whose mask it must draw again; gradients, and the state kept next to the parameters, after one forward and
+/// backward.
 struct After {
   std::vector<float> gradients, kept;
   int64_t bytes = 0;

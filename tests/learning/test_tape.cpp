@@ -1,5 +1,5 @@
-// The ways to a gradient against each other, and the tape against every hand-written backward that it can say: the tape is
-// held to the double references, the variants of the backward to the tape.
+// The ways to a gradient against each other, and the tape against every hand-written backward that it can
+// express: the tape is held to the double references, the variants of the backward to the tape.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 
@@ -63,8 +63,9 @@ Numbers by_tape(const Case& c, const std::vector<TensorSpec>& specs, const Tenso
   return gradients;
 }
 
-/// The backward of a normalization is given mean and rstd of x, rounded to float. The reference is given them exactly in
-/// their place. Returns what the rounding may change in a result, relatively: of (x - mean)·rstd, u·|mean|·rstd.
+/// The backward of a normalization is given mean and rstd of x, rounded to float. The reference is given them
+/// exactly in their place. Returns the relative change that the rounding may cause in a result: u·|mean|·rstd
+/// for (x - mean)·rstd.
 double exact_moments(const std::vector<TensorSpec>& specs, const Tensors& inputs, Tensors& reference) {
   const auto at = [&](const char* name) {
     return std::ranges::find(specs, name, &TensorSpec::name) - specs.begin();

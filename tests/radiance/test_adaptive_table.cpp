@@ -1,5 +1,5 @@
-// A hash table that grows and shrinks while it is trained: that growing changes no value, what is kept when two entries become one,
-// and a training with it.
+// A hash table that grows and shrinks while it is trained: growing changes no value, shrinking keeps the
+// right one of two entries, and a training with it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ TEST(AdaptiveTable, GrowingKeepsFeaturesToTheBit) {
                     steps[k], steps[k + 1], used.data());
       EXPECT_EQ(features_of(scales, steps[k + 1], table, hash, positions), before)
           << "hash " << hash << ", growth " << k;
-      // What belongs together stayed together.
+      // Parameters and their moments stay together.
       for (int64_t e = 0; e < 4096 + 3 * 768; ++e) {
         ASSERT_EQ(moments[size_t(2 * e)], 3 * table[size_t(2 * e)]);
         ASSERT_EQ(counts[size_t(e)], int32_t(1000 * table[size_t(2 * e)]));

@@ -1,4 +1,4 @@
-// Memory as an account: sizes in words, what is planned, what is made smaller to fit, who owns what; pictures that take turns.
+// The account of memory: sizes in words, the plan, reductions to fit, owners; pictures in rotation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,8 @@ TEST_F(Fitted, PicturesStayOnDiskUntilNeeded) {
     EXPECT_EQ(scene.train[i].image.rgba, whole.train[i].image.rgba);
 }
 
-// From more than enough down to nothing: what is chosen fits, never grows, and where nothing fits the message says what would.
+// From more than enough down to nothing: the choice fits and never grows, and where nothing fits the message
+// tells what would.
 TEST_F(Fitted, TheChoiceFitsTheBudget) {
   const int64_t all = memory_account(facts, wanted).total();
   EXPECT_EQ(fit(all).smaller.size(), 0U);
@@ -147,7 +148,7 @@ TEST_F(Fitted, KeepsTheTableOfAResumedRun) {
   }
 }
 
-// What the trainer's arrays take is what was planned for them: not more, and not much less.
+// The trainer's arrays take the planned memory: not more, and not much less.
 TEST(Account, MatchesTheTrainersMemory) {
   const Config config = small_config();
   MemoryFacts facts{.scene = &small_scene()};
@@ -184,7 +185,7 @@ class Pool : public SceneFolder {
     write();
     scene = load_scene(path.string(), {.holdout = 0, .pictures = SceneOptions::Pictures::on_disk});
   }
-  /// That the pictures which are there are those that `places` says.
+  /// Expects that the resident pictures are those of `places`.
   void expect_pictures(const PicturePool& pool) const {
     std::set<int64_t> views, pixels;
     for (const auto& place : pool.places()) {

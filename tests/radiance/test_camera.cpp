@@ -89,7 +89,7 @@ TEST(Image, DownscaleAveragesWithAlpha) {
   const Image small = downscale(image, 2);
   ASSERT_EQ(small.width, 1);
   ASSERT_EQ(small.height, 1);
-  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels have no say in the color
+  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels do not count in the color
   EXPECT_EQ(small.rgba[3], 128);
   EXPECT_THROW(downscale(image, 3), std::invalid_argument);
 }

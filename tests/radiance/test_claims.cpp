@@ -1,4 +1,4 @@
-// The experiments on radiance fields: that they run, and that what must come out does.
+// The experiments on radiance fields: they run, and their certain claims are decided.
 //
 // ctest: slow
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace klab::learning {
 namespace {
 
-/// What an experiment came to, each claim with numbers and each row whole; and the word for the claim that holds these words.
+/// The outcome of an experiment, each claim with numbers and each row whole; and the verdict on the claim
+/// that contains given words.
 class Claims {
  public:
   explicit Claims(const std::string& name) {

@@ -1,4 +1,5 @@
-// Scenes of COLMAP: models of the built-in scene, whose cameras are known, written as text and as binary files.
+// Scenes of COLMAP: models of the built-in scene, whose cameras are known, written as text and as binary
+// files.
 // ctest: sanitized-ops
 #include <algorithm>
 
@@ -26,7 +27,7 @@ class Colmap : public WrittenFolder {
     WrittenFolder::SetUp();
     original = built_in_scene({.downscale = 16}).train;
     original.resize(24);
-    std::ranges::sort(original, {}, &View::name);  // as the reader has them
+    std::ranges::sort(original, {}, &View::name);  // in the reader's order
     model = model_of(original, moved);
     const View& view = original.front();
     for (int i = 0; i < 40; ++i) {
@@ -84,8 +85,8 @@ TEST_F(Colmap, RaysMatchTheSceneItWasMadeOf) {
   }
 }
 
-/// The middle of what the cameras look at is the middle of the box, their mean distance 1.32, their mean up direction +z, and what
-/// they see, by their points, fits into the unit cube.
+/// The point that the cameras look at is the middle of the box, their mean distance 1.32, their mean up
+/// direction +z, and the visible points fit into the unit cube.
 TEST_F(Colmap, FitsTheWorldIntoTheBox) {
   write(true);
   const Scene scene = load_scene(path.string(), {.holdout = 0});
@@ -177,7 +178,7 @@ TEST_F(Colmap, MaskedPixelsDoNotCount) {
   ASSERT_EQ(scene.train[2].with_ray->size(), 300U);
   EXPECT_EQ(scene.train[2].with_ray->front(), 100);
   EXPECT_TRUE(noted(scene, "100 of 400 pixels in 1 views are masked"));
-  // Of blocks, those with no masked pixel count: 5 of 20 rows are 1 of 5 and a part of the second.
+  // Only blocks without a masked pixel count: 5 of 20 rows are 1 of 5 and a part of the second.
   const Scene small = load_scene(path.string(), {.downscale = 4, .holdout = 0});
   EXPECT_EQ(small.train[2].with_ray->size(), 15U);
   std::ranges::fill(mask, uint8_t(0));
@@ -284,7 +285,7 @@ TEST_F(Colmap, NamesErrors) {
     }
 }
 
-/// Wherever a file ends too early, and whatever it counts, the message names it.
+/// Wherever a file ends too early, and whatever it claims to contain, the message names it.
 TEST_F(Colmap, CutFilesAreErrors) {
   model.images.resize(3);
   model.points.resize(3);

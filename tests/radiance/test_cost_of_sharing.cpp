@@ -1,4 +1,4 @@
-// The model of lab 18 against what can be counted by hand, and against the bytes that an exchange gives away.
+// The model of lab 18 against counts by hand, and against the bytes that an exchange sends.
 #include <gtest/gtest.h>
 
 #include <cmath>

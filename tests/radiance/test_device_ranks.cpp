@@ -1,4 +1,5 @@
-// Gradients that lie in the memory of GPUs: a communicator that is none stands in for NCCL, and the host executor for GPUs.
+// Gradients that lie in the memory of GPUs: a fake communicator replaces NCCL, and the host executor the
+// GPUs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +23,7 @@ TEST(DeviceRanks, EachRankOfAMachineTakesTheNextGpu) {
   EXPECT_EQ(gpu_of(1, "", 4), "") << "none is to be seen";
 }
 
-/// What was asked of the communicator.
+/// Calls to the communicator.
 struct Asked {
   static inline std::string calls;
   static inline const char* error = nullptr;
@@ -107,7 +108,8 @@ const Plan& cuda_plan() {
   return plan;
 }
 
-/// Rank `rank` of two, whose other rank brings what `other` holds for each gradient in turn; empty: is told to `own` instead.
+/// Rank `rank` of two, whose other rank contributes `other` for each gradient in turn. `own` keeps this
+/// rank's gradients; with an empty `other` they are returned unchanged.
 struct Half {
   std::vector<std::vector<float>> other, own;
   std::vector<Stretch> gathered;

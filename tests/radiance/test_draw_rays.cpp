@@ -91,7 +91,7 @@ TEST(DrawRays, PixelsWithoutARayAreNotDrawn) {
   EXPECT_GT(without, 0) << "a check that cannot fail";
 }
 
-// Where in the picture a camera without a lens sees what lies in a direction.
+// Where in the picture a camera without a lens sees a direction.
 std::array<double, 2> seen_at(const Camera& c, const Rays& rays, int64_t r, int64_t count) {
   double along[3] = {};  // right, up, back
   for (int64_t axis = 0; axis < 3; ++axis)

@@ -1,4 +1,5 @@
-// What ranks do with a gradient: three ways, with threads in the place of processes. Between processes: test_ranks.sh.
+// The exchange of gradients between ranks: three ways, with threads in the place of processes. Between
+// processes: test_ranks.sh.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -102,7 +103,7 @@ struct Case {
   }
 };
 
-/// What each rank holds after one step of plain descent, and in `sent` the bytes of each.
+/// Returns the parameters of each rank after one step of plain descent, and the bytes of each in `sent`.
 std::vector<std::vector<float>> step(const Case& c, ExchangeWay way, std::vector<int64_t>& sent) {
   Threads threads(c.ranks);
   std::vector<std::vector<float>> after(size_t(c.ranks), c.parameters);
@@ -208,7 +209,7 @@ TEST(Exchange, GathersMomentsAtTheFirstRank) {
     for (int r = 0; r < ranks; ++r)
       all.emplace_back([&, r] {
         Exchange exchange(ExchangeWay::sharded, threads.carrier(r), kGroup);
-        // What a rank moves: where the gradient of its part is left.
+        // A rank updates the part whose gradient it receives.
         std::vector<float> gradient(kCount, 1.0F);
         exchange.reduce(gradient);
         for (int64_t i = 0; i < kCount; ++i)

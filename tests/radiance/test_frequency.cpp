@@ -36,7 +36,8 @@ const Plan& field_plan() {
   return plan;
 }
 
-/// Of the last look alone the gradient is exact: the first one says where the second looks, and that is not differentiated.
+/// The gradient is exact for the last pass alone: the first one decides where the second samples, and that is
+/// not differentiated.
 TEST(Frequency, GradientMatchesFiniteDifferences) {
   FrequencyConfig config = small_field();
   config.fine = 0;
@@ -99,7 +100,7 @@ TEST(Frequency, ResumesToTheBit) {
   fs::remove(file);
 }
 
-/// The second look's samples are those of the first and such as lie where the first weighed.
+/// The second pass's samples are those of the first, plus samples where the first had weight.
 TEST(Frequency, FineSamplesFollowCoarseWeights) {
   FrequencyModel model(small_field(), {});
   model.initialize(1);

@@ -54,14 +54,14 @@ TEST(HalfOnAGpu, ThePlanUsesHalfRungs) {
   EXPECT_EQ(plan.variant("mlp_fwd")->numerics.unit, Unit::f16);
   EXPECT_EQ(plan.variant("mlp_bwd")->numerics.unit, Unit::f16);
   EXPECT_EQ(plan.variant("hashgrid_fwd")->needs, std::vector<std::string>{"table_half"});
-  // Without a copy of halves nobody reads one; in float nobody multiplies them.
+  // Without a copy of halves no rung reads one; in float no rung multiplies them.
   CallTimes times;
   const Plan floats = Plan::named("best", training_calls(c, 1), times, "cuda");
   EXPECT_TRUE(floats.variant("hashgrid_fwd")->needs.empty());
   EXPECT_EQ(floats.variant("mlp_fwd")->numerics.unit, Unit::f32);
 }
 
-// Whatever precision is asked for: factors of eight bits err by percents.
+// In every precision: factors of eight bits err by percents.
 TEST(HalfOnAGpu, EightBitsAreUsedOnlyIfNamed) {
   const Config c = tiny_config();
   const auto calls = training_calls(c, 1);
@@ -106,7 +106,7 @@ TEST(HalfOnAGpu, LossesMatchFloatAsOnTheCpu) {
   EXPECT_GT(there.lost().numbers, 0);
 }
 
-/// Of the whole step: that of floats, along itself, with the scale out of it.
+/// The gradient of the whole step is that of floats, along itself, after unscaling.
 TEST(HalfOnAGpu, GradientsMatchFloat) {
   const Config c = tiny_config();
   Trainer floats = on_the_processor(c, 5);
@@ -158,7 +158,7 @@ TEST(HalfOnAGpu, LowersATooLargeScale) {
   EXPECT_EQ(t.loss_scale()->value(), std::ldexp(1.0, 40 - int(skipped)));
 }
 
-/// Masters are what a checkpoint has, so that a run goes on in any precision on any backend.
+/// A checkpoint holds the masters, so a run can resume in any precision on any backend.
 TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
   const Config c = tiny_config();
   const File file;
@@ -180,7 +180,7 @@ TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
   EXPECT_EQ(parameters(again), parameters(simt));
 }
 
-/// No access of a step in half precision is out of bounds, unordered, or to what nobody wrote.
+/// No access of a step in half precision is out of bounds, unordered, or to unwritten memory.
 TEST(HalfOnAGpu, ATracedStepHasNoFinding) {
   Config c = tiny_config();
   c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;

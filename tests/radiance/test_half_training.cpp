@@ -1,4 +1,5 @@
-// Training a field with tensors in half precision: what rounding does, what a loss scale is for, and what an overflow costs.
+// Training a field with tensors in half precision: the effect of rounding, the purpose of a loss scale, and
+// the cost of an overflow.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ TEST(HalfTraining, GradientsIntoTheNetworksAreHalves) {
   EXPECT_THROW(t.tensor("nothing"), std::out_of_range);
 }
 
-/// The same gradient as in float, up to what halves lose, once the scale is out of it.
+/// The same gradient as in float, up to the rounding of halves, after unscaling.
 TEST(HalfTraining, GradientsAreUnscaledBeforeTheOptimizer) {
   Trainer floats(small_scene(), small_config(), small_plan(), 1);
   Trainer halves = half_trainer();
@@ -124,7 +125,7 @@ TEST(HalfTraining, ATooLargeStaticScaleEndsTheRunWithAReason) {
   }
 }
 
-/// Without a scale what is not finite ends the run, as it does in float.
+/// Without a scale a non-finite value ends the run, as in float.
 TEST(HalfTraining, WithoutAScaleAnOverflowEndsTheRun) {
   Trainer t = half_trainer({.formats = half_formats()});
   t.gradient(Part::density)[3] = std::numeric_limits<float>::infinity();

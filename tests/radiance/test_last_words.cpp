@@ -27,7 +27,7 @@ std::string all_of(int pipe) {
   return text;
 }
 
-/// Processes that have joined and wait; what they and the one beside them write to stderr goes to `said`.
+/// Processes that have joined and wait; the stderr of them and of their watchdog goes to `said`.
 struct Group {
   std::vector<pid_t> processes;
   int said = -1;

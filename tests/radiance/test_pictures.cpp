@@ -85,7 +85,7 @@ TEST_F(Pictures, IgnoresDamagedExif) {
   EXPECT_EQ(orientation(odd), 1);
 }
 
-/// What the decoder makes smaller is as large as what is averaged, and about the same.
+/// A picture downscaled by the decoder is as large as the averaged one, and about the same.
 TEST_F(Pictures, DecodersDownscale) {
   for (const auto& [width, height] : {std::pair{64, 48}, {67, 45}})
     for (const int orientation : {1, 6, 3}) {
@@ -162,7 +162,8 @@ TEST_F(Pictures, LensesOfWideAngleBecomePinholes) {
   EXPECT_NEAR(fisheye_reach({-0.5F, 0, 0, 0}), std::sqrt(1 / 1.5), 2e-3) << "the fold of a(1 - a²/2)";
 }
 
-/// OpenCV's lens the same way: a pixel of the pinhole shows what the bent picture has where the lens puts it.
+/// OpenCV's lens the same way: a pixel of the pinhole shows the pixel of the distorted picture to which the
+/// lens maps it.
 TEST_F(Pictures, DistortedLensesBecomePinholesOnRequest) {
   Camera c = look_at({0, 0, 0}, {0, 0, -1}, 80, 60, 1);
   c.k1 = -0.2F, c.k2 = 0.03F, c.p1 = 1e-3F;

@@ -1,4 +1,4 @@
-// What is done when memory gets short, told readings that are made up.
+// The reaction to a shortage of memory, with made-up readings.
 #include <gtest/gtest.h>
 
 #include "labs/radiance/run/pressure.h"

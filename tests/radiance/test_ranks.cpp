@@ -1,5 +1,5 @@
-// A batch in parts: one trainer that computes all of them, and several that add up, make the same step. How that works between
-// processes is looked at by test_ranks.sh.
+// A batch in parts: one trainer that computes all of them, and several that add up, make the same step.
+// test_ranks.sh tests it between processes.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -13,7 +13,7 @@
 namespace klab {
 namespace {
 
-/// Threads in the place of processes: each has a trainer, and they add up what they bring.
+/// Threads in the place of processes: each has a trainer, and they add up their gradients.
 class Meeting {
  public:
   explicit Meeting(int size) : size_(size), barrier_(size) {}
@@ -53,8 +53,8 @@ std::vector<float> gradient_of_ranks(Trainer& trainer) {
   return all;
 }
 
-/// Sums of the same terms in another order: of N parts, each with some thousand terms an entry, differ by so many roundings
-/// of single precision of the largest at most.
+/// Bound for sums of the same terms in another order: N parts with some thousand terms an entry differ by at
+/// most this many roundings of single precision of the largest.
 constexpr double kBound = 64 * 0x1p-24;
 
 TEST(BatchShare, OneTrainerAndSeveralComputeTheSameGradient) {

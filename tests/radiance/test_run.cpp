@@ -1,5 +1,5 @@
-// A run's folder and what it begins and ends with: one process a folder, files that were tried before, metrics cut back to the
-// checkpoint, contradictions named, signals that end what does not end by itself.
+// Start and end of a run in its folder: one process a folder, files checked beforehand, metrics cut back to
+// the checkpoint, contradictions named, signals that end a hanging run.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -231,7 +231,7 @@ TEST_F(Resumed, RoundTripsAStateWithAnyFileName) {
   EXPECT_EQ(back.views, state.views);
 }
 
-/// What ends a process that does not heed stop_requested.
+/// Returns the signal that ends a process that ignores stop_requested.
 int end_of_hanging(int first, int second) {
   const pid_t child = fork();
   if (child == 0) {

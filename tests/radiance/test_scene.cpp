@@ -1,4 +1,5 @@
-// Scenes: what is read, and what is left out with a word. What is refused is in test_scene_refused.cpp.
+// Scenes: accepted inputs, and parts that are dropped with a note. test_scene_refused.cpp has the refused
+// ones.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <png.h>
@@ -86,7 +87,7 @@ TEST_F(ReadFolder, FramesWithTheirOwnSizeMayDiffer) {
   EXPECT_EQ(scene.train[1].camera.width, 12);
   EXPECT_EQ(scene.train[1].camera.fy, 21);
   EXPECT_EQ(scene.train[2].camera.width, 16);
-  document["frames"][1]["w"] = 40;  // not what the picture is
+  document["frames"][1]["w"] = 40;  // not the picture's width
   write();
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U);
 }
@@ -118,7 +119,7 @@ TEST_F(ReadFolder, ReadsEveryNumberOfChannels) {
   EXPECT_TRUE(scene.train[2].image.has_alpha);
 }
 
-// What other programs write: two channels, sixteen bits, palettes.
+// Writes PNGs of other programs: two channels, sixteen bits, palettes.
 void write_png(const fs::path& file, int w, int h, int color_type, int bits,
                const std::vector<uint8_t>& rows) {
   FILE* out = std::fopen(file.c_str(), "wb");
@@ -186,7 +187,7 @@ TEST_F(ReadFolder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
   turn_away(document["frames"][3]);
   write();
   EXPECT_NE(error().find("no ray of its 3 cameras for training meets the box"), std::string::npos) << error();
-  // What is refused when it is read trains to nothing, should it come about.
+  // Cameras that the reader refuses would train to nothing.
   for (View& view : scene.train)
     for (const size_t row : {3U, 7U, 11U}) view.camera.pose[row] = -30 * view.camera.pose[row - 1];
   Config config;

@@ -1,4 +1,4 @@
-// Scenes that are refused, each with words that name the file, the field and what would be right.
+// Scenes that are refused, each with a message that names the file, the field and the remedy.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <png.h>
@@ -146,7 +146,7 @@ TEST_F(RefusedFolder, NonFilesAreNamedAtOnce) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U) << "a folder is no picture";
 }
 
-// The header says what a picture takes; nothing is decoded to find out.
+// The header gives a picture's size; nothing is decoded to find out.
 TEST_F(RefusedFolder, PicturesLargerThanMemoryAreRefusedByTheirHeaders) {
   std::vector<uint8_t> row(65000 * 3);
   uint32_t noise = 1;

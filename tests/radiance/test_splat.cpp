@@ -34,7 +34,7 @@ class Ply : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   void write(const std::string& content) const { std::ofstream(file, std::ios::binary) << content; }
-  /// What loading ends with; "" when it does not.
+  /// Returns the error of loading; "" if there is none.
   std::string error() const {
     try {
       load_ply(file, {});
@@ -43,7 +43,7 @@ class Ply : public testing::Test {
     }
     return "";
   }
-  /// Writes the file with one part of it replaced, and says what loading it ends with.
+  /// Writes the file with one part of it replaced, and returns the error of loading it.
   std::string error_with(const std::string& part, const std::string& other) const {
     save_ply(file, random_gaussians(3, 1, 1), {});
     std::string content = text();
@@ -64,7 +64,7 @@ TEST_F(Ply, RoundTrips) {
     save_ply(file, set, place);
     GaussianSet back = load_ply(file, place);
     ASSERT_EQ(back.n, set.n);
-    EXPECT_EQ(back.degree, 3);  // zeros above what was learned
+    EXPECT_EQ(back.degree, 3);  // zeros above the learned degrees
     for (size_t i = 0; i < set.coefficients.size(); ++i) EXPECT_EQ(back.coefficients[i], set.coefficients[i]);
     for (size_t i = set.coefficients.size(); i < back.coefficients.size(); ++i)
       EXPECT_EQ(back.coefficients[i], 0);
@@ -77,7 +77,7 @@ TEST_F(Ply, RoundTrips) {
   }
 }
 
-/// What the reference program's reader and viewers look for, in its order: 62 floats.
+/// The fields that the reference program's reader and viewers need, in its order: 62 floats.
 TEST_F(Ply, HasTheFieldsOfTheReferenceFormat) {
   GaussianSet set = random_gaussians(2, 3, 1);
   for (int64_t k = 0; k < 16; ++k)

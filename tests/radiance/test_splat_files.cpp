@@ -1,5 +1,5 @@
-// Gaussians that begin at points, that are turned with their world, that go to .splat and come back, and that do not learn what
-// a mask covers.
+// Gaussians that start at points, that rotate with their world, that round-trip through .splat, and that do
+// not learn masked pixels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -179,7 +179,7 @@ TEST_F(SplatFiles, PointsBecomeGaussians) {
   EXPECT_THROW(gaussians_from_points({}, 30, 0, 1), std::invalid_argument);
 }
 
-/// Whatever colors a mask covers, the same is learned.
+/// Training does not depend on the colors under a mask.
 TEST_F(SplatFiles, DoesNotLearnMaskedPixels) {
   Scene scene = built_in_scene({.downscale = 16});
   scene.test.clear();
@@ -203,7 +203,8 @@ TEST_F(SplatFiles, DoesNotLearnMaskedPixels) {
   EXPECT_NE(learned(scene), learned(other)) << "a check that cannot fail";
 }
 
-/// Scores are those of the pixels that count: nothing under a mask is seen, and what is beside it weighs as much as without.
+/// Scores are those of the pixels that count: pixels under a mask are ignored, and the others weigh as much
+/// as without it.
 TEST_F(SplatFiles, ScoresIgnoreMaskedPixels) {
   std::vector<View> views = {built_in_scene({.downscale = 10}).train[4]};
   const int side = views[0].image.width;

@@ -1,5 +1,6 @@
-// The gradient of a whole picture's loss with respect to every number of 20 Gaussians: the contracts' double references,
-// chained as a training step chains its ops, against central differences; and a step of the painter in float against these.
+// The gradient of a whole picture's loss with respect to every number of 20 Gaussians: the contracts' double
+// references, chained as a training step chains its ops, against central differences; and a step of the
+// painter in float against these.
 // ctest: slow
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the stages of a training run are compared with.
+// The ceilings that the stages of a training run are compared with.
 #include <gtest/gtest.h>
 
 #include "labs/radiance/run/stage_ceilings.h"

@@ -1,4 +1,5 @@
-// Models in fewer bits: each format against its definition, what a reader refuses, and that scales are the least wrong ones.
+// Models in fewer bits: each format against its definition, the reader's refusals, and scales that minimize
+// the error.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Models and checkpoints on disk: what the format forbids, and what no training makes, is refused by name.
+// Models and checkpoints on disk: files that the format forbids, and values that no training makes, are
+// refused by name.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Searches with early stopping, told times and scores that are made up; and the file that what they find is remembered in.
+// Searches with early stopping, on made-up times and scores; and the file that remembers their results.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -189,7 +189,7 @@ TEST_F(Remembered, IsReusedForTheSameFieldBackendAndRecipe) {
   other.hash.log2_table = 14;
   EXPECT_FALSE(tuned_in(file, other, "cpu").has_value());
   other = {};
-  other.hash.batch_samples = 512;  // is what may be found, not what it is found for
+  other.hash.batch_samples = 512;  // a result of the search, not part of its key
   EXPECT_TRUE(tuned_in(file, other, "cpu").has_value());
 }
 

@@ -1,5 +1,5 @@
-// The gradient of a whole render's loss with respect to every number of a grid of 8x8x8 voxels: the contracts' double
-// references, chained as a training step chains its ops, against central differences.
+// The gradient of a whole render's loss with respect to every number of a grid of 8x8x8 voxels: the
+// contracts' double references, chained as a training step chains its ops, against central differences.
 // ctest: slow
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ double score(const VoxelModel& model, const Plan& plan) {
       .psnr;
 }
 
-/// A model whose numbers are drawn.
+/// A model with random numbers.
 VoxelModel some_voxels(const VoxelConfig& config) {
   VoxelModel model = VoxelModel::at_first(config, {});
   std::mt19937_64 random(4);

@@ -1,5 +1,5 @@
-// Counts are exact: what the shapes of transpose and vector_add demand, derived by hand, and what else is computed without
-// a GPU from what is known of it.
+// Counts are exact: the counts of transpose and vector_add derived by hand, and other figures computed
+// without a GPU from its specification.
 #include <gtest/gtest.h>
 
 #include "harness/records/count_hints.h"

@@ -44,7 +44,7 @@ class OldRows : public testing::Test {
   fs::path folder_;
 };
 
-/// Header and two rows, none of whose cells holds a comma.
+/// Header and two rows without commas in their cells.
 Cells plain_cells() {
   Recording run;
   for (const char* id : {"matmul.cpu.01_naive", "matmul.cpu.02_loop_order"}) {
@@ -98,7 +98,7 @@ void expect_mentions(const std::string& text, const std::string& part) {
 
 TEST_F(OldRows, LoadWithAllColumns) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
 
-/// Files of earlier versions: what later columns hold is left empty, or follows from the others.
+/// Files of earlier versions: later columns are left empty, or follow from the others.
 TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   auto cells = plain_cells();
   for (const char* name : {"core_to_core_ns", "waited", "others", "shares", "needs", "counts", "worst_error",
@@ -114,7 +114,7 @@ TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
     EXPECT_TRUE(r.counts.empty());
     EXPECT_FALSE(r.over_peer.has_value());  // without its interval
   }
-  // Cut off, such a file still says where.
+  // The error for a cut file still tells where.
   cells.back().resize(10);
   expect_mentions(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
 }
@@ -135,7 +135,7 @@ TEST_F(OldRows, MapFormerNamesToPresentOnes) {
   const size_t c = column(cells, "variant");
   cells[1][c] = renamed->was.back();
   EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].variant, renamed->id);
-  // A rung that became part of another: what the file has under the latest name counts.
+  // A rung that became part of another: the file's row under the latest name counts.
   cells[2][c] = renamed->id;
   const Recording both = read_csv(put(text_of(cells)));
   EXPECT_EQ(both.rows.size(), cells.size() - 2);

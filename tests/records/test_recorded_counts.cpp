@@ -1,4 +1,5 @@
-// The gate: every CUDA rung counts what reports/recorded/counts says. And how a change of a count is found and told.
+// The gate: the counts of every CUDA rung match reports/recorded/counts. Also tests how a changed count is
+// found and reported.
 // ctest: sanitized
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Rows: what is written is what is read, and every way a file can be broken is an error that says where.
+// Rows: files round-trip, and every way a file can be broken is an error that tells where.
 // ctest: sanitized
 #include "harness/records/rows.h"
 

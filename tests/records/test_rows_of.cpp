@@ -1,4 +1,4 @@
-// What rows say of a timed ladder: speedups, shares of the ceiling, predictions, and what was left out.
+// The rows of a timed ladder: speedups, shares of the ceiling, predictions, and skipped rungs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

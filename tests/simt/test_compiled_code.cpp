@@ -1,4 +1,5 @@
-// Reading what nvdisasm prints: which loads and stores there are of which line, how wide, in which loop. The text is in its form.
+// Reading the output of nvdisasm: the loads and stores of each line, their width, their loop. The text is in
+// its form.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -69,7 +70,7 @@ TEST(CompiledCode, LoopsAreBranchesBack) {
   const CompiledKernel& k = code.kernels.at(0);
   EXPECT_EQ(find(k, 1, Space::global, false)->depth, 0);
   EXPECT_EQ(find(k, 2, Space::global, false)->depth, 1);
-  // Of one line the loop counts that moves most.
+  // For a line in several loops the one that moves most counts.
   EXPECT_EQ(find(k, 3, Space::global, false)->depth, 2);
   EXPECT_EQ(find(k, 3, Space::global, false)->bytes, 8U);
   EXPECT_EQ(find(k, 3, Space::global, false)->instructions, 2);

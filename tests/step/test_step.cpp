@@ -1,5 +1,5 @@
-// The learner's path: every step has what it needs, and what is judged from numbers and texts is judged right. Files that
-// are compiled and run are in test_step_check.sh.
+// The learner's path: every step is complete, and judgements from numbers and texts are right. Files that are
+// compiled and run are in test_step_check.sh.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -148,7 +148,7 @@ TEST(StepSpeed, RequiresHalfOfTheGain) {
   EXPECT_EQ(judge_times(times(0.8, 1.01, 3)).speed, Speed::slower);
   EXPECT_EQ(judge_times(times(0.8, 0.8, 3)).speed, Speed::not_asked);
   EXPECT_EQ(judge_times(times(0.5, 0.8, 3)).speed, Speed::slower);
-  // Beside other work nobody can tell.
+  // With other work running there is no judgement.
   StepTimes beside = times(0.8, 0.8, 3);
   beside.others = 1;
   EXPECT_EQ(judge_times(beside).speed, Speed::undecided);
@@ -176,7 +176,7 @@ TEST(StepSpeed, CountsRequireTheReductionsOfKlabsRung) {
   EXPECT_EQ(judge_counts(parent, parent, own).speed, Speed::none);
   EXPECT_EQ(judge_counts(parent, {{"bank conflicts", 200}, {"store sectors", 40}}, own).speed, Speed::some);
   EXPECT_EQ(judge_counts(parent, parent, parent).speed, Speed::not_asked);
-  // A third of it takes the conflicts away and fetches what nobody asked for.
+  // A submission that removes the conflicts but loads unneeded data.
   StepCounts wasteful = own;
   wasteful["load requests"] = 8, wasteful["load sectors"] = 256;
   EXPECT_EQ(judge_counts(parent, wasteful, own).speed, Speed::some);
@@ -224,7 +224,7 @@ TEST(StepLessons, CodeIsTheLastHint) {
   EXPECT_NE(lesson.hints[1].find("out[i] = a[i];"), std::string::npos);
 }
 
-// What klab's rung adds to its parent is not read before a hint was asked for.
+// The lines that klab's rung adds to its parent are not shown before the learner asks for a hint.
 TEST(StepLessons, NoTextGivesTheAnswer) {
   const auto without_spaces = [](std::string line) {
     std::erase_if(line, [](char c) { return c == ' '; });

@@ -1,4 +1,5 @@
-// What a learner's work leaves behind: progress that is never lost, exports with a digest, processes that are stopped.
+// Records of a learner's work: progress that is never lost, exports with a digest, processes that are
+// stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -119,7 +120,7 @@ TEST(StepProgress, TwoAtATimeLoseNothing) {
   EXPECT_EQ(book.steps.at("b").tries, 50);
 }
 
-// FIPS 180-4's examples, and one whose padding needs a block of its own.
+// FIPS 180-4's examples, and one whose padding needs a separate block.
 TEST(StepDigest, IsSha256) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -158,7 +159,7 @@ TEST(StepSubmissions, RoundTripsAnExportAndDetectsAChange) {
   EXPECT_THROW(submissions_in(handed.path() / "nowhere"), std::runtime_error);
 }
 
-// What an export says of its machine has no say in whether it was changed.
+// The machine in an export does not influence whether it counts as changed.
 TEST(StepSubmissions, DetectsAChangeInAnExportWithoutAMachine) {
   const ScratchFolder work, handed;
   const Step& step = steps().front();
@@ -190,13 +191,13 @@ TEST(StepProcess, ReportsHowAProgramEnded) {
 TEST(StepProcess, StopsProgramsThatDoNotEnd) {
   EXPECT_EQ(run_process({"sleep", "60"}, {.seconds = 0.2}).how, Ended::How::too_long);
   EXPECT_EQ(run_process({"yes"}, {.seconds = 0.3}).how, Ended::How::too_long);
-  // What it started goes with it.
+  // Its child processes end with it.
   const ScratchFolder folder;
   const std::string file = (folder.path() / "pid").string();
   run_process({"sh", "-c", "sleep 60 & echo $! > " + file + "; wait"}, {.seconds = 2});
   const pid_t left = pid_t(std::stol(read_text(file)));
   for (int k = 0; k < 100 && kill(left, 0) == 0; ++k) {
-    // A zombie that nobody waits for has ended all the same.
+    // A zombie that is not reaped has ended, too.
     const std::string stat = fs::exists("/proc/" + std::to_string(left) + "/stat")
                                  ? read_text("/proc/" + std::to_string(left) + "/stat")
                                  : ") Z";

@@ -13,7 +13,7 @@ namespace {
 
 using Call = Only::Args<float>;
 
-/// Timed beside a right one, which knows what must come out.
+/// Timed along with a right one, whose result is the expected one.
 std::string wrong_of(OnlyRun run, int64_t n = 20000, Cache cache = Cache::hot) {
   const Variant good = variant<Only>("01_good", OnlyRun([](const auto& x) { right(x); }));
   const Variant cheat = variant<Only>("02_cheat", std::move(run));
@@ -71,7 +71,7 @@ TEST(BenchCheats, ByTheNumberOfCalls) {
             "");
 }
 
-/// Right at every call, and no kernel: it has the answer from the last time, whatever it looks at to know that.
+/// Right at every call, and no kernel: it returns the last answer, by whatever test it recognizes the input.
 TEST(BenchCheats, ByAllElements) {
   std::map<uint64_t, std::vector<float>> kept;
   const std::string wrong = wrong_of(OnlyRun([&](const auto& x) {

@@ -1,5 +1,5 @@
-// What the benchmark makes of the time that calls take, which is said by a clock that the calls themselves move: nothing
-// here depends on how busy the machine is.
+// The benchmark's use of the time of calls, read from a clock that the calls themselves advance: nothing here
+// depends on how busy the machine is.
 #include <gtest/gtest.h>
 
 #include <algorithm>

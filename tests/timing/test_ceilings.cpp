@@ -126,7 +126,7 @@ TEST(EveryOp, HasWorkInTheResourcesThatItsContractNames) {
 }
 
 TEST(Ceiling, TheLargestTimeBinds) {
-  // So many divisions that nothing else can bind, then so few that the bytes do.
+  // Enough divisions that nothing else can bind, then few enough that the bytes do.
   LabOp op = lab_op<Only>();
   op.traffic = Traffic::copy;
   const Variant v = variant<Only>("01_x", [](const Only::Args<float>& x) { right(x); });
@@ -232,7 +232,7 @@ double plain_rate(Function f) {
   return best;
 }
 
-// Two figures of one moment, one of them with a margin of two: what holds up the one holds up the other.
+// Two figures of one moment, one of them with a margin of two: a delay of one delays the other.
 TEST(Ceiling, APlainLoopDoesNotPassTheCeilingOfValues) {
   const auto ceiling_of = [](CeilingKind kind) {
     CeilingSampler sampler({.kind = kind, .level = 0, .working_set = 8192, .threads = 1});

@@ -195,7 +195,7 @@ TEST(Fingerprint, IgnoresValuesThatDrift) {
   m.commit = "another";
   m.dirty = !m.dirty;
   m.os = "another kernel";
-  m.memory += 1 << 20;  // what a kernel reserves for itself varies by as much
+  m.memory += 1 << 20;  // the kernel's own reservation varies by as much
   m.libraries["oneDNN"] = "99";
   m.gpu_clocks = "1410 MHz";
   // The memory is rounded to the GiB; keep clear of the middle between two.
