@@ -1,5 +1,5 @@
 # The target "bundle": one folder that runs on any Linux machine of this architecture with a driver and no package manager.
-# The program finds its libraries beside itself.
+# The program finds its libraries next to itself.
 if(NOT KLAB_BUNDLE)
   return()
 endif()

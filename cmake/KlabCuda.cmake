@@ -1,5 +1,5 @@
 # CUDA variants for real GPUs: every kernels/*/cuda/*.cu compiled by nvcc, what the compiler says about registers kept
-# beside the program, and the objects linked into one module that the program loads where there is a GPU. Off unless asked
+# next to the program, and the objects linked into one module that the program loads where there is a GPU. Off unless asked
 # for (preset "cuda"): it takes its time, and everything else works without.
 option(KLAB_CUDA "Compile CUDA variants with nvcc as well" OFF)
 # "90a" is machine code of that architecture; "80-virtual" is PTX, which the driver translates for anything newer.

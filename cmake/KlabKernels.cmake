@@ -113,7 +113,7 @@ endfunction()
 # Flags of CUDA code for the host, klab's kernels' and other programs'.
 set(klab_cuda_host_common -fno-plt -ffp-contract=off -fno-math-errno)
 # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps, unswitching and
-# splitting loops, laying out blocks anew all do) or merged with another. Checked are indexes beyond an array that still meet
+# splitting loops, reordering blocks all do) or merged with another. Checked are indexes beyond an array that still meet
 # memory of the kernel: the next array, the next row.
 set(klab_cuda_host_traced -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1 --param=tsan-distinguish-volatile=1
     -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops -fno-thread-jumps -fno-unswitch-loops -fno-split-loops

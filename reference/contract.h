@@ -1,7 +1,7 @@
-// The words every contract is written in.
+// The vocabulary that contracts are written in.
 //
-// A contract is a struct that says what one operation computes, for whom every variant of it is
-// interchangeable. It has no code of any variant and needs nothing but the standard library:
+// A contract is a struct that defines one operation. To it all variants of the operation are interchangeable.
+// It has no code of any variant and needs nothing but the standard library:
 //
 //   struct Matmul {
 //     static constexpr std::string_view name = "matmul";
@@ -14,8 +14,8 @@
 //     static void reference(const Args<double>& x, const Args<double>& magnitude);
 //   };
 //
-// Variants are called with Args<float>; the reference with Args<double> holding the same values.
-// Pointers whose element is not T (indices, half-precision tables) keep their type in both.
+// Variants are called with Args<float>; the reference with Args<double> holding the same values. Pointers
+// whose element is not T (indices, half-precision tables) keep their type in both.
 //
 // Optional members:
 //   using Forward = Matmul;         this is the backward of that op. Tensors keep the forward's names, and the
@@ -43,7 +43,7 @@ class Generator;  // of random numbers: reference/generator.h
 /// How a tensor is used. Outputs are poisoned before a run; accumulated ones start at random values.
 enum class Role {
   input,       // read; a variant that changes it is wrong
-  output,      // written: out = f(inputs), whatever was there before
+  output,      // written: out = f(inputs), regardless of the old content
   accumulate,  // added to: out += f(inputs)
 };
 
@@ -62,21 +62,22 @@ struct TableShare {
   friend bool operator==(const TableShare&, const TableShare&) = default;
 };
 
-/// What the operation must at least move and compute, whatever the variant. Decimal bytes.
+/// The least that any variant of the operation must move and compute. Decimal bytes.
 struct Cost {
   double bytes = 0;  // every input read once, every output written once (accumulated: read and written)
   double flops = 0;  // multiply and add count one each; a transcendental counts as the polynomial behind it
-  /// Of these, how many the widest instructions for their format do in the time of one of float: 2 with bfloat16 factors, 4 with
-  /// bytes (a vector's lanes hold as many). The ceiling is float's, measured, times this.
+  /// How many of these the widest instructions for their format do in the time of one of float: 2 with
+  /// bfloat16 factors, 4 with bytes (a vector's lanes hold as many). The ceiling is float's, measured, times
+  /// this.
   double flops_per_lane = 1;
-  /// Values of exp or log; a sine with its cosine counts one, because the two share a reduction and a polynomial's
-  /// worth of work is what both need at least. Of float, as are the next two.
+  /// Values of exp or log; a sine with its cosine counts one, because the two share a reduction, and both
+  /// together need at least a polynomial's work. In float, as are the next two.
   double transcendentals = 0;
-  double divisions = 0;    // by what is not known before; a reciprocal that serves many quotients counts one
+  double divisions = 0;    // by values not known before; a reciprocal that serves many quotients counts one
   double roots = 0;        // square roots
   double gathers = 0;      // random reads of one table entry
   double entry_bytes = 8;  // of one such entry: 4 or 8
-  /// What the random reads fall into, one after the other; sizes decide which memory serves them.
+  /// The tables of the random reads, one after the other; sizes decide which memory serves them.
   std::vector<TableShare> tables = {};
   double table_bytes = 0;  // those of `bytes` that are moved entry by entry: gathers bound them, not an order
 };

@@ -1,9 +1,11 @@
-// The 16-bit float formats as their bits: IEEE 754 binary16 (half) and bfloat16, the upper half of a binary32. The one place
-// where they are converted: contracts that have them, the checker's elements, and the host executor of CUDA.
+// The 16-bit float formats as their bits: IEEE 754 binary16 (half) and bfloat16, the upper half of a
+// binary32. The one place where they are converted: contracts that have them, the checker's elements, and the
+// host executor of CUDA.
 //
-// Conversions to 16 bits round once, to nearest, ties to even; what is beyond the largest number by half a unit or more
-// becomes infinity, and numbers below the normal ones keep their gradual underflow. Every NaN becomes the one NaN 0x7FFF, as
-// on NVIDIA's GPUs (PTX, "cvt"): sign and payload are not kept. Conversions from 16 bits are exact, NaN payloads included.
+// Conversions to 16 bits round once, to nearest, ties to even; a value beyond the largest number by half a
+// unit or more becomes infinity, and numbers below the normal ones keep their gradual underflow. Every NaN
+// becomes the one NaN 0x7FFF, as on NVIDIA's GPUs (PTX, "cvt"): sign and payload are not kept. Conversions
+// from 16 bits are exact, NaN payloads included.
 #pragma once
 
 #include <algorithm>

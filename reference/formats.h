@@ -36,7 +36,7 @@ struct NarrowFormat {
   uint32_t largest;   // bits of the largest finite number
   uint32_t infinity;  // bits of infinity; 0: has none
   uint32_t nan;       // bits that conversions give for NaN; 0: has none
-  bool saturates;     // what is too large becomes the largest number, not infinity
+  bool saturates;     // a value that is too large becomes the largest number, not infinity
 };
 
 inline constexpr NarrowFormat kF16{"f16", 16, 11, -14, 0x7BFF, 0x7C00, kNan16, false};
@@ -90,8 +90,9 @@ inline double decode_scale(uint8_t bits) {
   return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, int(bits) - 127);
 }
 
-/// The scale with which a block's largest size uses the format's last octave (OCP Microscaling, section 6.3): the power of
-/// two below it, less e2m1's largest exponent, 2. 1/4 of 2^-125 at the least; all zeros and what is not finite give 2^0.
+/// The scale with which a block's largest size uses the format's last octave (OCP Microscaling, section 6.3):
+/// the power of two below it, less e2m1's largest exponent, 2. 1/4 of 2^-125 at the least; all zeros,
+/// infinities and NaN give 2^0.
 inline uint8_t scale_for(std::span<const float> block) {
   double most = 0;
   for (const float x : block)

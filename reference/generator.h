@@ -11,9 +11,10 @@ class Generator : public std::mt19937_64 {
  public:
   using std::mt19937_64::mt19937_64;
 
-  /// A contract's arrange() draws what is usual, which is what labs time and count. While this holds it draws all that
-  /// callers may set instead, over the whole of its range: hyperparameters, borders that belong to the range, values
-  /// beyond which a formula changes. What the shape says of the drawing only (a share of zeros) does not hold then.
+  /// A contract's arrange() draws usual inputs, which labs time and count. While this is true it draws
+  /// everything that callers may set, over its whole range: hyperparameters, borders that belong to the
+  /// range, values beyond which a formula changes. Fields of the shape that only describe the drawing (a
+  /// share of zeros) do not hold then.
   bool widely = false;
 };
 

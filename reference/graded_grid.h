@@ -1,19 +1,21 @@
-// A grid over the cube of side 2^K whose cells grow with their distance from the middle: as fine in the unit cube as a grid of half
-// as many cells over it alone, and coarser in each shell around it, as the cascades of ray_march are. Unlike those it is one
-// grid: a cell's neighbor is the next cell everywhere, and what is interpolated between vertices has no seams.
+// A grid over the cube of side 2^K whose cells grow with their distance from the middle: as fine in the unit
+// cube as a grid of half as many cells over it alone, and coarser in each shell around it, as the cascades of
+// ray_march are. Unlike those it is one grid: a cell's neighbor is the next cell everywhere, and values
+// interpolated between vertices have no seams.
 //
-// Along each axis s, the distance from the middle in the grid (0 to 1/2), belongs to y, that in space (0 to 2^(K-1)):
+// Along each axis s, the distance from the middle in the grid (0 to 1/2), belongs to y, that in space (0 to
+// 2^(K-1)):
 //
 //   the unit cube     s in [0, 1/4]                                 y = 2·s
-//   shell j of K      s from 1/2 - 2^-(j+1), a half of what is left,   y from 2^(j-2) to 2^(j-1)
+//   shell j of K      s from 1/2 - 2^-(j+1), a half of the rest,       y from 2^(j-2) to 2^(j-1)
 //                     the last shell all of it
 //
 //   K = 2     |  shell 2   | shell 1 |        unit cube        | shell 1 |  shell 2   |
 //      s     1/2          3/8       1/4           0           1/4       3/8          1/2
 //      y      2            1        1/2           0           1/2        1            2
 //
-// y is linear in s between these, with slopes that are powers of two: planes between cells are exact. For K below 2 all cells are
-// of one size.
+// y is linear in s between these, with slopes that are powers of two: planes between cells are exact. For K
+// below 2 all cells are of one size.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +37,7 @@ struct GradedGrid {
     const int32_t m = std::abs(2 * k - cells);  // twice s, in cells
     Real y = Real(m) / Real(cells);
     if (2 * m > cells) {
-      const int32_t outside = cells - m;  // what is left, likewise
+      const int32_t outside = cells - m;  // the rest, likewise
       int j = 1;
       while (j < shells && (outside << (j + 1)) <= cells) ++j;
       y = begin<Real>(j) + (left<Real>(j) - Real(0.5) * Real(outside) / Real(cells)) * slope<Real>(j);
@@ -61,7 +63,7 @@ struct GradedGrid {
   static Real begin(int shell) {
     return Real(0.25) * Real(1 << shell);
   }
-  /// Of s, where a shell begins.
+  /// Returns 1/2 - s for the s at which a shell begins.
   template <class Real>
   static Real left(int shell) {
     return Real(0.5) / Real(1 << shell);

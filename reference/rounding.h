@@ -10,11 +10,11 @@
 
 namespace klab {
 
-/// What rounding did to numbers that were not 0.
+/// Outcomes of rounding numbers that were not 0.
 struct Lost {
   int64_t numbers = 0;   // that were not 0
-  int64_t to_zero = 0;   // of these, those that are now
-  int64_t infinite = 0;  // of these, those that were finite and are infinite now
+  int64_t to_zero = 0;   // those among them that are now
+  int64_t infinite = 0;  // those among them that were finite and are infinite now
   double share() const { return numbers == 0 ? 0 : double(to_zero) / double(numbers); }
   void operator+=(const Lost& other) {
     numbers += other.numbers;
@@ -23,11 +23,12 @@ struct Lost {
   }
 };
 
-/// decode(f, encode(f, x)) of a float, in a few instructions without a branch, so that compilers make vectors of them.
+/// decode(f, encode(f, x)) of a float, in a few instructions without a branch, so that compilers make vectors
+/// of them.
 ///
-/// A float plus 1.5 times a power of two that many digits above it is rounded by the adder to the digits that are kept, to nearest
-/// even; what is below the smallest normal number takes that number's place in this. Formats that have float's exponent are its
-/// upper bits instead, since that power of two may not be a float there.
+/// A float plus 1.5 times a power of two that many digits above it is rounded by the adder to the digits that
+/// are kept, to nearest even; values below the smallest normal number use that number's power of two. Formats
+/// that have float's exponent are its upper bits instead, since that power of two may not be a float there.
 class Rounding16 {
  public:
   explicit Rounding16(const NarrowFormat& f)
@@ -58,7 +59,7 @@ class Rounding16 {
   float largest_, beyond_;
 };
 
-/// to[i] = factor·from[i], rounded to the format; the arrays may be the same. Returns what became of the products.
+/// to[i] = factor·from[i], rounded to the format; the arrays may be the same. Returns the counts of outcomes.
 inline Lost round_to(const NarrowFormat& format, float factor, const float* from, float* to, int64_t n) {
   const Rounding16 rounding(format);
   Lost lost;

@@ -1,8 +1,9 @@
-// A value in double with a bound of what the same formula gets wrong in a shorter arithmetic.
+// A value in double with a bound on the error of the same formula in a shorter arithmetic.
 //
-// Running error analysis (Wilkinson; Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3): each operation
-// hands on the errors of its operands and adds its own rounding, to first order in the unit roundoff u. The bound is of the
-// formula as it stands; a contract's `terms` leaves room for formulas that say the same in another order.
+// Running error analysis (Wilkinson; Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3):
+// each operation hands on the errors of its operands and adds its own rounding, to first order in the unit
+// roundoff u. The bound is for the formula as written; a contract's `terms` leaves room for equivalent
+// formulas in another order.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ struct RunningError {
   double value = 0;
   double error = 0;  // in units of u
 
-  /// What a product or a quotient in float loses where it is denormal: a step of 2^-149.
+  /// Loss of a product or a quotient in float where it is denormal: a step of 2^-149.
   static constexpr double underflow = 0x1p-125;
 
   RunningError() = default;
@@ -42,7 +43,7 @@ struct RunningError {
 /// A constant that is rounded before it is used.
 inline RunningError rounded(double v) { return {v, std::abs(v)}; }
 
-/// Of what is at least 0. Near 0 the root of the error bounds the error of the root.
+/// Square root of a value that is at least 0. Near 0 the root of the error bounds the error of the root.
 inline RunningError sqrt(RunningError a) {
   const double v = std::sqrt(std::max(a.value, 0.0));
   const double relative = v > 0 ? a.error / v : std::sqrt(a.error * 0x1p24);

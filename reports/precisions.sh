@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a scene in each precision for the same time, seed by seed, and says what that came to: a row a run, and the means.
+# Trains a scene in each precision for the same time, seed by seed, and prints the results: a row a run, and the means.
 #
 #   reports/precisions.sh SCENE OUT [SECONDS [PRECISION...]]   default: 120 seconds, f32 bf16
 #   reports/precisions.sh --markdown CSV                       the means of such rows as a table of Markdown

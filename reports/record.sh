@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # record.sh [--quick] [--only STEP,STEP] [KLAB [FOLDER]]: one machine's record. Checks, sanitizes, times and profiles, and
-# writes what was found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ beside this file). Its steps:
+# writes what was found into FOLDER/<machine>/ (default: reports/recorded/<machine>/ next to this file). Its steps:
 #
 #   gpu_check        gpu_check.json: CUDA variants on the GPU, each in a process of its own
 #   ncu              ncu/*.csv: Nsight Compute's counters of every CUDA variant, one call each, twenty in a process, clocks left

@@ -2,7 +2,7 @@
 // with one executor each (grid_run.h).
 //
 // A fiber runs one thread until it waits (for a barrier, for lanes of its warp) or ends. A fiber whose thread
-// ended continues with the next thread of its warp that has not begun, so a kernel without barriers needs
+// ended continues with the next thread of its warp that has not started, so a kernel without barriers needs
 // only one fiber. The scheduler runs warp after warp until nothing can move. It then releases the barrier, or
 // reports which threads wait where.
 #pragma once
@@ -144,7 +144,7 @@ class Executor {
 
   /// Returns the mask of a warp's lanes that have ended. Lanes beyond the block's size count as ended.
   unsigned ended(unsigned warp) const;
-  /// Returns the mask of lanes that have not begun, or run without waiting for others.
+  /// Returns the mask of lanes that have not started, or run without waiting for others.
   unsigned going_on(unsigned warp) const;
   Lane& lane_of(unsigned warp, unsigned index) { return lanes_[warp * 32 + index]; }
   unsigned warps() const { return (threads_ + 31) / 32; }

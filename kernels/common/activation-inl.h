@@ -54,7 +54,7 @@ HWY_INLINE V normal_cdf(D d, V x, V e) {
   p = hn::MulAdd(p, t, hn::Set(d, 1.421413741F));
   p = hn::MulAdd(p, t, hn::Set(d, -0.284496736F));
   p = hn::MulAdd(p, t, hn::Set(d, 0.254829592F));
-  const V beyond = hn::Mul(hn::Mul(hn::Mul(p, t), e), hn::Set(d, 0.5F));  // of the tail on x's side
+  const V beyond = hn::Mul(hn::Mul(hn::Mul(p, t), e), hn::Set(d, 0.5F));  // the tail on x's side
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), beyond, hn::Sub(one, beyond));
 }
 

@@ -1,7 +1,9 @@
-// Block sizes that are chosen for a machine: of kernels whose threads do not need each other, so that any size computes the same.
+// Block sizes chosen for a machine, for kernels whose threads do not need each other, so that any size
+// computes the same.
 //
-// $KLAB_BLOCKS says them, "ema.cuda.02_sixteen_bytes=128,axpy.cuda.01_naive=512"; klab tune --blocks finds them, and klab train sets
-// what was found. An environment variable, because it reaches kernels in whatever module they were compiled into.
+// $KLAB_BLOCKS sets them, "ema.cuda.02_sixteen_bytes=128,axpy.cuda.01_naive=512"; klab tune --blocks finds
+// them, and klab train applies them. They are an environment variable because it reaches kernels in every
+// module.
 #pragma once
 
 #include <cstdlib>
@@ -13,8 +15,8 @@ namespace klab::cuda {
 
 constexpr int kMostThreads = 1024;
 
-/// Threads of a block of this variant: what $KLAB_BLOCKS says, else `usual`. Throws std::runtime_error for a size that no block has:
-/// it must be a multiple of 32 up to 1024.
+/// Returns the threads of a block of this variant: the size in $KLAB_BLOCKS, else `usual`. Throws
+/// std::runtime_error unless it is a multiple of 32 up to 1024.
 inline int block_size(std::string_view variant, int usual) {
   const char* const all = std::getenv("KLAB_BLOCKS");
   if (all == nullptr) return usual;

@@ -11,14 +11,15 @@ struct ByteTiles {
   unsigned b[kTile][kWords + 1];  // [column][four depths]
 };
 
-/// A byte of a matrix as the low byte of a word, 0 beyond it.
+/// Returns a byte of a matrix as the low byte of a word, 0 beyond the matrix.
 template <class Byte>
 __device__ __forceinline__ unsigned byte_at(const Byte* __restrict__ matrix, int64_t row, int64_t height,
                                             int64_t column, int64_t width) {
   return row < height && column < width ? unsigned(matrix[row * width + column]) & 255U : 0;
 }
 
-/// Four depths of a row of A in a word, and of a column of B: B is turned on its way. `whole`: rows of A are whole words.
+/// Loads four depths of a row of A into a word, and of a column of B: B is transposed on its way. `whole`:
+/// rows of A are whole words.
 template <int kThreads, class Byte>
 __device__ __forceinline__ void bring(ByteTiles& tiles, const Byte* __restrict__ a,
                                       const Byte* __restrict__ b, int64_t m, int64_t n, int64_t k, int64_t i0,
@@ -43,7 +44,7 @@ __device__ __forceinline__ void bring(ByteTiles& tiles, const Byte* __restrict__
   }
 }
 
-/// What a warp of four has of a block's tile: 32 x 32, in instructions of 16 x 8.
+/// The share of a block's tile that one of its four warps computes: 32 x 32, in instructions of 16 x 8.
 struct ByteWarp {
   static constexpr int kSide = 32, kRows = 16, kColumns = 8;
   static constexpr int kDown = kSide / kRows, kAcross = kSide / kColumns;  // instructions

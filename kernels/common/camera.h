@@ -1,4 +1,5 @@
-// A ray through a pixel, on processors and GPUs alike: pinhole camera and OpenCV's lens distortion, as draw_rays has them.
+// A ray through a pixel, on processors and GPUs alike: pinhole camera and OpenCV's lens distortion, as in
+// draw_rays.
 #pragma once
 
 #include <cmath>
@@ -15,7 +16,8 @@ struct PixelRay {
   float origin[3], direction[3];
 };
 
-/// r² of the lens's fold, where the derivative of r·(1 + k1·r² + k2·r⁴) is zero first; past all numbers where it never is.
+/// Returns r² of the lens's fold, where the derivative of r·(1 + k1·r² + k2·r⁴) is zero first; a huge number
+/// if it never is.
 KLAB_CAMERA_HERE double lens_fold(double k1, double k2) {
   const double none = 1e300, a = 5 * k2, b = 3 * k1, d = b * b - 4 * a;
   if (d < 0 || (a == 0 && b >= 0)) return none;
@@ -28,8 +30,8 @@ KLAB_CAMERA_HERE double lens_fold(double k1, double k2) {
   return least;
 }
 
-/// Takes (x, y), as the lens of camera `c` makes it, back to where it came from, by at most so many steps of Newton's method
-/// inside of the fold. False where it came from nowhere.
+/// Inverts the lens of camera `c` at (x, y) by at most `steps` steps of Newton's method inside the fold.
+/// Returns false if no point maps to (x, y).
 KLAB_CAMERA_HERE bool undo_lens(const float* c, int steps, double& x, double& y) {
   const double k1 = double(c[4]), k2 = double(c[5]), p1 = double(c[6]), p2 = double(c[7]);
   const double qx = x, qy = y, fold = lens_fold(k1, k2), far = qx * qx + qy * qy;
@@ -64,8 +66,8 @@ KLAB_CAMERA_HERE bool undo_lens(const float* c, int steps, double& x, double& y)
   return false;
 }
 
-/// The ray through (u, v) of a camera: fx fy cx cy k1 k2 p1 p2, then the pose, rows of [R | t]. Where the lens shows nothing
-/// it starts outside of every grid and looks away.
+/// The ray through (u, v) of a camera: fx fy cx cy k1 k2 p1 p2, then the pose, rows of [R | t]. Where the
+/// lens shows nothing it starts outside every grid and points away.
 KLAB_CAMERA_HERE PixelRay pixel_ray(const float* c, float u, float v, int steps) {
   float px = (u - c[2]) / c[0], py = (v - c[3]) / c[1];
   if (c[4] != 0 || c[5] != 0 || c[6] != 0 || c[7] != 0) {
@@ -87,7 +89,7 @@ KLAB_CAMERA_HERE PixelRay pixel_ray(const float* c, float u, float v, int steps)
   return ray;
 }
 
-/// Where in its pixel a ray passes, from the corner where the pixel begins; the middle, if nothing else is said.
+/// Where in its pixel a ray passes, from the corner where the pixel begins; the middle by default.
 struct PixelPoint {
   float u = 0.5F, v = 0.5F;
 };

@@ -62,9 +62,10 @@ HWY_INLINE void column_sums(D d, const float* x, int64_t n, int64_t stride, int6
   });
 }
 
-/// Mean and sum of squares about it, of each column over n >= 1 rows. Rows go in blocks that stay in a second-level cache:
-/// each is read twice, for its own means and for the squares about them, and joins what is known of the rows before it
-/// (Chan, Golub and LeVeque 1983). `work` has room for two more arrays of sums.
+/// Mean and sum of squares about it, of each column over n >= 1 rows. Rows go in blocks that stay in a
+/// second-level cache: each is read twice, for its own means and for the squares about them, and is merged
+/// with the statistics of the rows before it (Chan, Golub and LeVeque 1983). `work` has room for two more
+/// arrays of sums.
 template <class D>
 HWY_INLINE void column_moments(D d, const float* x, int64_t n, int64_t stride, int64_t width,
                                float* HWY_RESTRICT mean, float* HWY_RESTRICT squares,

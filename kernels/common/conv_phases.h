@@ -1,5 +1,5 @@
-// What a backward of a convolution on joined rows (conv_rows.h) knows of its layer: which taps read which phase of x, and how
-// d_y lies between zeros, so that a shift backwards stays inside.
+// Layout of a layer for the backward of a convolution on joined rows (conv_rows.h): which taps read which
+// phase of x, and how d_y lies between zeros, so that a shift backwards stays inside.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,12 @@ inline constexpr int64_t kBeyondRow = 64;  // floats: the widest tile of conv_ti
 struct Phase {
   int64_t row, column;        // of the phase's first pixel among padded ones
   std::vector<int64_t> taps;  // u·s + v
-  std::vector<int64_t> back;  // for each output channel and tap: what the tap adds at t comes from d_y there
+  // for each output channel and tap: offset from t to the d_y that contributes at t
+  std::vector<int64_t> back;
 };
 
-/// What all gradients of a layer share. d_y of a channel lies as joined rows between zeros, `before` of them in front.
+/// State that all gradients of a layer share. d_y of a channel lies as joined rows between zeros, `before` of
+/// them in front.
 struct BackwardLayer {
   Conv2dShape s;
   JoinedRows rows;

@@ -1,14 +1,14 @@
 // A picture with its padding, laid out so that every tap of a convolution is a shift of one long row.
 //
-// Rows follow each other without a gap but for the zeros between them, which serve as right padding of one row and as left
-// padding of the next (w = 5, pad = 1, stride = 1; . is a zero):
+// Rows follow each other without a gap but for the zeros between them, which serve as right padding of one
+// row and as left padding of the next (w = 5, pad = 1, stride = 1; . is a zero):
 //
 //   .abcde.fghij.klmno.          output t = i·pitch + j        tap (u,v) reads at t + u·dilation_y·pitch + v·dilation_x
 //
-// so that outputs of the whole picture are one vector t = 0, 1, 2, ..., of which those with j >= ow are thrown away. With a
-// stride, what one tap reads is every stride-th pixel: rows and columns are sorted by their remainder first, into
-// stride_y·stride_x such pictures ("phases"), and a tap reads one of them, with shift ⌊u·dilation/stride⌋. Stride, padding
-// and dilation are then nothing but a table of shifts.
+// so that outputs of the whole picture are one vector t = 0, 1, 2, ..., of which those with j >= ow are
+// thrown away. With a stride, a tap reads every stride-th pixel: rows and columns are sorted by their
+// remainder first, into stride_y·stride_x such pictures ("phases"), and a tap reads one of them, with shift
+// ⌊u·dilation/stride⌋. Stride, padding and dilation are then nothing but a table of shifts.
 #pragma once
 
 #include <algorithm>

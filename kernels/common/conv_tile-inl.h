@@ -1,5 +1,5 @@
-// The innermost part of a direct convolution: outputs of a few channels at neighboring pixels, held in registers while the
-// taps of all input channels run.
+// The innermost part of a direct convolution: outputs of a few channels at neighboring pixels, held in
+// registers while the taps of all input channels run.
 //
 //              row, shifted by the p-th tap:  . . . . . . . . . . . . . . . .   <- kWide vector loads, any alignment
 //   weights of tap p,             . +--------+--------+--------+-----+
@@ -7,8 +7,8 @@
 //                                 . |  c10   |  ...                  |   kHeight × kWide accumulators
 //                                 . +--------+--------+--------+-----+
 //
-// It is the tile of a matrix product (kernels/common/sgemm_tile-inl.h) whose second factor nobody has written down: its
-// p-th row is the picture itself, from another place on.
+// It is the tile of a matrix product (kernels/common/sgemm_tile-inl.h) whose second factor is never stored:
+// its p-th row is the picture itself, from another offset.
 //
 // For a kernel file that is compiled once for each instruction set: include it after hwy/highway.h.
 #if defined(KLAB_CONV_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -122,7 +122,7 @@ inline void tile(int64_t height, int64_t wide, int64_t depth, const float* weigh
   }
 }
 
-/// `count` floats. Whole vectors as long as they stay below `end`; then what was written too much is overwritten later.
+/// `count` floats. Whole vectors as long as they stay below `end`; the excess is overwritten later.
 HWY_INLINE void copy_over(const float* from, int64_t count, float* to, const float* end) {
   const Tag d;
   int64_t j = 0;

@@ -1,11 +1,11 @@
-// cuBLAS for the variants that compare with it. It is loaded when first asked for: the library is hundreds of megabytes, and
-// where it is missing only these variants are.
+// cuBLAS for the variants that compare with it. It is loaded when first asked for: the library is hundreds of
+// megabytes, and where it is missing only these variants are.
 //
 //   cublas::supported(host)                    "" or the reason why not
 //   cublas::multiply(how, m, n, k, a, b, c)    C[m,n] = A[m,k] B[k,n], row-major device memory, on cuda::stream()
 //
-// Of the How that have factors of their own type: bf16_stored has bf16 factors and float sums, int8 has bytes with signs and sums
-// of 32-bit integers, for which n and k are multiples of 4.
+// Two Hows have factors of their own type: bf16_stored has bf16 factors and float sums, int8 has bytes with
+// signs and sums of 32-bit integers, for which n and k are multiples of 4.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ inline void multiply(How how, int64_t m, int64_t n, int64_t k, const void* a, co
     detail::check(library.create(&library.handle), "cublasCreate");
     detail::check(library.set_stream(library.handle, cuda::stream()), "cublasSetStream");
   }
-  // cuBLAS has columns where we have rows: what it calls B A is our A B.
+  // cuBLAS has columns where we have rows: its B A is our A B.
   const float one = 1, zero = 0;
   const int whole_one = 1, whole_zero = 0;
   const bool whole = how == How::int8;

@@ -1,7 +1,8 @@
 // The CUDA that variants are written in, for nvcc and for the host compiler alike.
 //
-// A file kernels/<op>/cuda/NN_idea.cu is compiled twice for the host, where harness/simt runs it thread by thread,
-// once more watching every load and store, and by nvcc where there is one. Beside CUDA's own names:
+// A file kernels/<op>/cuda/NN_idea.cu is compiled twice for the host, where harness/simt runs it thread by
+// thread, once more watching every load and store, and by nvcc where there is one. In addition to CUDA's own
+// names:
 //
 //   KLAB_DYNAMIC_SHARED(float, tile);              in a kernel: float* tile, the block's dynamic shared memory
 //   cuda::launch(kernel, grid, block, shared_bytes, args...)       <<<>>> on the one stream, errors thrown
@@ -41,7 +42,7 @@ std::string needs(const Host& host, int capability) {
          std::to_string(capability % 10);
 }
 
-/// As needs(), for what only a real device can do.
+/// As needs(), for features that only a real device has.
 template <class Host>
 std::string needs_gpu(const Host& host, int capability) {
   if (!host.gpu) return needs(Host{}, capability);

@@ -20,7 +20,7 @@
 
 namespace klab::cuda {
 
-/// Throws what CUDA says, with the call and its place.
+/// Throws CUDA's message, with the call and its place.
 inline void check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
   throw std::runtime_error(std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error) + " in " +
@@ -66,8 +66,8 @@ inline void download(void* host, const void* device, size_t bytes) {
   if (bytes > 0) KLAB_CUDA_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream()));
 }
 
-/// Streams that run beside each other: what is given to one of them is in order, and begins after what stream() holds.
-/// What follows join() on stream() begins after all of it.
+/// Streams that run concurrently. Work of one of them is in order, and starts after the work already on
+/// stream(). Work that follows join() on stream() starts after all of theirs.
 template <int count>
 class Fork {
  public:

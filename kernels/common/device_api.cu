@@ -1,5 +1,5 @@
-// What the program asks of a GPU, beside running kernels: plain functions that it looks up by name in the module of
-// variants compiled by nvcc. Each returns what went wrong, as CUDA says it, or a null pointer.
+// GPU services of the program other than running kernels: plain functions that it looks up by name in the
+// module of variants compiled by nvcc. Each returns CUDA's error message, or a null pointer.
 #include <cstdio>
 #include <vector>
 
@@ -22,14 +22,14 @@ cudaEvent_t half_sent[2];        // behind the last copy from each half of the r
 
 const char* said(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return nullptr;
-  cudaGetLastError();  // or the next launch would be blamed for it
+  cudaGetLastError();  // else the next launch would report it
   std::snprintf(message, sizeof message, "%s: %s in %s", cudaGetErrorName(error), cudaGetErrorString(error),
                 call);
   return message;
 }
 
-/// The stream that pictures come by, beside klab::cuda::stream(); made with its events when it is first needed. A null
-/// pointer, or what went wrong.
+/// Opens the stream that pictures are loaded on, separate from klab::cuda::stream(), with its events, when
+/// first needed. Returns a null pointer or the error.
 cudaStream_t loading = nullptr;
 const char* open_loading() {
   if (loading != nullptr) return nullptr;
@@ -107,14 +107,15 @@ KLAB_EXPORT const char* klab_gpu_fill(void* p, int byte, size_t bytes) {
   return said(cudaMemsetAsync(p, byte, bytes, klab::cuda::stream()), "cudaMemsetAsync");
 }
 
-/// Back at once; a page-locked source must stay as it is until the stream is through.
+/// Returns at once; a page-locked source must not change until the stream is done.
 KLAB_EXPORT const char* klab_gpu_upload_later(void* to, const void* from, size_t bytes) {
   return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, klab::cuda::stream()),
               "cudaMemcpyAsync");
 }
 
-/// From page-locked memory on the loading stream, and back at once. It begins behind all that the step's stream was given so far,
-/// which may still read what is overwritten; the source must stay as it is until klab_gpu_half_wait() says so.
+/// Copies from page-locked memory on the loading stream, and returns at once. The copy starts after all work
+/// that the step's stream has so far, which may still read the memory that is overwritten. The source must
+/// not change until klab_gpu_half_wait() returns.
 KLAB_EXPORT const char* klab_gpu_load(void* to, const void* from, size_t bytes) {
   if (const char* error = open_loading(); error != nullptr) return error;
   KLAB_TRY(cudaEventRecord(given, klab::cuda::stream()));
@@ -122,20 +123,20 @@ KLAB_EXPORT const char* klab_gpu_load(void* to, const void* from, size_t bytes) 
   return said(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, loading), "cudaMemcpyAsync of a load");
 }
 
-/// What the step's stream is given from now on begins behind all loads given so far. The host does not wait.
+/// Makes later work on the step's stream start after all loads so far. The host does not wait.
 KLAB_EXPORT const char* klab_gpu_loaded() {
   if (const char* error = open_loading(); error != nullptr) return error;
   KLAB_TRY(cudaEventRecord(sent, loading));
   return said(cudaStreamWaitEvent(klab::cuda::stream(), sent, 0), "cudaStreamWaitEvent");
 }
 
-/// The loads given so far were the last to read from that half, 0 or 1, of the room for loads.
+/// Marks the loads so far as the last that read from that half, 0 or 1, of the room for loads.
 KLAB_EXPORT const char* klab_gpu_half_sent(int half) {
   if (const char* error = open_loading(); error != nullptr) return error;
   return said(cudaEventRecord(half_sent[half], loading), "cudaEventRecord");
 }
 
-/// Back when that half may be filled anew; whether that took waiting.
+/// Returns when that half may be filled again; `waited` tells whether it had to wait.
 KLAB_EXPORT const char* klab_gpu_half_wait(int half, int* waited) {
   *waited = 0;
   if (const char* error = open_loading(); error != nullptr) return error;
@@ -151,7 +152,7 @@ KLAB_EXPORT const char* klab_gpu_free_memory(size_t* bytes) {
   return said(cudaMemGetInfo(bytes, &all), "cudaMemGetInfo");
 }
 
-/// What is launched between begin and end goes into a graph instead of being run.
+/// Starts recording: launches between begin and end go into a graph instead of being run.
 KLAB_EXPORT const char* klab_gpu_capture_begin() {
   return said(cudaStreamBeginCapture(klab::cuda::stream(), cudaStreamCaptureModeThreadLocal),
               "cudaStreamBeginCapture");

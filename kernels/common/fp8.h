@@ -21,7 +21,7 @@ KLAB_SIMT_INLINE uint32_t e5m2_pair(float low, float high) {
 
 #else
 
-// Where the instruction is missing the kernel is compiled all the same, and its variant says that it cannot run.
+// Where the instruction is missing the kernel is still compiled, and its variant reports that it cannot run.
 #if __CUDA_ARCH__ >= 890
 #define KLAB_FP8_PAIR(name, type)                                                          \
   __device__ __forceinline__ uint32_t name(float low, float high) {                        \

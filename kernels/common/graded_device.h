@@ -5,7 +5,7 @@
 
 namespace klab {
 
-/// Distance from the middle of plane k of so many cells, 0 to that number.
+/// Returns the signed distance of plane k, 0 to `cells`, from the middle.
 __device__ __forceinline__ float graded_plane(int shells, int k, int cells) {
   const int m = abs(2 * k - cells);
   float y = float(m) / float(cells);
@@ -19,7 +19,7 @@ __device__ __forceinline__ float graded_plane(int shells, int k, int cells) {
   return 2 * k < cells ? -y : y;
 }
 
-/// And where in it, 0 to 1, what is so far from the middle is.
+/// Returns the position in the grid, 0 to 1, of signed distance y from the middle.
 __device__ __forceinline__ float graded_place(int shells, float y) {
   const float away = fabsf(y);
   float s = 0.5F * away;

@@ -16,9 +16,9 @@ namespace klab {
 namespace {
 namespace HWY_NAMESPACE {
 
-/// Whether masks keep loads and stores from what is not theirs. AVX2's do: what a mask leaves out is not touched, which compilers
-/// rely on, too, when they vectorize `if (c[i]) x[i] = y[i]`. Highway is more careful, and without masks a part goes lane by
-/// lane through memory.
+/// Whether masked loads and stores leave the other elements untouched. AVX2's do, and compilers rely on it,
+/// too, when they vectorize `if (c[i]) x[i] = y[i]`. Highway is more careful, and without masks a part goes
+/// lane by lane through memory.
 constexpr bool kMasks =
     !HWY_MEM_OPS_MIGHT_FAULT || (HWY_TARGET == HWY_AVX2 && HWY_ARCH_X86 && !HWY_IS_ASAN && !HWY_IS_MSAN);
 
@@ -55,7 +55,7 @@ HWY_INLINE void store_first(V v, D d, hwy::HWY_NAMESPACE::TFromD<D>* p, size_t c
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
-/// Of each mask of eight lanes the lanes it has, from the lowest on, four bits each.
+/// For each mask of eight lanes: its set lanes, from the lowest on, four bits each.
 constexpr std::array<uint32_t, 256> kLanesOfMask = [] {
   std::array<uint32_t, 256> lanes{};
   for (uint32_t mask = 0; mask < 256; ++mask)
@@ -71,7 +71,8 @@ HWY_INLINE V compact(D d, V v, M kept) {
   namespace hn = hwy::HWY_NAMESPACE;
   static_assert(sizeof(hn::TFromD<D>) == 4);
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
-  // Highway's has its table in the function, where compilers build it anew for every vector: a kilobyte copied each time.
+  // Highway's has its table in the function, where compilers rebuild it for every vector: a kilobyte copied
+  // each time.
   const hn::RebindToFloat<D> df;
   const auto bits = uint32_t(_mm256_movemask_ps(hn::BitCast(df, hn::VecFromMask(d, kept)).raw));
   const __m256i from = _mm256_srlv_epi32(_mm256_set1_epi32(int32_t(kLanesOfMask[bits])),
@@ -124,7 +125,7 @@ HWY_INLINE V prefix_sum(D d, V v) {
 #else
   v = hn::Add(v, hn::ShiftLeftLanes<1>(d, v));
   v = hn::Add(v, hn::ShiftLeftLanes<2>(d, v));
-  // What a block lacks is the total of the blocks before it, which is in their last lanes.
+  // A block lacks the total of the blocks before it, which is in their last lanes.
   const hn::RebindToSigned<D> di;
   const auto lane = hn::Iota(di, 0);
   const int lanes = int(hn::Lanes(d));
@@ -155,7 +156,7 @@ HWY_INLINE V prefix_product(D d, V v) {
 
 /// The sums over the lanes of a, b, c and e, to out[0..3]. Adding even to odd lanes of two vectors at a time
 /// halves all four sums together: two merges leave one vector, where four separate reductions would each
-/// begin anew.
+/// start over.
 template <class D, class V>
 HWY_INLINE void four_sums(D d, V a, V b, V c, V e, float* HWY_RESTRICT out) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -168,7 +169,7 @@ HWY_INLINE void four_sums(D d, V a, V b, V c, V e, float* HWY_RESTRICT out) {
   };
   V sums = merge(merge(e, c), merge(b, a));
   for (size_t left = hn::Lanes(d) / 4; left > 1; left /= 2) sums = merge(sums, sums);
-  // Stored whole: from what a masked store wrote, nothing can be loaded until it has reached the cache.
+  // Stored whole: a masked store's data cannot be loaded until it has reached the cache.
   HWY_ALIGN hn::TFromD<D> all[16];
   hn::Store(sums, d, all);
   for (int i = 0; i < 4; ++i) out[i] = all[i];

@@ -1,5 +1,5 @@
-// What marches with candidates in lanes share: the cell of each, its bit, and the frame around the rays. Included by kernel
-// files inside Highway's foreach_target, once a target.
+// Shared by marches with candidates in lanes: the cell of each, its bit, and the frame around the rays.
+// Included by kernel files inside Highway's foreach_target, once a target.
 #if defined(KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_
 #undef KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_
@@ -80,7 +80,7 @@ HWY_INLINE hn::Vec<DI> lattice_index(int64_t k, int32_t by) {
   return hn::Add(hn::Set(di, int32_t(k)), hn::Mul(hn::Iota(di, 0), hn::Set(di, by)));
 }
 
-/// Where these candidates are: a multiplication and an addition, as the contract has it.
+/// Where these candidates are: a multiplication and an addition, as in the contract.
 HWY_INLINE V on_lattice(float first, float step, hn::Vec<DI> index) {
   const D d;
   return hn::Add(hn::Set(d, first), hn::Mul(hn::ConvertTo(d, index), hn::Set(d, step)));
@@ -128,8 +128,8 @@ HWY_INLINE hn::Mask<D> occupied(const Grid& grid, const Path& path, V t) {
   return hn::RebindMask(d, hn::Ne(hn::And(word, tested), hn::Zero(du)));
 }
 
-/// Of candidates at t those in occupied cells are appended to t_out, which has room for a vector more. Whether a later
-/// candidate can be a sample.
+/// Appends those candidates at t that lie in occupied cells to t_out, which has room for a vector more.
+/// Returns whether a later candidate can be a sample.
 HWY_INLINE bool is_occupied(const March::Args<float>& x, const Grid& grid, const Path& path, V t,
                             float* t_out, int64_t& count) {
   const D d;
@@ -167,7 +167,7 @@ void march_rays(const March::Args<float>& x, MarchRay march) {
 #pragma omp parallel
   {
     const int me = omp_get_thread_num();
-    static thread_local std::vector<float> kept;  // grows to what is needed and stays
+    static thread_local std::vector<float> kept;  // grows as needed and stays
     size_t end = 0;
 #pragma omp for schedule(dynamic)
     for (int64_t c = 0; c < chunks; ++c) {

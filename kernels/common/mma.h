@@ -35,7 +35,7 @@ KLAB_SIMT_INLINE void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], c
                                         const float (&c)[4], KLAB_SIMT_HERE) {
   simt::mma_16_8(simt::MatrixType::bf16, d, a, b, c, file, line);
 }
-/// Of a and b the 19 upper bits count.
+/// The 19 upper bits of a and b count.
 KLAB_SIMT_INLINE void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                                        const float (&c)[4], KLAB_SIMT_HERE) {
   simt::mma_16_8(simt::MatrixType::tf32, d, a, b, c, file, line);
@@ -108,7 +108,7 @@ __device__ __forceinline__ void mma_m16n8k32_s8(int (&d)[4], const uint32_t (&a)
         "r"(c[3]));
 }
 
-// Where the instruction is missing the kernel is compiled all the same, and its variant says that it cannot run.
+// Where the instruction is missing the kernel is still compiled, and its variant reports that it cannot run.
 #if __CUDA_ARCH__ >= 890
 #define KLAB_MMA_FP8(name, types)                                                                          \
   __device__ __forceinline__ void name(float(&d)[4], const uint32_t(&a)[4], const uint32_t(&b)[2],         \

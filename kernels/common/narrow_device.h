@@ -1,4 +1,4 @@
-// One float in a format of fewer bits, on a GPU: what the CUDA rungs of cast share.
+// Rounds one float to a format of fewer bits, on a GPU. Shared by the CUDA rungs of cast.
 #pragma once
 
 #include "kernels/common/cuda.h"
@@ -6,7 +6,7 @@
 
 namespace klab::cast_device {
 
-/// What the rounding of cpu/02_bits takes from a format; see there.
+/// Parameters of a format for the rounding of cpu/02_bits; see there.
 struct Format {
   int drop = 0, bits = 0;
   unsigned least_normal = 0, rebias = 0, adder = 0, cap = 0, nan = 0;
@@ -22,7 +22,7 @@ inline Format format(int digits, int min_exponent, unsigned cap, unsigned nan, i
           nan};
 }
 
-/// bits = 0 stands for int8.
+/// bits = 0 means int8.
 inline Format format_of(int64_t which) {
   switch (which) {
     case Cast::f16:
@@ -51,7 +51,7 @@ __device__ __forceinline__ unsigned narrow(const Format& f, float x) {
   return all >> 31 << (f.bits - 1) | min(result, f.cap);
 }
 
-/// One result. Whoever has two bytes of a 16-bit result at an odd address stores them one by one.
+/// Stores one result. A 16-bit result at an odd address is stored byte by byte.
 __device__ __forceinline__ void store(uint8_t* out, int64_t i, bool wide, unsigned bits) {
   if (!wide) {
     out[i] = (unsigned char)bits;

@@ -1,11 +1,13 @@
-// oneDNN's convolutions, forward and backward, for the variants that compare with them. Include it where KLAB_HAVE_ONEDNN is 1.
+// oneDNN's convolutions, forward and backward, for the variants that compare with them. Include it where
+// KLAB_HAVE_ONEDNN is 1.
 //
-//   onednn::why_not(shape)                                   "" or what the library does not take
+//   onednn::why_not(shape)                                   "" or the reason why not
 //   onednn::why_not_backward(shape)                          the same of its backward
 //   onednn::Forward kept;  kept.run(shape, formats, {x, w, b, y})
 //   onednn::Backward kept; kept.run(shape, formats, {x, w, d_y, d_x, d_w, d_b})
 //
-// Primitives are kept for the last shape, as a program would that runs a layer again and again; values are not.
+// Primitives are kept for the last shape, as a program would that runs a layer again and again; values are
+// not.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +31,9 @@ inline std::string why_not(const Conv2dShape& s) {
   return "";
 }
 
-/// The same of its backward. With strides its 1x1 kernels for AVX-512 copy every so many pixels of channels-last pictures aside,
-/// sixteen channels at a time, and where there are not sixteen they write past the end of what they have: glibc finds the heap
-/// corrupted (oneDNN 2.6; NOTES.md of conv2d_bwd).
+/// The same of its backward. With strides its 1x1 kernels for AVX-512 copy every stride-th pixel of
+/// channels-last pictures aside, sixteen channels at a time, and with fewer than sixteen they write past the
+/// end of their buffer: glibc finds the heap corrupted (oneDNN 2.6; NOTES.md of conv2d_bwd).
 inline std::string why_not_backward(const Conv2dShape& s) {
   if (s.nhwc != 0 && s.r == 1 && s.s == 1 && (s.stride_y > 1 || s.stride_x > 1) && s.c % 16 != 0)
     return "oneDNN writes outside its memory there: a 1x1 kernel with a stride, channels last and not a "
@@ -48,7 +50,7 @@ inline dnnl::stream& stream() {
   return one;
 }
 
-/// Descriptions of one layer's tensors: `plain` as the contract has them, `asked` as the library is asked.
+/// Descriptions of one layer's tensors: `plain` as in the contract, `asked` as requested from the library.
 struct Layer {
   using Desc = dnnl::memory::desc;
   Desc x, w, b, y;
@@ -103,7 +105,7 @@ class Tensor {
   dnnl::reorder in_, out_;
 };
 
-/// Makes again what depends on the shape only when that has changed.
+/// Rebuilds state that depends on the shape only when the shape has changed.
 class LastShape {
  public:
   bool changed(const Conv2dShape& s) {

@@ -1,7 +1,8 @@
-// oneDNN's pooling, forward and backward, for the variants that compare with it. Include it where KLAB_HAVE_ONEDNN is 1.
+// oneDNN's pooling, forward and backward, for the variants that compare with it. Include it where
+// KLAB_HAVE_ONEDNN is 1.
 //
-// A backward of a maximum wants to be told by a forward in training which pixel was largest, so that forward is part of it: the
-// contract keeps nothing between the two. Primitives are kept for the last shape; values are not.
+// A backward of a maximum needs the largest pixels from a forward in training, so that forward is part of it:
+// the contract keeps nothing between the two. Primitives are kept for the last shape; values are not.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ class Pool {
                      : s.kind == 1 ? algorithm::pooling_avg_exclude_padding
                                    : algorithm::pooling_avg_include_padding;
     const memory::dims strides{s.stride_y, s.stride_x}, window{s.r, s.s}, before{s.pad_y, s.pad_x};
-    // What the last window reaches beyond the image, which may be less than the padding.
+    // How far the last window reaches beyond the image, which may be less than the padding.
     const memory::dims after{(s.oh() - 1) * s.stride_y + s.r - s.h - s.pad_y,
                              (s.ow() - 1) * s.stride_x + s.s - s.w - s.pad_x};
     const pooling_forward::primitive_desc forward(
@@ -86,7 +87,7 @@ class Pool {
   dnnl::pooling_forward forward_;
   dnnl::pooling_backward backward_;
   dnnl::memory x_, y_, d_x_, d_y_, workspace_;
-  std::vector<float> kept_;  // y of a backward, which nobody asked for
+  std::vector<float> kept_;  // y of a backward, not part of the result
 };
 
 }  // namespace klab::onednn

@@ -1,7 +1,7 @@
 // OpenBLAS with the harness's number of threads, and without threads that spin after their work is done.
 //
 // Its own thread pool waits for the next call by spinning, 2^26 clock ticks long by default. On a machine
-// whose cores are all in use, what is timed next would share a core with a thread that does nothing.
+// whose cores are all in use, the next timing would share a core with a thread that does nothing.
 #pragma once
 
 #include <cblas.h>
@@ -22,11 +22,11 @@ namespace klab {
 inline void openblas_use_harness_threads() {
   static const bool shortened = [] {
     if (openblas_read_env == nullptr || blas_thread_shutdown_ == nullptr) return false;
-    const bool set = getenv("OPENBLAS_THREAD_TIMEOUT") != nullptr;  // what the user has set stays
+    const bool set = getenv("OPENBLAS_THREAD_TIMEOUT") != nullptr;  // the user's setting stays
     setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);                     // log2 of ticks
     openblas_read_env();
     blas_thread_shutdown_();
-    if (!set) unsetenv("OPENBLAS_THREAD_TIMEOUT");  // the environment is everybody's
+    if (!set) unsetenv("OPENBLAS_THREAD_TIMEOUT");  // the environment is shared by the whole process
     return true;
   }();
   (void)shortened;

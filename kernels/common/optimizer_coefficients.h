@@ -1,4 +1,5 @@
-// Steps of optimizers: what they are called with, whatever the op, and what of a formula depends on the tensor alone.
+// Steps of optimizers: their arguments, the same for all ops, and the terms of a formula that depend on the
+// tensor alone.
 //
 // For the processor and for CUDA kernels. The formulas of an entry are in optimizer_rules-inl.h.
 #pragma once
@@ -14,7 +15,8 @@
 
 namespace klab {
 
-/// A step's arguments; null for what the op does not have. hyper is [tensors,5]: rate, beta1, beta2, epsilon, decay.
+/// A step's arguments; null for those that the op does not have. hyper is [tensors,5]: rate, beta1, beta2,
+/// epsilon, decay.
 struct OptimizerStep {
   int64_t n, tensors;
   bool corrected;
@@ -22,7 +24,7 @@ struct OptimizerStep {
   float *param, *m, *v;
   int32_t* steps;
 
-  /// Where tensor t begins, as reference/sgd/optimizer_step.h has it.
+  /// Returns where tensor t begins, as in reference/sgd/optimizer_step.h.
   KLAB_OPTIMIZER_HERE int64_t begin(int64_t t) const { return t >= tensors ? n : n / 4 * t / tensors * 4; }
 };
 
@@ -36,7 +38,7 @@ OptimizerStep optimizer_step(const Args& x) {
   return s;
 }
 
-/// What an entry's formula is called with: the same for all entries of a tensor.
+/// Coefficients of an entry's formula: the same for all entries of a tensor.
 struct OptimizerCoefficients {
   float l2;            // of the parameter in the gradient
   float beta1, rest1;  // m = beta1·m + rest1·g
@@ -49,7 +51,8 @@ struct OptimizerCoefficients {
 
 enum class Optimizer { sgd, momentum, nesterov, adamw, nadam };
 
-/// Of tensor t at its next step. Bias corrections in double: 1 - beta^step cancels for small steps.
+/// Returns the coefficients of tensor t at its next step. Bias corrections in double: 1 - beta^step cancels
+/// for small steps.
 template <Optimizer kind>
 KLAB_OPTIMIZER_HERE OptimizerCoefficients optimizer_coefficients(const OptimizerStep& x, int64_t t) {
   const float* h = x.hyper + t * 5;

@@ -57,7 +57,7 @@ inline void optimizer_count_steps(const OptimizerStep& x) {
                dim3(kOptimizerThreads), 0, x.tensors, x.steps);
 }
 
-/// work(t, blocks) for each tensor that has entries: so many blocks of one entry a thread.
+/// Calls work(t, blocks) for each tensor that has entries: the number of blocks with one entry a thread.
 void each_tensor(const OptimizerStep& x, auto&& work) {
   for (int64_t t = 0; t < x.tensors; ++t)
     if (const int64_t size = x.begin(t + 1) - x.begin(t); size > 0)

@@ -1,5 +1,6 @@
-// Philox 4x32-10 for kernels, on processors and GPUs alike: four random words for every counter (Salmon et al., "Parallel
-// random numbers: as easy as 1, 2, 3", SC 2011). dropout_fwd.h says how elements are counted.
+// Philox 4x32-10 for kernels, on processors and GPUs alike: four random words for every counter (Salmon et
+// al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). dropout_fwd.h defines how elements are
+// counted.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,8 @@ HWY_INLINE float reduced(float a, float b) {
   return is_max ? (b > a ? b : a) : a + b;
 }
 
-/// The rows of a window, `width` numbers each, reduced to one. A last vector that is not whole is moved back to be.
+/// The rows of a window, `width` numbers each, reduced to one. A last partial vector is moved back so that it
+/// is whole.
 template <bool is_max>
 void reduce_rows(const float* HWY_RESTRICT x, int64_t rows, int64_t width, float* HWY_RESTRICT row) {
   const Tag d;
@@ -73,7 +74,8 @@ float reduce_all(const float* x, int64_t count) {
   return all;
 }
 
-/// What the averages of a row of outputs, or their gradients, are multiplied by, for each number of rows that a window may have in the image.
+/// Factors of the averages of a row of outputs, or of their gradients, for each number of rows that a window
+/// may have in the image.
 class Scales {
  public:
   explicit Scales(const PoolShape& s) : s_(s), values_(size_t(s.r + 1)) {}
@@ -100,7 +102,7 @@ struct Sorted {
   /// Where tap v of the first output lies.
   int64_t at(int64_t v) const { return v % stride * length + v / stride; }
 
-  /// The row's columns into their phases; what lies around them stays.
+  /// Sorts the row's columns into their phases; the values around them stay.
   void sort(const float* row, float* to) const {
     if (stride == 1) {  // as it lies
       std::copy_n(row, std::min(w, length - pad), to + pad);
@@ -110,7 +112,7 @@ struct Sorted {
     for (int64_t j = 0; j < w; ++j)
       if (const int64_t at = place(j); at >= 0) to[at] = row[j];
   }
-  /// row += what lies sorted in `from`
+  /// Adds the sorted values in `from` to the row.
   void add_back(const float* from, float* row) const {
     if (stride == 1) {
       for (int64_t j = 0; j < std::min(w, length - pad); ++j) row[j] += from[pad + j];

@@ -6,8 +6,8 @@
 
 namespace klab {
 
-/// Reads one byte of every line of `bytes` bytes, by four walks side by side; up to four lines at the end may be left
-/// out. Volatile: nothing else needs what is read.
+/// Reads one byte of every line of `bytes` bytes, by four walks side by side; up to four lines at the end may
+/// be left out. Volatile, because the bytes read are not used.
 inline void read_through(const void* memory, int64_t bytes) {
   constexpr int64_t kLine = 64, kWalks = 4;
   const auto* p = static_cast<const volatile char*>(memory);

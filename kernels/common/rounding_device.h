@@ -1,5 +1,5 @@
-// One float as a format of fewer bits holds it, on a GPU: what the CUDA rungs of round_narrow share. reference/rounding.h has
-// the same for the processor, and says why it is right.
+// Rounds one float as a format of fewer bits holds it, on a GPU. Shared by the CUDA rungs of round_narrow.
+// reference/rounding.h has the same for the processor, and explains why it is right.
 #pragma once
 
 #include "kernels/common/cuda.h"
@@ -38,7 +38,7 @@ __device__ __forceinline__ float rounded(const Rounding& r, float x) {
   return __uint_as_float((__float_as_uint(y) & 0x7FFFFFFFU) | (bits & 0x80000000U));
 }
 
-/// What became of numbers, in the order of the contract.
+/// Counts of outcomes, in the order of the contract.
 struct Counts {
   int numbers = 0, to_zero = 0, infinite = 0;
 };

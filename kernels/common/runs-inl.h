@@ -1,7 +1,8 @@
-// Runs of floats: sums over one, and writing one, streamed where that is asked for. Included by kernel files inside
-// Highway's foreach_target, once a target.
+// Runs of floats: sums over one, and writing one, streamed where that is asked for. Included by kernel files
+// inside Highway's foreach_target, once a target.
 //
-// What is summed or written is a function of a loader, so that whole vectors and the part of one at the end share it:
+// The summed or written value is a function of a loader, so that whole vectors and the partial one at the end
+// share it:
 //
 //   sum_run(d, n, [&](const auto& load, V sum) HWY_ATTR { const V v = load(x); return hn::MulAdd(v, v, sum); })
 //   write_run(d, y, n, stream, [&](const auto& load) HWY_ATTR { return hn::Mul(load(x), scale); })

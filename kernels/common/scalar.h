@@ -1,12 +1,12 @@
-// Loops that stay scalar, for rungs whose story is one element at a time: both compilers turn such loops into vectors on
-// their own, and then there is nothing to compare the vectorized rung with.
+// Loops that stay scalar, for rungs whose story is one element at a time: both compilers turn such loops into
+// vectors on their own, and then there is nothing to compare the vectorized rung with.
 //
 //   KLAB_SCALAR_FUNCTION void run(const Args& x) {
 //     KLAB_SCALAR_LOOP
 //     for (int64_t i = 0; i < n; ++i) ...
 //   }
 //
-// GCC holds vectorization off for a function, Clang for a loop (its innermost one), so a rung says both.
+// GCC holds vectorization off for a function, Clang for a loop (its innermost one), so a rung has both.
 #pragma once
 
 #if defined(__clang__)

@@ -1,8 +1,8 @@
 // Packing for a fast matrix product: blocks of a matrix copied into the order in which sgemm::tile reads
 // them.
 //
-// A panel holds `width` rows of A or columns of B. Its floats lie depth by depth: [panel][depth][width].
-// Whatever the matrix looks like in memory, one of two copies makes panels of it:
+// A panel holds `width` rows of A or columns of B. Its floats lie depth by depth: [panel][depth][width]. For
+// either memory layout, one of two copies makes panels of it:
 //
 //   the panel runs along k across rows:          the panel runs along k down the columns:
 //   copy_panels (B, or A transposed)             transpose_panels (A, or B transposed)

@@ -84,7 +84,7 @@ HWY_INLINE int64_t columns() { return kVectors * int64_t(hn::Lanes(Tag())); }
 ///   a  [depth, kHeight]    packed
 ///   b  [depth, columns()]  rows `b_stride` floats apart, any alignment
 ///   c  [kHeight, columns()] rows `stride` floats apart, any alignment
-/// kAhead: so many rows of B further down are prefetched; 0 leaves it to the hardware, which knows packed panels.
+/// kAhead: how many rows of B ahead are prefetched; 0 leaves it to the hardware, which follows packed panels.
 template <int64_t kHeight, int64_t kAhead>
 HWY_INLINE void strided_tile(int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
                              int64_t b_stride, float* HWY_RESTRICT c, int64_t stride, bool add) {

@@ -3,7 +3,7 @@
 // Shared by the transpose and compact ladders. Included once per instruction set, after hwy/highway.h.
 //
 // The trick is in how the rows are loaded. A vector of L lanes is L/4 groups of four. Group g of vector r is
-// taken from row 4g + r, so that after four such loads every group holds a 4x4 block of its own:
+// taken from row 4g + r, so that after four such loads every group holds its own 4x4 block:
 //
 //       vector 0   | a00 a01 a02 a03 | a40 a41 a42 a43 | a80 ...        rows 0, 4, 8, 12
 //       vector 1   | a10 a11 a12 a13 | a50 a51 a52 a53 | ...            rows 1, 5, 9, 13
@@ -31,7 +31,7 @@ namespace {
 namespace HWY_NAMESPACE {
 
 /// Rows that one vector covers: 1 (no vectors), 4, 8 or 16. Where the vector length is only known when the
-/// program runs, four lanes are what every machine has.
+/// program runs, every machine has four lanes.
 #if HWY_TARGET == HWY_SCALAR
 constexpr int64_t kBlockRows = 1;
 #elif HWY_HAVE_SCALABLE

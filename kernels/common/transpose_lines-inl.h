@@ -1,7 +1,8 @@
-// Whole cache lines transposed and streamed: what the last rungs of the transpose ladder have in common.
+// Whole cache lines transposed and streamed: the common parts of the last rungs of the transpose ladder.
 //
-// turn_block is explained in transpose.cpu.11_whole_lines, emit and batch in 07_carry, RealignedStore in 10_realign.
-// Included once per instruction set, after hwy/highway.h and kernels/common/transpose_block-inl.h.
+// turn_block is explained in transpose.cpu.11_whole_lines, emit and batch in 07_carry, RealignedStore in
+// 10_realign. Included once per instruction set, after hwy/highway.h and
+// kernels/common/transpose_block-inl.h.
 #if defined(KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_
 #undef KLAB_KERNELS_COMMON_TRANSPOSE_LINES_INL_H_
@@ -129,9 +130,9 @@ void plain_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 32;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is transposed and what is prefetched
+constexpr int64_t kAhead = 64;    // columns between transposition and prefetch
 
-/// What to prefetch next: the elements `by` further on, in the first `rows` rows.
+/// The next elements to prefetch: those `by` further on, in the first `rows` rows.
 struct Ahead {
   int64_t by, rows;
 };

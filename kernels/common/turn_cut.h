@@ -15,7 +15,7 @@ constexpr int64_t kBeyond = 1000000;  // elements from which on they are streame
 // About 1 / parts of `size`, a multiple of sixteen.
 inline int64_t even_part(int64_t size, int64_t parts) { return ceil_div(ceil_div(size, parts), 16) * 16; }
 
-// How the matrix is cut: tiles of so many rows and columns, numbered along the rows first.
+// How the matrix is cut: tiles of `rows` x `cols` elements, numbered along the rows first.
 struct Cut {
   int64_t rows, cols;
 };

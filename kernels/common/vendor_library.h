@@ -9,7 +9,8 @@ namespace klab {
 
 class VendorLibrary {
  public:
-  /// "libcublas" of the toolkit that compiled this, which has that major version; else unversioned, as development packages have it.
+  /// Takes the name without suffix, "libcublas", and the major version of the toolkit that compiled this;
+  /// falls back to the unversioned file of development packages.
   VendorLibrary(const std::string& name, int version) : versioned_(name + ".so." + std::to_string(version)) {
     for (const std::string& file : {versioned_, name + ".so"})
       if (object_ == nullptr) object_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -18,7 +19,7 @@ class VendorLibrary {
           versioned_ + " was not found: install CUDA's libraries, or name their folder in LD_LIBRARY_PATH";
   }
 
-  /// The function of that name; null where there is none, which why_not() says.
+  /// Looks up the function of that name; null if it is missing, which why_not() reports.
   template <class Function>
   void find(const char* name, Function& function) {
     if (object_ == nullptr) return;

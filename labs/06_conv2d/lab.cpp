@@ -45,8 +45,8 @@ const std::vector<std::vector<int64_t>> kConvolutionChecks = {
 const std::vector<std::string> kConvolutionParameters = {
     "groups", "r", "s", "stride_y", "stride_x", "pad_y", "pad_x", "dilation_y", "dilation_x", "nhwc"};
 
-/// What the CUDA rungs that fill whole tiles do, however few outputs there are: 8 channels of 8 x 32 outputs with the pixels that
-/// they see, or 64 channels of 64 outputs at a depth of whole 32s.
+/// Work of the CUDA rungs that fill whole tiles, regardless of the number of outputs: 8 channels of 8 x 32
+/// outputs with the pixels that they see, or 64 channels of 64 outputs at a depth of whole 32s.
 double busiest_convolution(ShapeView shape) {
   const auto s = shape_of<Conv2dFwd>(shape);
   const auto whole = [](int64_t size, int64_t tile) { return double((size + tile - 1) / tile); };

@@ -1,6 +1,6 @@
 // Contract of activation_bwd: the gradient times the slope of the function at x.
 //
-//   d_x = d_y·f'(x)            f as activation_fwd has it; the slope of relu at 0 is 0
+//   d_x = d_y·f'(x)            f as in activation_fwd; the slope of relu at 0 is 0
 #pragma once
 
 #include "reference/activation_fwd/activation_fwd.h"

@@ -1,4 +1,4 @@
-// The functions of activation_fwd and activation_bwd: which there are, and what their implementations may err by.
+// The functions of activation_fwd and activation_bwd, and the error bounds of their implementations.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace klab::activation {
 enum Kind : int64_t { relu, sigmoid, tanh, gelu, swish, softplus, kKinds };
 inline constexpr const char* kNames[] = {"relu", "sigmoid", "tanh", "gelu", "swish", "softplus"};
 
-/// What a value and what its error is proportional to.
+/// A value, and the size that its error is proportional to.
 struct Sized {
   double value, size;
 };
@@ -75,7 +75,7 @@ inline double flops(int64_t kind) {
   constexpr double of[] = {1, 11, 12, 24, 12, 22};
   return of[kind];
 }
-/// Exponentials and logarithms of a value; the error function is one of these, by the work it takes.
+/// Exponentials and logarithms of a value; the error function counts as one, by its work.
 inline double transcendentals(int64_t kind) {
   constexpr double of[] = {0, 1, 1, 1, 1, 2};
   return of[kind];

@@ -26,8 +26,9 @@ void draw_hyperparameters(float* hyper, Generator& random) {
   hyper[Adam::l2] = random() % 4 == 0 ? 0.0F : power_of_ten(-7, -1, random);
 }
 
-// Step counts to a million; groups of zeros whatever zero_percent says, zeros of either sign; groups with one gradient
-// that is not zero, at any place in them; groups whose gradients add up to zero though none of them is.
+// Step counts to a million; groups of zeros regardless of zero_percent, zeros of either sign; groups with one
+// gradient that is not zero, at any place in them; groups whose gradients add up to zero though none of them
+// is.
 void draw_widely(const Args& x, Generator& random) {
   draw_hyperparameters(const_cast<float*>(x.hyper), random);
   auto* gradient = const_cast<float*>(x.gradient);
@@ -74,7 +75,7 @@ void Adam::arrange(const Args<float>& x, Generator& random) {
 //   step   D = rate·M/(1-beta1^step)/denominator bounds the numerator's 5u. The corrections may err by 4u each,
 //          two divisions, two products, a sum and a root by u each: 10u. Through the root, v's error is
 //          3.5u·V/v of sqrt(v), and of the denominator as much of it as the root is; an underflow a gives at
-//          most sqrt(a) under the root, whatever v is.
+//          most sqrt(a) under the root, for any v.
 //          m and rate·m may be denormal: 4 and 1 of the smallest, over corrections and epsilon, are `lost`.
 //   param  its own rounding: u of what it was, an eighth of 16u at most, and of D.
 void Adam::reference(const Args<double>& x, const Args<double>& magnitude) {

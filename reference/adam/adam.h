@@ -7,7 +7,7 @@
 // short. A group has one step count, which its step raises first. A group whose gradients are all zero is
 // skipped whole: nothing of it changes, not even by decay or l2. For a hash table the group is one entry's
 // features: an entry that no sample touched keeps its momentum, and its bias correction counts its own steps
-// (as instant-ngp has it). For a matrix the group is all of it.
+// (as in instant-ngp). For a matrix the group is all of it.
 #pragma once
 
 #include "reference/contract.h"
@@ -53,10 +53,10 @@ struct Adam {
     return s.n >= 0 && s.group >= 1 && s.zero_percent >= 0 && s.zero_percent <= 100;
   }
 
-  /// Every gradient is read; of what is not skipped, param, m, v and the count are read and written. A square
-  /// root and a division count as one operation each: an entry needs one of both. The bias corrections are a
-  /// group's, not an entry's, and may come from a table of steps, so that neither their exponentials nor their
-  /// reciprocals are compulsory.
+  /// Every gradient is read; for groups that are not skipped, param, m, v and the count are read and written.
+  /// A square root and a division count as one operation each: an entry needs one of both. The bias
+  /// corrections are a group's, not an entry's, and may come from a table of steps, so that neither their
+  /// exponentials nor their reciprocals are compulsory.
   static Cost cost(const Shape& s) {
     const double live = double(s.n) * (1 - double(s.zero_percent) / 100);
     return {.bytes = 20 + 4 * double(s.n) + 24 * live + 8 * live / double(s.group),

@@ -40,7 +40,7 @@ struct Adamw {
 
   static bool valid(const Shape& s) { return optimizer::valid(s.n, s.tensors); }
 
-  /// Gradients read; parameters and moments read and written. What depends on a tensor and not on an entry is not counted.
+  /// Gradients read; parameters and moments read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
     const double n = double(s.n);
     return {.bytes = 28 * n + 28 * double(s.tensors), .flops = 14 * n, .divisions = n, .roots = n};

@@ -39,7 +39,7 @@ void AdamwMaster::reference(const Args<double>& x, const Args<double>& magnitude
   const double correct1 = 1 - std::pow(h[beta1], *x.steps), correct2 = 1 - std::pow(h[beta2], *x.steps);
   for (int64_t i = 0; i < x.shape.n; ++i) {
     double &master = x.master[i], &m = x.m[i], &v = x.v[i];
-    // Of a step that is skipped nothing is rounded but the weight, once.
+    // A skipped step rounds only the weight, once.
     magnitude.master[i] = magnitude.m[i] = magnitude.v[i] = 0;
     if (finite) {
       magnitude.master[i] = std::abs(master);

@@ -1,11 +1,12 @@
 // Contract of adamw_master: a step of AdamW on float masters of bfloat16 weights, from a scaled gradient.
 //
 //   first = 2^31 - 1:  g = gradient/scale; the step of adamw on master, m and v; steps + 1
-//   otherwise:         nothing of these changes: the step is skipped
+//   otherwise:         none of these changes: the step is skipped
 //   weight = bfloat16(master), to nearest even, either way
 //
-// (Micikevicius et al., "Mixed precision training", 2018.) A weight of 8 bits' precision does not move by less than 1/512 of
-// itself; steps are smaller than that, and add up in the master. `first` is what all_finite left of the gradient.
+// (Micikevicius et al., "Mixed precision training", 2018.) A weight of 8 bits' precision does not move by
+// less than 1/512 of itself; steps are smaller than that, and add up in the master. `first` is the result of
+// all_finite for the gradient.
 #pragma once
 
 #include "reference/float16.h"

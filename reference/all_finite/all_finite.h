@@ -1,6 +1,7 @@
-// Contract of all_finite: where the first entry stands that is neither a number nor finite: first = min(first, its index).
+// Contract of all_finite: where the first entry stands that is neither a number nor finite: first =
+// min(first, its index).
 //
-// Several arrays may be looked at one after the other; what none of them changes says that all are finite.
+// Several arrays may be tested one after the other; if none of them changes `first`, all are finite.
 #pragma once
 
 #include "reference/contract.h"

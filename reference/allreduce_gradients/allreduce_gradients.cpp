@@ -21,7 +21,7 @@ void AllreduceGradients::arrange(const Args<float>& x, Generator& random) {
       const int64_t end = std::min(s.n, begin + s.block);
       const bool zero = unit(random) >= touched;
       if (!zero && !(unit(random) < lonely)) {
-        // And there are such whose gradients add up to zero, though none of them is.
+        // Some blocks have gradients that add up to zero, though none of them is zero.
         const bool opposite = random.widely && random() % 4 == 0;
         for (int64_t i = begin; opposite && i + 1 < end && (end - begin) % 2 == 0; i += 2)
           gradient[r * s.n + i + 1] = -gradient[r * s.n + i];

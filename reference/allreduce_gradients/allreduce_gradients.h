@@ -1,14 +1,15 @@
-// Contract of allreduce_gradients: what ranks that train together do with their gradients, in one address space.
+// Contract of allreduce_gradients: the gradient exchange of ranks that train together, in one address space.
 //
 //   param[r] -= rate · 1/ranks · sum over q of gradient[q]          for every rank r
 //
-// A rank has a replica of the parameters and the gradient of its own part of the batch; after the step all replicas are the same
-// again. How the sum comes about is what rungs differ in: every rank gets the whole sum and moves everything (all-reduce), or each
-// moves a part of the parameters and the others get the result (reduce-scatter, all-gather: Rajbhandari et al., "ZeRO", 2020, stage
-// 1), or only blocks travel that somebody has touched. The optimizer is plain descent: it has no state that could differ.
+// A rank has a replica of the parameters and the gradient of its own part of the batch; after the step all
+// replicas are the same again. Rungs differ in how they make the sum: every rank gets the whole sum and moves
+// everything (all-reduce), or each moves a part of the parameters and the others get the result
+// (reduce-scatter, all-gather: Rajbhandari et al., "ZeRO", 2020, stage 1), or only blocks travel that some
+// rank has touched. The optimizer is plain descent: it has no state that could differ.
 //
-// Ranks are rows of one array here, so that a check and a benchmark need one process. Reading another rank's row, or writing it, is
-// what costs a message between processes, and a rung says in `sent` how many bytes that are.
+// Ranks are rows of one array here, so that a check and a benchmark need one process. Reading or writing
+// another rank's row costs a message between processes, and a rung counts those bytes in `sent`.
 #pragma once
 
 #include "reference/contract.h"
@@ -21,8 +22,7 @@ struct AllreduceGradients {
 
   struct Shape {
     int64_t ranks, n;
-    int64_t
-        block;  // neighbors that a bit stands for, where only what was touched is sent; the last may be short
+    int64_t block;  // neighbors that share a bit, where only touched blocks are sent; the last may be short
     int64_t
         touched_percent;  // of a rank's blocks have a gradient; for the drawing of inputs and the cost only
   };
@@ -33,7 +33,8 @@ struct AllreduceGradients {
     const T* rate;      // [1] f32
     const T* gradient;  // [ranks, n] f32
     T* param;           // [ranks, n] f32, every row the same, read and written
-    /// [ranks], or null where nobody asks: bytes that a rank sends to others are added. No result, since rungs differ in it.
+    /// [ranks], or null if not wanted: the bytes that a rank sends to others are added to it. Not a result,
+    /// since rungs differ in it.
     int64_t* sent = nullptr;
   };
 

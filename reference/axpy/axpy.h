@@ -1,4 +1,4 @@
-// Contract of axpy: y += a·x, as BLAS has it.
+// Contract of axpy: y += a·x, as in BLAS.
 #pragma once
 
 #include "reference/contract.h"

@@ -18,7 +18,7 @@ void BatchnormBwd::arrange(const Args<float>& x, Generator& random) {
   }
 }
 
-// As of layernorm_bwd, gamma outside of the sums.
+// As layernorm_bwd, with gamma outside the sums.
 void BatchnormBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t N = BatchnormFwd::count(x.shape);
   for (int64_t j = 0; j < x.shape.c; ++j) {

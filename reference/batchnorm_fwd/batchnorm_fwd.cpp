@@ -13,8 +13,8 @@ void BatchnormFwd::arrange(const Args<float>& x, Generator& random) {
                              normalization::Channel{j, x.shape.c, x.shape.hw}, terms(x.shape), random);
 }
 
-// Mean and variance err as Moments says; the running averages by that share of it that goes in, and three roundings of
-// what they add up.
+// Errors of mean and variance are those of Moments; the running averages take in a share of them, and add
+// three roundings of their own terms.
 void BatchnormFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t N = count(x.shape);
   const double T = terms(x.shape), epsilon = *x.epsilon, momentum = *x.momentum;

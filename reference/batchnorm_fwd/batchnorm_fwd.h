@@ -7,9 +7,10 @@
 //   running_mean += momentum·(mean - running_mean)
 //   running_var  += momentum·(variance·N/(N - 1) - running_var)
 //
-// (Ioffe and Szegedy, "Batch normalization", 2015.) What normalizes is the biased variance, what runs on the unbiased one;
-// of a single number (N = 1) both are 0. `momentum` is the share of the new batch, 0.1 for most: the running average keeps
-// 1 - momentum of what it was. Inference takes the running ones: batchnorm_inference.
+// (Ioffe and Szegedy, "Batch normalization", 2015.) The biased variance normalizes, the unbiased one enters
+// the running average; of a single number (N = 1) both are 0. `momentum` is the share of the new batch, 0.1
+// for most: the running average keeps 1 - momentum of its old value. Inference takes the running ones:
+// batchnorm_inference.
 #pragma once
 
 #include "reference/contract.h"

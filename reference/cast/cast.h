@@ -2,8 +2,9 @@
 //
 //   out = round(x·scale)       the product a float, rounded to nearest; then once to the format, to nearest, ties to even
 //
-// Formats and their rules for what is too large, for denormals and for NaN: reference/formats.h. f16 and bf16 overflow to
-// infinity; fp8 and int8 saturate. Denormals are kept. The result is the same bits in every variant.
+// Formats and their rules for values that are too large, for denormals and for NaN: reference/formats.h. f16
+// and bf16 overflow to infinity; fp8 and int8 saturate. Denormals are kept. The result is the same bits in
+// every variant.
 #pragma once
 
 #include "reference/contract.h"
@@ -47,8 +48,8 @@ struct Cast {
   /// The same bits.
   static double terms(const Shape&) { return 0; }
 
-  /// A power of two from 2^-16 to 2^16, one time in four any number near 1; ties, borders, denormals and what is not finite
-  /// among the x.
+  /// A power of two from 2^-16 to 2^16, one time in four any number near 1; ties, borders, denormals,
+  /// infinities and NaN among the x.
   static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

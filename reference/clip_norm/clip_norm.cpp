@@ -10,7 +10,7 @@ namespace klab {
 void ClipNorm::arrange(const Args<float>& x, Generator& random) {
   double squares = 0;
   for (int64_t i = 0; i < x.shape.n; ++i) squares += double(x.gradient[i]) * double(x.gradient[i]);
-  // The sizes that are timed are not too long: the first call would shorten what the next ones find.
+  // Gradients of timed sizes are not too long: the first call would shorten the input of the next ones.
   const bool too_long = random.widely ? random() % 4 != 0 : x.shape.n < (1 << 20);
   *const_cast<float*>(x.limit) = float(std::clamp(std::sqrt(squares) * (too_long ? 0.5 : 2.0), 1e-20, 1e30));
 }

@@ -9,7 +9,7 @@ namespace {
 
 using Args = Conv2dBwd::Args<double>;
 
-/// d_x of one input channel of one image: every tap sends d_y back to where it came from.
+/// d_x of one input channel of one image: every tap adds d_y to the pixel that it read.
 void input_channel(const Args& x, double* magnitude, int64_t image, int64_t channel) {
   const Conv2dShape& s = x.shape;
   const int64_t across_x = s.nhwc != 0 ? s.in_channels() : 1, across_y = s.nhwc != 0 ? s.out_channels() : 1;

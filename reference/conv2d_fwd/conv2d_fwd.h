@@ -3,10 +3,10 @@
 //   y[n,g·K+k,i,j] = b[g·K+k] + Σ_c Σ_u Σ_v w[g·K+k,c,u,v] · x[n,g·C+c, i·stride_y + u·dilation_y − pad_y,
 //                                                                     j·stride_x + v·dilation_x − pad_x]
 //
-// with x = 0 outside of the image (zero padding). The sum runs over the kernel as it lies, not flipped: what deep learning
-// calls a convolution is a cross-correlation. Channels come in `groups` that do not see each other: C = c input channels
-// and K = k output channels in each, so that c and k are those of the whole layer where groups = 1, and a depthwise layer
-// has groups = channels and c = k = 1.
+// with x = 0 outside of the image (zero padding). The sum runs over the kernel as stored, not flipped: a
+// convolution of deep learning is a cross-correlation. Channels come in `groups` that do not see each other:
+// C = c input channels and K = k output channels in each, so that c and k are those of the whole layer where
+// groups = 1, and a depthwise layer has groups = channels and c = k = 1.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which outputs a tap of a convolution's kernel meets inside the image, and work shared out to threads: what the double
-// references of the forward and the backward have in common.
+// Shared by the double references of the forward and the backward: which outputs a tap of a convolution's
+// kernel meets inside the image, and work shared out to threads.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
-// Contract of dropout_bwd: the gradient goes through what was kept, scaled as it was.
+// Contract of dropout_bwd: the gradient passes through the kept elements, scaled as in the forward.
 //
 //   d_x_i = d_y_i/(1 - p) where kept, 0 where dropped
 //
-// The mask is made again from the forward's p, seed and offset: 8 bytes an element move, and none is kept in between.
+// The mask is made again from the forward's p, seed and offset: 8 bytes an element move, and none is kept in
+// between.
 #pragma once
 
 #include "reference/dropout_fwd/dropout_fwd.h"

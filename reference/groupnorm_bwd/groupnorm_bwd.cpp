@@ -17,7 +17,7 @@ void GroupnormBwd::arrange(const Args<float>& x, Generator& random) {
   }
 }
 
-// As of layernorm_bwd.
+// As layernorm_bwd.
 void GroupnormBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [n, groups, each, hw] = x.shape;
   const int64_t N = each * hw;

@@ -1,6 +1,6 @@
 // Contract of host_vector_add: c = a + b, all three in the host's memory.
 //
-// Variants run on a device: what they need they bring there, and what comes out they bring back.
+// Variants run on a device: they copy their inputs there and their results back.
 #pragma once
 
 #include "reference/contract.h"

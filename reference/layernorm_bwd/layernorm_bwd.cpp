@@ -17,9 +17,9 @@ void LayernormBwd::arrange(const Args<float>& x, Generator& random) {
   }
 }
 
-// The deviation x - mean of two given floats errs by u of itself, so xhat by 2u: nothing cancels before the sums. Each of
-// the three summands of d_x errs by T·u of what it is made of. What a product below 2^-126 loses is at most half the
-// smallest denormal, and is scaled by rstd and xhat afterwards.
+// The deviation x - mean of two given floats errs by u of itself, so xhat by 2u: nothing cancels before the
+// sums. Each of the three summands of d_x errs by T·u of its terms. A product below 2^-126 loses at most half
+// the smallest denormal, which is scaled by rstd and xhat afterwards.
 void LayernormBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [n, c] = x.shape;
   for (int64_t j = 0; j < c; ++j)

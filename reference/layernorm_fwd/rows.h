@@ -1,4 +1,4 @@
-// Inputs on which normalization goes wrong: what the contracts of lab 07 do to drawn tensors.
+// Inputs on which normalization goes wrong. The contracts of lab 07 rewrite drawn tensors with them.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void make_hard(float* x, int64_t n, const At& at, double terms, Generator& rando
   }
 }
 
-/// What stands under the root beside the variance: usually 1e-5, widely from 1e-7 to 0.1.
+/// Draws the term under the root next to the variance: usually 1e-5, widely from 1e-7 to 0.1.
 inline float draw_epsilon(Generator& random) {
   return random.widely ? float(std::pow(10, -1 - 6 * std::uniform_real_distribution<double>(0, 1)(random)))
                        : 1e-5F;

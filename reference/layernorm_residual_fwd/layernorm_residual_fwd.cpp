@@ -8,9 +8,10 @@ void LayernormResidualFwd::arrange(const Args<float>& x, Generator& random) {
   LayernormFwd::arrange({x.shape, x.x, x.gamma, x.beta, x.epsilon, nullptr, nullptr, nullptr}, random);
 }
 
-// Growth of T >= 16 roundings is at least 4 sqrt(T): half of |sum|/sqrt(T) leaves the sum room for two, and it has one.
-// It errs by u·|sum|. Of a deviation that is part of what the mean's error already has room for: at most
-// u·(deviation + |mean|), below T·u·(deviation + size). Where x and residual cancel, their sum is exact or nearly so.
+// Growth of T >= 16 roundings is at least 4 sqrt(T): half of |sum|/sqrt(T) leaves the sum room for two, and
+// it has one. It errs by u·|sum|. For a deviation this lies within the room for the mean's error: at most
+// u·(deviation + |mean|), below T·u·(deviation + size). Where x and residual cancel, their sum is exact or
+// nearly so.
 void LayernormResidualFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t all = x.shape.n * x.shape.c;
   for (int64_t i = 0; i < all; ++i) {

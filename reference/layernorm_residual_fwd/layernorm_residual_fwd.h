@@ -2,10 +2,11 @@
 //
 //   sum = x + residual        y = layernorm(sum; gamma, beta, epsilon)
 //
-// What stands between two sublayers of a transformer (before the next one: "pre-norm"). The sum is an output, for it is the
-// residual that the next addition takes. Its own operation and no optional input of layernorm_fwd: with the addition come
-// another output and other compulsory traffic, so that a ladder of the one would be judged by the ceiling of the other. The
-// backward is layernorm_bwd at `sum`, whose d_x plus the gradient that reaches `sum` from behind is that of x and residual.
+// It stands between two sublayers of a transformer (before the next one: "pre-norm"). The sum is an output,
+// for it is the residual that the next addition takes. Its own operation and no optional input of
+// layernorm_fwd: with the addition come another output and other compulsory traffic, so that a ladder of the
+// one would be judged by the ceiling of the other. The backward is layernorm_bwd at `sum`, whose d_x plus the
+// gradient that reaches `sum` from behind is that of x and residual.
 #pragma once
 
 #include "reference/layernorm_fwd/layernorm_fwd.h"

@@ -35,11 +35,12 @@ struct MatmulBf16 {
     return {.bytes = 2 * (m * k + k * n) + 4 * m * n, .flops = 2 * m * n * k, .flops_per_lane = 2};
   }
 
-  /// The product of two bfloat16s is a float, exactly; what remains are the k sums, in any order.
+  /// The product of two bfloat16s is a float, exactly; only the k sums remain, in any order.
   static double terms(const Shape& s) { return double(s.k < 1 ? 1 : s.k); }
 
-  /// magnitude.c[i,j] = Σ_p |a|·|b| and what instructions may lose that take denormals for zero, in factors and in sums
-  /// (Intel's VDPBF16PS does, whatever the processor's mode): 2^-126 for each sum, and times the other factor for each factor.
+  /// magnitude.c[i,j] = Σ_p |a|·|b| and the losses of instructions that take denormals for zero, in factors
+  /// and in sums (Intel's VDPBF16PS does, in every mode of the processor): 2^-126 for each sum, and times the
+  /// other factor for each factor.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

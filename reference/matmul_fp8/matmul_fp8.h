@@ -2,12 +2,14 @@
 //
 //   c[i,j] = scale[j] · Σ_p a[i,p]·b[p,j]        factors are exact numbers of 8 bits; sums are rounded
 //
-// A tensor of e4m3 has been divided by a scale before it was rounded (cast); b's scales, one a column, and a's, which is one,
-// are multiplied together and come back here (Micikevicius et al., "FP8 Formats for Deep Learning", 2022).
+// A tensor of e4m3 has been divided by a scale before it was rounded (cast); b's scales, one a column, and
+// a's, which is one, are multiplied together and come back here (Micikevicius et al., "FP8 Formats for Deep
+// Learning", 2022).
 //
-// What NVIDIA's tensor cores do with fp8 is not specified. Measured on Hopper, they align the 32 products of an instruction and
-// the sum before to the largest of them and keep some 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3.3.2).
-// A rung that adds so declares the unit of 11 bits, f16; the others are held to float's.
+// The arithmetic of NVIDIA's tensor cores with fp8 is not specified. Measured on Hopper, they align the 32
+// products of an instruction and the sum before to the largest of them and keep some 14 bits (DeepSeek-AI,
+// "DeepSeek-V3 Technical Report", 2024, section 3.3.2). A rung that adds so declares the unit of 11 bits,
+// f16; the others are held to float's.
 #pragma once
 
 #include "reference/contract.h"

@@ -2,9 +2,10 @@
 //
 //   c[i,j] = scale[j] · Σ_p a[i,p]·b[p,j]        the sum exact, an integer; then a float, then scaled
 //
-// For inference: b are a layer's weights, each output channel with a scale of its own, and a the activations, whose one scale
-// is multiplied into the others (Jacob et al., "Quantization and training of neural networks", 2018; symmetric, no zero
-// points). k is below 2^17, so that no sum leaves 32 bits: 2^17·128·128 = 2^31.
+// For inference: b are a layer's weights, each output channel with its own scale, and a the activations,
+// whose one scale is multiplied into the others (Jacob et al., "Quantization and training of neural
+// networks", 2018; symmetric, no zero points). k is below 2^17, so that no sum leaves 32 bits: 2^17·128·128 =
+// 2^31.
 #pragma once
 
 #include "reference/contract.h"

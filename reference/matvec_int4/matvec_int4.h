@@ -1,10 +1,10 @@
-// Contract of matvec_int4: y = W·x for weights of four bits in blocks of 32 with a scale each; what generating one token of a
-// language model, or one pixel at a time, asks of a layer.
+// Contract of matvec_int4: y = W·x for weights of four bits in blocks of 32 with a scale each; a layer's work
+// to generate one token of a language model, or one pixel at a time.
 //
 //   y[i] = Σ_g scale[i,g] · Σ_{p in block g} (q[i,p] - 8)·x[p]        q in 0 ... 15
 //
-// A block is 16 bytes: byte b holds q of element b in its low half and of element b + 16 in its high half, so that one mask
-// and one shift of a vector give 32 neighbors. Scales are halves: a weight costs 4.5 bits.
+// A block is 16 bytes: byte b holds q of element b in its low half and of element b + 16 in its high half, so
+// that one mask and one shift of a vector give 32 neighbors. Scales are halves: a weight costs 4.5 bits.
 #pragma once
 
 #include "reference/contract.h"
@@ -48,7 +48,7 @@ struct MatvecInt4 {
   /// A product, 31 sums in a block, the scale, and the sums over blocks; or all in another order.
   static double terms(const Shape& s) { return double(s.k()) + 4; }
 
-  /// magnitude.y[i] = Σ |scale·(q - 8)·x|, and of products below 2^-126 what scales make of their rounding.
+  /// magnitude.y[i] = Σ |scale·(q - 8)·x|, plus the scaled rounding of products below 2^-126.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -43,7 +43,7 @@ struct Momentum {
     return optimizer::valid(s.n, s.tensors) && (s.corrected == 0 || s.corrected == 1);
   }
 
-  /// Gradients read; parameters and moments read and written. What depends on a tensor and not on an entry is not counted.
+  /// Gradients read; parameters and moments read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
     const double n = double(s.n);
     return {.bytes = 20 * n + 28 * double(s.tensors), .flops = 7 * n};

@@ -1,11 +1,11 @@
-// Contract of pool_bwd: the gradient of a loss with respect to what was pooled.
+// Contract of pool_bwd: the gradient of a loss with respect to the pool's input.
 //
 //   maximum    d_y goes to the largest pixel of its window; where several are largest, to the first of them in row-major
 //              order (the smallest row, in it the smallest column). The others of the window get nothing from it.
 //   average    d_y / divisor goes to each pixel of the window inside the image, the divisor as in the forward.
 //
-// A pixel gets the sum over all windows that it lies in, zero where none reaches. The maximum is found again from x:
-// nothing is kept by the forward.
+// A pixel gets the sum over all windows that it lies in, zero where none reaches. The maximum is found again
+// from x: nothing is kept by the forward.
 #pragma once
 
 #include "reference/pool_fwd/pool_fwd.h"

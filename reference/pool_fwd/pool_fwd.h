@@ -4,8 +4,9 @@
 //   kind 1, average           y[i,j] = sum of x over the window / number of its pixels inside the image
 //   kind 2, padding counted   y[i,j] = sum of x over the window / (r·s)
 //
-// The window of output (i,j) is rows i·stride_y − pad_y + u, 0 <= u < r, and columns j·stride_x − pad_x + v, 0 <= v < s.
-// What of it lies outside of the image is not looked at: a maximum of negative numbers stays negative at the border.
+// The window of output (i,j) is rows i·stride_y − pad_y + u, 0 <= u < r, and columns j·stride_x − pad_x + v,
+// 0 <= v < s. Its part outside the image is not read: a maximum of negative numbers stays negative at the
+// border.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@ struct PoolShape {
   };
   constexpr Range rows(int64_t i) const { return inside(i * stride_y - pad_y, r, h); }
   constexpr Range columns(int64_t j) const { return inside(j * stride_x - pad_x, s, w); }
-  /// What an average divides by.
+  /// Divisor of an average.
   constexpr int64_t divisor(Range down, Range across) const {
     return kind == 2 ? r * s : (down.end - down.begin) * (across.end - across.begin);
   }
@@ -66,7 +67,7 @@ struct PoolShape {
 };
 
 struct PoolFwd {
-  /// Of a window with 0 and -0, the order in which rows and columns are reduced decides which is the largest.
+  /// In a window with 0 and -0, the order in which rows and columns are reduced decides which is the largest.
   static constexpr bool zeros_alike = true;
   static constexpr std::string_view name = "pool_fwd";
   static constexpr std::array dims = {"n",        "c",        "h",     "w",     "r",    "s",
@@ -87,8 +88,8 @@ struct PoolFwd {
 
   static bool valid(const Shape& s) { return s.valid(); }
 
-  /// Input read and output written once; rows of a window are reduced once for all windows that share them, then columns:
-  /// r − 1 and s − 1 operations, and for an average a multiplication by what 1/divisor is.
+  /// Input read and output written once; rows of a window are reduced once for all windows that share them,
+  /// then columns: r − 1 and s − 1 operations, and for an average a multiplication by 1/divisor.
   static Cost cost(const Shape& s) {
     const double planes = double(s.n) * double(s.c), y = planes * double(s.oh()) * double(s.ow());
     const double reduced_rows = planes * double(s.oh()) * double(s.w);

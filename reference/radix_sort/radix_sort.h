@@ -2,9 +2,9 @@
 //
 //   sorted_keys[0] <= sorted_keys[1] <= ...      pairs of equal keys keep their order (the sort is stable)
 //
-// Keys are words without sign, whatever type they travel in; bits from `bits` on are zero in all of them. A splatting
-// renderer sorts by the bits of a depth, a float that is not negative, whose bits as a whole number rise with it, or by a
-// tile's number above these.
+// Keys are unsigned words, although their type is signed; bits from `bits` on are zero in all of them. A
+// splatting renderer sorts by the bits of a depth, a float that is not negative, whose bits as a whole number
+// rise with it, or by a tile's number above these.
 #pragma once
 
 #include "reference/contract.h"

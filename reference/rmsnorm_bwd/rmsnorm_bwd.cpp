@@ -18,7 +18,7 @@ void RmsnormBwd::arrange(const Args<float>& x, Generator& random) {
   }
 }
 
-// As of layernorm_bwd, without the mean.
+// As layernorm_bwd, without the mean.
 void RmsnormBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [n, c] = x.shape;
   for (int64_t j = 0; j < c; ++j) x.d_gamma[j] = magnitude.d_gamma[j] = 0;

@@ -14,7 +14,7 @@ void RmsnormFwd::arrange(const Args<float>& x, Generator& random) {
         const_cast<float*>(x.x) + i * c, c, [](int64_t j) { return j; }, terms(x.shape), random);
 }
 
-// All summands are positive, so the sum errs by T·u of itself and the rest are a few roundings of what they round. A
+// All summands are positive, so the sum errs by T·u of itself and the rest are a few relative roundings. A
 // denormal x may lose half the smallest denormal before it is scaled.
 void RmsnormFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const int64_t c = x.shape.c;

@@ -9,7 +9,7 @@ namespace klab {
 
 void RoundNarrow::arrange(const Args<float>& x, Generator& random) {
   Cast::arrange({.shape = {x.shape.n, x.shape.format}, .x = x.x, .scale = x.factor, .out = nullptr}, random);
-  // A NaN has many bits and none is the right one: they are drawn where the check asks for them.
+  // A NaN has many bit patterns and none is the right one: they are drawn where the check asks for them.
   float* const numbers = const_cast<float*>(x.x);  // arrange() owns the inputs
   for (int64_t i = 0; i < x.shape.n; ++i)
     if (std::isnan(numbers[i])) numbers[i] = std::numeric_limits<float>::infinity();

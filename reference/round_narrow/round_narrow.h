@@ -1,9 +1,11 @@
-// Contract of round_narrow: floats as a format of fewer bits would hold them, and how many of them that has cost everything.
+// Contract of round_narrow: floats as a format of fewer bits would hold them, and how many of them that has
+// cost everything.
 //
 //   y = decode(encode(factor·x))       the product a float, rounded to nearest; then once to the format, to nearest, ties to even
 //
-// Formats: those of cast that are floats, with their rules for what is too large, for denormals and for NaN
-// (reference/formats.h). Numbers that a program stores in 16 or 8 bits and computes with as floats. y may be x.
+// Formats: those of cast that are floats, with their rules for values that are too large, for denormals and
+// for NaN (reference/formats.h). Numbers that a program stores in 16 or 8 bits and computes with as floats. y
+// may be x.
 #pragma once
 
 #include "reference/cast/cast.h"
@@ -28,8 +30,9 @@ struct RoundNarrow {
     const T* factor;  // [1] f32, finite, above 0
     T* y;             // [n] f32, written (=)
     int32_t*
-        lost;  // [3] i32, accumulated (+=): products that are not 0; of these, those whose y is 0; those that were
-               // finite and whose y is infinite
+        // [3] i32, accumulated (+=): products that are not 0; those among them whose y is 0; those that were
+        // finite and whose y is infinite
+        lost;
   };
 
   static void tensors(auto& args, auto&& visit) {

@@ -4,9 +4,10 @@
 
 namespace klab::optimizer {
 
-// The bounds, in units of 16u, as derived for adam (reference/adam/adam.cpp): the gradient with its decay errs by 2u of
-// G = |gradient| + l2·|param|; a moment by 7u of the sum of its absolute terms, and by the smallest denormal where a
-// product underflows; a step by 10u and what its factors err. Coefficients are rounded once more.
+// The bounds, in units of 16u, as derived for adam (reference/adam/adam.cpp): the gradient with its decay
+// errs by 2u of G = |gradient| + l2·|param|; a moment by 7u of the sum of its absolute terms, and by the
+// smallest denormal where a product underflows; a step by 10u and the errors of its factors. Coefficients are
+// rounded once more.
 void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random) {
   std::uniform_real_distribution<double> unit(0, 1);
   for (int64_t t = 0; t < tensors; ++t) {

@@ -1,8 +1,9 @@
-// What the contracts of the optimizers' steps share: sgd, momentum, nesterov, adamw, nadam.
+// Shared by the contracts of the optimizers' steps: sgd, momentum, nesterov, adamw, nadam.
 //
-// The n parameters of a network lie one after the other and belong to `tensors` tensors, each with hyperparameters and a
-// step count of its own (a bias has no weight decay, a new layer counts from its own beginning). Tensor t is entries
-// begin_of(t) to begin_of(t + 1): all as long as each other, to four entries, and begin at multiples of four.
+// The n parameters of a network lie one after the other and belong to `tensors` tensors, each with its own
+// hyperparameters and step count (a bias has no weight decay, a new layer counts from its own beginning).
+// Tensor t is entries begin_of(t) to begin_of(t + 1): all as long as each other, to four entries, and begin
+// at multiples of four.
 #pragma once
 
 #include <cmath>
@@ -31,17 +32,19 @@ inline bool valid(int64_t n, int64_t tensors) {
 /// any rates, betas from 0.5, epsilons and decays, and step counts to a million.
 void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random);
 
-/// With u the unit roundoff: what every step's bound is a multiple of. Derivation in optimizer_step.cpp.
+/// Every step's bound is a multiple of this times u, the unit roundoff. Derivation in optimizer_step.cpp.
 inline constexpr double kTerms = 16;
 
-/// The denominator sqrt(v/correct2) + epsilon, and by how much more than a few u it may err, over what v's update sums up: V.
+/// The denominator sqrt(v/correct2) + epsilon, and by how much more than a few u it may err, relative to V,
+/// the sum in v's update.
 struct Root {
   Root(double v, double V, double correct2, double epsilon) : denominator(std::sqrt(v / correct2) + epsilon) {
     const double root = std::sqrt(v / correct2);
     const double underflow = std::sqrt(0x1p-149 / correct2) / denominator / 0x1p-24;
     growth = 1 + (v > 0 ? V / v * root / denominator : 0) + (underflow < 1 ? underflow : 1);
   }
-  /// What denormal numerators may lose: a moment 4 of the smallest and the gradient 2, times `scale`, and two products.
+  /// Returns the loss of denormal numerators: a moment 4 of the smallest and the gradient 2, times `scale`,
+  /// and two products.
   double lost(double scale) const { return (6 * scale + 2) * 0x1p-149 / denominator / (kTerms * 0x1p-24); }
   double denominator, growth;
 };

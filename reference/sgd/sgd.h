@@ -33,7 +33,7 @@ struct Sgd {
 
   static bool valid(const Shape& s) { return optimizer::valid(s.n, s.tensors); }
 
-  /// Gradients read; parameters read and written. What depends on a tensor and not on an entry is not counted.
+  /// Gradients read; parameters read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
     const double n = double(s.n);
     return {.bytes = 12 * n + 20 * double(s.tensors), .flops = 4 * n};

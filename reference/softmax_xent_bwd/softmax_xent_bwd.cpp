@@ -14,9 +14,9 @@ void SoftmaxXentBwd::arrange(const Args<float>& x, Generator& random) {
 //   |d| <= u (c + 2k + A + |t_j|) + u log s,
 //
 // the last for variants that take exp((x_j - m) - log s) in place of a division. The gradient adds two
-// roundings of its own, relative to g p_j, and for the label's class three more of g. What suffers a few
-// roundings only is again divided by sqrt T. Below 2^-126 an exponential may stop where it is, at up to
-// exp(-87) = 1.5·2^-126: as growth is at least 20 (T >= 25), 2^-105 in the magnitude makes room for 2.5·2^-126.
+// roundings of its own, relative to g p_j, and for the label's class three more of g. Terms with only a few
+// roundings are again divided by sqrt T. Below 2^-126 an exponential may stop where it is, at up to exp(-87)
+// = 1.5·2^-126: as growth is at least 20 (T >= 25), 2^-105 in the magnitude makes room for 2.5·2^-126.
 void SoftmaxXentBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const auto [n, c] = x.shape;
   const double few = 1 / std::sqrt(terms(x.shape));

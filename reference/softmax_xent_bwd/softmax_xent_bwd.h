@@ -50,7 +50,7 @@ struct SoftmaxXentBwd {
   static double terms(const Shape& s) { return SoftmaxXentFwd::terms(s); }
   static void arrange(const Args<float>& x, Generator& random);
 
-  /// Values and error bound; derivation beside the code. A probability below 2^-126 may as well come out as
+  /// Values and error bound; derivation next to the code. A probability below 2^-126 may as well come out as
   /// 0, or as anything up to that.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };

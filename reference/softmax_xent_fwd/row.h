@@ -1,4 +1,4 @@
-// What forward and backward say about one row of logits, in double precision.
+// One row of logits for forward and backward, in double precision.
 #pragma once
 
 #include <algorithm>

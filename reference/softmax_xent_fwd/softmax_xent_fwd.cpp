@@ -43,8 +43,8 @@ void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
     // only has no right ones to hide behind. Not quite equal, or the roundings of their sum would all lean one way.
     float* row = logits + i * c;
     if (random() % 4 != 0 || !(std::abs(row[0]) < 100)) continue;
-    // The longer the row, the farther apart: so many roundings of one kind would still lean, and the smaller each may be to
-    // count together.
+    // The longer the row, the farther apart its logits, since many like roundings would still lean one way,
+    // and the smaller an exponential may be that still counts in the sum.
     const float apart = c > 4096 ? 1e-3F : 1e-5F;
     float gap = float(random() % (c > 4096 ? 24576 : 4096)) / 1024;
     // Between exponentials that are many units in the last place of the largest one and those that do not matter even all
@@ -70,7 +70,7 @@ void SoftmaxXentFwd::arrange(const Args<float>& x, Generator& random) {
 //   u (c + k + A) + 3u log s + 2u (m - x_label),
 //
 // the logarithm itself taken as right to 2u. Growth of T roundings is at least min(T, 4 sqrt T), which is at
-// least 4 sqrt T for T >= 16: what suffers up to four roundings, and not T, is divided by sqrt T. So
+// least 4 sqrt T for T >= 16: terms with up to four roundings, and not T, are divided by sqrt T. So
 //
 //   magnitude = 1 + (A + log s + m - x_label) / sqrt T.
 void SoftmaxXentFwd::reference(const Args<double>& x, const Args<double>& magnitude) {

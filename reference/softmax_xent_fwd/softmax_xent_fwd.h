@@ -49,13 +49,13 @@ struct SoftmaxXentFwd {
   }
 
   /// Roundings of a sum of c exponentials, each with up to 8 behind it, in a few partial sums that are scaled
-  /// to each other; never below 16. The bound itself is derived beside the code.
+  /// to each other; never below 16. The bound itself is derived next to the code.
   static double terms(const Shape& s) { return double(s.c) + 24; }
 
   /// Draws the labels, and makes one row in four a single logit above many nearly equal ones.
   static void arrange(const Args<float>& x, Generator& random);
 
-  /// Values and error bound; derivation beside the code.
+  /// Values and error bound; derivation next to the code.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -11,7 +11,8 @@ void Unscale::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.scale) = float(1 << random() % 17);
   if (random.widely) *const_cast<float*>(x.scale) = std::ldexp(1.0F, int(random() % 61) - 30);
   *const_cast<int32_t*>(x.first) = !random.widely || random() % 3 ? 0x7FFFFFFF : int32_t(random() % 100);
-  // What was found not to be finite: anywhere, as all_finite looks at several arrays one after the other.
+  // Values that are not finite, at any place: all_finite tests several arrays one after the other, so `first`
+  // may belong to another one.
   const float bad[] = {NAN, INFINITY, -INFINITY};
   for (int64_t k = 0; *x.first != 0x7FFFFFFF && k < x.shape.n; k += 1 + int64_t(random() % 64))
     x.gradient[k] = bad[random() % 3];

@@ -1,7 +1,8 @@
-// Contract of unscale: a gradient without the factor that kept it from underflowing: gradient /= scale, or all zero where it is not finite.
+// Contract of unscale: a gradient without the factor that kept it from underflowing: gradient /= scale, or
+// all zero where it is not finite.
 //
-// (Micikevicius et al., "Mixed Precision Training", 2018.) `first` is what all_finite left: 2^31 - 1 says that all entries are
-// finite. An optimizer that skips entries without a gradient then skips the step.
+// (Micikevicius et al., "Mixed Precision Training", 2018.) `first` is the result of all_finite: 2^31 - 1
+// means that all entries are finite. An optimizer that skips entries without a gradient then skips the step.
 #pragma once
 
 #include "reference/contract.h"

@@ -1,4 +1,5 @@
-// Contract of variation_points: points at which the total variation is looked at, each with its three neighbors.
+// Contract of variation_points: points at which the total variation is evaluated, each with its three
+// neighbors.
 //
 //   point p: (1 - h)·word·2^-24 along axes 0 to 2, upper 24 bits of words 0 to 2 of Philox 4x32-10 at counter
 //   {p, 2, step[0], step[1]};  row m > 0 of its four is the point moved by h along axis m - 1

@@ -14,8 +14,8 @@ namespace {
 //   first-r .. i-r ......... hinge = first+r .......... i+r        window of output i
 //              [ behind[i]          ][ ahead[i]           ]
 //
-// Both parts are running sums that leave the hinge, one to each side. Nothing is ever subtracted, so what
-// does not lie in a window has no part in its rounding errors.
+// Both parts are running sums that leave the hinge, one to each side. Nothing is ever subtracted, so elements
+// outside a window have no part in its rounding errors.
 template <class Value>
 void sums(int64_t n, int64_t r, const Value& value, double* y) {
   r = std::min(r, n);  // beyond, a window holds everything

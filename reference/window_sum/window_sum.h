@@ -2,7 +2,7 @@
 //
 //   y[i] = sum of x[j] over j = i-r .. i+r,   with x[j] = 0 outside 0 .. n-1
 //
-// The window does not shrink at the ends, it looks at zeros there: a box filter without its division.
+// The window does not shrink at the ends, it reads zeros there: a box filter without its division.
 #pragma once
 
 #include "reference/contract.h"
@@ -43,12 +43,12 @@ struct WindowSum {
     return window < double(s.n) ? window : double(s.n < 1 ? 1 : s.n);
   }
 
-  /// Of huge inputs one in four windows' lengths stays huge, and the others become ordinary numbers: most windows hold none,
-  /// and one that has passed by must have left nothing behind, not even in double.
+  /// Among huge inputs one in four windows' lengths stays huge, and the others become ordinary numbers: most
+  /// windows hold no huge number, and one that has passed by must leave nothing behind, not even in double.
   static void arrange(const Args<float>& x, Generator& random);
 
-  /// magnitude.y[i] = sum of |x[j]| over the same window. Only what lies in the window counts: a variant
-  /// that lets an element in and out again must not leave its rounding errors behind.
+  /// magnitude.y[i] = sum of |x[j]| over the same window. Only elements in the window count: a variant that
+  /// lets an element in and out again must not leave its rounding errors behind.
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

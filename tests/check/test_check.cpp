@@ -1,4 +1,4 @@
-// The parts of the value check: fences, patterns, shapes, bounds, and what it says.
+// The parts of the value check: fences, patterns, shapes, bounds, and messages.
 #include "harness/check/check.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ std::vector<float> draw(Pattern pattern, Draw kind, size_t tensor = 0, uint64_t 
   return {t[tensor].as<float>(), t[tensor].as<float>() + 48};
 }
 
-TEST(Patterns, AreWhatTheirNamesSay) {
+TEST(Patterns, MatchTheirNames) {
   EXPECT_GT(std::ranges::max(draw(Pattern::huge, Draw::real)), 1e14);
   const auto constant = draw(Pattern::constant, Draw::real);
   EXPECT_EQ(std::ranges::count(constant, constant[0]), 48);
@@ -280,7 +280,7 @@ TEST(Crashes, AreNamedByVariantShapeAndSignal) {
                "random inputs");
 }
 
-TEST(Results, SayWhatWasCheckedAndWhatWasSkipped) {
+TEST(Results, CountCheckedAndSkippedCases) {
   Variant v = broken("78_never", [](ShapeView, std::span<void* const>) {});
   v.supported = [](ShapeView, const Host&) { return std::string("needs a moon"); };
   const Variant* list[] = {&v};

@@ -1,9 +1,9 @@
-// The host executor of CUDA is checked: each wrong kernel in tests/mutants/*/cuda is found out, with the right name and at
-// the right line, and the right ones beside them are left alone.
+// The host executor of CUDA is checked: each wrong kernel in tests/mutants/*/cuda is caught, with the right
+// name and at the right line, and the right ones next to them pass.
 //
-// What must be found stands in the kernel's source, in a comment on its line: "FINDING race on shared memory", "ERROR
-// cudaErrorInvalidValue" for a launch that fails, or "WRONG" where only the result tells. A finding on a line that has no
-// such comment is a false alarm.
+// The expected finding is in the kernel's source, in a comment on its line: "FINDING race on shared memory",
+// "ERROR cudaErrorInvalidValue" for a launch that fails, or "WRONG" where only the result tells. A finding on
+// a line that has no such comment is a false alarm.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct Specimen {
   std::string id;
   std::vector<Mark> findings;
   std::string error;   // CUDA's name of it
-  bool wrong = false;  // no access is wrong, but what comes out
+  bool wrong = false;  // no access is wrong, but the result is
 };
 void PrintTo(const Specimen& s, std::ostream* out) { *out << s.id; }
 
@@ -170,7 +170,7 @@ TEST(Findings, EveryKindHasItsSpecimen) {
     EXPECT_EQ(kinds.count(simt::name_of(kind)), 1U) << simt::name_of(kind);
 }
 
-/// Without a trace what the processor itself refuses is still told, with its line.
+/// Without a trace, faults of the processor itself are still reported with their line.
 TEST(Findings, FaultsOfUntracedKernelsAreFindings) {
   for (const char* id : {"vector_add.cuda.93_host_pointer", "vector_add.cuda.96_divides_by_zero"}) {
     const auto at = std::ranges::find(specimens(), id, &Specimen::id);
@@ -209,7 +209,7 @@ TEST(Findings, AreTheSameWithTheSameSeed) {
   EXPECT_FALSE(texts(7).empty());
 }
 
-TEST(Findings, SayWhatWhereAndWho) {
+TEST(Findings, NameTheKindThePlaceAndTheThread) {
   const Outcome outcome =
       run("vector_add.cuda.80_reads_past_end", std::vector<int64_t>{1000}, {.traced = true});
   ASSERT_EQ(outcome.findings.size(), 1U);

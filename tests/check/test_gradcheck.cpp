@@ -93,7 +93,7 @@ TEST(ReferenceGradient, ForgottenBranchIsSeen) {
                          "d_x");
 }
 
-TEST(ReferenceGradient, InputsOnAKinkAreRefusedAndSaidSo) {
+TEST(ReferenceGradient, RefusesInputsOnAKinkByName) {
   LabOp op = *find_op("probe_bend_bwd");
   op.op.arrange = [](ShapeView shape, std::span<void* const> pointers, Generator&) {
     for (int64_t i = 0; i < shape[0]; ++i) static_cast<float*>(pointers[0])[i] = 0;

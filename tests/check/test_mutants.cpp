@@ -1,5 +1,5 @@
 // The checker is checked: every wrong kernel in tests/mutants fails, by the check meant for it, and every
-// right one beside them passes.
+// right one next to them passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ CheckResult check_one(const std::string& id) {
   return check(*op, {&variant, 1}).variants.front();
 }
 
-/// What stands behind `mark` in the file of a mutant, up to the next period; empty when it is not there.
+/// Returns the text behind `mark` in the file of a mutant, up to the next period; empty if the mark is
+/// missing.
 std::string said_in(const std::string& text, const std::string& mark) {
   const size_t at = text.find(mark);
   if (at == std::string::npos) return "";

@@ -1,4 +1,4 @@
-// What the check sees around a call: unmapped pages, threads, the state of the process.
+// The surroundings of a call that the check observes: unmapped pages, threads, the state of the process.
 #include <fenv.h>
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -69,7 +69,7 @@ TEST(Guarded, AnInputThatIsWrittenToAndPutBackIsNoted) {
   EXPECT_TRUE(in.holds(faults[0].at));
 }
 
-TEST(State, WhatIsLeftBehindIsNamedAndPutBack) {
+TEST(State, LeftoverStateIsNamedAndRestored) {
   const int threads = omp_get_max_threads();
   const ProcessState before;
   EXPECT_TRUE(before.changes(threads).empty());
@@ -94,7 +94,7 @@ TEST(State, WhatIsLeftBehindIsNamedAndPutBack) {
 }
 
 #if defined(__x86_64__)
-TEST(State, WorkersAreLookedAtToo) {
+TEST(State, CoversWorkerThreads) {
 #pragma omp parallel num_threads(3)
   if (omp_get_thread_num() == 1) __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8000);
   const std::string left = mend_arithmetic_of_workers(3);
@@ -106,7 +106,7 @@ TEST(State, WorkersAreLookedAtToo) {
 // An empty parallel region would be left out.
 void nothing() { __asm__ volatile(""); }
 
-TEST(Threads, AreCountedHoweverShortTheyLive) {
+TEST(Threads, CountsEvenShortLivedOnes) {
   if (!threads_are_watched()) GTEST_SKIP() << "a sanitized build";
   const int usual = omp_get_max_threads();
   use_threads(2);
@@ -137,7 +137,7 @@ TEST(Threads, AreCountedHoweverShortTheyLive) {
 }
 
 /// A crash in the calling thread is a failure like others: the check goes on, and says where it was.
-TEST(Crashes, ThatCanBeLeftBehindAreFailures) {
+TEST(Crashes, InTheCallingThreadAreFailures) {
   const Variant* v = find_variant("transpose.cpu.74_divides_by_zero");
   ASSERT_NE(v, nullptr);
   const CheckResult result = check(*find_op("transpose"), {&v, 1}).variants[0];

@@ -1,4 +1,4 @@
-// What is held beside the bound of each element: outputs as a whole, and what the inputs of a check cover.
+// Checks in addition to the bound of each element: outputs as a whole, and the coverage of a check's inputs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ ErrorSums sums_of_whole_output(int n, double size, Error error) {
   return s;
 }
 
-TEST(WholeOutput, RoundingsOfEveryElementAreNoGain) {
+TEST(WholeOutput, IgnoresRoundingsOfEveryElement) {
   Generator random(2);
   std::uniform_real_distribution<double> unit(-1, 1);
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
@@ -51,7 +51,7 @@ TEST(WholeOutput, RoundingsOfEveryElementAreNoGain) {
   EXPECT_FALSE(judge_output("y", s, allowed));
 }
 
-TEST(WholeOutput, AGainOfOneInAThousandIsNamed) {
+TEST(WholeOutput, NamesAGainOfOneInAThousand) {
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
   for (const double gain : {1.001, 0.999, -1.0}) {
     const auto failure =
@@ -62,7 +62,7 @@ TEST(WholeOutput, AGainOfOneInAThousandIsNamed) {
   }
 }
 
-TEST(WholeOutput, CoarseElementsAreARelativeError) {
+TEST(WholeOutput, ReportsCoarseElementsAsARelativeError) {
   Generator random(3);
   std::uniform_real_distribution<double> unit(-1, 1);
   const Tolerance allowed = tolerance({}, 64, false, Element::f32);
@@ -72,7 +72,7 @@ TEST(WholeOutput, CoarseElementsAreARelativeError) {
   EXPECT_NE(failure->note.find("relative L2"), std::string::npos) << failure->note;
 }
 
-/// adam at that shape, and what a variant leaves that rounds its gradients to `element`.
+/// adam at that shape, and the results of a variant that rounds its gradients to `element`.
 struct Rounded {
   const LabOp& op = *find_op("adam");
   std::vector<int64_t> shape = {2000, 2, 0};
@@ -118,10 +118,11 @@ TEST(Suspects, NameInputAndFormat) {
   EXPECT_FALSE(suspects.judge(r.outputs("gradient", Element::bf16, 1), {.unit = Unit::bf16}));
 }
 
-/// Roundings of a sum that runs stay in all that comes behind, and so does what the rounding of its input changes: two walks
-/// that resemble each other by chance in some inputs of a hundred. Rounded to half precision, 5003 weights change their sums no
-/// more than the sums themselves err; to bfloat16 they do, and that is named all the same.
-TEST(Suspects, ARunningSumIsNotTakenForARounding) {
+/// Roundings of a sum that runs stay in all that comes behind, and so does what the rounding of its input
+/// changes: two walks that resemble each other by chance in some inputs of a hundred. Rounded to half
+/// precision, 5003 weights change their sums no more than the sums themselves err; to bfloat16 they do, and
+/// that is still named.
+TEST(Suspects, DoNotTakeARunningSumForARounding) {
   const LabOp& op = *find_op("distortion_bwd");
   const Variant& rung = *find_variant("distortion_bwd.cpu.02_prefix");
   const std::vector<int64_t> shape = {1, 5003};
@@ -157,7 +158,7 @@ TEST(Suspects, ARunningSumIsNotTakenForARounding) {
   EXPECT_GT(named, kInputs * 3 / 4);
 }
 
-// What its specimens are refused for is their mistake, and not that they have eight bits (tests/mutants/mlp_fwd).
+// Its specimens are rejected for their mistakes, not for their eight bits (tests/mutants/mlp_fwd).
 TEST(EightBits, ANetworkWithoutAMistakePasses) {
   Variant right = *find_variant("mlp_fwd.cpu.72_fp8_sums");
   right.id = "mlp_fwd.cpu.79_fp8";
@@ -173,7 +174,7 @@ TEST(EightBits, ANetworkWithoutAMistakePasses) {
   }
 }
 
-TEST(EightBits, ABoundOfTheirOwn) {
+TEST(EightBits, HaveTheirOwnBound) {
   EXPECT_EQ(unit_roundoff(Unit::e4m3), 0x1p-4);
   EXPECT_EQ(unit_roundoff(Unit::e5m2), 0x1p-3);
   // Two roundings a product, and sums that are float: as many terms as one likes must not let any error pass.
@@ -208,7 +209,7 @@ TEST(Inputs, WideOnesLeaveTheUsualHyperparameters) {
   EXPECT_GT(most, 100'000);
 }
 
-TEST(Inputs, SpoiltOnesHaveNanAndInfinitiesWhereTheyMay) {
+TEST(Inputs, SpoiltOnesHaveNanAndInfinitiesWhereAllowed) {
   const std::vector<TensorSpec> specs = {{.name = "a", .dims = {500}}, {.name = "b", .dims = {500}}};
   Tensors t(specs, Tensors::View::variant);
   Generator random(1);
@@ -226,7 +227,7 @@ TEST(Inputs, SpoiltOnesHaveNanAndInfinitiesWhereTheyMay) {
   EXPECT_GE(count(1, is_infinite), 1);
 }
 
-TEST(Sizes, GoBeyondWhatIsTakenForGranted) {
+TEST(Sizes, ExceedTheOrdinaryShapes) {
   for (const Lab& lab : labs())
     for (const LabOp& op : lab.ops) {
       if (op.op.name.starts_with("probe_")) continue;

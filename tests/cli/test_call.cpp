@@ -77,7 +77,7 @@ TEST_F(Call, RunsForwardAndBackwardOnTheHostAndOnTheExecutor) {
   EXPECT_FLOAT_EQ(d_a[1], b[2] + b[3]);
 }
 
-TEST_F(Call, SaysWhatIsWrongWithAFile) {
+TEST_F(Call, ReportsTheErrorOfAFile) {
   const TensorView left{"a", "F32", {3, 4}, a.data()}, right{"b", "F32", {4, 2}, b.data()};
   const std::string variant = "matmul.cpu.01_naive";
   save("x", {left, right});

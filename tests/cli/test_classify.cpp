@@ -1,4 +1,5 @@
-// klab classify as a program: the same seed, threads and plan give the same bytes; and what it refuses, in one line each.
+// klab classify as a program: the same seed, threads and plan give the same bytes; bad inputs are refused in
+// one line each.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,7 +99,7 @@ TEST_F(Classify, SameSeedThreadsAndPlanGiveTheSameBytes) {
   }
 }
 
-TEST_F(Classify, GoesOnWithThePlanOfTheCheckpoint) {
+TEST_F(Classify, ResumesWithThePlanOfTheCheckpoint) {
   ASSERT_EQ(klab(small("mlp", "a") + " --plan naive").code, 0);
   const std::string before = bytes("a/model.safetensors");
   const Said said = klab(small("mlp", "a") + " --resume " + (folder / "a").string());
@@ -109,7 +110,7 @@ TEST_F(Classify, GoesOnWithThePlanOfTheCheckpoint) {
   EXPECT_TRUE(bytes("a/model.safetensors") == before);
 }
 
-TEST_F(Classify, RefusesWhatIsNoDataSet) {
+TEST_F(Classify, RefusesInvalidDataSets) {
   refused(set(), {"set", "holds no data set", "images-idx3-ubyte"});
   refused((folder / "nowhere").string(), {"nowhere", "is no folder"});
   write("t10k-images-idx3-ubyte", images(20, 28));
@@ -128,7 +129,7 @@ TEST_F(Classify, RefusesWhatIsNoDataSet) {
   refused(set(), {"t10k-labels-idx1-ubyte", "label 10 of example 19", "classes 0 to 9", "correct"});
 }
 
-TEST_F(Classify, RefusesWhatDoesNotFitTheModel) {
+TEST_F(Classify, RefusesDataThatDoesNotFitTheModel) {
   refused("spirals --model cnn", {"layer conv1", "given [2]", "--model"});
   write("t10k-images-idx3-ubyte", images(20, 4));
   write("t10k-labels-idx1-ubyte", labels(20));

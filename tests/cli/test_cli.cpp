@@ -165,7 +165,7 @@ TEST(Cli, EveryNumberHasARange) {
   EXPECT_GT(numbers, 20);
 }
 
-TEST(Cli, NumbersThatAreNoneOrTooLargeAreRefused) {
+TEST(Cli, RefusesMalformedAndTooLargeNumbers) {
   for (const auto& [text, good] : {std::pair{"1", true},
                                    {"18446744073709551615", true},
                                    {"18446744073709551616", false},
@@ -199,7 +199,7 @@ TEST(Cli, ShapesBeyondMemoryAreRefusedAtOnce) {
     }
 }
 
-TEST(Cli, WhatIsNoFileIsOneClearLine) {
+TEST(Cli, ReportsANonFileInOneClearLine) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("klab_cli_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
@@ -278,7 +278,7 @@ TEST(Cli, ListNamesTheTrunksAndWithAllEveryVariant) {
   EXPECT_FALSE(has(one.out, variants().back().id));
 }
 
-TEST(Cli, FormerNamesAreTaken) {
+TEST(Cli, AcceptsFormerNames) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   for (const std::string& old : renamed->was) {
@@ -341,7 +341,7 @@ TEST(Cli, CheckSaysOkByName) {
   EXPECT_GT(j["variants"][0]["cases"], 0);
 }
 
-TEST(Cli, DoctorTellsWhatIsHere) {
+TEST(Cli, DoctorReportsTheEnvironment) {
   Outcome o = klab_says({"doctor"});
   EXPECT_EQ(o.code, 0);
   for (const char* word :
@@ -379,7 +379,7 @@ TEST(Cli, ColorsOnATerminalOnly) {
   EXPECT_FALSE(has(klab_shows({"list", "--json"}).out, "\033["));
 }
 
-TEST(Cli, AReaderThatLeavesIsNoCrash) {
+TEST(Cli, SurvivesAClosedPipe) {
   const int status = std::system("'" KLAB_PROGRAM "' list 2>/dev/null | head -n 1 >/dev/null");
   EXPECT_EQ(WEXITSTATUS(status), 0);
   const int full = std::system("'" KLAB_PROGRAM "' list >/dev/full 2>/dev/null");

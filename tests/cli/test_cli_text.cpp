@@ -81,7 +81,7 @@ TEST(Select, NamesTogetherAndEachOnce) {
   EXPECT_EQ(ids(select(std::vector<std::string>{v.id, v.id, v.id})).size(), 1U);
 }
 
-TEST(Select, WhatMatchesNothingIsAnErrorWithNearNames) {
+TEST(Select, UnmatchedNamesAreAnErrorWithNearNames) {
   const Variant& v = variants().front();
   std::string wrong = v.id;
   std::swap(wrong[wrong.size() - 1], wrong[wrong.size() - 2]);
@@ -104,7 +104,7 @@ TEST(Table, AlignsAndLeavesNoBlanksAtTheEnd) {
   EXPECT_THROW(t.add({"a"}), std::invalid_argument);
 }
 
-TEST(Table, BarsAndInksOnlyWhereSomebodyLooks) {
+TEST(Table, BarsAndInksOnlyOnATerminal) {
   Table t({{"name"}, {"speed", Column::Kind::bar, 4}});
   t.add({Cell("a", Ink::red), Cell::bar(1)});
   t.add({"b", Cell::bar(2)});
@@ -114,7 +114,7 @@ TEST(Table, BarsAndInksOnlyWhereSomebodyLooks) {
   EXPECT_EQ(inked("x", Ink::bold, pipe_paper), "x");
 }
 
-TEST(Table, BarsOfNoNumber) {
+TEST(Table, BarsOfNonFiniteNumbers) {
   EXPECT_EQ(bar(std::nan(""), 4), "");
   EXPECT_EQ(bar(-1, 4), "");
   EXPECT_EQ(bar(7, 2), "██");
@@ -194,7 +194,7 @@ TEST(Markdown, FindsSections) {
   EXPECT_EQ(section_of(page, "02_fas"), "");
 }
 
-TEST(Markdown, TakesBrokenPages) {
+TEST(Markdown, AcceptsBrokenPages) {
   for (const char* broken : {"", "```\nnever closed", "<details>", "<details>\n<summary>x", "<!-- open",
                              "| a |\n|--|", "|\n|--", "**", "`", "[x](", "#", "> ", "1. ", "\\"})
     EXPECT_NO_THROW(typeset(broken, {.hints = true, .width = 80}, pipe_paper)) << broken;

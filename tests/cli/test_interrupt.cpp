@@ -1,5 +1,5 @@
-// SIGINT in the middle of a measurement: what was measured until then is written, marked as a part, and the exit code
-// is the one that shells expect.
+// SIGINT in the middle of a measurement: the rounds measured until then are written, marked as a part, and
+// the exit code is the one that shells expect.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

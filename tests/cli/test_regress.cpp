@@ -59,7 +59,7 @@ class Regress : public testing::Test {
     return root_ / "reports" / "recorded" / fingerprint(this_machine()) / name;
   }
 
-  /// A baseline as klab bench --baseline leaves it, of times that nobody had to measure.
+  /// A baseline as klab bench --baseline leaves it, of made-up times.
   void put_baseline() const {
     std::mt19937_64 random(3);
     std::normal_distribution<double> normal;
@@ -98,7 +98,7 @@ class Regress : public testing::Test {
   fs::path root_;
 };
 
-// What the verdicts are depends on what else this machine does; that the exit code follows from them does not.
+// The verdicts depend on other load on this machine; the exit code must follow from them.
 TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
   RegressOutcome o =
       klab("bench vector_add --size L1 --sessions 6 --rounds 3 --threads 1 --baseline baseline");
@@ -128,8 +128,8 @@ TEST_F(Regress, ABaselineIsRecordedAndTheSameBinaryIsComparedWithIt) {
   EXPECT_TRUE(regress_has(text_of(root_ / "gate.xml"), "<testsuite"));
 }
 
-// The recorded rows with every time of one variant made longer stand for a slower binary.
-TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
+// The recorded rows with every time of one variant made longer simulate a slower binary.
+TEST_F(Regress, CompareFindsChangesPlantedInRecordedRows) {
   put_baseline();
   Recording slow = read_csv(recorded("baseline.csv").string());
   for (Row& r : slow.rows)
@@ -152,7 +152,7 @@ TEST_F(Regress, CompareFindsWhatIsPlantedInRecordedRows) {
 }
 
 // The machine ran at two thirds of its speed, and one variant lost more by that than its anchors did.
-TEST_F(Regress, AMachineThatChangedItsSpeedIsNotTakenForASlowerBinary) {
+TEST_F(Regress, AChangedMachineSpeedIsNoRegression) {
   put_baseline();
   const Recording base = read_csv(recorded("baseline.csv").string());
   const auto verdicts = [&](double machine, double more) {
@@ -272,7 +272,7 @@ TEST_F(Regress, TheReportIsOneFileWithNothingOutside) {
   EXPECT_GT(count, 3);
 }
 
-TEST_F(Regress, ASweepShowsWhatGrowsFasterThanItsContract) {
+TEST_F(Regress, SweepsShowRungsThatGrowFasterThanTheirContract) {
   // Every pair of a ray's samples against a contract that counts samples: the naive rung is quadratic, 02 is not.
   const RegressOutcome o =
       klab("bench distortion_fwd --shape 64,2048 --sweep samples=2048..65536 --quick --threads 1");

@@ -1,4 +1,4 @@
-// Two runs against each other: what is compared, with what, and every way in which they cannot be.
+// Two runs against each other: which rows are compared, and every way in which runs cannot be.
 // ctest: sanitized
 #include "harness/compare/comparison.h"
 
@@ -37,7 +37,7 @@ Recording make(const Made& m) {
                                                   {"cpu.06_threads", 1e-3},
                                                   {"cpu.90_openblas", 9e-4}};
   for (int session = 1; session <= m.sessions; ++session) {
-    std::vector<double> day(size_t(m.rounds));  // what the machine does to all of them
+    std::vector<double> day(size_t(m.rounds));  // factor of the machine on all of them
     for (double& d : day) d = std::exp(0.2 * normal(random) + 0.02 * session);
     for (const auto& [rung, seconds] : rungs) {
       Row r{.fingerprint = "0123456789abcdef",
@@ -89,7 +89,7 @@ std::string refusal(const Recording& base, const Recording& fresh, const Compari
 
 #define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
 
-TEST(Comparison, AnotherDayIsNoRegression) {
+TEST(Comparison, ASlowerDayIsNoRegression) {
   Made slow_day{.seed = 2};
   slow_day.time = [](const std::string&, int, double s) { return 1.7 * s; };
   // The ceiling was slower too: shares are of the same rounds.
@@ -101,8 +101,9 @@ TEST(Comparison, AnotherDayIsNoRegression) {
   EXPECT_EQ(exit_code_of(result), 0);
 }
 
-// Which resource binds is measured: a run that another one bound says nothing about how fast the first one was.
-TEST(Comparison, AnotherCeilingIsNoAnchor) {
+// Which resource binds is measured: a run bound by another resource tells nothing about the speed of the
+// first.
+TEST(Comparison, IgnoresSharesOfAnotherCeiling) {
   Recording fresh = make({.seed = 2});
   for (Row& r : fresh.rows) {
     r.ceiling = "transcendental f32";
@@ -114,7 +115,7 @@ TEST(Comparison, AnotherCeilingIsNoAnchor) {
     EXPECT_FALSE(c.anchor.starts_with("ceiling")) << c.anchor;
     EXPECT_EQ(c.machine, 0) << c.variant;
   }
-  // Of some sessions is enough, and only these count.
+  // The load of some sessions suffices, and only these count.
   for (Row& r : fresh.rows)
     if (r.session > 10) {
       r.ceiling = "fma f32";
@@ -131,14 +132,14 @@ TEST(Comparison, OneSlowerRungIsNamedAndTheOthersAreNot) {
   EXPECT_EQ(exit_code_of(result), 1);
 }
 
-TEST(Comparison, AFasterRungIsNoFailure) {
+TEST(Comparison, AFasterRungPasses) {
   const CompareResult result = compare_runs(make({}), make(slower("cpu.06_threads", 0.8)));
   EXPECT_EQ(change_of(result, "cpu.06_threads").judgement.verdict, Verdict::faster);
   EXPECT_EQ(exit_code_of(result), 0);
 }
 
 // Were the first rung the only measure, all others would look faster.
-TEST(Comparison, AnAnchorThatChangedDoesNotSpeakForTheOthers) {
+TEST(Comparison, AChangedAnchorDoesNotScaleTheOthers) {
   for (const char* anchor : {"cpu.01_naive", "cpu.90_openblas"}) {
     const CompareResult result = compare_runs(make({}), make(slower(anchor, 1.25)));
     EXPECT_EQ(change_of(result, anchor).judgement.verdict, Verdict::slower) << change_text(result, {});
@@ -153,8 +154,8 @@ TEST(Comparison, ChangesBelowTheThresholdAreTheSame) {
   EXPECT_EQ(result.count(Verdict::same), 4) << change_text(result, {});
 }
 
-TEST(Comparison, WhatOtherWorkDisturbedIsNotJudged) {
-  // Other work slows what uses both cores, and the system says that its threads had to wait.
+TEST(Comparison, SkipsRungsDisturbedByOtherWork) {
+  // Other work slows what uses both cores, and the system reports that its threads had to wait.
   Made loaded{.seed = 2};
   loaded.time = [](const std::string& rung, int, double s) {
     return rung == "cpu.06_threads" || rung == "cpu.90_openblas" ? 1.8 * s : s;
@@ -171,8 +172,8 @@ TEST(Comparison, WhatOtherWorkDisturbedIsNotJudged) {
   EXPECT_EQ(exit_code_of(result, true), 2);
 }
 
-TEST(Comparison, SessionsBesideOtherWorkAreNotJudged) {
-  // Nobody waits, but what lives on the caches is slower than what does not.
+TEST(Comparison, SkipsSessionsDisturbedByOtherWork) {
+  // No thread waits, but rungs that live on the caches are slower than others.
   const auto beside = [](Made m, double from, double threads) {
     m.others = [=](int session) { return session >= from ? threads : 0.02; };
     return make(m);
@@ -181,7 +182,7 @@ TEST(Comparison, SessionsBesideOtherWorkAreNotJudged) {
   const CompareResult crowded = compare_runs(make({}), beside(changed, 1, 0.9));
   EXPECT_EQ(crowded.count(Verdict::undecided), 4) << change_text(crowded, {});
   EXPECT_HAS(change_of(crowded, "cpu.06_threads").reason, "other work");
-  // Equally busy machines can be compared, whichever run is looked at; and quiet sessions count.
+  // Equally busy machines can be compared, in either order; and quiet sessions count.
   for (const CompareResult& fair : {compare_runs(beside({}, 1, 0.9), beside(changed, 1, 0.9)),
                                     compare_runs(beside({}, 1, 0.1), beside(changed, 1, 0.2)),
                                     compare_runs(make({}), beside(changed, 12, 0.9))}) {
@@ -219,7 +220,7 @@ TEST(Comparison, OneProcessWithManyRoundsIsComparedMoreCautiously) {
             Verdict::slower);
 }
 
-TEST(Comparison, ListsWhatOneRunHasAlone) {
+TEST(Comparison, ListsRowsThatOnlyOneRunHas) {
   Recording base = make({}), fresh = make({.seed = 2});
   std::erase_if(base.rows, [](const Row& r) { return r.variant == "matmul.cpu.06_threads"; });
   std::erase_if(fresh.rows, [](const Row& r) { return r.variant == "matmul.cpu.02_loop_order"; });
@@ -259,14 +260,14 @@ TEST(Comparison, CountsAreEnoughWithoutTimes) {
   EXPECT_EQ(exit_code_of(compare_runs(base, fresh)), 1);
 }
 
-TEST(ComparisonInput, OtherShapesAreNothingToCompare) {
+TEST(ComparisonInput, RefusesRunsWithoutCommonShapes) {
   Recording fresh = make({});
   for (Row& r : fresh.rows) r.shape = "m=256 n=256 k=256";
   EXPECT_HAS(refusal(make({}), fresh), "nothing to compare");
   EXPECT_HAS(refusal(make({}), Recording{}), "holds neither times nor counts");
 }
 
-TEST(ComparisonInput, OneRepetitionTellsNothing) {
+TEST(ComparisonInput, RefusesASingleRound) {
   EXPECT_HAS(refusal(make({}), make({.sessions = 1, .rounds = 1})), "1 round");
   EXPECT_HAS(refusal(make({.sessions = 1, .rounds = 1}), make({})), "the base has 1 round");
 }
@@ -280,7 +281,7 @@ TEST(ComparisonInput, AnotherMachineGivesRatiosOnly) {
   EXPECT_EQ(result.count(Verdict::same), 4);
 }
 
-TEST(ComparisonInput, AnotherCommitIsSaid) {
+TEST(ComparisonInput, ReportsAnotherCommit) {
   Recording fresh = make({.seed = 2});
   for (Row& r : fresh.rows) r.commit = "def";
   EXPECT_EQ(compare_runs(make({}), fresh).notes, std::vector<std::string>{"commit abc against def"});
@@ -293,7 +294,7 @@ TEST(ComparisonInput, AbsoluteTimesOfOneMachine) {
   EXPECT_EQ(result.count(Verdict::slower), 4) << change_text(result, {});
 }
 
-TEST(ComparisonText, EveryFormTellsTheSame) {
+TEST(ComparisonText, AllFormatsAgree) {
   const CompareResult result = compare_runs(make({}), make(slower("cpu.02_loop_order", 1.10)));
   EXPECT_HAS(change_summary(result), "1 SLOWER, 3 SAME");
   EXPECT_HAS(change_text(result, {}), "SLOWER");
@@ -316,7 +317,7 @@ TEST(ComparisonText, JunitEscapes) {
   EXPECT_HAS(xml, "x &lt; y &amp; &quot;z&quot;");
 }
 
-TEST(Session, PlansSurviveTheWayToAnotherProcess) {
+TEST(Session, PlansSurviveTheTransferToAnotherProcess) {
   SessionPlan plan = plan_of(make({}));
   ASSERT_EQ(plan.tasks.size(), 1U);
   EXPECT_EQ(plan.tasks[0].shape.shape, (std::vector<int64_t>{512, 512, 512}));

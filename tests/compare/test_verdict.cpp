@@ -1,5 +1,5 @@
-// The verdict on whole labs, again and again: it must not cry wolf, and must see what is there. Every series is
-// drawn from a fixed seed, so that the test says the same every time.
+// The verdict on whole labs, again and again: it must not cry wolf, and must find real changes. Every series
+// is drawn from a fixed seed, so the result is always the same.
 // ctest: sanitized
 #include "harness/compare/verdict.h"
 
@@ -32,10 +32,10 @@ struct Runs {
   std::vector<double> base, fresh;
 };
 
-/// One way in which a machine disturbs what is measured. `when` counts sessions over both runs.
+/// One way in which a machine disturbs measurements. `when` counts sessions over both runs.
 struct World {
   const char* name;
-  /// Draws what one variant of one lab lives with, and returns what it adds to a round.
+  /// Draws the disturbance of one variant of one lab, and returns its addition to a round.
   std::function<std::function<double(int when, Random&)>(Random&)> begin;
 };
 void PrintTo(const World& world, std::ostream* out) { *out << world.name; }
@@ -56,7 +56,7 @@ Runs draw(const World& world, double change, Random& random) {
   return runs;
 }
 
-/// Judges a lab as its new run grows; what each variant got at the last look it was undecided before.
+/// Judges a lab as its new run grows; each variant keeps its first decided verdict.
 std::vector<Verdict> verdicts(const std::vector<Runs>& lab) {
   std::vector<Verdict> result(lab.size(), Verdict::undecided);
   for (const int sessions : kLooks) {
@@ -120,7 +120,7 @@ TEST_P(Worlds, AtMostOneLabInAHundredAlarms) {
   EXPECT_LE(alarms, kLabs / 100);
 }
 
-/// Share of planted changes that were called what they are, among variants that did not change.
+/// Share of planted changes that got the right verdict, among variants that did not change.
 double found(const World& world, double factor, Verdict expected) {
   constexpr int kLabs = 60, kPlanted = 10;
   Random random(11);
@@ -173,18 +173,18 @@ double counted_tail(int m, int n, int u) {
   return double(hits) / all;
 }
 
-TEST(Shift, TheTailIsTheOneThatCountingGives) {
+TEST(Shift, TheTailMatchesCounting) {
   for (const auto& [m, n] : {std::pair{1, 1}, {2, 2}, {1, 6}, {3, 5}, {5, 3}, {6, 6}})
     for (int u = -1; u <= m * n; ++u)
       EXPECT_NEAR(rank_tail(m, n, u), u < 0 ? 0 : counted_tail(m, n, u), 1e-12);
 }
 
-TEST(Shift, LargeSetsGoOverIntoTheNormalApproximation) {
+TEST(Shift, LargeSetsApproachTheNormalApproximation) {
   for (const double u : {3500.0, 4200.0, 5000.0})
     EXPECT_NEAR(rank_tail(100, 100, u), rank_tail(101, 100, u * 1.01), 0.1 * rank_tail(100, 100, u));
 }
 
-TEST(Shift, IsWhatWasAdded) {
+TEST(Shift, RecoversTheAddedShift) {
   const std::vector<double> base = {3, 1, 4, 1.5, 9, 2.6, 5, 3.5};
   std::vector<double> fresh = base;
   for (double& f : fresh) f += 10;
@@ -208,7 +208,7 @@ TEST(Shift, IntervalAndTestAgree) {
   }
 }
 
-TEST(Shift, CoversTheTruthAsOftenAsItSays) {
+TEST(Shift, CoverageIsNominal) {
   Random random(5);
   int missed = 0;
   constexpr int kTrials = 4000;
@@ -223,14 +223,14 @@ TEST(Shift, CoversTheTruthAsOftenAsItSays) {
   EXPECT_GE(missed, kTrials * 0.02);
 }
 
-TEST(Shift, TooFewPromiseNothing) {
+TEST(Shift, TooFewSamplesGiveNoBound) {
   const std::vector<double> two = {1, 2}, other = {5, 6};
   EXPECT_TRUE(std::isinf(shift_of(two, other, 0.01).low));
   EXPECT_THROW(shift_of({}, two, 0.1), std::invalid_argument);
   EXPECT_THROW(p_above(two, std::vector<double>{NAN}, 0), std::invalid_argument);
 }
 
-TEST(Judge, AnEmptyComparisonIsNoPass) {
+TEST(Judge, AnEmptyComparisonDoesNotPass) {
   EXPECT_THROW(judge({}), std::invalid_argument);
   EXPECT_THROW(judge(std::vector<LogRatios>{{{1, 2, 3}, {}}}), std::invalid_argument);
 }

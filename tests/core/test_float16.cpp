@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kPatterns = 0x10000;
 
-/// The value of a pattern as the standard's formula has it.
+/// The value of a pattern by the standard's formula.
 double value_of(uint32_t bits, const Float16Format& f) {
   const uint32_t size = bits & 0x7FFFU, leading = 1U << (f.digits - 1);
   if (size > f.infinity) return std::numeric_limits<double>::quiet_NaN();
@@ -28,7 +28,7 @@ double value_of(uint32_t bits, const Float16Format& f) {
   return sign * std::ldexp(whole, f.min_exponent + int(std::max(exponent, 1U)) - f.digits);
 }
 
-TEST(Float16, EveryHalfComesBackAndEveryNanIsTheOne) {
+TEST(Float16, EveryHalfRoundTripsAndAllNansBecomeOne) {
   for (uint32_t bits = 0; bits < kPatterns; ++bits) {
     const double value = value_of(bits, kHalfFormat);
     const float wide = float_from_half(uint16_t(bits));
@@ -45,7 +45,7 @@ TEST(Float16, EveryHalfComesBackAndEveryNanIsTheOne) {
   }
 }
 
-TEST(Float16, EveryBfloat16ComesBackAndEveryNanIsTheOne) {
+TEST(Float16, EveryBfloat16RoundTripsAndAllNansBecomeOne) {
   for (uint32_t bits = 0; bits < kPatterns; ++bits) {
     const double value = value_of(bits, kBfloat16Format);
     const float wide = float_from_bfloat16(uint16_t(bits));
@@ -56,12 +56,12 @@ TEST(Float16, EveryBfloat16ComesBackAndEveryNanIsTheOne) {
   }
 }
 
-/// Between each two neighbors of a format: the middle goes to the even one, what is next to it to the nearer one.
+/// Between each two neighbors of a format: the middle goes to the even one, its neighbors to the nearer one.
 TEST(Float16, TiesGoToEvenAndNothingElse) {
   const auto both = [](const Float16Format& f, uint32_t bits, uint16_t (*from_float)(float),
                        uint16_t (*from_double)(double)) {
     const double low = value_of(bits, f);
-    // Beyond the largest number stands what would come next.
+    // Beyond the largest number the next one in sequence is assumed.
     const double high = bits + 1 < f.infinity ? value_of(bits + 1, f) : 2 * low - value_of(bits - 1, f);
     const double middle = (low + high) / 2;
     const auto even = uint16_t(bits % 2 == 0 ? bits : bits + 1);
@@ -107,7 +107,7 @@ TEST(Float16, ElementsRoundOnce) {
 }
 
 /// Kernels call the same, across the border to their modules.
-TEST(Float16, TheExecutorHasNoOtherConversion) {
+TEST(Float16, TheExecutorUsesTheSameConversions) {
   for (const float x : {0.1F, -65520.F, 1e-7F, 3e38F, NAN}) {
     EXPECT_EQ(simt::half_from_float(x), half_from_float(x));
     EXPECT_EQ(simt::bfloat16_from_float(x), bfloat16_from_float(x));

@@ -1,4 +1,5 @@
-// Formats of few bits: every pattern of each comes back, every tie goes to even, what is too large does what the header says.
+// Formats of few bits: every pattern of each round-trips, every tie goes to even, values that are too large
+// follow the header's rule.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(Formats, EveryPatternComesBack) {
+TEST(Formats, EveryPatternRoundTrips) {
   for (const NarrowFormat& f : kNarrowFormats)
     for (uint32_t bits = 0; bits < 1U << f.bits; ++bits) {
       const double value = decode(f, bits);
@@ -43,7 +44,7 @@ TEST(Formats, TiesGoToEvenAndNothingElse) {
     }
 }
 
-TEST(Formats, WhatIsTooLargeSaturatesOrOverflows) {
+TEST(Formats, TooLargeValuesSaturateOrOverflow) {
   for (const NarrowFormat& f : kNarrowFormats) {
     const double most = decode(f, f.largest), step = most - decode(f, f.largest - 1);
     const uint32_t beyond = f.saturates ? f.largest : f.infinity, sign = 1U << (f.bits - 1);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ctest: slow
-# Blocks that run beside each other on 2 and 4 threads come out as blocks one after the other: the same counts, findings, output
-# and results, to the bit, of programs that diverge, share memory, add floats, queue, wait, print, race, fail and do not end.
+# Blocks that run concurrently on 2 and 4 threads give the results of blocks run one after the other: the same counts, findings,
+# output and results, to the bit, of programs that diverge, share memory, add floats, queue, wait, print, race, fail and do not end.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3
 nvcc=$build_dir/klab-nvcc

@@ -1,4 +1,4 @@
-// CUDA's language as C++: what is rewritten, what stays, and what is refused with its place.
+// CUDA's language as C++: rewrites, text that stays, and constructs refused with their place.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(Rewrite, VariablesOfTheDevice) {
   EXPECT_EQ(of("__device__ const int t[] = {1};").text.find("section"), std::string::npos);
 }
 
-TEST(Rewrite, LeavesTextAndOthersFilesAlone) {
+TEST(Rewrite, LeavesStringsAndSystemHeadersAlone) {
   const std::string text =
       "const char* s = \"k<<<1, 2>>>(x) __shared__\"; auto r = R\"x(__global__ )\" )x\"; char q = '\"';\n"
       "#pragma unroll __shared__\n";
@@ -123,7 +123,7 @@ TEST(Ptx, IsTranslatedStatementByStatement) {
             set + "::klab::program::ptx::get<unsigned>(::klab::simt::lane_index())); ");
   EXPECT_EQ(translate_ptx(""), "");
   EXPECT_EQ(translate_ptx("// nothing\n"), "");
-  // A scope with a register of its own, and a predicate.
+  // A scope with its own register, and a predicate.
   const std::string scope =
       translate_ptx("{\n .reg .pred p;\n setp.ne.b32 p, %0, 0;\n @p st.global.u32 [%1+4], %2;\n}");
   EXPECT_NE(scope.find("bool klab_ptx_p{};"), std::string::npos) << scope;
@@ -141,7 +141,7 @@ TEST(Ptx, IsTranslatedStatementByStatement) {
             std::string::npos);
 }
 
-TEST(Ptx, WhatIsNotKnownIsNamed) {
+TEST(Ptx, NamesUnknownInstructions) {
   const auto refused = [](const std::string& text) -> std::string {
     try {
       translate_ptx(text);
@@ -160,7 +160,7 @@ TEST(Ptx, WhatIsNotKnownIsNamed) {
   EXPECT_NE(refused("ld.global.u32 %0;"), "");
 }
 
-TEST(Options, AreNvccs) {
+TEST(Options, MatchNvcc) {
   const Options o = parse_options({"-c", "a.cu", "b.cpp", "-gencode", "arch=compute_70,code=sm_70",
                                    "-arch=sm_86", "-Xcompiler", "-fPIC,-Wall", "-Idir", "-D", "X=1",
                                    "-lineinfo", "-O3", "-std=c++14", "-lm", "x.o"});

@@ -1,4 +1,4 @@
-// Every reader gets broken inputs: what tests of that have in common.
+// Shared by the tests that give broken inputs to every reader.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,14 +37,13 @@ class Fuzz : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  /// `once` makes an input and has it read. Counts how many were taken: where none is, nothing behind the first test of the
-  /// reader was looked at.
+  /// `once` makes an input and has it read. Counts how many were accepted: if none is, only the first test of
+  /// the reader ever ran.
   void broken_inputs(const std::function<void(Mutator&)>& once) {
     int taken = 0, refused = 0;
     for (int i = 0; i < fuzz::inputs(); ++i) {
       Mutator mutator(uint64_t(i) + 1);
-      const std::clock_t begin =
-          std::clock();  // of this process: other work on the machine is nobody's fault
+      const std::clock_t begin = std::clock();  // of this process: other work on the machine does not count
       try {
         once(mutator);
         ++taken;

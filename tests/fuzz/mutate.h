@@ -1,4 +1,5 @@
-// Broken inputs for readers: bytes changed anywhere, and changes that keep the outer form and break what is inside.
+// Broken inputs for readers: bytes changed anywhere, and changes that keep the outer form and break the
+// content.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ class Mutator {
     uint64_t length = 0;
     std::memcpy(&length, file.data(), 8);
     nlohmann::json header = nlohmann::json::parse(file.substr(8, length));
-    // What is itself JSON, in the metadata, is changed as such half of the time.
+    // Metadata that is itself JSON is changed as such half of the time.
     auto& metadata = header["__metadata__"];
     if (below(2) == 0 && metadata.is_object() && !metadata.empty()) {
       auto member = metadata.begin();
@@ -67,7 +68,7 @@ class Mutator {
     std::string out(8, '\0');
     std::memcpy(out.data(), &now, 8);
     out += text + file.substr(8 + length);
-    // Numbers that are none among the data.
+    // NaN and infinities among the data.
     if (below(4) == 0 && out.size() > 12 + now) {
       const uint32_t odd[] = {0x7FC00000U, 0x7F800000U, 0xFFFFFFFFU};
       std::memcpy(out.data() + 8 + now + 4 * below((out.size() - 8 - now) / 4), &odd[below(3)], 4);
@@ -75,7 +76,7 @@ class Mutator {
     return out;
   }
 
-  /// A PNG of which one chunk is changed; its sum is put right, so that what it says is believed.
+  /// A PNG of which one chunk is changed; its checksum is corrected, so that the reader accepts the content.
   std::string png(const std::string& file) {
     if (below(3) == 0) return bytes(file);
     std::string out = file;
@@ -224,7 +225,7 @@ class Mutator {
     return size;
   }
 
-  // CRC-32 as PNG has it (ISO 3309), bit by bit.
+  // CRC-32 of PNG (ISO 3309), bit by bit.
   static uint32_t crc(std::string_view data) {
     uint32_t c = 0xFFFFFFFFU;
     for (const char byte : data) {

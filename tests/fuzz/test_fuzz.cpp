@@ -1,6 +1,7 @@
-// Every reader gets broken inputs, some hundred here and as many as KLAB_FUZZ says elsewhere (the test preset "fuzz": 10,000),
-// under AddressSanitizer too. It may take one for good or refuse it with a message; nothing else: no crash, no endless loop, no
-// other exception, no memory by the gigabyte. What it takes is sound: finite, in range.
+// Every reader gets broken inputs, some hundred here and KLAB_FUZZ of them elsewhere (the test preset "fuzz":
+// 10,000), under AddressSanitizer too. It may accept one or refuse it with a message; nothing else: no crash,
+// no endless loop, no other exception, no memory by the gigabyte. Accepted inputs are sound: finite, in
+// range.
 // ctest: sanitized
 #include "harness/core/registry.h"
 #include "harness/program/plan.h"
@@ -190,7 +191,7 @@ TEST_F(Fuzz, Exports) {
   broken_inputs([&](Mutator& m) {
     const std::string text = m.json(document);
     const ExportFile e = read_export(text, "x.json");
-    // What is taken for the original is the original.
+    // A document accepted as intact is the original.
     if (e.intact) ASSERT_EQ(json::parse(text)["files"], document["files"]);
   });
 }

@@ -1,4 +1,4 @@
-// Broken scenes, pictures and Gaussians: as test_fuzz.cpp has it of other files.
+// Broken scenes, pictures and Gaussians, as test_fuzz.cpp for other files.
 // ctest: sanitized
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/splat_file.h"

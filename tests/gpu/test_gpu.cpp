@@ -1,4 +1,4 @@
-// The way to a GPU, walked with one that stands in: device memory of the host executor, a clock that the test winds.
+// The path to a GPU, with a stand-in: device memory of the host executor, a clock that the test sets.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -48,7 +48,7 @@ class WithGpu : public testing::Test {
     stand_in(nullptr);
   }
 
-  /// As if nvcc had compiled it: its form for the host stands in, and takes so long.
+  /// As if nvcc had compiled it: its host form runs instead, and takes `seconds`.
   const Variant* compile(const std::string& id, double seconds) {
     auto* v = const_cast<Variant*>(find_variant(id));
     v->device = [this, v, seconds](ShapeView shape,
@@ -79,18 +79,18 @@ CheckResult check_there(const Variant* v) {
       .variants.front();
 }
 
-TEST_F(WithGpu, RightVariantsPassTheCheckThere) {
+TEST_F(WithGpu, RightVariantsPassTheCheck) {
   const CheckResult result = check_there(compile("transpose.cuda.03_padded", 1));
   EXPECT_TRUE(result.passed()) << (result.failures.empty() ? result.skipped : result.failures.front().note);
   EXPECT_GT(now_, 0) << "it did not run there";
 }
 
-TEST_F(WithGpu, AVariantThatIsNotCompiledForItIsSkippedWithTheReason) {
+TEST_F(WithGpu, SkipsVariantsNotCompiledForTheGpuWithAReason) {
   const CheckResult result = check_there(find_variant("transpose.cuda.03_padded"));
   EXPECT_EQ(result.skipped, "not compiled for a GPU (preset cuda)");
 }
 
-TEST_F(WithGpu, WritingPastATensorIsSeenByItsFence) {
+TEST_F(WithGpu, FencesCatchWritesPastATensor) {
   const Variant* v = compile_as("vector_add.cuda.01_one_each", [](ShapeView shape, std::span<void* const> p) {
     return [n = shape[0], a = static_cast<float*>(p[0]), b = static_cast<float*>(p[1]),
             c = static_cast<float*>(p[2])] {
@@ -104,7 +104,7 @@ TEST_F(WithGpu, WritingPastATensorIsSeenByItsFence) {
   EXPECT_EQ(result.failures.front().note, "c was written 0 bytes past its end");
 }
 
-TEST_F(WithGpu, WhatTheDeviceSaysIsTheFailure) {
+TEST_F(WithGpu, ReportsTheDevicesErrorAsTheFailure) {
   const Variant* v = compile("vector_add.cuda.01_one_each", 1);
   gpu_.synchronize = [] { throw std::runtime_error("cudaErrorIllegalAddress: an illegal memory access"); };
   const CheckResult result = check_there(v);
@@ -113,7 +113,7 @@ TEST_F(WithGpu, WhatTheDeviceSaysIsTheFailure) {
 }
 
 // After a kernel that faulted a GPU refuses all that follows, memory first.
-TEST_F(WithGpu, WhatTheDeviceRefusesAfterAFaultIsAFailureToo) {
+TEST_F(WithGpu, ErrorsAfterAFaultAreFailuresToo) {
   const Variant* v = compile("vector_add.cuda.01_one_each", 1);
   bool faulted = false;
   const auto alloc = gpu_.alloc;
@@ -150,7 +150,7 @@ TEST_F(WithGpu, AVariantThatFaultsWhileItIsTimedIsNotTimed) {
   EXPECT_TRUE(series[1].wrong.starts_with("threw in round ")) << series[1].wrong;
 }
 
-TEST_F(WithGpu, ALadderOfCudaVariantsIsCheckedThereAndTimedByTheDeviceAlone) {
+TEST_F(WithGpu, LaddersAreCheckedAndTimedOnTheDeviceAlone) {
   const std::vector<const Variant*> list = {
       compile("vector_add.cuda.01_one_each", 0.004),
       compile_as("vector_add.cuda.02_grid_stride", [](ShapeView, std::span<void* const>) { return [] {}; })};
@@ -197,7 +197,7 @@ TEST_F(WithGpu, ColdTensorsTogetherExceedTheCache) {
   EXPECT_GE(sets * 2 * 64 * 64 * 4, 4 * (64 << 10));
 }
 
-TEST_F(WithGpu, TensorsOfTheHostStayThere) {
+TEST_F(WithGpu, HostTensorsStayInHostMemory) {
   const std::vector<const Variant*> list = {compile("host_vector_add.cuda.01_pageable", 2e-6),
                                             compile("host_vector_add.cuda.02_pinned", 1e-6)};
   const LabOp& op = *find_op("host_vector_add");
@@ -210,7 +210,7 @@ TEST_F(WithGpu, TensorsOfTheHostStayThere) {
     EXPECT_TRUE(check(op, {&v, 1}, {.backend = "cuda"}).variants[0].passed()) << v->id;
 }
 
-TEST_F(WithGpu, WhatIsTooSlowIsSkipped) {
+TEST_F(WithGpu, SkipsTooSlowVariants) {
   const std::vector<const Variant*> list = {compile("transpose.cuda.01_naive", 5)};
   const auto series = time_on_gpu(*find_op("transpose"), {.name = "small", .shape = {8, 8}}, list, {});
   EXPECT_NE(series[0].skipped.find("the cap is"), std::string::npos);
@@ -231,7 +231,7 @@ const char* const kProfiled =
     "\"4\",\"y(int)\",\"(8, 1, 1)\",\"loads\",\"\",\"6\"\n"
     "\"4\",\"y(int)\",\"(8, 1, 1)\",\"stores\",\"\",\"2\"\n";
 
-TEST(GpuRecord, TakesApartWhatOneProfilersRunCountedOfSeveralVariants) {
+TEST(GpuRecord, SplitsOneProfilerRunByVariant) {
   const GpuRecord record = read_gpu_record(kProfiled, "ncu.csv");
   ASSERT_EQ(record.size(), 2U);
   EXPECT_EQ(record.at("a.cuda.01_x"), (GpuCall{"n=4", {{"loads", 1024}}}));
@@ -250,7 +250,7 @@ std::string refusal_of(const std::string& text) {
   return "";
 }
 
-TEST(GpuRecord, SaysWhereAFileIsCut) {
+TEST(GpuRecord, ReportsWhereAFileIsCut) {
   const std::string all = kProfiled;
   EXPECT_EQ(refusal_of(all.substr(0, all.find("\"3\""))), "file.csv has no launch of a.cuda.02_y: cut?");
   EXPECT_EQ(refusal_of("variant,shape,loads\na.cuda.01_x,n=4\n"),
@@ -262,7 +262,7 @@ TEST(GpuRecord, SaysWhereAFileIsCut) {
       std::string::npos);
 }
 
-TEST(CheckApart, ReadsWhatAProcessSays) {
+TEST(CheckApart, ParsesTheOutputOfAProcess) {
   const CheckResult good = read_check(
       "a.cuda.01_x",
       R"({"ok":1,"seconds":0.5,"variants":[{"variant":"a.cuda.01_x","verdict":"ok","cases":7,"skipped_cases":1,"worst":0.25,"failures":[]}]})",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab counts --gpu: the host's counts beside those that a GPU's profiler took of the same calls. Rungs whose counts are the same to the
+# klab counts --gpu: the host's counts next to those that a GPU's profiler took of the same calls. Rungs whose counts are the same to the
 # digit stay so: lanes that leave loops by themselves, atomics, scattered and coalesced accesses, matrices.
 set -euo pipefail
 klab=$1 root=$2

@@ -36,7 +36,7 @@ grep -Eqv '^(doctor|list|check) ' "$work/calls" && fail "--only did more: $(cat 
 code=0
 bash "$root/reports/record.sh" --only chek "$work/klab" "$work/other" 2>"$work/err" || code=$?
 [[ $code -eq 2 ]] && grep -q "no step is called 'chek'" "$work/err" || fail "took a step that is not there"
-# Where there is a GPU: rungs under the names they have now, metrics that the profiler knows, one operation's error beside the others.
+# Where there is a GPU: rungs under the names they have now, metrics that the profiler knows, one operation's error next to the others.
 mkdir "$work/bin" "$work/gpu"
 cat >"$work/gpu/klab" <<'P'
 #!/usr/bin/env bash

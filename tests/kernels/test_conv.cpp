@@ -91,7 +91,7 @@ TEST(Convolution, StridePaddingAndDilationByHand) {
   }
 }
 
-TEST(Convolution, GroupsDoNotSeeEachOther) {
+TEST(Convolution, GroupsAreIndependent) {
   const Conv2dShape s{1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 0, 0, 1, 1, 0};
   for (const Variant* v : runnable("conv2d_fwd", s)) {
     SCOPED_TRACE(v->id);
@@ -138,7 +138,7 @@ TEST(Convolution, ForwardOverTheGridOfParameters) { check_grid("conv2d_fwd"); }
 TEST(Convolution, GradientsOverTheGridOfParameters) { check_grid("conv2d_bwd"); }
 
 /// Shapes at which the branches run are few among those that the check draws: here are theirs, around blocks and edges.
-TEST(Convolution, BranchesAtTheirOwnShapes) {
+TEST(Convolution, BranchRungsAtTheirOwnShapes) {
   const LabOp* op = find_op("conv2d_fwd");
   ASSERT_NE(op, nullptr);
   const Variant* winograd = find_variant("conv2d_fwd.cpu.08_winograd");
@@ -160,7 +160,7 @@ TEST(Convolution, BranchesAtTheirOwnShapes) {
         }
 }
 
-/// ⟨conv(x), d_y⟩ = ⟨x, d_x⟩ = ⟨w, d_w⟩ without bias, and ⟨b, d_b⟩ for what the bias adds: in double.
+/// ⟨conv(x), d_y⟩ = ⟨x, d_x⟩ = ⟨w, d_w⟩ without bias, and ⟨b, d_b⟩ for the bias: in double.
 TEST(Convolution, TheBackwardIsTheAdjoint) {
   Generator random(7);
   for (Conv2dShape s : grid()) {
@@ -287,7 +287,7 @@ TEST(Pool, PaddingNeverWinsAndIsCountedOnlyWhereAsked) {
 }
 
 // oneDNN's heap is corrupted at the first three.
-TEST(Conv2d, ALibraryIsLeftOutWhereItsBackwardWritesOutsideItsMemory) {
+TEST(Conv2d, SkipsALibraryWhoseBackwardWritesOutOfBounds) {
   const auto peers_at = [](const Conv2dShape& s) {
     const auto found = runnable("conv2d_bwd", s);
     return std::ranges::count_if(found, [](const Variant* v) { return v->peer; });
@@ -305,7 +305,7 @@ TEST(Conv2d, ALibraryIsLeftOutWhereItsBackwardWritesOutsideItsMemory) {
     EXPECT_EQ(peers_at(s), all) << s.c << " channels";
 }
 
-TEST(Pool, OfSeveralLargestTheFirstGetsTheGradient) {
+TEST(Pool, GivesTheGradientToTheFirstOfSeveralLargest) {
   for (const int64_t nhwc : {0, 1}) {
     const PoolShape s{1, 1, 3, 3, 2, 2, 1, 1, 0, 0, 0, nhwc};
     for (const Variant* v : runnable("pool_bwd", s)) {

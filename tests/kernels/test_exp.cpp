@@ -109,7 +109,7 @@ TEST_P(Exp, OneMinusDoesNotCancel) {
   const auto y = of(3, x);
   for (size_t i = 0; i < x.size(); ++i)
     worst = std::max(worst, std::abs(y[i] + std::expm1(-double(x[i]))) / -std::expm1(-double(x[i])));
-  EXPECT_LE(worst, 4 * kU) << worst / kU << " u";  // what the contract of adam grants a correction
+  EXPECT_LE(worst, 4 * kU) << worst / kU << " u";  // the bound of a correction in the contract of adam
 }
 
 TEST_P(Exp, DenormalsAndTheEnds) {

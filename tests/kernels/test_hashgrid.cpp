@@ -1,4 +1,5 @@
-// The hash encoding: its layout against known values, its laws, and sizes beyond the blocks and batches of its rungs.
+// The hash encoding: its layout against known values, its laws, and sizes beyond the blocks and batches of
+// its rungs.
 //
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ TEST(HashgridLayout, HashIsTheExclusiveOrOfProducts) {
   EXPECT_EQ(hashgrid_index(level, 3, corner), int64_t(hash % (1ULL << 19)));
 }
 
-TEST(HashgridLayout, RefusesWhatMakesNoGrid) {
+TEST(HashgridLayout, RefusesInvalidGrids) {
   EXPECT_THROW(hashgrid_levels(4, 1, 19, 16, 2), std::invalid_argument);
   EXPECT_THROW(hashgrid_levels(3, 0, 19, 16, 2), std::invalid_argument);
   EXPECT_THROW(hashgrid_levels(3, 1, 29, 16, 2), std::invalid_argument);
@@ -76,7 +77,7 @@ TEST(HashgridLayout, RefusesWhatMakesNoGrid) {
   EXPECT_THROW(hashgrid_levels(3, 32, 19, 16, 2), std::invalid_argument);  // finer than 2^20
 }
 
-TEST(HashgridUse, NobodySharesInADenseLevelAndEverybodyInACrowdedOne) {
+TEST(HashgridUse, DenseLevelsShareNoEntryAndCrowdedOnesShareAll) {
   constexpr int64_t n = 4000;
   std::vector<float> positions(3 * n);
   std::mt19937_64 g(3);
@@ -177,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(All, HashgridForward, testing::ValuesIn(variants_of("ha
 class HashgridBackward : public testing::TestWithParam<const Variant*> {};
 
 TEST_P(HashgridBackward, SpreadsEveryGradientWithoutLoss) {
-  // Weights of a point sum to one: what arrives in the table is the sum of what was sent.
+  // Weights of a point sum to one: the table receives the sum of all gradients.
   Case c({5000, 3, 3, 2, 12, 8, 300}, 0);
   std::vector<float> gradient(c.features.size());
   for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = float(i % 7) - 2;

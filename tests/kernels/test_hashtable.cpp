@@ -1,5 +1,5 @@
-// The hash table whose layout is data: its functions against known values, its laws, and that it is hashgrid_fwd where both can do
-// the same.
+// The hash table whose layout is data: its functions against known values, its laws, and that it is
+// hashgrid_fwd where both can do the same.
 //
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(TableLayout, MortonAndTiledShareEntriesAmongTheSamePoints) {
   }
 }
 
-TEST(TableLayout, AllEntriesOfAnySizeAreUsedAndNoOthers) {
+TEST(TableLayout, UsesExactlyTheEntriesOfAnySize) {
   for (const int64_t entries : {8, 24, 1000, 1024, 1536, 4088})
     for (int64_t hash = 0; hash < table_hash::count; ++hash) {
       const TableLevel level = table_level(200, entries, 0);
@@ -71,7 +71,7 @@ TEST(TableLayout, AllEntriesOfAnySizeAreUsedAndNoOthers) {
     }
 }
 
-TEST(TableLayout, AnEntryOfAGrownLevelComesFromTheOneThatItsPointsHad) {
+TEST(TableLayout, GrownLevelsCopyTheOldEntryOfTheirPoints) {
   std::mt19937_64 g(7);
   for (const auto& [before, after] : {std::pair<int64_t, int64_t>{8, 8},
                                       {8, 16},
@@ -93,7 +93,7 @@ TEST(TableLayout, AnEntryOfAGrownLevelComesFromTheOneThatItsPointsHad) {
     }
 }
 
-TEST(TableLayout, RefusesWhatMakesNoLevel) {
+TEST(TableLayout, RefusesInvalidLevels) {
   EXPECT_THROW(table_level(-1, 64, 0), std::invalid_argument);
   EXPECT_THROW(table_level(std::nanf(""), 64, 0), std::invalid_argument);
   EXPECT_THROW(table_level(0x1p21F, 64, 0), std::invalid_argument);
@@ -127,7 +127,7 @@ struct Both {
   }
 };
 
-TEST(Hashtable, IsHashgridWhereTheLayoutIsItsOwn) {
+TEST(Hashtable, EqualsHashgridOnItsLayout) {
   Both b;
   std::vector<float> expected(b.out.size());
   call<HashgridFwd>(*find_variant("hashgrid_fwd.cpu.01_naive"), {.shape = b.grid,
@@ -159,7 +159,7 @@ TEST(Hashtable, IsHashgridWhereTheLayoutIsItsOwn) {
 
 class HashtableForward : public testing::TestWithParam<const Variant*> {};
 
-TEST_P(HashtableForward, AConstantTableGivesConstantFeaturesWhateverTheFunction) {
+TEST_P(HashtableForward, ConstantTablesGiveConstantFeaturesForEveryFunction) {
   Both b;
   b.table.assign(b.table.size(), 0.75F);
   for (int64_t hash = 0; hash < table_hash::count; ++hash)
@@ -178,7 +178,7 @@ TEST_P(HashtableForward, AConstantTableGivesConstantFeaturesWhateverTheFunction)
     }
 }
 
-TEST_P(HashtableForward, NearestIsTheEntryOfTheNearestPoint) {
+TEST_P(HashtableForward, NearestTakesTheEntryOfTheNearestPoint) {
   Both b;
   b.data.blend = table_blend::nearest;
   call<HashtableFwd>(*GetParam(), {.shape = b.data,

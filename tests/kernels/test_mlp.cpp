@@ -94,7 +94,7 @@ TEST(MlpForward, LogisticOfKnownPointsAndFarBeyondThem) {
   }
 }
 
-TEST(MlpForward, ANaNIsNotHidden) {
+TEST(MlpForward, PropagatesNaN) {
   for (const int64_t logistic : {0, 1}) {
     const Shape s{.n = 70, .in = 3, .width = 7, .hidden = 2, .out = 2, .logistic = logistic};
     for (const Variant* v : runnable_mlp("mlp_fwd", s)) {
@@ -127,7 +127,7 @@ TEST(MlpBackward, WorkedExample) {
   }
 }
 
-TEST(MlpBackward, DeadUnitsPassNothingOn) {
+TEST(MlpBackward, DeadUnitsPassNoGradient) {
   const Shape s{.n = 67, .in = 5, .width = 9, .hidden = 2, .out = 3, .logistic = 0};
   MlpFloats weights(size_t(s.weights()), 1.0F);
   std::fill_n(weights.begin(), s.weight_begin(1), -1.0F);  // positive inputs: the first layer is dead
@@ -199,7 +199,7 @@ struct Drawn {
   }
 };
 
-TEST(MlpForward, ThreadsDoNotChangeABit) {
+TEST(MlpForward, ResultsDoNotDependOnThreads) {
   const Drawn in;
   const int before = omp_get_max_threads();
   const MlpFloats one = forward(*find_variant("mlp_fwd.cpu.04_fused_tile"), in.shape, in.x, in.weights);
@@ -212,7 +212,7 @@ TEST(MlpForward, ThreadsDoNotChangeABit) {
   omp_set_num_threads(before);
 }
 
-TEST(MlpBackward, TheSameThreadsGiveTheSameBits) {
+TEST(MlpBackward, SameThreadsGiveSameBits) {
   const Drawn in;
   const int before = omp_get_max_threads();
   const Gradients one =

@@ -1,4 +1,4 @@
-// Normalization and dropout against what is known of them without their references: published vectors of the generator, one
+// Normalization and dropout against facts that need no reference: published vectors of the generator, one
 // mask on every backend, moments of outputs, sums of gradients that must vanish.
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST(Dropout, KeepsTheShareAndTheExpectation) {
   EXPECT_NEAR(double(both) / double(n), 0.49, 5 * std::sqrt(0.49 * 0.51 / double(n)));
 }
 
-TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
+TEST(Layernorm, EveryVariantIsAccurateForMeansFarAboveTheDeviation) {
   const int64_t n = 5, c = 1000;
   auto x = draw(n * c, 4000, 1, 3);
   auto ones = filled(c, 1), zeros = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
@@ -123,12 +123,12 @@ TEST(Layernorm, EveryVariantHoldsAMeanFarAboveTheDeviation) {
     }
 }
 
-TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
+TEST(Layernorm, GradientsVanishAlongShiftAndScale) {
   const int64_t n = 4, c = 333;
   auto x = draw(n * c, 2, 3, 1), d_y = draw(n * c, 1, 1, 2), gamma = draw(c, 1, 0.5, 3);
   auto beta = filled(c), y = filled(n * c), mean = filled(n), rstd = filled(n);
   auto d_x = filled(n * c), d_gamma = filled(c), d_beta = filled(c);
-  const float epsilon = 1e-12F;  // none to speak of
+  const float epsilon = 1e-12F;  // negligible
   const LayernormFwd::Shape shape{n, c};
   for (const Variant* v : variants_of("layernorm_bwd", "cpu")) {
     call<LayernormFwd>(
@@ -149,7 +149,7 @@ TEST(Layernorm, GradientsSeeNoShiftAndNoScale) {
 }
 
 // Many batches of one distribution: the running averages become its moments, and inference normalizes with them.
-TEST(Batchnorm, RunningAveragesBecomeTheMomentsThatInferenceTakes) {
+TEST(Batchnorm, RunningAveragesBecomeTheMomentsOfInference) {
   const BatchnormFwd::Shape shape{16, 2, 9};
   std::vector<float> gamma{1, 1}, beta{0, 0}, running_mean{0, 0}, running_var{1, 1}, mean(2), rstd(2), y(288);
   const float epsilon = 1e-5F, momentum = 0.05F;
@@ -188,8 +188,9 @@ TEST(Batchnorm, OneNumberIsItsOwnMean) {
   }
 }
 
-/// Sizes that the check does not come to: outputs that leave by streaming stores, in runs that begin and end within lines.
-TEST(Streaming, GivesTheBitsOfPlainStores) {
+/// Sizes that the check does not reach: outputs that leave by streaming stores, in runs that begin and end
+/// within lines.
+TEST(Streaming, GivesTheSameBitsAsPlainStores) {
   struct StreamingCase {
     std::string op, rung;
     std::vector<int64_t> shape;
@@ -215,7 +216,7 @@ TEST(Streaming, GivesTheBitsOfPlainStores) {
     ASSERT_NE(streaming, nullptr) << test.op;
     const Op& op = find_op(test.op)->op;
     const auto specs = op.tensors(test.shape);
-    // Dropout streams only what begins at a line.
+    // Dropout streams only arrays that begin at a line.
     const int64_t off = test.op.starts_with("dropout") ? 0 : 3;
     const std::vector<int64_t> offsets(specs.size(), off);
     Tensors given(specs, Tensors::View::variant), plain(specs, Tensors::View::variant, offsets),

@@ -1,4 +1,4 @@
-// The references of window_sum and of the softmax cross-entropy against what is known of them without them.
+// The references of window_sum and of the softmax cross-entropy against independent facts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ WindowSums window_sums(const std::vector<double>& x, int64_t r) {
   return out;
 }
 
-TEST(WindowSum, ReferenceAgreesWithEveryWindowAddedUp) {
+TEST(WindowSum, ReferenceMatchesDirectSums) {
   for (const int64_t n : {0, 1, 2, 3, 10, 57, 200})
     for (const int64_t r :
          std::initializer_list<int64_t>{0, 1, 2, 7, 28, 29, 56, 57, 199, 200, 201, 1000, kEndless}) {
@@ -61,7 +61,7 @@ TEST(WindowSum, ALargeElementLeavesNothingBehind) {
 }
 
 // No test size is beyond the range of the radius; a variant may not run over there either.
-TEST(WindowSum, EveryVariantTakesARadiusBeyondAllBounds) {
+TEST(WindowSum, EveryVariantAcceptsAHugeRadius) {
   std::vector<float> x(1000), y(1000);
   std::iota(x.begin(), x.end(), 1.0F);  // all partial sums are whole numbers below 2^24
   for (const Variant* v : variants_of("window_sum", "cpu")) {
@@ -86,7 +86,7 @@ ReductionsGradients gradients(const std::vector<double>& logits, const std::vect
   return out;
 }
 
-TEST(SoftmaxXent, EqualLogitsLoseTheLogarithmOfTheirNumber) {
+TEST(SoftmaxXent, EqualLogitsCostTheLogarithmOfTheirNumber) {
   for (const size_t c : {1U, 2U, 10U, 1000U}) {
     const auto out = gradients(std::vector<double>(c, 3.5), {0}, {2});
     EXPECT_NEAR(out.loss[0], std::log(double(c)), 1e-14);

@@ -96,7 +96,7 @@ TEST(VolumeRendering, DensitiesBeyondTheExponentialsRange) {
   }
 }
 
-TEST(VolumeRendering, ANanIsNotSwallowed) {
+TEST(VolumeRendering, PropagatesNan) {
   for (const Variant* v : variants_of("composite_fwd")) {
     if (!v->supported(std::vector<int64_t>{2, 40}, Host{.threads = 2}).empty()) continue;
     OneRay ray(40);
@@ -130,7 +130,7 @@ struct ManyRays {
   bool supported(const Variant& variant) const {
     return variant.supported(std::vector<int64_t>{int64_t(rays), begin.back()}, Host{.threads = 2}).empty();
   }
-  /// A NaN in every 17th ray that has samples: among its densities, or by turns among its colors. Returns which rays.
+  /// A NaN in every 17th ray that has samples: in its densities, or alternately in its colors. Returns which rays.
   std::vector<bool> spoil(bool colors) {
     std::vector<bool> ill(rays);
     for (size_t r = 5; r < rays; r += 17) {
@@ -292,7 +292,7 @@ TEST(PixelLoss, OnBothSidesOfTheTurn) {
   EXPECT_NEAR(of(2), (0.0025 + 0.09 + d * d) / 6, kExact);
 }
 
-TEST(AdamStep, TheFirstStepIsTheRateWhateverTheGradient) {
+TEST(AdamStep, TheFirstStepIsTheRateForAnyGradient) {
   // With m = v = 0 the corrections cancel the decays: the step is rate·g/|g|.
   for (const Variant* v : variants_of("adam"))
     for (const float g : {1e-6F, 1.0F, 1e6F}) {
@@ -310,7 +310,7 @@ TEST(AdamStep, TheFirstStepIsTheRateWhateverTheGradient) {
     }
 }
 
-TEST(AdamStep, AGroupWithOneGradientMovesWhole) {
+TEST(AdamStep, MovesAWholeGroupForOneGradient) {
   for (const Variant* v : variants_of("adam")) {
     float hyper[] = {1e-2F, 0.9F, 0.99F, 1e-15F, 0}, gradient[] = {0, 1, 0, 0}, param[] = {1, 2, 3, 4};
     float m[] = {1, 0, 1, 1}, second[] = {1, 1, 1, 1};

@@ -1,4 +1,5 @@
-// Forwards as a tape says them: the operations of a network, beside whose hand-written backward the tape is held.
+// Forwards written on a tape: the operations of a network, whose hand-written backward is compared with the
+// tape.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What several forwards say on a tape: squares and roots, rows repeated, rows normalized.
+// Shared parts of forwards on a tape: squares and roots, rows repeated, rows normalized.
 #pragma once
 
 #include <cmath>

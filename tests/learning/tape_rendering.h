@@ -1,5 +1,5 @@
-// Forwards as a tape says them: the operations of a radiance field. Sums along rays are products with a matrix of zeros and
-// ones, which says which sample belongs to which ray, or lies in front of which.
+// Forwards written on a tape: the operations of a radiance field. Sums along rays are products with a matrix
+// of zeros and ones that tells which sample belongs to which ray, or lies in front of which.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Rays {
       for (auto i = int64_t(ray_begin[size_t(ray)]); i < int64_t(ray_begin[size_t(ray) + 1]); ++i)
         of.push_back(ray);
   }
-  /// [rows,samples] of what `at` says, row by row.
+  /// Returns a [rows,samples] matrix of `at`, row by row.
   static Tape::Value matrix(Tape& t, int64_t rows, int64_t samples, auto&& at) {
     std::vector<double> m;
     for (int64_t i = 0; i < rows; ++i)
@@ -38,7 +38,7 @@ struct Rays {
         matrix(t, rays, samples, [&](size_t r, size_t j) { return of[j] == int64_t(r) ? 1.0 : 0.0; });
     return t.reshape(t.matmul(m, t.reshape(a, {samples, 1})), {rays});
   }
-  /// Of each sample the sum over those in front of it, [samples].
+  /// For each sample the sum over those in front of it, [samples].
   Tape::Value in_front(Tape& t, Tape::Value a) const {
     const Tape::Value m =
         matrix(t, samples, samples, [&](size_t i, size_t j) { return of[i] == of[j] && j < i ? 1.0 : 0.0; });
@@ -206,7 +206,7 @@ inline std::vector<TableGrid> grids_of(const HashgridShape& s) {
   return grids;
 }
 
-/// Of levels that are data.
+/// Grids of levels that are data.
 inline std::vector<TableGrid> grids_of(const HashtableShape& s, const Numbers& given) {
   const std::vector<float> scales(given.at("scales").begin(), given.at("scales").end());
   const std::vector<int64_t> sizes(given.at("sizes").begin(), given.at("sizes").end());

@@ -1,4 +1,4 @@
-// The quick experiments: that they run, and that what must come out does.
+// The quick experiments: they run, and their certain claims are decided.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -16,9 +16,9 @@ namespace {
 class Experiments : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    omp_set_num_threads(1);  // tests run beside each other
+    omp_set_num_threads(1);  // tests run concurrently
   }
-  /// Runs one, and looks at what all of them owe: claims with words and numbers, full rows, a plot.
+  /// Runs one, and checks the duties of all: claims with words and numbers, full rows, a plot.
   static Outcome run(const std::string& name) {
     const auto& all = experiments();
     const auto at = std::ranges::find(all, name, &Experiment::name);
@@ -38,7 +38,7 @@ class Experiments : public ::testing::Test {
       }
     return o;
   }
-  /// What became of the claim that holds these words.
+  /// Returns the verdict on the claim that contains these words.
   static Finding finding(const Outcome& o, const std::string& words) {
     const auto at = std::ranges::find_if(
         o.decided, [&](const Decided& d) { return d.said.find(words) != std::string::npos; });
@@ -63,7 +63,7 @@ TEST_F(Experiments, AreNamedOnceAndInOrder) {
   EXPECT_ANY_THROW(experiments_named({"norm"}));
 }
 
-/// A lesson says what to look at.
+/// A lesson tells where to look.
 TEST_F(Experiments, HaveASectionInALesson) {
   std::string lessons;
   for (const auto& folder : std::filesystem::directory_iterator(source_root() / "labs"))
@@ -95,7 +95,7 @@ TEST_F(Experiments, QuadraticKnowsItsAnswer) {
   const Outcome o = run("quadratic");
   EXPECT_EQ(finding(o, "Newton"), Finding::held);
   EXPECT_EQ(finding(o, "without correction"), Finding::held);
-  // Nobody ends above where it began: rates are chosen so.
+  // No curve ends above its start: rates are chosen for that.
   for (const Curve& c : o.curves) EXPECT_LT(c.points.back().second, 0.5 * c.points.front().second) << c.name;
   // One step of uncorrected momentum is a tenth of the corrected one.
   const Curve &slow = curve(o, "momentum, small rate"),
@@ -111,7 +111,7 @@ TEST_F(Experiments, DropoutAndAccumulationFollowTheirFormulas) {
   EXPECT_EQ(finding(o, "vanishing"), Finding::refuted);
 }
 
-TEST_F(Experiments, DerivativesAreWhatTheyAreSaidToBe) {
+TEST_F(Experiments, DerivativesMatchTheirClaims) {
   const Outcome o = run("derivatives");
   EXPECT_EQ(finding(o, "11.652"), Finding::held);
   EXPECT_EQ(finding(o, "ε²"), Finding::depends);  // down to where rounding is larger
@@ -119,7 +119,7 @@ TEST_F(Experiments, DerivativesAreWhatTheyAreSaidToBe) {
   EXPECT_EQ(finding(o, "n passes"), Finding::held);
 }
 
-TEST_F(Experiments, DecayShrinksAndSaysNothingBehindANormalization) {
+TEST_F(Experiments, DecayShrinksWeightsButHasNoEffectBehindANormalization) {
   const Outcome o = run("decay");
   EXPECT_EQ(finding(o, "1 − rate·decay"), Finding::depends);  // not for adam
   EXPECT_EQ(finding(o, "behind a normalization"), Finding::held);
@@ -146,7 +146,7 @@ TEST_F(Experiments, HalvesHaveFewerParameters) {
   EXPECT_EQ(o.rows[2][1], std::to_string(2 * count(512)));
 }
 
-TEST_F(Experiments, WeightsMoveAndTheirBeginningShows) {
+TEST_F(Experiments, WeightsMoveAndKeepTheirInitialOrder) {
   const Outcome o = run("movement");
   const Curve &before = curve(o, "at the beginning"), &after = curve(o, "after training");
   for (size_t i = 1; i < before.points.size(); ++i) {
@@ -155,7 +155,7 @@ TEST_F(Experiments, WeightsMoveAndTheirBeginningShows) {
   }
 }
 
-TEST_F(Experiments, HalfPrecisionHalvesWhatIsNotAMaster) {
+TEST_F(Experiments, HalfPrecisionHalvesAllButTheMasters) {
   const Outcome o = run("mixed_memory");
   EXPECT_EQ(finding(o, "the bytes of a model"), Finding::held);
   EXPECT_EQ(finding(o, "the memory of a training"), Finding::refuted);
@@ -175,7 +175,7 @@ TEST_F(Experiments, GradientsOfAFieldLieAcrossTheBorderOfHalves) {
   EXPECT_NEAR(sum, 1, 1e-9);
 }
 
-/// Nothing that is said of eight bits holds of moments, whose squares halves cannot hold.
+/// None of the claims on eight bits holds for moments, whose squares halves cannot hold.
 TEST_F(Experiments, MomentsNeedFloatsRangeAndLittleElseNeedsItsDigits) {
   const Outcome o = run("sensitivity");
   EXPECT_EQ(finding(o, "half precision throughout"), Finding::held);
@@ -184,7 +184,7 @@ TEST_F(Experiments, MomentsNeedFloatsRangeAndLittleElseNeedsItsDigits) {
   EXPECT_EQ(o.rows.size(), 7U);
 }
 
-TEST_F(Experiments, BitsGoBeforeNumbers) {
+TEST_F(Experiments, BitsCanBeRemovedBeforeWeights) {
   const Outcome o = run("compression");
   EXPECT_EQ(finding(o, "in eight bits"), Finding::held);
   EXPECT_NE(finding(o, "in four bits"), Finding::held);

@@ -1,5 +1,5 @@
-// The library of layers: data as it is read and refused, batches, gradients through every layer, and training that can be
-// repeated and resumed to the bit.
+// The library of layers: data as it is read and refused, batches, gradients through every layer, and training
+// that can be repeated and resumed to the bit.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What it throws, or "".
+/// Returns the message that it throws, or "".
 template <class F>
 std::string complaint(F&& f) {
   try {
@@ -80,7 +80,7 @@ TEST_F(DataFolder, ReadsIdxPlainAndCompressed) {
   EXPECT_EQ(load_dataset(path.string(), 1, 0, 0).train.count(), 10);
 }
 
-TEST_F(DataFolder, RefusesIdxThatIsWrong) {
+TEST_F(DataFolder, RefusesBadIdxFiles) {
   EXPECT_TRUE(has(load(), "holds no data set")) << load();
   const std::string pixels(4 * 6, 'x'), labels(4, 1);
   write("t10k-images-idx3-ubyte", idx_images(4, pixels));
@@ -184,7 +184,7 @@ std::unique_ptr<Network> every_layer() {
   return net;
 }
 
-TEST(Network, GradientsOfEveryLayerAreThoseOfDifferences) {
+TEST(Network, GradientsOfEveryLayerMatchFiniteDifferences) {
   constexpr int64_t n = 6;
   auto net = every_layer();
   net->build(n, 7);
@@ -224,7 +224,7 @@ TEST(Network, GradientsOfEveryLayerAreThoseOfDifferences) {
   EXPECT_GT(looked, 40);
 }
 
-TEST(Network, SaysWhichLayerDoesNotFit) {
+TEST(Network, NamesTheLayerThatDoesNotFit) {
   const std::string points = complaint([] { make_model("cnn", {2}, 3); });
   EXPECT_TRUE(has(points, "layer conv1") && has(points, "given [2]")) << points;
   const std::string small = complaint([] { make_model("cnn", {1, 6, 6}, 3); });
@@ -304,7 +304,7 @@ TEST_F(DataFolder, RefusesACheckpointOfAnotherModel) {
   EXPECT_TRUE(has(complaint([&] { mlp.restore(path / "other", words); }), "no checkpoint of klab classify"));
 }
 
-TEST(Trainer, LearnsWhatCanBeLearned) {
+TEST(Trainer, LearnsTheSpirals) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   TrainerSettings s = small("mlp", "adamw");
   s.epochs = 30;
@@ -323,7 +323,7 @@ TEST(Trainer, LearnsWhatCanBeLearned) {
   EXPECT_EQ(diagonal, e.right);
 }
 
-TEST(Schedules, BeginAndEndWhereTheySay) {
+TEST(Schedules, StartAndEndAtTheirStatedRates) {
   for (const char* name : {"linear", "cosine"}) {
     EXPECT_DOUBLE_EQ(schedule_factor(name, 0), 1) << name;
     EXPECT_NEAR(schedule_factor(name, 1), 0, 1e-12) << name;

@@ -1,4 +1,5 @@
-// Training in fewer bits: the loss scale's rules, what vanishes without it, and runs that go on from a checkpoint.
+// Training in fewer bits: the loss scale's rules, gradients that vanish without it, and runs resumed from a
+// checkpoint.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ TEST(LossScale, DoublesAfterGoodStepsAndHalvesOnABadOne) {
   EXPECT_FALSE(scale.update(false));
   EXPECT_EQ(scale.value(), 65536);
   EXPECT_EQ(scale.state().skipped, 1);
-  for (int i = 0; i < 1999; ++i) scale.update(true);  // a bad step starts the count anew
+  for (int i = 0; i < 1999; ++i) scale.update(true);  // a bad step restarts the count
   EXPECT_EQ(scale.value(), 65536);
   for (int i = 0; i < 100; ++i) scale.update(false);
   EXPECT_EQ(scale.value(), 0x1p-24);
@@ -84,7 +85,7 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
       << "a scale of 0";
 }
 
-TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
+TEST(Rounding, MatchesTheFormatsHeader) {
   for (const NarrowFormat& f : kNarrowFormats) {
     const Rounding16 rounding(f);
     const auto same = [&](float x) {
@@ -111,7 +112,7 @@ TEST(Rounding, OfFloatsIsThatOfTheFormatsHeader) {
   EXPECT_GT(y[0], 0);
 }
 
-TEST(LossScale, RefusesWhatIsNoScale) {
+TEST(LossScale, RefusesInvalidScales) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, infinity, -infinity, std::nan(""), 1e-60, 1e60})
     EXPECT_TRUE(has_precision(complaint_precision([&] { LossScale({.start = bad}); }), "--loss-scale"))
@@ -123,7 +124,8 @@ TEST(LossScale, RefusesWhatIsNoScale) {
   EXPECT_TRUE(has_precision(complaint_precision([] { precision_of("fp16"); }), "f32, bf16 or f16"));
 }
 
-/// Five layers, the upper two small, as heads of residual branches begin. What a step moves the first layer by, at most.
+/// Five layers, the upper two small, as heads of residual branches begin. Returns the largest change of the
+/// first layer in a step.
 double moved(Precision precision, const LossScaleSettings& settings, Lost& lost) {
   constexpr int64_t n = 30;
   const Examples points = make_spirals(n, 1);
@@ -161,7 +163,7 @@ double moved(Precision precision, const LossScaleSettings& settings, Lost& lost)
   return most;
 }
 
-TEST(HalfPrecision, WithScaleOneTheFirstLayerStandsStillAndWithTheDynamicOneItMoves) {
+TEST(HalfPrecision, ScaleOneFreezesTheFirstLayerAndADynamicScaleMovesIt) {
   Lost none, lost, kept, brain;
   const LossScaleSettings one{.dynamic = false, .start = 1};
   const double right = moved(Precision::f32, one, none);
@@ -201,7 +203,7 @@ TEST(Trainer, LearnsInSixteenBits) {
 }
 
 /// A scale far too large: each step overflows, is skipped and counted, and halves it, until gradients are finite again.
-TEST(Trainer, SkipsOverflowsCountsThemAndGoesOn) {
+TEST(Trainer, SkipsAndCountsOverflows) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.start = 0x1p30}));
   trainer.use(naive_plan_precision(trainer.calls()));
@@ -229,7 +231,7 @@ TEST(Trainer, SkipsOverflowsCountsThemAndGoesOn) {
   EXPECT_EQ(int64_t(trainer.scales().size()), skipped + 1);
 }
 
-/// A static scale that is too large never gets better: the run ends and says why.
+/// A static scale that is too large never gets better: the run ends with the reason.
 TEST(Trainer, GivesUpWhereNoStepIsFinite) {
   const Dataset data{"spirals", make_spirals(90, 1), make_spirals(30, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.dynamic = false, .start = 0x1p40}));

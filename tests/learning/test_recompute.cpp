@@ -16,8 +16,9 @@ Plan naive_plan_recompute(const std::vector<PlannedCall>& calls) {
   return Plan::named("naive", calls, none);
 }
 
-/// Five layers with a normalization, whose running averages a second forward must not move, and dropout, whose mask it must draw
-/// again; gradients, and what is kept beside the parameters, after one forward and backward.
+/// Five layers with a normalization, whose running averages a second forward must not move, and dropout,
+/// whose mask it must draw again; gradients, and the state kept next to the parameters, after one forward and
+/// backward.
 struct After {
   std::vector<float> gradients, kept;
   int64_t bytes = 0;
@@ -78,7 +79,7 @@ std::vector<double> losses_of(const Dataset& data, const TrainerSettings& s, int
 }
 
 /// The mean of the parts' gradients is the batch's, up to the order of sums.
-TEST(Accumulate, PartsOfABatchMakeItsStep) {
+TEST(Accumulate, PartsOfABatchMakeTheSameStep) {
   const Dataset data = load_dataset("glyphs", 3, 96, 8);
   const std::vector<double> whole = losses_of(data, settings_of(1, 1), 8);
   for (const int64_t parts : {2, 4, 16}) {

@@ -1,5 +1,5 @@
-// The ways to a gradient against each other, and the tape against every hand-written backward that it can say: the tape is
-// held to the double references, the variants of the backward to the tape.
+// The ways to a gradient against each other, and the tape against every hand-written backward that it can
+// express: the tape is held to the double references, the variants of the backward to the tape.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 
@@ -63,8 +63,9 @@ Numbers by_tape(const Case& c, const std::vector<TensorSpec>& specs, const Tenso
   return gradients;
 }
 
-/// The backward of a normalization is given mean and rstd of x, rounded to float. The reference is given them exactly in
-/// their place. Returns what the rounding may change in a result, relatively: of (x - mean)·rstd, u·|mean|·rstd.
+/// The backward of a normalization is given mean and rstd of x, rounded to float. The reference is given them
+/// exactly in their place. Returns the relative change that the rounding may cause in a result: u·|mean|·rstd
+/// for (x - mean)·rstd.
 double exact_moments(const std::vector<TensorSpec>& specs, const Tensors& inputs, Tensors& reference) {
   const auto at = [&](const char* name) {
     return std::ranges::find(specs, name, &TensorSpec::name) - specs.begin();
@@ -142,7 +143,7 @@ TEST(Tape, AgreesWithEveryBackward) {
 
 /// Every backward is held to the tape, but for those whose forward takes more than a page on it; these are held to central
 /// differences by `klab check` as all are.
-TEST(Tape, KnowsEveryBackwardButThoseNamedHere) {
+TEST(Tape, CoversEveryBackwardExceptTheListedOnes) {
   const std::set<std::string> without = {"gs_color_bwd", "gs_project_bwd", "gs_rasterize_bwd",
                                          "ssim_loss_bwd", "voxel_sh_bwd"};
   std::set<std::string> held, named;
@@ -170,7 +171,7 @@ TEST(Ways, AgreeOnTheWorkedExample) {
   EXPECT_EQ(ways[2].passes, 1);
 }
 
-TEST(Ways, AgreeElsewhere) {
+TEST(Ways, AgreeOnOtherInputs) {
   const auto f = [](const auto& x) {
     using std::exp, std::sqrt, std::tanh, std::cos;
     return exp(x[0]) / (x[1] * x[1]) + tanh(x[2] * x[0]) - cos(x[1]) * sqrt(x[2]);
@@ -216,7 +217,7 @@ TEST(Graph, DifferentiatesItsGradient) {
   }
 }
 
-TEST(Graph, CountsWhatIsWrittenAndLeavesOutWhatIsDead) {
+TEST(Graph, CountsWritesAndSkipsDeadNodes) {
   for (const int n : {2, 3, 5, 8, 13, 40}) {
     EXPECT_EQ(product_cost(n).written, n * (n - 2)) << n;
     EXPECT_LE(product_cost(n).reverse, 3 * n) << n;

@@ -2,7 +2,7 @@
 //
 //   KLAB_MUTANT(ProbeMatmul, Fault::wrong_value, {.run = run});
 //
-// registers it like any variant (its id is its path) and says which fault it must fail with.
+// registers it like any variant (its id is its path) and states the fault that it must fail with.
 #pragma once
 
 #include "harness/check/fault.h"

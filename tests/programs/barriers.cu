@@ -33,7 +33,7 @@ __global__ void sum_by_halves(const int* in, int* out) {
   if (t == 0) out[blockIdx.x] = s[0];
 }
 
-/// Threads leave one after the other; those that stay go on meeting.
+/// Threads leave one after the other; the rest keep meeting.
 __global__ void leave_in_turn(int* rounds) {
   __shared__ barrier staying;
   if (threadIdx.x == 0) init(&staying, blockDim.x);
@@ -141,7 +141,7 @@ __global__ void staged(const int* x, int* y, int pieces) {
       pipe.producer_commit();
     }
     pipe.consumer_wait();
-    const int t = piece - 1 - threadIdx.x;  // what another thread has copied
+    const int t = piece - 1 - threadIdx.x;  // copied by another thread
     y[use * piece + t] = 2 * s[use % stages * piece + t] + 1;
     pipe.consumer_release();
   }

@@ -1,4 +1,4 @@
-// Blocks that do what could come out otherwise where they run beside each other; each part by its name.
+// Blocks whose results could differ if they run concurrently; each part by its name.
 #include <cooperative_groups.h>
 #include <cassert>
 #include <cstdio>
@@ -45,7 +45,7 @@ __global__ void shared(const int* x, int* y) {
   y[blockIdx.x * blockDim.x + threadIdx.x] = s[0] + d[(threadIdx.x ^ 1) * 2];
 }
 
-// Sums of numbers whose order shows in the last bits; the last block adds up; tickets decide who does what.
+// Sums of numbers whose order shows in the last bits; the last block adds up; tickets assign the work.
 __global__ void atomics(const int* x, float* y) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   atomicAdd(&table[x[k] & 255], 1);
@@ -89,7 +89,7 @@ __global__ void print(int* y) {
   y[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
-// Neighbors read what a block writes, and two blocks write one word.
+// Neighbors read a block's results, and two blocks write one word.
 __global__ void race(int* y) {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
   y[k] = k;

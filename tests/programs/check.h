@@ -1,4 +1,4 @@
-// What the test programs share: errors end them with a line, results are compared.
+// Shared by the test programs: errors end them with a line, results are compared.
 #pragma once
 #include <cmath>
 #include <cstdio>

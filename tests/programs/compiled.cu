@@ -1,5 +1,5 @@
-// What a compiler makes of accesses: neighbors in one instruction, values that stay in registers, loads taken out of loops; and
-// what it must leave as it is. Lines are told by their comments.
+// Accesses that a compiler changes: neighbors in one instruction, values that stay in registers, loads taken
+// out of loops; and accesses that it must not change. Lines are told by their comments.
 #include "check.h"
 
 constexpr int kOwn = 8, kThreads = 64, kRounds = 5;
@@ -21,7 +21,7 @@ __global__ void kernel(float* __restrict__ out, const float* __restrict__ in,
 #pragma unroll 1
   for (int r = 0; r < n; ++r) {
     sum += in[int(sum) & 1];  // kept: whose address the compiler does not know
-    out[kThreads + t] = sum;  // a store that nobody reads between
+    out[kThreads + t] = sum;  // a store that is not read in between
   }
 }
 

@@ -1,5 +1,5 @@
-// CUB's algorithms of a whole device, from a toolkit's headers, over many blocks: sums, extremes, histograms; and what libcu++ has of
-// barriers that needs its clocks.
+// CUB's algorithms of a whole device, from a toolkit's headers, over many blocks: sums, extremes, histograms;
+// and the barriers of libcu++ that need its clocks.
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cuda/barrier>

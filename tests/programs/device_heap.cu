@@ -72,7 +72,7 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   for (int t = 0; t < 64; ++t)
     require_near(n[t], t * 3 + (t % 2 == 0 ? t + 5 : t * 5), 0, "a function's result");
-  // The host's own heap goes on as ever.
+  // The host's own heap works as before.
   std::vector<int*> list;
   for (int k = 0; k < 100; ++k) list.push_back(new int(k));
   int total = 0;

@@ -34,13 +34,14 @@ int main() {
   CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
   CHECK(cudaGraphLaunch(exec, stream));
   require_near(first_of(x), 13, 0, "what a graph makes");
-  // Of what has been instantiated: the second kernel multiplies by 2. The graph itself stays as it was.
+  // Parameters of the instantiated graph: the second kernel multiplies by 2. The graph itself stays as it
+  // was.
   value = 2;
   parameters.func = reinterpret_cast<void*>(multiply);
   CHECK(cudaGraphExecKernelNodeSetParams(exec, second, &parameters));
   CHECK(cudaGraphLaunch(exec, stream));
   require_near(first_of(x), 32, 0, "what it makes with another node");
-  // Of the graph: seen by what is instantiated or updated after that.
+  // Parameters of the graph: seen by graphs instantiated or updated after that.
   value = 5;
   CHECK(cudaGraphKernelNodeSetParams(first, &parameters));
   CHECK(cudaGraphLaunch(exec, stream));

@@ -1,4 +1,5 @@
-// Cooperative groups: a grid that meets, tiles of static and run-time size, coalesced threads, and what is asked of a device.
+// Cooperative groups: a grid that meets, tiles of static and run-time size, coalesced threads, and queries of
+// a device.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 

@@ -36,7 +36,7 @@ __inline__ __device__ float warp_sum(float v) {
   return v;
 }
 
-/// The block that comes last adds up what all have left.
+/// The last block adds up all partial sums.
 __global__ void sum_once(const float* x, volatile float* partial, unsigned n) {
   __shared__ float of_warp[32];
   __shared__ bool last;

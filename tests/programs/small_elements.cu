@@ -82,7 +82,7 @@ struct Matrices {
   std::vector<unsigned> a, b;
   unsigned *on_a, *on_b;
   int* d;
-  /// Rows of a and columns of b of `words` numbers of 32 bits; d begins with what is in `start`.
+  /// Rows of a and columns of b of `words` numbers of 32 bits; d starts as `start`.
   Matrices(int rows, int words, const std::vector<int>& start) : a(rows * words), b(8 * words) {
     unsigned x = 12345;
     for (auto* v : {&a, &b})

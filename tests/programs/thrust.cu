@@ -1,4 +1,4 @@
-// Thrust's vectors and algorithms beside a kernel of the program's own, and what kernels use of cuda/std.
+// Thrust's vectors and algorithms next to a kernel of the program, and cuda/std in kernels.
 #include <thrust/device_vector.h>
 #include <thrust/host_vector.h>
 #include <thrust/reduce.h>

@@ -1,4 +1,4 @@
-// COLMAP models for tests, written as text and as binary files by what COLMAP's documentation says of them.
+// COLMAP models for tests, written as text and as binary files from COLMAP's documentation.
 #pragma once
 
 #include <fmt/format.h>

@@ -20,7 +20,7 @@ inline std::string exif_with(int orientation, bool little) {
   };
   add(8, 4);                                          // the first directory is behind this header
   add(2, 2);                                          // and has two fields
-  add(0x0100, 2), add(4, 2), add(1, 4), add(640, 4);  // a width that says nothing here
+  add(0x0100, 2), add(4, 2), add(1, 4), add(640, 4);  // a width without effect here
   add(0x0112, 2), add(3, 2), add(1, 4), add(uint32_t(orientation), 2), add(0, 2);
   add(0, 4);  // no further directory
   return std::string("Exif\0\0", 6) + tiff;

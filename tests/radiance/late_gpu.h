@@ -1,5 +1,5 @@
-// A GPU that stands in, whose two streams do what they are given as late, or as early, as their order allows: what is only right
-// when it is done at once goes wrong here. Memory and kernels are the host executor's.
+// A stand-in for a GPU whose two streams run their work as late, or as early, as their order allows: code
+// that is only right when it runs at once fails here. Memory and kernels are the host executor's.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace klab {
 
 class LateGpu {
  public:
-  /// When the stream of loads works: not before somebody waits for it, or as soon as what it waits for is done.
+  /// When the stream of loads runs: only when it is waited for, or as soon as its own dependencies are done.
   enum class Loads { late, early };
   /// Part of the order that such a device lacks, to see that it is needed.
   enum class Lacks { nothing, load_behind_steps, steps_behind_loads, half_wait };
@@ -109,13 +109,13 @@ class LateGpu {
   int64_t uploads = 0;            // for which the host waits
   int64_t host_waits = 0;         // for a half of the room for loads
   int64_t freed_in_flight = 0;    // that room was freed while a load read from it
-  std::string load_fails;         // with this from now on, if it says anything
+  std::string load_fails;         // with this message from now on, unless empty
 
  private:
   enum Stream { kSteps, kLoads };
   struct Work {
     std::function<void()> run;
-    size_t behind = 0;  // so much of the other stream
+    size_t behind = 0;  // amount of the other stream's work to wait for
   };
   struct Queue {
     std::deque<Work> waiting;

@@ -16,7 +16,7 @@ namespace klab {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A folder with a small scene of four 16x12 pictures; a test changes what it wants and loads it.
+// A folder with a small scene of four 16x12 pictures; a test changes it and loads it.
 class SceneFolder : public ::testing::Test {
  protected:
   void SetUp() override {

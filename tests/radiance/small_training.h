@@ -41,8 +41,8 @@ inline std::vector<PlannedCall> small_calls() {
   return training_calls(c, 1);
 }
 
-/// Nothing is measured: klab's later rungs pass for faster than its earlier ones, and those for faster than a vendor's. What
-/// measuring chooses instead is for the tests of plans and of the program.
+/// Nothing is measured: klab's later rungs pass for faster than its earlier ones, and those for faster than a
+/// vendor's. Choices by measurement are covered by the tests of plans and of the program.
 inline CallTimes later_is_faster() {
   return CallTimes({}, [](const auto&, const auto&, auto variants) -> CallTimes::Measured {
     std::vector<double> seconds;

@@ -1,5 +1,5 @@
-// A hash table that grows and shrinks while it is trained: that growing changes no value, what is kept when two entries become one,
-// and a training with it.
+// A hash table that grows and shrinks while it is trained: growing changes no value, shrinking keeps the
+// right one of two entries, and a training with it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ std::vector<float> features_of(const std::vector<float>& scales, const std::vect
   return out;
 }
 
-TEST(AdaptiveTable, GrowingChangesNoFeatureBitByBit) {
+TEST(AdaptiveTable, GrowingKeepsFeaturesToTheBit) {
   const std::vector<float> scales = {15, 40, 101.5F, 511};
   const std::vector<std::vector<int64_t>> steps = {
       {4096, 512, 512, 512}, {4096, 768, 512, 768}, {4096, 1152, 768, 1152}, {4096, 1152, 1152, 1728}};
@@ -59,7 +59,7 @@ TEST(AdaptiveTable, GrowingChangesNoFeatureBitByBit) {
                     steps[k], steps[k + 1], used.data());
       EXPECT_EQ(features_of(scales, steps[k + 1], table, hash, positions), before)
           << "hash " << hash << ", growth " << k;
-      // What belongs together stayed together.
+      // Parameters and their moments stay together.
       for (int64_t e = 0; e < 4096 + 3 * 768; ++e) {
         ASSERT_EQ(moments[size_t(2 * e)], 3 * table[size_t(2 * e)]);
         ASSERT_EQ(counts[size_t(e)], int32_t(1000 * table[size_t(2 * e)]));
@@ -87,7 +87,7 @@ TEST(AdaptiveTable, ShrinkingKeepsTheEntryThatIsInUse) {
   for (int e = 16; e < 24; ++e) EXPECT_EQ(table[size_t(e)], 0) << "what nobody has is zero";
 }
 
-TEST(AdaptiveTable, AHashWhoseWordsDependOnTheSizeIsRefused) {
+TEST(AdaptiveTable, RefusesHashesThatDependOnTheSize) {
   Config c;
   c.table = "adaptive";
   EXPECT_NO_THROW(c.validate());
@@ -152,7 +152,7 @@ TEST(AdaptiveTable, NeverBecomesDenseAndNeverLargerThanAFixedOne) {
   EXPECT_GT(changing, 0);
 }
 
-TEST(AdaptiveTable, IdleEntriesBeginAnewAndOthersDoNot) {
+TEST(AdaptiveTable, ResetsOnlyIdleEntries) {
   Config c = adaptive_config();
   c.levels = 1;
   c.base_resolution = c.finest_resolution = 64;
@@ -181,7 +181,7 @@ Plan plan_for(const Config& c) {
   return Plan::named("best", training_calls(c, 1), times);
 }
 
-TEST(AdaptiveTable, TrainsGrowsAndGoesOnFromACheckpointToTheBit) {
+TEST(AdaptiveTable, TrainsGrowsAndResumesToTheBit) {
   Config c = adaptive_config();
   c.log2_table = 14;
   c.table_crowded = 0.2;
@@ -212,7 +212,7 @@ TEST(AdaptiveTable, TrainsGrowsAndGoesOnFromACheckpointToTheBit) {
   std::filesystem::remove(file);
 }
 
-TEST(AdaptiveTable, LevelsOfAFileThatNoTableHasAreRefused) {
+TEST(AdaptiveTable, RefusesInvalidLevelsOfAFile) {
   const Config c = adaptive_config();
   Model model(c, placement_of(small_scene(), false));
   const auto file = std::filesystem::temp_directory_path() / ("klab_sizes_" + std::to_string(::getpid()));
@@ -229,7 +229,7 @@ TEST(AdaptiveTable, LevelsOfAFileThatNoTableHasAreRefused) {
   std::filesystem::remove(file);
 }
 
-TEST(LevelUse, LookingAtLevelsChangesNoTraining) {
+TEST(LevelUse, MeasuringLevelsDoesNotChangeTraining) {
   for (const bool plain : {true, false}) {
     Config c = plain ? small_config() : adaptive_config();
     const Plan plan = plan_for(c);
@@ -253,7 +253,7 @@ TEST(LevelUse, LookingAtLevelsChangesNoTraining) {
   }
 }
 
-TEST(LevelUse, CountsPointsEntriesAndWhoIsAlone) {
+TEST(LevelUse, CountsPointsEntriesAndUnsharedPoints) {
   // Two points of one cell and one of another, far away: 8 corners each; a table of 8 entries shares them.
   const std::vector<float> positions = {0.1F, 0.1F, 0.9F, 0.1F, 0.1F, 0.9F, 0.1F, 0.1F, 0.9F};
   const LevelUse large = level_use(table_level(100, 1 << 20, 0), 0, 0, positions.data(), 3, 3);
@@ -284,7 +284,7 @@ TEST(HashFunctions, EachTrains) {
   }
 }
 
-TEST(HashFunctions, TheTablesRateIsAFactorOfTheRate) {
+TEST(HashFunctions, TheTablesRateIsAMultipleOfTheRate) {
   std::vector<float> moved;
   for (const double factor : {1.0, 4.0}) {
     Config c = small_config();

@@ -79,7 +79,7 @@ TEST(Blocks, AnySizeComputesTheSame) {
   }
 }
 
-TEST(Blocks, TheSearchFindsWhoLeavesItOpen) {
+TEST(Blocks, FindsVariantsWithAnOpenBlockSize) {
   const std::vector<PlannedCall> calls = {planned<Axpy>({.n = 1 << 14}, ""),
                                           planned<Ema>({.n = 1 << 20}, "")};
   const auto open = open_blocks(plan_of(calls, {{"axpy", kAxpy}, {"ema", "ema.cuda.01_naive"}}), calls);
@@ -87,7 +87,7 @@ TEST(Blocks, TheSearchFindsWhoLeavesItOpen) {
 }
 
 // 2^14 entries are 64 blocks of 256 threads: not every multiprocessor of a large GPU has one.
-TEST(Blocks, ByCountsSmallerBlocksReachMoreMultiprocessors) {
+TEST(Blocks, ByCountsTakesSmallerBlocksForMoreMultiprocessors) {
   const std::vector<PlannedCall> few = {planned<Axpy>({.n = 1 << 14}, "")},
                                  many = {planned<Axpy>({.n = 1 << 26}, "")};
   const auto chosen = [](const std::vector<PlannedCall>& calls) {
@@ -100,7 +100,7 @@ TEST(Blocks, ByCountsSmallerBlocksReachMoreMultiprocessors) {
   EXPECT_EQ(small.sizes.size(), 5U);
 }
 
-TEST(Blocks, ByTimeTheFastestIsTakenAndTheUsualStaysWhereNoneIs) {
+TEST(Blocks, ByTimeTakesTheFastestElseTheUsual) {
   const std::vector<PlannedCall> calls = {planned<Axpy>({.n = 1 << 14}, "")};
   const Plan plan = plan_of(calls, {{"axpy", kAxpy}});
   for (const int fastest : {512, 0}) {

@@ -1,4 +1,4 @@
-// Memory as an account: sizes in words, what is planned, what is made smaller to fit, who owns what; pictures that take turns.
+// The account of memory: sizes in words, the plan, reductions to fit, owners; pictures in rotation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TEST(Bytes, AreReadWithTheirUnit) {
     EXPECT_THROW(bytes_from(bad), std::invalid_argument) << bad;
 }
 
-TEST(Owners, AreCountedWhereTheyAreInnermost) {
+TEST(Owners, CountTowardsTheInnermost) {
   const auto now = [](const char* who) { return memory_by_owner()[who].now; };
   const int64_t before = now("one of a test");
   {
@@ -62,7 +62,7 @@ class Fitted : public SceneFolder {
   MemoryChoice wanted;
 };
 
-TEST_F(Fitted, PicturesStayOnTheDiskUntilTheyAreReadFor) {
+TEST_F(Fitted, PicturesStayOnDiskUntilNeeded) {
   ASSERT_EQ(scene.train.size(), 35U);
   for (const View& v : scene.train) EXPECT_TRUE(v.image.rgba.empty());
   const Scene whole = load();
@@ -71,8 +71,9 @@ TEST_F(Fitted, PicturesStayOnTheDiskUntilTheyAreReadFor) {
     EXPECT_EQ(scene.train[i].image.rgba, whole.train[i].image.rgba);
 }
 
-// From more than enough down to nothing: what is chosen fits, never grows, and where nothing fits the message says what would.
-TEST_F(Fitted, WhatIsChosenFits) {
+// From more than enough down to nothing: the choice fits and never grows, and where nothing fits the message
+// tells what would.
+TEST_F(Fitted, TheChoiceFitsTheBudget) {
   const int64_t all = memory_account(facts, wanted).total();
   EXPECT_EQ(fit(all).smaller.size(), 0U);
   EXPECT_GT(fit(all - 1).smaller.size(), 0U);
@@ -137,7 +138,7 @@ TEST(Cold, HasAnEighthOfTheBudget) {
   EXPECT_EQ(cold_share({int64_t(1) << 62, "what is free"}), kMostColdBytes);
 }
 
-TEST_F(Fitted, ATableThatIsGoneOnWithStays) {
+TEST_F(Fitted, KeepsTheTableOfAResumedRun) {
   facts.resumed = 100'000'000;
   int64_t budget = memory_account(facts, wanted).total();
   try {
@@ -147,8 +148,8 @@ TEST_F(Fitted, ATableThatIsGoneOnWithStays) {
   }
 }
 
-// What the trainer's arrays take is what was planned for them: not more, and not much less.
-TEST(Account, IsWhatATrainerTakes) {
+// The trainer's arrays take the planned memory: not more, and not much less.
+TEST(Account, MatchesTheTrainersMemory) {
   const Config config = small_config();
   MemoryFacts facts{.scene = &small_scene()};
   const MemoryAccount account = memory_account(facts, {.config = config});
@@ -163,7 +164,7 @@ TEST(Account, IsWhatATrainerTakes) {
   EXPECT_LE(trainer.batch_samples(), config.batch_samples);
 }
 
-TEST(Account, HasTheRoomThatPicturesGoThrough) {
+TEST(Account, IncludesTheRoomForLoads) {
   MemoryFacts facts{.scene = &small_scene()};
   const MemoryAccount without = memory_account(facts, {.config = small_config()});
   facts.load_room = 16 << 20;
@@ -184,7 +185,7 @@ class Pool : public SceneFolder {
     write();
     scene = load_scene(path.string(), {.holdout = 0, .pictures = SceneOptions::Pictures::on_disk});
   }
-  /// That the pictures which are there are those that `places` says.
+  /// Expects that the resident pictures are those of `places`.
   void expect_pictures(const PicturePool& pool) const {
     std::set<int64_t> views, pixels;
     for (const auto& place : pool.places()) {
@@ -200,7 +201,7 @@ class Pool : public SceneFolder {
   Scene scene;
 };
 
-TEST_F(Pool, TakesTurnsInAnOrderOfItsOwn) {
+TEST_F(Pool, ShufflesEveryPass) {
   ASSERT_EQ(scene.train.size(), 12U);
   for (const bool cached : {false, true}) {
     PicturePool::Options options{.resident = 5, .ahead = 3, .workers = 2, .seed = 9};
@@ -226,7 +227,7 @@ TEST_F(Pool, TakesTurnsInAnOrderOfItsOwn) {
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry;
 }
 
-TEST_F(Pool, APictureThatComesIsWhereItWillBe) {
+TEST_F(Pool, PlacesTheNextPictureBeforeItsTurn) {
   PicturePool pool(scene.train, {.resident = 4, .ahead = 2, .seed = 3});
   for (int turn = 0; turn < 15; ++turn) {
     std::optional<PicturePool::Place> next;
@@ -241,7 +242,7 @@ TEST_F(Pool, APictureThatComesIsWhereItWillBe) {
   }
 }
 
-TEST_F(Pool, AVanishedPictureIsNamedWhenItsTurnComes) {
+TEST_F(Pool, NamesAVanishedPictureAtItsTurn) {
   PicturePool pool(scene.train, {.resident = 2, .ahead = 1});
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().extension() == ".png") fs::remove(entry.path());
@@ -263,7 +264,7 @@ TEST_F(Pool, AVanishedPictureIsNamedWhenItsTurnComes) {
   EXPECT_NE(before[0].view + 12 * before[1].view, pool.places()[0].view + 12 * pool.places()[1].view);
 }
 
-TEST_F(Pool, ATrainerLearnsFromItAndIsGoneOnWith) {
+TEST_F(Pool, TrainsAndResumes) {
   const Config config = small_config();
   const auto trained = [&](int64_t from, int64_t to, const fs::path& file) {
     PicturePool pool(scene.train, {.resident = 3, .ahead = 2}, from / Trainer::kTurnEvery);

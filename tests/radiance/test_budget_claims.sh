@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is said about memory, batches and prefetching: each claim has a word, a number and how far it was from round to round.
+# The claims about memory, batches and prefetching: each has a word, a number and how far it was from round to round.
 # ctest: slow serial
 set -euo pipefail
 klab=$1

@@ -13,7 +13,7 @@ namespace klab {
 namespace {
 
 // Between two lookups of a step everything else has used the caches: rungs that wait for a table well are the faster ones there.
-TEST(CallTimes, LookupsInTablesThatL2DoesNotHoldAreTimedCold) {
+TEST(CallTimes, TimesLookupsInTablesBeyondL2Cold) {
   const int64_t held = cache_bytes(this_machine(), 2);
   if (held == 0) GTEST_SKIP() << "the machine hides its second cache";
   const auto cache = [](const char* op, const std::vector<int64_t>& shape) {

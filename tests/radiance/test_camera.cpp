@@ -36,7 +36,7 @@ Camera folding() {
   return c;
 }
 
-TEST(Camera, EveryRayIsFiniteAndThoseOfTheLensLeadBack) {
+TEST(Camera, EveryRayIsFiniteAndLensRaysProjectBack) {
   for (const float k2 : {-0.0805F, 0.F, 0.3F, -50.F})
     for (const float p1 : {0.F, 1e-2F}) {
       Camera c = folding();
@@ -74,7 +74,7 @@ TEST(Camera, PixelsBeyondTheFoldAreCounted) {
   EXPECT_EQ(pixels_with_ray(c), nullptr);
 }
 
-TEST(Camera, PointsBeyondTheFoldAreSeenAtItsEdgeNotAcross) {
+TEST(Camera, PointsBeyondTheFoldProjectToItsOwnSide) {
   const Camera c = folding();
   const Vec3 aside = c.position() - 1.F * c.axis(2) + 3.F * c.axis(0);  // 72 degrees to the right
   EXPECT_GT(c.project(aside).x, c.cx);
@@ -89,7 +89,7 @@ TEST(Image, DownscaleAveragesWithAlpha) {
   const Image small = downscale(image, 2);
   ASSERT_EQ(small.width, 1);
   ASSERT_EQ(small.height, 1);
-  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels have no say in the color
+  EXPECT_EQ(small.rgba[0], 150);  // transparent pixels do not count in the color
   EXPECT_EQ(small.rgba[3], 128);
   EXPECT_THROW(downscale(image, 3), std::invalid_argument);
 }

@@ -1,4 +1,4 @@
-// The experiments on radiance fields: that they run, and that what must come out does.
+// The experiments on radiance fields: they run, and their certain claims are decided.
 //
 // ctest: slow
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace klab::learning {
 namespace {
 
-/// What an experiment came to, each claim with numbers and each row whole; and the word for the claim that holds these words.
+/// The outcome of an experiment, each claim with numbers and each row whole; and the verdict on the claim
+/// that contains given words.
 class Claims {
  public:
   explicit Claims(const std::string& name) {
@@ -36,14 +37,14 @@ class Claims {
   Outcome out;
 };
 
-TEST(HashTableClaims, WhatMustComeOutDoes) {
+TEST(HashTableClaims, CertainClaimsAreDecided) {
   const Claims claims("hash_table");
   EXPECT_EQ(claims.finding("end at 2048"), Finding::refuted) << "arithmetic";
   EXPECT_EQ(claims.finding("too small loses detail"), Finding::held);
   EXPECT_EQ(claims.out.decided.size(), 6U);
 }
 
-TEST(SamplingClaims, WhatMustComeOutDoes) {
+TEST(SamplingClaims, CertainClaimsAreDecided) {
   const Claims claims("sampling");
   EXPECT_NE(claims.finding("occupancy grid"), Finding::refuted) << "most of the box is air";
   claims.finding("by their error");
@@ -51,7 +52,7 @@ TEST(SamplingClaims, WhatMustComeOutDoes) {
   EXPECT_EQ(claims.out.decided.size(), 4U);
 }
 
-TEST(RenderingClaims, WhatMustComeOutDoes) {
+TEST(RenderingClaims, CertainClaimsAreDecided) {
   const Claims claims("rendering");
   EXPECT_EQ(claims.finding("fixed number of samples"), Finding::refuted)
       << "the grid of cells learns what is empty";
@@ -59,7 +60,7 @@ TEST(RenderingClaims, WhatMustComeOutDoes) {
   EXPECT_EQ(claims.out.decided.size(), 6U);
 }
 
-TEST(HotEntryClaims, ACacheChangesNoNumber) { EXPECT_EQ(Claims("hot_entries").out.decided.size(), 1U); }
+TEST(HotEntryClaims, DecideOneClaim) { EXPECT_EQ(Claims("hot_entries").out.decided.size(), 1U); }
 
 TEST(CompositingClaims, RungsAgree) {
   const Claims claims("compositing");

@@ -1,4 +1,5 @@
-// Scenes of COLMAP: models of the built-in scene, whose cameras are known, written as text and as binary files.
+// Scenes of COLMAP: models of the built-in scene, whose cameras are known, written as text and as binary
+// files.
 // ctest: sanitized-ops
 #include <algorithm>
 
@@ -26,7 +27,7 @@ class Colmap : public WrittenFolder {
     WrittenFolder::SetUp();
     original = built_in_scene({.downscale = 16}).train;
     original.resize(24);
-    std::ranges::sort(original, {}, &View::name);  // as the reader has them
+    std::ranges::sort(original, {}, &View::name);  // in the reader's order
     model = model_of(original, moved);
     const View& view = original.front();
     for (int i = 0; i < 40; ++i) {
@@ -59,7 +60,7 @@ class Colmap : public WrittenFolder {
 
 /// Rays lead from and to where those of the scene that the model was made of do, but for the world's other place. To 2e-5, some
 /// twenty roundings of the world's coordinates, which reach 16.
-TEST_F(Colmap, RaysAreThoseOfTheSceneThatItWasMadeOf) {
+TEST_F(Colmap, RaysMatchTheSceneItWasMadeOf) {
   for (const bool binary : {false, true}) {
     fs::remove_all(path / "sparse");
     write(binary);
@@ -84,9 +85,9 @@ TEST_F(Colmap, RaysAreThoseOfTheSceneThatItWasMadeOf) {
   }
 }
 
-/// The middle of what the cameras look at is the middle of the box, their mean distance 1.32, their mean up direction +z, and what
-/// they see, by their points, fits into the unit cube.
-TEST_F(Colmap, TheWorldIsPutIntoTheBox) {
+/// The point that the cameras look at is the middle of the box, their mean distance 1.32, their mean up
+/// direction +z, and the visible points fit into the unit cube.
+TEST_F(Colmap, FitsTheWorldIntoTheBox) {
   write(true);
   const Scene scene = load_scene(path.string(), {.holdout = 0});
   double distance = 0;
@@ -149,7 +150,7 @@ TEST_F(Colmap, ImagesWithoutAPictureAreCounted) {
   EXPECT_NE(error().find("none of its 24 images has a usable picture"), std::string::npos) << error();
 }
 
-TEST_F(Colmap, SmallerCopiesAreTakenWhereTheyAre) {
+TEST_F(Colmap, UsesSmallerCopiesIfPresent) {
   write(false);
   pictures("images_2", 2);
   const Scene halved = load_scene(path.string(), {.downscale = 2, .holdout = 0});
@@ -177,7 +178,7 @@ TEST_F(Colmap, MaskedPixelsDoNotCount) {
   ASSERT_EQ(scene.train[2].with_ray->size(), 300U);
   EXPECT_EQ(scene.train[2].with_ray->front(), 100);
   EXPECT_TRUE(noted(scene, "100 of 400 pixels in 1 views are masked"));
-  // Of blocks, those with no masked pixel count: 5 of 20 rows are 1 of 5 and a part of the second.
+  // Only blocks without a masked pixel count: 5 of 20 rows are 1 of 5 and a part of the second.
   const Scene small = load_scene(path.string(), {.downscale = 4, .holdout = 0});
   EXPECT_EQ(small.train[2].with_ray->size(), 15U);
   std::ranges::fill(mask, uint8_t(0));
@@ -206,7 +207,7 @@ TEST_F(Colmap, PointsMayBeMissingOrNone) {
   }
 }
 
-TEST_F(Colmap, EveryLensThatIsReadIsRead) {
+TEST_F(Colmap, ReadsEverySupportedLens) {
   const std::vector<std::pair<const char*, std::vector<double>>> lenses = {
       {"SIMPLE_PINHOLE", {28, 10, 10}},
       {"PINHOLE", {28, 29, 10, 11}},
@@ -253,7 +254,7 @@ struct WrongModel {
   const char* file;
 };
 
-TEST_F(Colmap, WhatIsWrongIsNamed) {
+TEST_F(Colmap, NamesErrors) {
   const std::vector<WrongModel> wrongs = {
       {"camera model 'FOV' (known are SIMPLE_PINHOLE, PINHOLE, SIMPLE_RADIAL",
        [](WrittenModel& m) { m.cameras[0].model = "FOV", m.cameras[0].number = 7; }, "cameras"},
@@ -284,7 +285,7 @@ TEST_F(Colmap, WhatIsWrongIsNamed) {
     }
 }
 
-/// Wherever a file ends too early, and whatever it counts, the message names it.
+/// Wherever a file ends too early, and whatever it claims to contain, the message names it.
 TEST_F(Colmap, CutFilesAreErrors) {
   model.images.resize(3);
   model.points.resize(3);
@@ -313,7 +314,7 @@ TEST_F(Colmap, CutFilesAreErrors) {
   EXPECT_EQ(error(), "");
 }
 
-TEST_F(Colmap, LinesOfTextThatAreNoneAreNamedByTheirNumber) {
+TEST_F(Colmap, NamesBadLinesByNumber) {
   write(false);
   write_text(path / "sparse/0/cameras.txt", "# a comment\n\n1 PINHOLE 20 20 28 28 ten 10\n");
   EXPECT_NE(error().find("cameras.txt: line 3: a parameter must be a number, found 'ten'"), std::string::npos)

@@ -1,4 +1,4 @@
-// The model of lab 18 against what can be counted by hand, and against the bytes that an exchange gives away.
+// The model of lab 18 against counts by hand, and against the bytes that an exchange sends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ TEST(CostOfSharing, ShortArraysGoByFewMessagesAndLongOnesByParts) {
             seconds_to_reduce(Algorithm::ring, 64, 1e8, kLink));
 }
 
-TEST(CostOfSharing, WhatIsTouchedGrowsWithTheRanksThatTouchOtherPlaces) {
+TEST(CostOfSharing, TheTouchedShareGrowsWithRanksThatTouchOtherPlaces) {
   const Gradient apart{.bytes = 1, .touched = 0.1, .alike = 0}, same{.bytes = 1, .touched = 0.1, .alike = 1};
   EXPECT_NEAR(apart.touched_by_any(2), 1 - 0.9 * 0.9, 1e-12);
   EXPECT_NEAR(apart.touched_by_any(64), 1 - std::pow(0.9, 64), 1e-12);
@@ -46,7 +46,7 @@ TEST(CostOfSharing, WhatIsTouchedGrowsWithTheRanksThatTouchOtherPlaces) {
   EXPECT_DOUBLE_EQ(bytes_sent(Way::touched, 2, all), bytes_sent(Way::sharded, 2, all) + 5120.0 / 64 / 8);
 }
 
-TEST(CostOfSharing, AStepIsWhatShrinksAndWhatDoesNot) {
+TEST(CostOfSharing, AStepHasAFixedAndAShrinkingPart) {
   const Step step{.fixed = 0.01, .grid = 0.004, .optimizer = 0.02, .per_sample = 1e-6};
   const Gradient nothing{.bytes = 0};
   const Link free{.latency = 0, .bandwidth = 1e30};
@@ -54,7 +54,7 @@ TEST(CostOfSharing, AStepIsWhatShrinksAndWhatDoesNot) {
   EXPECT_DOUBLE_EQ(seconds_of_step(Way::sharded, 4, 1000, step, nothing, free), 0.01 + 0.001 + 0.005 + 1e-3);
 }
 
-TEST(CostOfSharing, ALinkIsFoundInTimesThatItMakes) {
+TEST(CostOfSharing, RecoversALinkFromItsTimes) {
   const auto seconds = [](double bytes) { return kLink.latency + bytes / kLink.bandwidth; };
   const Link found = link_from(8, seconds(8), 1 << 24, seconds(1 << 24));
   EXPECT_NEAR(found.latency, kLink.latency, 1e-12);

@@ -1,4 +1,4 @@
-// Plans counted on the host executor: the same loss by each, and counts that say what the rungs are for.
+// Plans counted on the host executor: the same loss by each, and counts that show the purpose of each rung.
 #include <gtest/gtest.h>
 
 #include "labs/radiance/run/counted_ladder.h"

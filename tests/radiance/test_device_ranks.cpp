@@ -1,4 +1,5 @@
-// Gradients that lie in the memory of GPUs: a communicator that is none stands in for NCCL, and the host executor for GPUs.
+// Gradients that lie in the memory of GPUs: a fake communicator replaces NCCL, and the host executor the
+// GPUs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace klab {
 namespace {
 
-TEST(DeviceRanks, EachRankOfAMachineTakesAGpuOfItsOwnInTurn) {
+TEST(DeviceRanks, EachRankOfAMachineTakesTheNextGpu) {
   EXPECT_EQ(gpu_of(0, nullptr, 4), "0");
   EXPECT_EQ(gpu_of(5, nullptr, 4), "1");
   EXPECT_EQ(gpu_of(1, "3,7", 8), "7");
@@ -22,7 +23,7 @@ TEST(DeviceRanks, EachRankOfAMachineTakesAGpuOfItsOwnInTurn) {
   EXPECT_EQ(gpu_of(1, "", 4), "") << "none is to be seen";
 }
 
-/// What was asked of the communicator.
+/// Calls to the communicator.
 struct Asked {
   static inline std::string calls;
   static inline const char* error = nullptr;
@@ -54,7 +55,7 @@ struct Asked {
 constexpr DeviceCalls kAsked{Asked::new_id, Asked::join,          Asked::leave,
                              Asked::mean,   Asked::mean_of_parts, Asked::gather_parts};
 
-TEST(DeviceRanks, CallsAreInValuesAndErrorsAreSaid) {
+TEST(DeviceRanks, CountsValuesAndReportsErrors) {
   Asked::calls.clear();
   Asked::error = nullptr;
   {
@@ -107,7 +108,8 @@ const Plan& cuda_plan() {
   return plan;
 }
 
-/// Rank `rank` of two, whose other rank brings what `other` holds for each gradient in turn; empty: is told to `own` instead.
+/// Rank `rank` of two, whose other rank contributes `other` for each gradient in turn. `own` keeps this
+/// rank's gradients; with an empty `other` they are returned unchanged.
 struct Half {
   std::vector<std::vector<float>> other, own;
   std::vector<Stretch> gathered;
@@ -176,7 +178,7 @@ TEST(DeviceRanks, TheMeanOverGpusIsTheStepsGradient) {
   EXPECT_GT(largest, 0) << "gradients of zero would say nothing";
 }
 
-TEST(DeviceRanks, ARankOfAShardedTableMovesItsPartAndGetsTheRest) {
+TEST(DeviceRanks, ARankOfAShardedTableUpdatesItsPartAndReceivesTheRest) {
   Half second(1, false, {});
   second.trainer->shared_loss_and_gradient();
   Half first(0, true, second.own);

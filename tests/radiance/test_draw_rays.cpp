@@ -51,7 +51,7 @@ Rays rays_of(const Variant& v, const Camera& c, const std::vector<int32_t>& seen
   return out;
 }
 
-TEST(DrawRays, AreTheCamerasRays) {
+TEST(DrawRays, MatchTheCamerasRays) {
   const Camera c = folding_draw_rays();
   const int64_t pixels = int64_t(c.width) * c.height;
   for (const Variant* v : variants_of("draw_rays", "cpu")) {
@@ -91,7 +91,7 @@ TEST(DrawRays, PixelsWithoutARayAreNotDrawn) {
   EXPECT_GT(without, 0) << "a check that cannot fail";
 }
 
-// Where in the picture a camera without a lens sees what lies in a direction.
+// Where in the picture a camera without a lens sees a direction.
 std::array<double, 2> seen_at(const Camera& c, const Rays& rays, int64_t r, int64_t count) {
   double along[3] = {};  // right, up, back
   for (int64_t axis = 0; axis < 3; ++axis)
@@ -124,7 +124,7 @@ TEST(DrawRays, PassTheirPixelAnywhere) {
   }
 }
 
-TEST(DrawRays, PassThroughTheMiddleWhereTheLensShowsNothingElse) {
+TEST(DrawRays, PassThroughTheMiddleIfTheLensShowsNothingElse) {
   const Camera c = folding_draw_rays();
   const auto list = pixels_with_ray(c);
   ASSERT_NE(list, nullptr);

@@ -1,5 +1,5 @@
-// Pixels drawn by their loss: probabilities and weights belong together, lists are drawn as often as they say, and the expected
-// gradient of a training is the one of pixels drawn alike.
+// Pixels drawn by their loss: probabilities and weights belong together, lists are drawn as often as their
+// weights, and the expected gradient of a training is the one of pixels drawn alike.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// The profile of a backend with a clock of its own, that records lists: times of single calls, though they are repeated as one.
+// The profile of a backend that has its own clock and records lists: times of single calls, though they are
+// repeated as one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,8 +10,8 @@
 namespace klab {
 namespace {
 
-/// The processor as a GPU would be: lists are recorded, and its clock says that a call takes so long as there are calls since the
-/// mark before.
+/// The processor as a GPU would be: lists are recorded, and on its clock an interval lasts as long as the
+/// number of calls since the mark before.
 struct Clocked {
   std::shared_ptr<int64_t> calls = std::make_shared<int64_t>(0);
   std::shared_ptr<std::vector<int64_t>> marks = std::make_shared<std::vector<int64_t>>();
@@ -57,7 +58,7 @@ struct Clocked {
   }
 };
 
-TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
+TEST(EventProfile, ReportsTheBackendsTimeOfEachStage) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;
@@ -72,7 +73,7 @@ TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
   // Every call of every list takes a second by that clock, whether it was repeated or not.
   const auto& seconds = trainer.profile().seconds();
   ASSERT_TRUE(seconds.contains("mlp_bwd color"));
-  constexpr double host = 1e-2;  // what the host's clock adds to calls that it does not make
+  constexpr double host = 1e-2;  // the host clock's extra time for calls that it does not make
   EXPECT_NEAR(seconds.at("mlp_bwd color"), steps, host);
   EXPECT_NEAR(seconds.at("adam"), 3 * steps, host);
   EXPECT_EQ(seconds.at("clear gradients"), 3 * steps);
@@ -85,8 +86,8 @@ TEST(EventProfile, SaysOfEachStageWhatTheBackendsClockSays) {
   EXPECT_GT(trainer.host_counts().repeated, 2 * (steps - 8));
 }
 
-/// A program that looks at a few steps, as the ladder of plans does, would miss the one of many that is timed.
-TEST(EventProfile, IsAsOftenAsIsAskedFor) {
+/// A program that samples a few steps, as the ladder of plans does, would miss the one of many that is timed.
+TEST(EventProfile, SamplesAtTheRequestedInterval) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;
@@ -105,8 +106,8 @@ TEST(EventProfile, IsAsOftenAsIsAskedFor) {
   EXPECT_GE(trainer.profile().seconds().at("mlp_bwd color"), 8);
 }
 
-/// The clock changes nothing of what is computed.
-TEST(EventProfile, LeavesLossesAsTheyAre) {
+/// The clock does not change the results.
+TEST(EventProfile, DoesNotChangeLosses) {
   Config c = small_config();
   c.batch_samples = 256;
   c.first_rays = 16;

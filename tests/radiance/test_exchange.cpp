@@ -1,4 +1,5 @@
-// What ranks do with a gradient: three ways, with threads in the place of processes. Between processes: test_ranks.sh.
+// The exchange of gradients between ranks: three ways, with threads in the place of processes. Between
+// processes: test_ranks.sh.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -102,7 +103,7 @@ struct Case {
   }
 };
 
-/// What each rank holds after one step of plain descent, and in `sent` the bytes of each.
+/// Returns the parameters of each rank after one step of plain descent, and the bytes of each in `sent`.
 std::vector<std::vector<float>> step(const Case& c, ExchangeWay way, std::vector<int64_t>& sent) {
   Threads threads(c.ranks);
   std::vector<std::vector<float>> after(size_t(c.ranks), c.parameters);
@@ -134,7 +135,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
+TEST(Exchange, EveryWayTakesTheStepOfTheSumInRankOrder) {
   for (const Case& c : cases())
     for (const ExchangeWay way : {ExchangeWay::dense, ExchangeWay::sharded, ExchangeWay::touched}) {
       std::vector<float> expected = c.parameters;
@@ -148,7 +149,7 @@ TEST(Exchange, EveryWayMakesTheStepOfTheSumInTheOrderOfTheRanks) {
     }
 }
 
-TEST(Exchange, BytesAreThoseThatTheOpCounts) {
+TEST(Exchange, BytesMatchTheCountOfTheOp) {
   const std::pair<ExchangeWay, const char*> ways[] = {
       {ExchangeWay::sharded, "allreduce_gradients.cpu.03_sharded"},
       {ExchangeWay::dense, "allreduce_gradients.cpu.02_all_reduce"},
@@ -185,7 +186,7 @@ TEST(Exchange, BytesAreThoseThatTheOpCounts) {
   EXPECT_GT(compared, 10);
 }
 
-TEST(Exchange, WhatNobodyTouchedCostsBits) {
+TEST(Exchange, UntouchedBlocksCostOnlyBits) {
   const Case sparse(4, 1 << 14, 2, 0.001), full(4, 1 << 14, 2, 1.0);
   std::vector<int64_t> few, many, dense;
   step(sparse, ExchangeWay::touched, few);
@@ -198,7 +199,7 @@ TEST(Exchange, WhatNobodyTouchedCostsBits) {
   }
 }
 
-TEST(Exchange, MomentsComeToTheFirstRank) {
+TEST(Exchange, GathersMomentsAtTheFirstRank) {
   for (const int ranks : {2, 3}) {
     constexpr int64_t kGroup = 2, kCount = 1002;
     Threads threads(ranks);
@@ -208,7 +209,7 @@ TEST(Exchange, MomentsComeToTheFirstRank) {
     for (int r = 0; r < ranks; ++r)
       all.emplace_back([&, r] {
         Exchange exchange(ExchangeWay::sharded, threads.carrier(r), kGroup);
-        // What a rank moves: where the gradient of its part is left.
+        // A rank updates the part whose gradient it receives.
         std::vector<float> gradient(kCount, 1.0F);
         exchange.reduce(gradient);
         for (int64_t i = 0; i < kCount; ++i)

@@ -36,8 +36,9 @@ const Plan& field_plan() {
   return plan;
 }
 
-/// Of the last look alone the gradient is exact: the first one says where the second looks, and that is not differentiated.
-TEST(Frequency, TheGradientIsTheNumericalOne) {
+/// The gradient is exact for the last pass alone: the first one decides where the second samples, and that is
+/// not differentiated.
+TEST(Frequency, GradientMatchesFiniteDifferences) {
   FrequencyConfig config = small_field();
   config.fine = 0;
   FrequencyTrainer trainer(small_scene(), config, field_plan(), 3);
@@ -84,7 +85,7 @@ TEST(Frequency, TheTrainerLearns) {
   EXPECT_GT(trainer.batch_psnr(), 8);
 }
 
-TEST(Frequency, AResumedRunIsTheRun) {
+TEST(Frequency, ResumesToTheBit) {
   const fs::path file = fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_f.safetensors");
   FrequencyTrainer whole(small_scene(), small_field(), field_plan(), 5),
       resumed(small_scene(), small_field(), field_plan(), 9);
@@ -99,8 +100,8 @@ TEST(Frequency, AResumedRunIsTheRun) {
   fs::remove(file);
 }
 
-/// The second look's samples are those of the first and such as lie where the first weighed.
-TEST(Frequency, TheSecondLookGoesWhereTheFirstWeighed) {
+/// The second pass's samples are those of the first, plus samples where the first had weight.
+TEST(Frequency, FineSamplesFollowCoarseWeights) {
   FrequencyModel model(small_field(), {});
   model.initialize(1);
   FrequencyLooks looks(model.config, model.placement);

@@ -18,8 +18,8 @@ fs::path temporary(const std::string& name) {
   return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
 }
 
-// The best plan's composite_loss_bwd does what four ops do without it, one after the other.
-TEST(Trainer, FusedLossIsTheSeparateOnes) {
+// The best plan's composite_loss_bwd does the work of four separate ops.
+TEST(Trainer, FusedLossMatchesTheSeparateOps) {
   const std::string fused = variants_of("composite_loss_bwd", "cpu").back()->id;
   const Plan best = plan_with({{"composite_loss_bwd", fused}}),
              separate = plan_with({{"composite_loss_bwd", ""}});

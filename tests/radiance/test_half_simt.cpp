@@ -48,21 +48,21 @@ std::vector<float> parameters(const Trainer& t) {
   return all;
 }
 
-TEST(HalfOnAGpu, ThePlanTakesRungsOfHalves) {
+TEST(HalfOnAGpu, ThePlanUsesHalfRungs) {
   const Config c = tiny_config();
   const Plan plan = plan_of_halves(c);
   EXPECT_EQ(plan.variant("mlp_fwd")->numerics.unit, Unit::f16);
   EXPECT_EQ(plan.variant("mlp_bwd")->numerics.unit, Unit::f16);
   EXPECT_EQ(plan.variant("hashgrid_fwd")->needs, std::vector<std::string>{"table_half"});
-  // Without a copy of halves nobody reads one; in float nobody multiplies them.
+  // Without a copy of halves no rung reads one; in float no rung multiplies them.
   CallTimes times;
   const Plan floats = Plan::named("best", training_calls(c, 1), times, "cuda");
   EXPECT_TRUE(floats.variant("hashgrid_fwd")->needs.empty());
   EXPECT_EQ(floats.variant("mlp_fwd")->numerics.unit, Unit::f32);
 }
 
-// Whatever precision is asked for: factors of eight bits err by percents.
-TEST(HalfOnAGpu, EightBitsAreTakenOnlyWhereTheyAreNamed) {
+// In every precision: factors of eight bits err by percents.
+TEST(HalfOnAGpu, EightBitsAreUsedOnlyIfNamed) {
   const Config c = tiny_config();
   const auto calls = training_calls(c, 1);
   CallTimes times;
@@ -84,7 +84,7 @@ double apart(double a, double b) { return std::abs(a - b) / std::abs(a); }
 /// roundings to 11 bits, errors of random signs in the mean over a batch, so that 20 of them bound it. From then on Adam feeds
 /// the roundings back: half precision on the processor, another way to round, differs from floats as much, and four times that is
 /// the bound.
-TEST(HalfOnAGpu, LossesAreThoseOfFloatsAsOnTheProcessor) {
+TEST(HalfOnAGpu, LossesMatchFloatAsOnTheCpu) {
   const Config c = tiny_config();
   constexpr int steps = 40;
   Trainer floats = on_the_processor(c, 9),
@@ -106,8 +106,8 @@ TEST(HalfOnAGpu, LossesAreThoseOfFloatsAsOnTheProcessor) {
   EXPECT_GT(there.lost().numbers, 0);
 }
 
-/// Of the whole step: that of floats, along itself, with the scale out of it.
-TEST(HalfOnAGpu, TheGradientIsThatOfFloats) {
+/// The gradient of the whole step is that of floats, along itself, after unscaling.
+TEST(HalfOnAGpu, GradientsMatchFloat) {
   const Config c = tiny_config();
   Trainer floats = on_the_processor(c, 5);
   for (const LossScaleSettings& scale :
@@ -131,7 +131,7 @@ TEST(HalfOnAGpu, TheGradientIsThatOfFloats) {
 }
 
 /// An infinity that is put into a gradient costs the step that finds it, and nothing else.
-TEST(HalfOnAGpu, AnOverflowCostsItsStep) {
+TEST(HalfOnAGpu, AnOverflowSkipsItsStep) {
   const Config c = tiny_config();
   const File file;
   Trainer t = half_trainer(c, 3);
@@ -150,7 +150,7 @@ TEST(HalfOnAGpu, AnOverflowCostsItsStep) {
   for (const float p : parameters(t)) ASSERT_TRUE(std::isfinite(p));
 }
 
-TEST(HalfOnAGpu, AScaleThatIsTooLargeComesDown) {
+TEST(HalfOnAGpu, LowersATooLargeScale) {
   Trainer t = half_trainer(tiny_config(), 1, {.start = 0x1p40, .most = 0x1p41});
   int64_t skipped = 0;
   while (!t.step(0).finite) ASSERT_LT(++skipped, 40);
@@ -158,8 +158,8 @@ TEST(HalfOnAGpu, AScaleThatIsTooLargeComesDown) {
   EXPECT_EQ(t.loss_scale()->value(), std::ldexp(1.0, 40 - int(skipped)));
 }
 
-/// Masters are what a checkpoint has, so that a run goes on in any precision on any backend.
-TEST(HalfOnAGpu, ACheckpointGoesOnAnywhere) {
+/// A checkpoint holds the masters, so a run can resume in any precision on any backend.
+TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
   const Config c = tiny_config();
   const File file;
   Trainer simt = half_trainer(c, 3);
@@ -180,7 +180,7 @@ TEST(HalfOnAGpu, ACheckpointGoesOnAnywhere) {
   EXPECT_EQ(parameters(again), parameters(simt));
 }
 
-/// No access of a step in half precision is out of bounds, unordered, or to what nobody wrote.
+/// No access of a step in half precision is out of bounds, unordered, or to unwritten memory.
 TEST(HalfOnAGpu, ATracedStepHasNoFinding) {
   Config c = tiny_config();
   c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;

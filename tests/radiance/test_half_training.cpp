@@ -1,4 +1,5 @@
-// Training a field with tensors in half precision: what rounding does, what a loss scale is for, and what an overflow costs.
+// Training a field with tensors in half precision: the effect of rounding, the purpose of a loss scale, and
+// the cost of an overflow.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -45,7 +46,7 @@ std::string bytes_of(const Trainer& t) {
   return all;
 }
 
-TEST(HalfTraining, GradientsThatGoBackAreHalves) {
+TEST(HalfTraining, GradientsIntoTheNetworksAreHalves) {
   Trainer t = half_trainer();
   for (int i = 0; i < 20; ++i) t.step(0);
   for (const char* name : {"d_rgb", "d_raw"}) {
@@ -58,8 +59,8 @@ TEST(HalfTraining, GradientsThatGoBackAreHalves) {
   EXPECT_THROW(t.tensor("nothing"), std::out_of_range);
 }
 
-/// The same gradient as in float, up to what halves lose, once the scale is out of it.
-TEST(HalfTraining, TheScaleIsOutOfTheGradientBeforeTheOptimizer) {
+/// The same gradient as in float, up to the rounding of halves, after unscaling.
+TEST(HalfTraining, GradientsAreUnscaledBeforeTheOptimizer) {
   Trainer floats(small_scene(), small_config(), small_plan(), 1);
   Trainer halves = half_trainer();
   floats.loss_and_gradient();
@@ -77,7 +78,7 @@ TEST(HalfTraining, TheScaleIsOutOfTheGradientBeforeTheOptimizer) {
   }
 }
 
-TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
+TEST(HalfTraining, AnOverflowSkipsOnlyItsStep) {
   for (const Part part : {Part::density, Part::color}) {
     Trainer t = half_trainer();
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(t.step(0).finite);
@@ -98,7 +99,7 @@ TEST(HalfTraining, AnOverflowCostsItsStepAndNothingElse) {
 }
 
 /// Far too large a scale: gradients of halves overflow by themselves until it has come down.
-TEST(HalfTraining, AScaleThatIsTooLargeComesDownByHalves) {
+TEST(HalfTraining, HalvesATooLargeScale) {
   Trainer t =
       half_trainer({.formats = half_formats(), .scale = LossScaleSettings{.start = 0x1p40, .most = 0x1p41}});
   const std::vector<float> before = trained_parameters(t);
@@ -112,7 +113,7 @@ TEST(HalfTraining, AScaleThatIsTooLargeComesDownByHalves) {
   EXPECT_NE(trained_parameters(t), before);
 }
 
-TEST(HalfTraining, AStaticScaleThatIsTooLargeEndsTheRunWithItsReason) {
+TEST(HalfTraining, ATooLargeStaticScaleEndsTheRunWithAReason) {
   Trainer t = half_trainer(
       {.formats = half_formats(), .scale = LossScaleSettings{.dynamic = false, .start = 0x1p40}});
   try {
@@ -124,8 +125,8 @@ TEST(HalfTraining, AStaticScaleThatIsTooLargeEndsTheRunWithItsReason) {
   }
 }
 
-/// Without a scale what is not finite ends the run, as it does in float.
-TEST(HalfTraining, WithoutAScaleNothingIsLeftOut) {
+/// Without a scale a non-finite value ends the run, as in float.
+TEST(HalfTraining, WithoutAScaleAnOverflowEndsTheRun) {
   Trainer t = half_trainer({.formats = half_formats()});
   t.gradient(Part::density)[3] = std::numeric_limits<float>::infinity();
   EXPECT_THROW(t.step(0), NotFinite);
@@ -133,7 +134,7 @@ TEST(HalfTraining, WithoutAScaleNothingIsLeftOut) {
 
 /// A loss of a thousandth, as of a batch a thousand times as large: with scale 1 the table's gradient is gone, with the dynamic one
 /// it is that of floats.
-TEST(HalfTraining, SmallGradientsVanishWithScaleOneAndNotWithTheDynamicOne) {
+TEST(HalfTraining, SmallGradientsVanishWithScaleOneButNotWithADynamicScale) {
   const auto share_of_table = [](double scale) {
     Trainer t = half_trainer(
         {.formats = half_formats(), .scale = LossScaleSettings{.dynamic = false, .start = scale}});
@@ -152,7 +153,7 @@ TEST(HalfTraining, SmallGradientsVanishWithScaleOneAndNotWithTheDynamicOne) {
   EXPECT_LT(least, 0.1 * right);
 }
 
-TEST(HalfTraining, GoesOnFromItsCheckpointToTheBit) {
+TEST(HalfTraining, ResumesToTheBit) {
   const auto file =
       std::filesystem::temp_directory_path() / ("klab_half_resumed_" + std::to_string(::getpid()));
   const StepPrecision grows = {.formats = half_formats(),
@@ -187,7 +188,7 @@ TEST(Precision, AnotherOneKeepsTheRungsThatServeBoth) {
   EXPECT_EQ(plan_for_any_precision(plan, "cpu"), both);
 }
 
-TEST(Precision, IsRefusedWhereThereIsNone) {
+TEST(Precision, IsRefusedForFieldsWithoutIt) {
   EXPECT_NO_THROW(require_precision("f16", "hash"));
   EXPECT_NO_THROW(require_precision("f32", "voxels"));
   try {

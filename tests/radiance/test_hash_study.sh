@@ -18,7 +18,7 @@ refused() {  # pattern, command...
 small='"levels": 6, "log2_table": 14, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "grid_warmup": 8, "steps_per_diagonal": 128, "width": 16'
 echo "{$small, \"table\": \"adaptive\", \"table_every\": 8, \"hash\": \"pcg\", \"interpolation\": \"smoothstep\", \"sampling\": \"error\", \"table_rate\": 2}" >all.json
 
-# A run with all of it, gone on with; its levels.
+# A run with all of it, resumed; its levels.
 train=("$klab" train --threads 2 --plan last)
 "${train[@]}" built-in --downscale 16 --config all.json --steps 40 --out run >run.txt 2>&1 || { cat run.txt; fail "train"; }
 grep -q '^PSNR' run.txt || { cat run.txt; fail "no score"; }
@@ -66,7 +66,7 @@ done
 "${study[@]}" >study.txt 2>&1
 [[ $(grep -c 'is there' study.txt) == 4 ]] || { cat study.txt; fail "finished runs were not kept"; }
 
-# Of the recipe: only where it is asked for, and a batch of another size in as many more or fewer steps.
+# Parts of the recipe: only on request, and a batch of another size in as many more or fewer steps.
 "$klab" hash-study built-in --downscale 16 --steps 8 --config base.json --plan last --only background,batch,pixels --threads 2 --out recipe >study.txt 2>&1 ||
   { cat study.txt; fail "hash-study of the recipe"; }
 [[ $(wc -l <recipe/study.csv) == 6 && -z $(ls -d recipe/*nearest* recipe/*table* 2>/dev/null) ]] || { cat recipe/study.csv; fail "other ways than those asked for"; }

@@ -27,7 +27,7 @@ std::string all_of(int pipe) {
   return text;
 }
 
-/// Processes that have joined and wait; what they and the one beside them write to stderr goes to `said`.
+/// Processes that have joined and wait; the stderr of them and of their watchdog goes to `said`.
 struct Group {
   std::vector<pid_t> processes;
   int said = -1;
@@ -74,7 +74,7 @@ void wait_for_the_worst(LastWords&, int) {
   while (true) pause();
 }
 
-TEST(LastWords, NameWhoEndedFirst) {
+TEST(LastWords, NameTheFirstRankToEnd) {
   for (int round = 0; round < 24; ++round) {
     const Group group(meeting("first", round), wait_for_the_worst);
     const size_t victim = size_t(round) % kProcesses;
@@ -86,13 +86,13 @@ TEST(LastWords, NameWhoEndedFirst) {
   }
 }
 
-TEST(LastWords, NothingIsSaidOfAnEndInOrder) {
+TEST(LastWords, PrintNothingForANormalEnd) {
   const Group group(meeting("order", 0), [](LastWords&, int) {});
   for (const pid_t p : group.processes) waitpid(p, nullptr, 0);
   EXPECT_EQ(all_of(group.said), "");
 }
 
-TEST(LastWords, OneMayExplainItselfAndThenNobodyElseIsNamed) {
+TEST(LastWords, ASelfExplainedEndNamesNoOtherRank) {
   const Group group(meeting("speak", 0), [](LastWords& words, int) {
     const std::string text = words.may_speak() ? "because\n" : "";
     (void)!write(STDERR_FILENO, text.data(), text.size());
@@ -102,7 +102,7 @@ TEST(LastWords, OneMayExplainItselfAndThenNobodyElseIsNamed) {
   EXPECT_EQ(all_of(group.said), "because\n") << "one of them, whichever it is";
 }
 
-TEST(LastWords, TheCheckpointIsNamedWhereThereIsOne) {
+TEST(LastWords, NameTheCheckpointIfThereIsOne) {
   const Group group(meeting("checkpoint", 0), [](LastWords& words, int rank) {
     if (rank != 0) wait_for_the_worst(words, rank);
     words.set("gone: ", "/proc/self/exe", "go on", "begin anew");
@@ -113,7 +113,7 @@ TEST(LastWords, TheCheckpointIsNamedWhereThereIsOne) {
   EXPECT_EQ(all_of(group.said), "gone: go on\n");
 }
 
-TEST(LastWords, AMeetingIsOfOneLauncher) {
+TEST(LastWords, MeetingNamesBelongToOneLauncher) {
   const std::string here = LastWords::meeting_of_launcher();
   EXPECT_NE(here.find(std::to_string(getppid())), std::string::npos) << here;
   int ends[2];

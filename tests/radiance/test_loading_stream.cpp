@@ -1,4 +1,4 @@
-// Pictures that come by a stream of their own: in which order with the steps, with a GPU that stands in.
+// Pictures loaded on a separate stream: their order relative to the steps, with a stand-in for a GPU.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace {
 using Loads = LateGpu::Loads;
 using Lacks = LateGpu::Lacks;
 
-/// What a step reads that was launched ahead of a load to the same place, and what one reads behind it.
+/// Returns the value read by a step launched before a load to the same place, and by one after it.
 std::pair<int, int> read_around_a_load(Loads loads, Lacks lacks) {
   LateGpu gpu(loads, lacks);
   const Backend b = cuda_backend();
@@ -73,7 +73,7 @@ bool pieces_arrive(Lacks lacks) {
   return right;
 }
 
-TEST(LoadingStream, WhatIsLargerThanAHalfComesInPieces) {
+TEST(LoadingStream, SplitsLoadsLargerThanAHalf) {
   EXPECT_TRUE(pieces_arrive(Lacks::nothing));
   EXPECT_FALSE(pieces_arrive(Lacks::half_wait)) << "a half is filled anew while it is on its way";
 }
@@ -112,7 +112,7 @@ TEST(LoadingStream, WithoutASecondStreamCopiesAreInOrder) {
   b.free(p, 8);
 }
 
-TEST(LoadingStream, TheBusOfTheHostExecutorHasLoadsBesideTheRest) {
+TEST(LoadingStream, TheHostExecutorCountsLoadsOnItsBus) {
   simt::Session session({.traced = true, .counts = false});
   const Backend b = simt_backend();
   std::vector<uint8_t> host(4000, 1);
@@ -164,7 +164,7 @@ std::vector<double> losses_on_simt(bool loads) {
   return losses;
 }
 
-/// As draw_rays is run: whether each view's camera has its picture, whole, where its place says.
+/// Run in place of draw_rays: returns whether each view's camera has its whole picture at its place.
 bool pictures_are_whole(ShapeView shape, std::span<void* const> p) {
   const auto* const cameras = static_cast<const float*>(p[3]);
   const auto* const places = static_cast<const int64_t*>(p[4]);
@@ -183,7 +183,7 @@ bool pictures_are_whole(ShapeView shape, std::span<void* const> p) {
 
 struct Watched {
   std::vector<double> losses;
-  int64_t draws = 0, torn = 0;            // calls of draw_rays; such as saw a picture that is not whole
+  int64_t draws = 0, torn = 0;            // calls of draw_rays; those that saw an incomplete picture
   int64_t waits = 0;                      // of the host for loads, behind the first pictures
   int64_t loads_at_turns = 0, ahead = 0;  // given in a step with a turn and in others, behind the first
 };
@@ -210,7 +210,7 @@ Watched watched(Loads loads, Lacks lacks) {
   return w;
 }
 
-TEST(LoadingStream, ATrainingOnATurningPoolIsTheSameToTheBit) {
+TEST(LoadingStream, TrainingOnARotatingPoolIsTheSameToTheBit) {
   const std::vector<double> expected = losses_on_simt(false);
   EXPECT_EQ(losses_on_simt(true), expected);
   for (const Loads loads : {Loads::late, Loads::early}) {
@@ -222,8 +222,8 @@ TEST(LoadingStream, ATrainingOnATurningPoolIsTheSameToTheBit) {
   }
 }
 
-/// With so many pictures that what is said of all of them at once is more than a small upload.
-TEST(LoadingStream, ATurnMakesNoHostWait) {
+/// With enough pictures that the data on all of them is more than a small upload.
+TEST(LoadingStream, RotatingThePoolDoesNotBlockTheHost) {
   LateGpu gpu(Loads::early);
   const int64_t resident = int64_t(small_scene().train.size()) - 2;
   ASSERT_GT(size_t(20 * resident) * sizeof(float), Backend::kStaged);
@@ -237,18 +237,18 @@ TEST(LoadingStream, ATurnMakesNoHostWait) {
   EXPECT_EQ(gpu.host_waits, waits);
 }
 
-TEST(LoadingStream, AStepThatDoesNotWaitForItsPicturesIsSeen) {
+TEST(LoadingStream, DetectsAStepThatDoesNotWaitForItsPictures) {
   const Watched w = watched(Loads::late, Lacks::steps_behind_loads);
   EXPECT_GT(w.torn, 0);
 }
 
-TEST(LoadingStream, PicturesAreOnTheirWayBeforeTheirTurn) {
+TEST(LoadingStream, PicturesLoadBeforeTheirTurn) {
   const Watched w = watched(Loads::early, Lacks::nothing);
   EXPECT_EQ(w.loads_at_turns, kTurns) << "at each turn the one after next";
   EXPECT_EQ(w.ahead, Trainer::kTurnsLoaded) << "in the first steps";
 }
 
-TEST(LoadingStream, ALoadThatFailsEndsTheStepWithWhatTheDeviceSays) {
+TEST(LoadingStream, AFailedLoadEndsTheStepWithTheDevicesError) {
   LateGpu gpu(Loads::late);
   Turning t("cuda");
   gpu.compile(t.plan, [](const Variant&, ShapeView, std::span<void* const>) {});
@@ -266,7 +266,7 @@ TEST(LoadingStream, ALoadThatFailsEndsTheStepWithWhatTheDeviceSays) {
   EXPECT_EQ(steps, Trainer::kTurnEvery) << "where the next one is loaded";
 }
 
-TEST(GpuOutOfMemory, IsABadAllocThatSaysWhatTheDeviceSays) {
+TEST(GpuOutOfMemory, IsABadAllocWithTheDevicesError) {
   EXPECT_NO_THROW(require_allocated(nullptr));
   try {
     require_allocated("cudaErrorMemoryAllocation: out of memory in cudaMalloc(p, bytes)");
@@ -278,7 +278,7 @@ TEST(GpuOutOfMemory, IsABadAllocThatSaysWhatTheDeviceSays) {
                std::runtime_error);
 }
 
-/// The rule of the processor's allocations: the batch is halved, and the training goes on.
+/// The rule of the processor's allocations: the batch is halved, and the training continues.
 TEST(GpuOutOfMemory, HalvesTheBatchAndGoesOn) {
   LateGpu gpu(Loads::early);
   Turning t("cuda");
@@ -298,7 +298,7 @@ TEST(GpuOutOfMemory, HalvesTheBatchAndGoesOn) {
   EXPECT_EQ(t.trainer->batch_samples(), 4096);
   EXPECT_EQ(shortage.failures(), 1);
   const double first = t.step().loss;
-  // In the middle: what a step wants more is refused.
+  // An additional allocation in the middle of the training fails.
   bool refused = false;
   const StepReport report = shortage.through(*t.trainer, [&] {
     if (!std::exchange(refused, true)) gpu.gpu.alloc(half);

@@ -1,5 +1,6 @@
-// A GPU that is lost in the middle of a run: from some call on every call fails, as after a sticky error. The run ends in a line that
-// names the call and what can be gone on with, and the processor goes on with it.
+// A GPU that is lost in the middle of a run: from some call on every call fails, as after a sticky error. The
+// run ends with a line that names the call and the checkpoint to resume from, and the processor resumes from
+// it.
 // ctest: slow
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -19,7 +20,8 @@
 namespace klab {
 namespace {
 
-/// Fails every call from the `first` on, counted among all, or among those of one name; what that was is kept.
+/// Fails every call from the `first` on, counted among all, or among those of one name; keeps the name of the
+/// failed call.
 class Lost {
  public:
   explicit Lost(int64_t first, const std::string& name = "") {
@@ -54,7 +56,7 @@ class LostGpu : public testing::Test {
   }
   void TearDown() override { fs::remove_all(path); }
 
-  /// What a short run ended with: "" when in order.
+  /// Returns the error of a short run; "" if it ended normally.
   static std::string run(RunOptions options, int64_t steps = 4) {
     options.steps = steps;
     options.checkpoint_every = 1e-9;  // after every step
@@ -91,7 +93,7 @@ class LostGpu : public testing::Test {
   fs::path path;
 };
 
-TEST_F(LostGpu, NamesTheCallAndTheCheckpointAndTheProcessorGoesOn) {
+TEST_F(LostGpu, NamesTheCallAndTheCheckpointThatTheCpuResumes) {
   int64_t calls = 0;
   {
     const Lost never(1LL << 60);

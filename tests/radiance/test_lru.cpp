@@ -9,7 +9,7 @@
 namespace klab {
 namespace {
 
-TEST(Lru, WorkedOutByHand) {
+TEST(Lru, MatchesAWorkedExample) {
   // a b c a: between the two a's lie two others, so two places are too few and three are enough.
   const std::vector<uint32_t> lines = {1, 2, 3, 1};
   const std::vector<int64_t> places = {1, 2, 3};
@@ -19,7 +19,7 @@ TEST(Lru, WorkedOutByHand) {
   EXPECT_EQ(lru_hit_shares({}, places), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(Lru, AgreesWithACacheThatIsPlayedThrough) {
+TEST(Lru, MatchesASimulatedCache) {
   std::mt19937 g(3);
   std::vector<uint32_t> lines;
   for (int i = 0; i < 5000; ++i) lines.push_back(uint32_t(g() % 3 ? g() % 20 : g() % 400));
@@ -39,7 +39,7 @@ TEST(Lru, AgreesWithACacheThatIsPlayedThrough) {
   }
 }
 
-TEST(CacheCounts, CountsOrSaysWhyNot) {
+TEST(CacheCounts, CountOrGiveAReason) {
   std::vector<int> numbers(1 << 20, 1);
   volatile int sum = 0;
   const CacheCounts counts = count_cache([&] {

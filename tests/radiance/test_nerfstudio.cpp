@@ -49,7 +49,7 @@ class Nerfstudio : public SceneFolder {
   }
 };
 
-TEST_F(Nerfstudio, AWorldWithoutABoxIsPutIntoOne) {
+TEST_F(Nerfstudio, FitsAWorldWithoutABoxIntoOne) {
   document["applied_transform"] = {{1, 0, 0, 0}, {0, 0, 1, 0}, {0, -1, 0, 0}};
   const Scene scene = loaded();
   EXPECT_EQ(scene.format, "nerfstudio");
@@ -65,7 +65,7 @@ TEST_F(Nerfstudio, AWorldWithoutABoxIsPutIntoOne) {
   EXPECT_NEAR(placed.train[2].camera.axis(1).y, 1, 1e-5);
 }
 
-TEST_F(Nerfstudio, ListsOfFilesSayWhatIsForWhat) {
+TEST_F(Nerfstudio, FileListsSplitTrainAndTest) {
   document["train_filenames"] = {"images/frame_1.png", "./images/frame_2.png", "images/frame_3.png",
                                  "images/nowhere.png"};
   document["val_filenames"] = {"images/frame_4.png"};
@@ -152,12 +152,12 @@ TEST_F(Nerfstudio, LensesOfWideAngleBecomePinholes) {
   EXPECT_NE(refused().find("'EQUIRECTANGULAR' (known are SIMPLE_PINHOLE"), std::string::npos) << refused();
 }
 
-TEST_F(Nerfstudio, MatricesThatAreNoneAreNamed) {
+TEST_F(Nerfstudio, NamesInvalidMatrices) {
   document["applied_transform"] = {{1, 0, 0, 0}, {0, 0, 1, 0}};
   EXPECT_NE(refused().find("\"applied_transform\" must be 3 or 4 rows"), std::string::npos) << refused();
 }
 
-TEST_F(Nerfstudio, CamerasBesideEachOtherThatLookOneWayHaveAMiddleTheirOwn) {
+TEST_F(Nerfstudio, ParallelCamerasAreCenteredOnTheirPositions) {
   for (size_t i = 0; i < 9; ++i)
     document["frames"][i]["transform_matrix"] = {
         {1, 0, 0, 0.5 * double(i)}, {0, 1, 0, 0}, {0, 0, 1, 3}, {0, 0, 0, 1}};

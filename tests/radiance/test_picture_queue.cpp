@@ -31,7 +31,7 @@ class PictureQueue : public ::testing::Test {
 std::unique_ptr<Model> PictureQueue::model;
 std::vector<Camera> PictureQueue::cameras;
 
-TEST_F(PictureQueue, IsTheSamePictures) {
+TEST_F(PictureQueue, DeliversTheSamePictures) {
   for (const int64_t pixels : {int64_t{500}, Renderer::kRays}) {
     Renderer one(*model, small_plan(), pixels);
     std::vector<Picture> expected;
@@ -56,7 +56,7 @@ TEST_F(PictureQueue, IsTheSamePictures) {
   }
 }
 
-TEST_F(PictureQueue, EndsWithWhatAWorkerThrew) {
+TEST_F(PictureQueue, RethrowsTheExceptionOfAWorker) {
   int calls = 0;
   std::mutex mutex;
   const auto full = [&](size_t, const Picture&) {

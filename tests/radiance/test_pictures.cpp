@@ -53,7 +53,7 @@ TEST_F(Pictures, EveryOrientationIsTurnedUpright) {
   }
 }
 
-TEST_F(Pictures, JpegsAreTurnedAsTheySay) {
+TEST_F(Pictures, JpegsAreTurnedByTheirExif) {
   const auto rgb = smooth(24, 16);
   const Image stored = image_of(24, 16, rgb);
   for (int orientation = 1; orientation <= 8; ++orientation)
@@ -70,7 +70,7 @@ TEST_F(Pictures, JpegsAreTurnedAsTheySay) {
     }
 }
 
-TEST_F(Pictures, DamagedExifIsNone) {
+TEST_F(Pictures, IgnoresDamagedExif) {
   const std::string whole = exif_with(6, true);
   const auto orientation = [](const std::string& data) {
     return exif_orientation(reinterpret_cast<const uint8_t*>(data.data()), data.size());
@@ -85,8 +85,8 @@ TEST_F(Pictures, DamagedExifIsNone) {
   EXPECT_EQ(orientation(odd), 1);
 }
 
-/// What the decoder makes smaller is as large as what is averaged, and about the same.
-TEST_F(Pictures, DecodersMakeThemSmaller) {
+/// A picture downscaled by the decoder is as large as the averaged one, and about the same.
+TEST_F(Pictures, DecodersDownscale) {
   for (const auto& [width, height] : {std::pair{64, 48}, {67, 45}})
     for (const int orientation : {1, 6, 3}) {
       write_text(path / "x.jpg", jpeg_of(width, height, smooth(width, height), 95, orientation));
@@ -107,7 +107,7 @@ TEST_F(Pictures, DecodersMakeThemSmaller) {
 }
 
 /// A scene's pictures are read as its camera was measured: upright where only that fits, else as they are stored.
-TEST_F(Pictures, TheCamerasSizeSaysWhichWayAPictureCounts) {
+TEST_F(Pictures, TheCamerasSizeDecidesTheOrientation) {
   WrittenModel model;
   model.cameras.push_back({.width = 16, .height = 24, .parameters = {30, 30, 8, 12}});
   for (int i = 0; i < 3; ++i) {
@@ -162,8 +162,9 @@ TEST_F(Pictures, LensesOfWideAngleBecomePinholes) {
   EXPECT_NEAR(fisheye_reach({-0.5F, 0, 0, 0}), std::sqrt(1 / 1.5), 2e-3) << "the fold of a(1 - a²/2)";
 }
 
-/// OpenCV's lens the same way: a pixel of the pinhole shows what the bent picture has where the lens puts it.
-TEST_F(Pictures, LensesThatBendBecomePinholesWhereAskedFor) {
+/// OpenCV's lens the same way: a pixel of the pinhole shows the pixel of the distorted picture to which the
+/// lens maps it.
+TEST_F(Pictures, DistortedLensesBecomePinholesOnRequest) {
   Camera c = look_at({0, 0, 0}, {0, 0, -1}, 80, 60, 1);
   c.k1 = -0.2F, c.k2 = 0.03F, c.p1 = 1e-3F;
   const auto pattern = [](double x, double y) { return 128 + 80 * std::sin(3 * x) * std::cos(2 * y); };

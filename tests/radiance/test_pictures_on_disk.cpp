@@ -1,5 +1,5 @@
-// Pictures that are left on the disk are the same, pixel by pixel and with the same pixels that count, as those that are read at once:
-// turned upright, made smaller, masked, resampled.
+// Pictures that are left on the disk are the same, pixel by pixel and with the same pixels that count, as
+// those that are read at once: turned upright, made smaller, masked, resampled.
 // ctest: sanitized
 #include "labs/radiance/train/picture_pool.h"
 #include "tests/radiance/colmap_folder.h"
@@ -13,7 +13,7 @@ using PicturesOnDisk = SceneOptions::Pictures;
 
 class OnDisk : public SceneFolder {
  protected:
-  /// nerfstudio's form: eight JPEG files 24 wide and 16 high, of which some say that they are to be turned.
+  /// nerfstudio's form: eight JPEG files 24 wide and 16 high, some of which are marked as rotated.
   void SetUp() override {
     SceneFolder::SetUp();
     fs::create_directories(path / "images");
@@ -34,7 +34,7 @@ class OnDisk : public SceneFolder {
     save_png(path / "mask.png", 24, 16, 1, mask);
     for (const int i : {1, 2, 5}) document["frames"][size_t(i)]["mask_path"] = "mask.png";
   }
-  /// Loads the scene both ways and compares what the views show.
+  /// Loads the scene both ways and compares the views.
   void expect_the_same(SceneOptions options, bool some_do_not_count) {
     write("transforms.json");
     const Scene now = load_scene(path.string(), options);
@@ -113,7 +113,7 @@ TEST_F(OnDisk, ALensUndoneOnDemand) {
   expect_the_same({.holdout = 0, .pinhole = true}, true);
 }
 
-TEST_F(OnDisk, APictureThatBecameAnotherIsNamed) {
+TEST_F(OnDisk, NamesAPictureThatChanged) {
   write("transforms.json");
   const Scene scene = load_scene(path.string(), {.holdout = 0, .pictures = PicturesOnDisk::on_disk});
   write_text(path / "images/frame_2.jpg", jpeg_of(8, 8, std::vector<uint8_t>(8 * 8 * 3), 95));

@@ -1,4 +1,4 @@
-// Plans: what they refuse before anything runs, how the best rung is chosen, and that a call cannot be wrong.
+// Plans: refusals before anything runs, the choice of the best rung, and checks of calls.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ class Folder : public ::testing::Test {
   fs::path path;
 };
 
-// What Plan::require says of a plan file, or "accepted".
+// Returns Plan::require's error for a plan file, or "accepted".
 std::string verdict(const std::string& file, std::span<const PlannedCall> calls) {
   try {
     Plan::require(plan_ids(file, calls), file, calls);
@@ -105,7 +105,7 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   EXPECT_TRUE(has(both, "adam.cpu.1") && has(both, "table_half")) << both;
 }
 
-TEST(Plan, NothingThatIsRefusedIsEverBest) {
+TEST(Plan, BestTakesNoRefusedVariant) {
   const auto calls = small_calls();
   CallTimes times({}, [](const auto&, const auto&, auto variants) {
     std::vector<double> seconds;
@@ -121,7 +121,7 @@ TEST(Plan, NothingThatIsRefusedIsEverBest) {
 }
 
 // In bfloat16 its rungs are among those that are timed, where the processor can run them; in float never.
-TEST(Plan, FewerBitsAreChosenFromOnlyWhereTheyAreAskedFor) {
+TEST(Plan, BestTakesFewerBitsOnlyOnRequest) {
   const std::vector<PlannedCall> calls = {planned<MlpFwd>({4096, 32, 64, 2, 3, 1}, "4096 samples"),
                                           planned<ShFwd>({.n = 4096, .degree = 3}, "4096 samples")};
   const Variant& rung = *find_variant("mlp_fwd.cpu.08_bfloat16");
@@ -179,7 +179,7 @@ TEST(Plan, BestFollowsTheRowsNotTheNumber) {
   EXPECT_EQ(plan.at("sh_fwd").seconds, 0.5);
   EXPECT_TRUE(has(plan.text(), "sh_fwd  cpu.01_naive  fastest of")) << plan.text();
 
-  // Rows of another shape or another number of threads say nothing, nor do rows that lack a rung.
+  // Rows of another shape or another number of threads do not count, nor do rows that lack a rung.
   for (const int what : {0, 1, 2}) {
     auto rows = times_of(calls, first);
     if (what == 0)
@@ -226,7 +226,7 @@ TEST(Plan, BestCountsEachCallAsOftenAsItIsMade) {
   std::vector<PlannedCall> calls = {planned<ShFwd>({.n = 10, .degree = 3}, "10 samples", 1),
                                     planned<ShFwd>({.n = 20, .degree = 3}, "20 samples", 3),
                                     planned<ShFwd>({.n = 30, .degree = 3}, "30 samples", 0)};
-  // At 10 the first rung takes 1 against 3, at 20 it takes 2 against 1.5; at 30 nobody asks.
+  // At 10 the first rung takes 1 against 3, at 20 it takes 2 against 1.5; 30 is never measured.
   const auto measure = [](const auto&, const std::vector<int64_t>& shape, auto variants) {
     EXPECT_NE(shape[0], 30);
     std::vector<double> seconds(variants.size(), 100);
@@ -240,7 +240,7 @@ TEST(Plan, BestCountsEachCallAsOftenAsItIsMade) {
   EXPECT_EQ(Plan::named("best", calls, times).variant("sh_fwd"), variants_of("sh_fwd", "cpu")[1]);
 }
 
-TEST_F(Folder, WhatWasMeasuredIsKeptForThisBuild) {
+TEST_F(Folder, KeepsMeasurementsForThisBuild) {
   const std::vector<PlannedCall> calls = {planned<ShFwd>({.n = 5000, .degree = 3}, "5000 samples")};
   int measured = 0, notes = 0;
   double others = 0;
@@ -258,7 +258,7 @@ TEST_F(Folder, WhatWasMeasuredIsKeptForThisBuild) {
     CallTimes times(std::move(sources));
     return Plan::named("best", calls, times);
   };
-  others = 1.5;  // beside other programs: said, and not kept
+  others = 1.5;  // while other programs run: reported, not kept
   EXPECT_TRUE(has(choose().text(), "(measured now)"));
   EXPECT_EQ(notes, 1);
   EXPECT_FALSE(fs::exists(path / "below" / "times.json"));
@@ -343,7 +343,7 @@ TEST(Call, WrongCallsAreRefused) {
   EXPECT_THROW(plan.run<HashgridFwd>({}), std::logic_error) << "it was not planned";
 }
 
-TEST(Call, OptionalTensorsAreForThoseWhoNeedThem) {
+TEST(Call, OptionalTensorsAreForVariantsThatNeedThem) {
   const HashgridShape shape =
       small_calls()[1].op == "hashgrid_fwd" ? hash_shape(small_config(), 1, 2) : HashgridShape{};
   std::vector<float> positions(6, 0.5F),
@@ -366,8 +366,8 @@ TEST(Call, OptionalTensorsAreForThoseWhoNeedThem) {
                std::logic_error);
 }
 
-// Whoever reads an optional tensor without saying so reads a null pointer under `klab check`.
-TEST(Call, TheCheckGivesOptionalTensorsOnlyToThoseWhoNeedThem) {
+// A variant that reads an optional tensor without declaring it reads a null pointer under `klab check`.
+TEST(Call, TheCheckGivesOptionalTensorsOnlyToVariantsThatNeedThem) {
   const LabOp& op = *find_op("hashgrid_fwd");
   const auto look_at = [&](const char* id) {
     const std::vector<const Variant*> one = {find_variant(id)};

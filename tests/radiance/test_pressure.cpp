@@ -1,4 +1,4 @@
-// What is done when memory gets short, told readings that are made up.
+// The reaction to a shortage of memory, with made-up readings.
 #include <gtest/gtest.h>
 
 #include "labs/radiance/run/pressure.h"
@@ -51,7 +51,7 @@ TEST(Pressure, GrowsBackOnlyAfterRoomForLongEnough) {
   EXPECT_EQ(p.look(), Relief::grow);
 }
 
-TEST(Pressure, WaitingForMemoryIsBeingShortWhateverIsLeft) {
+TEST(Pressure, TreatsStallsAsShortage) {
   Machine machine;
   machine.stalled = 0.5;
   Pressure p = machine.pressure();
@@ -60,7 +60,7 @@ TEST(Pressure, WaitingForMemoryIsBeingShortWhateverIsLeft) {
   EXPECT_NE(p.text().find("50 % of the time"), std::string::npos) << p.text();
 }
 
-TEST(Pressure, NothingIsDoneWhereItIsOffOrNothingIsKnown) {
+TEST(Pressure, DoesNothingWhenOffOrUnknown) {
   Machine machine;
   machine.left = 1;
   Pressure off = machine.pressure({0, 0});
@@ -70,7 +70,7 @@ TEST(Pressure, NothingIsDoneWhereItIsOffOrNothingIsKnown) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(unknown.look(), Relief::none);
 }
 
-TEST(Pressure, TheRuleIsReadWholeOrRefused) {
+TEST(Pressure, RefusesMalformedRules) {
   const PressureRule rule = pressure_rule_from("7.5:30");
   EXPECT_DOUBLE_EQ(rule.low, 0.075);
   EXPECT_DOUBLE_EQ(rule.high, 0.3);
@@ -86,7 +86,7 @@ TEST(Pressure, TheRuleIsReadWholeOrRefused) {
   }
 }
 
-TEST(Pressure, TheSystemSaysSomethingHere) {
+TEST(Pressure, ReadsThisSystem) {
   const MemoryReading reading = memory_reading();
   EXPECT_GT(reading.resident, 0);
   EXPECT_GT(reading.available, 0);

@@ -1,5 +1,5 @@
-// A batch in parts: one trainer that computes all of them, and several that add up, make the same step. How that works between
-// processes is looked at by test_ranks.sh.
+// A batch in parts: one trainer that computes all of them, and several that add up, make the same step.
+// test_ranks.sh tests it between processes.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -13,7 +13,7 @@
 namespace klab {
 namespace {
 
-/// Threads in the place of processes: each has a trainer, and they add up what they bring.
+/// Threads in the place of processes: each has a trainer, and they add up their gradients.
 class Meeting {
  public:
   explicit Meeting(int size) : size_(size), barrier_(size) {}
@@ -53,11 +53,11 @@ std::vector<float> gradient_of_ranks(Trainer& trainer) {
   return all;
 }
 
-/// Sums of the same terms in another order: of N parts, each with some thousand terms an entry, differ by so many roundings
-/// of single precision of the largest at most.
+/// Bound for sums of the same terms in another order: N parts with some thousand terms an entry differ by at
+/// most this many roundings of single precision of the largest.
 constexpr double kBound = 64 * 0x1p-24;
 
-TEST(BatchShare, OneTrainerAndSeveralMakeTheSameGradient) {
+TEST(BatchShare, OneTrainerAndSeveralComputeTheSameGradient) {
   const Plan& plan = small_plan("naive");
   for (const int ranks : {2, 4}) {
     Trainer one(small_scene(), small_config(), plan, 5, cpu_backend(), {}, nullptr,
@@ -105,7 +105,7 @@ TEST(BatchShare, PartsDrawOtherRays) {
   EXPECT_NE(gradient_of_ranks(first), gradient_of_ranks(second));
 }
 
-TEST(BatchShare, ATrainingInPartsLearnsAsOneInOneDoes) {
+TEST(BatchShare, TrainingInPartsLearnsAsWellAsInOne) {
   const auto loss_after = [](int64_t parts) {
     Trainer trainer(small_scene(), small_config(), small_plan("naive"), 6, cpu_backend(), {}, nullptr,
                     {.parts = parts, .first = 0, .own = parts});
@@ -120,7 +120,7 @@ TEST(BatchShare, ATrainingInPartsLearnsAsOneInOneDoes) {
   EXPECT_NEAR(parts, whole, 0.25 * whole);
 }
 
-TEST(Ranks, AProcessAloneIsTheOnlyOne) {
+TEST(Ranks, ASingleProcessExchangesNothing) {
   Ranks& ranks = Ranks::here();
   ASSERT_EQ(ranks.size(), 1);
   std::vector<float> values = {1, 2, 3};

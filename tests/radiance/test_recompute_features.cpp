@@ -29,7 +29,7 @@ TEST(RecomputedFeatures, TakeLessMemory) {
   again.recompute = true;
   const Config c = small_config();
   const int64_t features = c.levels * c.features * int64_t(sizeof(float));
-  // Of three looks and of the samples that count one look's is left.
+  // The features of one pass remain, of three passes and the samples that count.
   EXPECT_LE(
       Trainer::bytes_of(small_scene(), c, again),
       Trainer::bytes_of(small_scene(), c) - 2 * features * 4 * c.batch_samples - features * c.batch_samples);

@@ -1,5 +1,5 @@
-// A run's folder and what it begins and ends with: one process a folder, files that were tried before, metrics cut back to the
-// checkpoint, contradictions named, signals that end what does not end by itself.
+// Start and end of a run in its folder: one process a folder, files checked beforehand, metrics cut back to
+// the checkpoint, contradictions named, signals that end a hanging run.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -47,7 +47,7 @@ class RunIn : public ::testing::Test {
   fs::path path;
 };
 
-TEST_F(RunIn, OneProcessAtATimeHasAFolder) {
+TEST_F(RunIn, LocksItsFolder) {
   const fs::path folder = path / "run";
   {
     const RunFolder mine = RunFolder::create(folder, "scene");
@@ -69,7 +69,7 @@ TEST_F(RunIn, OneProcessAtATimeHasAFolder) {
   RunFolder::create(folder, "scene");
 }
 
-TEST_F(RunIn, WhatAKilledProcessLeftIsRemoved) {
+TEST_F(RunIn, RemovesFilesOfAKilledProcess) {
   put("checkpoint.safetensors", "x");
   put(".checkpoint.safetensors.123.tmp", "half");
   put("mine.tmp", "kept");
@@ -79,7 +79,7 @@ TEST_F(RunIn, WhatAKilledProcessLeftIsRemoved) {
   EXPECT_NE(error_of([&] { RunFolder::reopen(path / "nowhere"); }), "");
 }
 
-TEST_F(RunIn, EveryFileIsTriedBeforehand) {
+TEST_F(RunIn, ChecksEveryFileBeforehand) {
   const RunFolder run = RunFolder::create(path, "scene");
   run.require_writable(1000, 1000);
   fs::create_directory(path / "result.json");
@@ -115,7 +115,7 @@ TEST_F(RunIn, MetricsAreCutBackToTheCheckpoint) {
   EXPECT_EQ(read.at("batch"), (std::vector<double>{1, 1, 77}));
 }
 
-TEST_F(RunIn, MetricsOfOlderVersionsAreGoneOnWith) {
+TEST_F(RunIn, ContinuesMetricsOfOlderVersions) {
   put("metrics.csv",
       "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied\n10,1,0.25,3,4,5,6,7,0."
       "5\n");
@@ -128,7 +128,7 @@ TEST_F(RunIn, MetricsOfOlderVersionsAreGoneOnWith) {
   EXPECT_EQ(read.at("memory")[1], 5);
 }
 
-TEST_F(RunIn, WhatIsNoMetricsFileIsRefusedByLineAndColumn) {
+TEST_F(RunIn, RefusesBadMetricsByLineAndColumn) {
   put("metrics.csv", "step,loss\n1,2\n3\n");
   const auto error = [&] { return error_of([&] { read_metrics(path / "metrics.csv"); }); };
   EXPECT_NE(error().find("line 3: has 1 fields"), std::string::npos) << error();
@@ -142,7 +142,7 @@ TEST_F(RunIn, WhatIsNoMetricsFileIsRefusedByLineAndColumn) {
   EXPECT_NE(error(), "");
 }
 
-TEST(Chart, DrawsWhatIsThere) {
+TEST(Chart, DrawsFiniteValues) {
   const std::vector<double> x = {0, 1, 2, 3}, up = {1, 10, 100, 1000}, none = {NAN, NAN, INFINITY, NAN};
   EXPECT_TRUE(chart(x, none, {}).empty());
   EXPECT_TRUE(chart(x, std::vector<double>{0, -1, 0, 0}, {.logarithmic = true}).empty());
@@ -214,7 +214,7 @@ TEST_F(Resumed, AMovedSceneIsFound) {
             std::string::npos);
 }
 
-TEST_F(Resumed, AStateSurvivesItsFileWithAnyName) {
+TEST_F(Resumed, RoundTripsAStateWithAnyFileName) {
   RunState state = run;
   state.scene = path / "\xFF\xFE\xC3\xA9";
   state.plan = {{"adam", "adam.cpu.01_naive"}};
@@ -231,7 +231,7 @@ TEST_F(Resumed, AStateSurvivesItsFileWithAnyName) {
   EXPECT_EQ(back.views, state.views);
 }
 
-/// What ends a process that does not heed stop_requested.
+/// Returns the signal that ends a process that ignores stop_requested.
 int end_of_hanging(int first, int second) {
   const pid_t child = fork();
   if (child == 0) {
@@ -245,13 +245,13 @@ int end_of_hanging(int first, int second) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
 }
 
-TEST(Stop, ASecondSignalOrThePatienceOfTheFirstEndsAHang) {
+TEST(Stop, ASecondSignalOrATimeoutEndsAHang) {
   EXPECT_EQ(end_of_hanging(SIGINT, SIGINT), SIGINT);
   EXPECT_EQ(end_of_hanging(SIGTERM, SIGINT), SIGINT);
   EXPECT_EQ(end_of_hanging(SIGTERM, 0), SIGTERM);
 }
 
-TEST(Stop, WhoHeedsIsNotEnded) {
+TEST(Stop, HeedingASignalCancelsTheTimeout) {
   const StopSignals signals;
   raise(SIGTERM);
   EXPECT_TRUE(stop_requested);

@@ -1,4 +1,5 @@
-// Scenes: what is read, and what is left out with a word. What is refused is in test_scene_refused.cpp.
+// Scenes: accepted inputs, and parts that are dropped with a note. test_scene_refused.cpp has the refused
+// ones.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <png.h>
@@ -72,7 +73,7 @@ TEST_F(ReadFolder, LeavesOutPicturesOfAnotherShape) {
   EXPECT_FALSE(scene.notes.empty());
 }
 
-TEST_F(ReadFolder, FramesThatSayTheirSizeMayDiffer) {
+TEST_F(ReadFolder, FramesWithTheirOwnSizeMayDiffer) {
   picture("view_1.png", 12, 16, 3);
   for (int i = 0; i < 4; ++i) {
     json& frame = document["frames"][size_t(i)];
@@ -86,12 +87,12 @@ TEST_F(ReadFolder, FramesThatSayTheirSizeMayDiffer) {
   EXPECT_EQ(scene.train[1].camera.width, 12);
   EXPECT_EQ(scene.train[1].camera.fy, 21);
   EXPECT_EQ(scene.train[2].camera.width, 16);
-  document["frames"][1]["w"] = 40;  // not what the picture is
+  document["frames"][1]["w"] = 40;  // not the picture's width
   write();
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U);
 }
 
-TEST_F(ReadFolder, LensesThatAreNoneAreRead) {
+TEST_F(ReadFolder, ReadsLensesWithoutDistortion) {
   document["camera_model"] = "OPENCV";
   document["is_fisheye"] = false;
   document["k3"] = document["k4"] = 0;
@@ -99,7 +100,7 @@ TEST_F(ReadFolder, LensesThatAreNoneAreRead) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 4U);
 }
 
-TEST_F(ReadFolder, ANumberBeyondAllNumbersIsNamed) {
+TEST_F(ReadFolder, NamesANumberTooLargeForADouble) {
   std::string text = document.dump();
   text.replace(text.find("0.7"), 3, "1e999");
   std::ofstream(path / "transforms_train.json") << text;
@@ -118,7 +119,7 @@ TEST_F(ReadFolder, ReadsEveryNumberOfChannels) {
   EXPECT_TRUE(scene.train[2].image.has_alpha);
 }
 
-// What other programs write: two channels, sixteen bits, palettes.
+// Writes PNGs of other programs: two channels, sixteen bits, palettes.
 void write_png(const fs::path& file, int w, int h, int color_type, int bits,
                const std::vector<uint8_t>& rows) {
   FILE* out = std::fopen(file.c_str(), "wb");
@@ -186,7 +187,7 @@ TEST_F(ReadFolder, CamerasThatSeeNothingAreCountedAndTrainToNothing) {
   turn_away(document["frames"][3]);
   write();
   EXPECT_NE(error().find("no ray of its 3 cameras for training meets the box"), std::string::npos) << error();
-  // What is refused when it is read trains to nothing, should it come about.
+  // Cameras that the reader refuses would train to nothing.
   for (View& view : scene.train)
     for (const size_t row : {3U, 7U, 11U}) view.camera.pose[row] = -30 * view.camera.pose[row - 1];
   Config config;
@@ -212,7 +213,7 @@ TEST_F(ReadFolder, CamerasInsideTheBoxAreNoted) {
   EXPECT_NE(scene.notes.back().find("4 cameras stand inside"), std::string::npos) << scene.notes.back();
 }
 
-TEST_F(ReadFolder, PixelsThatALensDoesNotReachAreLeftOutAndCounted) {
+TEST_F(ReadFolder, DropsAndCountsPixelsThatALensDoesNotReach) {
   for (const auto& [key, value] :
        {std::pair{"w", 4032.0}, {"h", 3024.0}, {"fl_x", 1500.0}, {"k1", 0.0578}, {"k2", -0.0805}})
     document[key] = value;
@@ -266,7 +267,7 @@ TEST(Scene, BuiltInHasExactDepthAndRepeats) {
   EXPECT_GT(seen, 20);
 }
 
-TEST(Scene, RealSetsWhereTheyAre) {
+TEST(Scene, RealSetsIfPresent) {
   const fs::path data = fs::path(KLAB_SOURCE_DIR) / ".." / "shared" / "data";
   if (!fs::exists(data / "fox")) GTEST_SKIP() << "the public sets are not beside the checkout";
   const Scene fox = load_scene((data / "fox").string(), {.downscale = 8});

@@ -1,4 +1,4 @@
-// Scenes that are refused, each with words that name the file, the field and what would be right.
+// Scenes that are refused, each with a message that names the file, the field and the remedy.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <png.h>
@@ -118,7 +118,7 @@ TEST_F(RefusedFolder, CamerasFarBeyondTheBoxAreNamed) {
   EXPECT_NE(error().find("sides of the unit cube away"), std::string::npos) << error();
 }
 
-TEST_F(RefusedFolder, NestingWithoutEndIsRefused) {
+TEST_F(RefusedFolder, EndlessNestingIsRefused) {
   for (const char* bracket : {"[", "{\"a\":"}) {
     std::string text = "{\"frames\":";
     for (int i = 0; i < 200000; ++i) text += bracket;
@@ -127,7 +127,7 @@ TEST_F(RefusedFolder, NestingWithoutEndIsRefused) {
   }
 }
 
-TEST_F(RefusedFolder, WhatIsNoFileIsNamedAtOnce) {
+TEST_F(RefusedFolder, NonFilesAreNamedAtOnce) {
   const fs::path file = path / "transforms_train.json";
   fs::create_directory(file);
   EXPECT_NE(error().find("is a folder"), std::string::npos) << error();
@@ -146,7 +146,7 @@ TEST_F(RefusedFolder, WhatIsNoFileIsNamedAtOnce) {
   EXPECT_EQ(load_scene(path.string(), {.holdout = 0}).train.size(), 3U) << "a folder is no picture";
 }
 
-// The header says what a picture takes; nothing is decoded to find out.
+// The header gives a picture's size; nothing is decoded to find out.
 TEST_F(RefusedFolder, PicturesLargerThanMemoryAreRefusedByTheirHeaders) {
   std::vector<uint8_t> row(65000 * 3);
   uint32_t noise = 1;

@@ -1,5 +1,6 @@
-// Two hundred allocations that fail at places drawn at random, in whole runs from the scene to the score: each goes on with a
-// smaller batch or ends with the account and what can be gone on with. Nothing crashes, nothing leaks.
+// Two hundred allocations that fail at places drawn at random, in whole runs from the scene to the score:
+// each continues with a smaller batch or ends with the account and the checkpoint to resume from. Nothing
+// crashes, nothing leaks.
 // ctest: sanitized-ops slow
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ class Failing {
   }
 };
 
-/// What is printed meanwhile goes nowhere.
+/// Discards output in its lifetime.
 class Silence {
  public:
   Silence() {
@@ -94,7 +95,7 @@ class Shortages : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(path); }
 
-  /// A short run. What it ended with: "" when in order.
+  /// Runs briefly. Returns its error; "" if it ended normally.
   std::string run(const std::string& name, bool evaluated = true) const {
     RunOptions options;
     options.downscale = 29;  // 11 pixels a side, as few as SSIM takes
@@ -154,7 +155,7 @@ TEST_F(Shortages, TwoHundredFailuresAtRandomPlaces) {
       EXPECT_NE(end.find("out of memory"), std::string::npos) << end;
       EXPECT_NE(end.find("checkpoint"), std::string::npos) << end;
       EXPECT_EQ(end.find('\n'), std::string::npos) << end;
-      // What it left can be opened.
+      // The files that it left can be opened.
       if (fs::exists(path / name / "checkpoint.safetensors")) {
         EXPECT_NO_THROW(TensorFile(path / name / "checkpoint.safetensors"));
       }
@@ -177,8 +178,8 @@ TEST_F(Shortages, TwoHundredFailuresAtRandomPlaces) {
   EXPECT_GT(smaller, 5);
 }
 
-// A batch that was made smaller in the middle of a training goes on from the same parameters.
-TEST(Shortage, AStepThatFailsIsDoneAgainWithHalfTheBatch) {
+// A batch reduced in the middle of a training continues from the same parameters.
+TEST(Shortage, RepeatsAFailedStepWithHalfTheBatch) {
   const Config config = small_config();
   Trainer trainer(small_scene(), config, small_plan("naive"), 3);
   for (int i = 0; i < 3; ++i) trainer.step(0);
@@ -200,7 +201,7 @@ TEST(Shortage, AStepThatFailsIsDoneAgainWithHalfTheBatch) {
   EXPECT_NE(said[0].find("2048 samples instead of 4096"), std::string::npos) << said[0];
   for (int i = 0; i < 60; ++i) trainer.step(0);
   EXPECT_LT(trainer.step(0).loss, report.loss);
-  // As far as it goes, then it says so.
+  // The batch shrinks as far as possible; then the error is reported.
   EXPECT_THROW(shortage.through(trainer, [&]() -> StepReport { throw std::bad_alloc(); }), OutOfMemory);
   EXPECT_EQ(trainer.batch_samples(), kLeastBatch);
 }

@@ -34,7 +34,7 @@ class Ply : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   void write(const std::string& content) const { std::ofstream(file, std::ios::binary) << content; }
-  /// What loading ends with; "" when it does not.
+  /// Returns the error of loading; "" if there is none.
   std::string error() const {
     try {
       load_ply(file, {});
@@ -43,7 +43,7 @@ class Ply : public testing::Test {
     }
     return "";
   }
-  /// Writes the file with one part of it replaced, and says what loading it ends with.
+  /// Writes the file with one part of it replaced, and returns the error of loading it.
   std::string error_with(const std::string& part, const std::string& other) const {
     save_ply(file, random_gaussians(3, 1, 1), {});
     std::string content = text();
@@ -56,7 +56,7 @@ class Ply : public testing::Test {
   fs::path file;
 };
 
-TEST_F(Ply, ComesBackAsItWent) {
+TEST_F(Ply, RoundTrips) {
   for (int degree = 0; degree <= 3; ++degree) {
     GaussianSet set = random_gaussians(50, degree, 3);
     for (size_t i = 0; i < set.coefficients.size(); ++i) set.coefficients[i] = float(i) / 64;
@@ -64,7 +64,7 @@ TEST_F(Ply, ComesBackAsItWent) {
     save_ply(file, set, place);
     GaussianSet back = load_ply(file, place);
     ASSERT_EQ(back.n, set.n);
-    EXPECT_EQ(back.degree, 3);  // zeros above what was learned
+    EXPECT_EQ(back.degree, 3);  // zeros above the learned degrees
     for (size_t i = 0; i < set.coefficients.size(); ++i) EXPECT_EQ(back.coefficients[i], set.coefficients[i]);
     for (size_t i = set.coefficients.size(); i < back.coefficients.size(); ++i)
       EXPECT_EQ(back.coefficients[i], 0);
@@ -77,7 +77,7 @@ TEST_F(Ply, ComesBackAsItWent) {
   }
 }
 
-/// What the reference program's reader and viewers look for, in its order: 62 floats.
+/// The fields that the reference program's reader and viewers need, in its order: 62 floats.
 TEST_F(Ply, HasTheFieldsOfTheReferenceFormat) {
   GaussianSet set = random_gaussians(2, 3, 1);
   for (int64_t k = 0; k < 16; ++k)
@@ -105,7 +105,7 @@ TEST_F(Ply, HasTheFieldsOfTheReferenceFormat) {
   EXPECT_EQ(row[58], set.quaternion[1]);
 }
 
-TEST_F(Ply, ReadsOtherOrdersAndPassesOverOtherProperties) {
+TEST_F(Ply, ReadsAnyOrderAndSkipsOtherProperties) {
   std::ostringstream out;
   out << "ply\r\nformat binary_little_endian 1.0\r\ncomment from elsewhere\nelement vertex 1\nproperty uchar "
          "red\n";
@@ -125,7 +125,7 @@ TEST_F(Ply, ReadsOtherOrdersAndPassesOverOtherProperties) {
   EXPECT_EQ(set.opacity_raw, (std::vector<float>{14}));
 }
 
-TEST_F(Ply, RefusesWhatIsNone) {
+TEST_F(Ply, RefusesInvalidFiles) {
   write("not a ply\n");
   EXPECT_NE(error().find("is no .ply file"), std::string::npos) << error();
   EXPECT_NE(error_with("binary_little_endian", "ascii").find("only binary_little_endian"), std::string::npos);
@@ -178,7 +178,7 @@ TEST(Density, ClonesTheSmallSplitsTheLargeRemovesTheTransparent) {
   EXPECT_NEAR(std::exp(change.set.log_scale[2]), 0.001, 1e-7);
 }
 
-TEST(Gaussians, BeginAllOverALargeBox) {
+TEST(Gaussians, StartSpreadOverALargeBox) {
   constexpr int64_t n = 2000;
   const GaussianSet small = random_gaussians(n, 0, 1), large = random_gaussians(n, 0, 1, 4);
   int64_t within = 0, beyond = 0;
@@ -196,7 +196,7 @@ TEST(Gaussians, BeginAllOverALargeBox) {
   EXPECT_GT(beyond, n / 4);
 }
 
-TEST(Density, KeepsToItsLimitAndToItsBudget) {
+TEST(Density, RespectsItsLimitAndBudget) {
   GaussianSet set = random_gaussians(100, 0, 1);
   DensityStatistics seen;
   seen.reset(100);

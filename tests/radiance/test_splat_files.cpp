@@ -1,5 +1,5 @@
-// Gaussians that begin at points, that are turned with their world, that go to .splat and come back, and that do not learn what
-// a mask covers.
+// Gaussians that start at points, that rotate with their world, that round-trip through .splat, and that do
+// not learn masked pixels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ std::vector<float> drawn(const GaussianSet& set, const Camera& camera) {
 }
 
 /// A camera that moves with the world sees the same picture, colors that turn with the view among it.
-TEST_F(SplatFiles, TheWorldTurnsWithAllThatIsInIt) {
+TEST_F(SplatFiles, RotatesTheWholeWorld) {
   const GaussianSet grid = colorful(60, 3);
   // Only a turn about the unit cube's middle here: sizes stay as gs_project's near plane and low-pass have them.
   WorldPlace place{.scale = 1, .offset = {}, .turn = kPlace.turn};
@@ -74,7 +74,7 @@ TEST_F(SplatFiles, TheWorldTurnsWithAllThatIsInIt) {
       ASSERT_NEAR((*back.tensors()[k])[i], (*whole.tensors()[k])[i], 1e-5) << k << " " << i;
 }
 
-TEST_F(SplatFiles, SplatsComeBackAsWellAsBytesCan) {
+TEST_F(SplatFiles, SplatsRoundTripWithinByteAccuracy) {
   const GaussianSet set = colorful(50, 1);
   save_splat(path / "x.splat", set, kPlace);
   EXPECT_EQ(fs::file_size(path / "x.splat"), 50U * 32);
@@ -110,7 +110,7 @@ TEST_F(SplatFiles, SplatsComeBackAsWellAsBytesCan) {
   }
 }
 
-TEST_F(SplatFiles, SplatsThatAreNoneAreNamed) {
+TEST_F(SplatFiles, NamesInvalidSplats) {
   const fs::path file = path / "x.splat";
   save_splat(file, colorful(3, 0), {});
   std::ifstream in(file, std::ios::binary);
@@ -140,7 +140,7 @@ TEST_F(SplatFiles, SplatsThatAreNoneAreNamed) {
   EXPECT_NE(message(changed).find("the rotation of Gaussian 1"), std::string::npos) << message(changed);
 }
 
-TEST_F(SplatFiles, ThreeNearestAreThoseThatLookingAtAllFinds) {
+TEST_F(SplatFiles, ThreeNearestMatchAnExhaustiveSearch) {
   std::vector<Vec3> points;
   GaussianSet places = random_gaussians(700, 0, 5);
   for (size_t i = 0; i < 700; ++i)  // some in one place
@@ -179,8 +179,8 @@ TEST_F(SplatFiles, PointsBecomeGaussians) {
   EXPECT_THROW(gaussians_from_points({}, 30, 0, 1), std::invalid_argument);
 }
 
-/// Whatever colors a mask covers, the same is learned.
-TEST_F(SplatFiles, WhatAMaskCoversIsNotLearned) {
+/// Training does not depend on the colors under a mask.
+TEST_F(SplatFiles, DoesNotLearnMaskedPixels) {
   Scene scene = built_in_scene({.downscale = 16});
   scene.test.clear();
   auto counted = std::make_shared<std::vector<int32_t>>();
@@ -203,8 +203,9 @@ TEST_F(SplatFiles, WhatAMaskCoversIsNotLearned) {
   EXPECT_NE(learned(scene), learned(other)) << "a check that cannot fail";
 }
 
-/// Scores are those of the pixels that count: nothing under a mask is seen, and what is beside it weighs as much as without.
-TEST_F(SplatFiles, ScoresDoNotCountWhatAMaskCovers) {
+/// Scores are those of the pixels that count: pixels under a mask are ignored, and the others weigh as much
+/// as without it.
+TEST_F(SplatFiles, ScoresIgnoreMaskedPixels) {
   std::vector<View> views = {built_in_scene({.downscale = 10}).train[4]};
   const int side = views[0].image.width;
   auto counted = std::make_shared<std::vector<int32_t>>();

@@ -1,5 +1,6 @@
-// The gradient of a whole picture's loss with respect to every number of 20 Gaussians: the contracts' double references,
-// chained as a training step chains its ops, against central differences; and a step of the painter in float against these.
+// The gradient of a whole picture's loss with respect to every number of 20 Gaussians: the contracts' double
+// references, chained as a training step chains its ops, against central differences; and a step of the
+// painter in float against these.
 // ctest: slow
 #include <gtest/gtest.h>
 
@@ -167,7 +168,7 @@ Parameters wide(GaussianSet& set) {
   return p;
 }
 
-TEST(SplatGradient, OfAWholePictureIsTheNumericalOne) {
+TEST(SplatGradient, MatchesFiniteDifferencesOfAPicture) {
   GaussianSet set = some_gaussians();
   Parameters p = wide(set);
   Chain chain(some_camera(), some_target());
@@ -199,7 +200,7 @@ TEST(SplatGradient, OfAWholePictureIsTheNumericalOne) {
 }
 
 /// Both the plain rungs and the last ones of every ladder.
-TEST(SplatGradient, OfAStepInFloatIsThatOfTheReferences) {
+TEST(SplatGradient, StepInFloatMatchesTheReferences) {
   GaussianSet set = some_gaussians();
   Parameters p = wide(set);
   const std::vector<float> target = some_target();

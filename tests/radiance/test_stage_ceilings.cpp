@@ -1,4 +1,4 @@
-// What the stages of a training run are compared with.
+// The ceilings that the stages of a training run are compared with.
 #include <gtest/gtest.h>
 
 #include "labs/radiance/run/stage_ceilings.h"
@@ -7,7 +7,7 @@
 namespace klab {
 namespace {
 
-TEST(StageCeilings, AreSampledWhileTheRunGoesOn) {
+TEST(StageCeilings, AreSampledDuringTheRun) {
   Trainer trainer(small_scene(), small_config(), small_plan(), 1);
   StageCeilings ceilings(2);
   ceilings.sample(trainer.profile());  // nothing was called yet

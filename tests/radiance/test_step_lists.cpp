@@ -33,7 +33,7 @@ Trainer trainer_on(const std::string& backend, const Config& c, uint64_t seed) {
 double apart_step_lists(double a, double b) { return std::abs(a - b) / std::abs(a); }
 
 /// Padding weighs nothing.
-TEST(TrainStep, LargestSizesGiveTheSameLosses) {
+TEST(TrainStep, MaximalSizesGiveTheSameLosses) {
   for (const double terms : {0.0, 1e-2}) {
     Config c = tiny_config();
     c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
@@ -73,11 +73,12 @@ std::vector<double> nudged_losses(const Config& c, uint64_t seed, uint32_t nudge
   return losses;
 }
 
-/// How far apart losses may be. Before the first update only the order of sums differs: in a sample's networks and its ray's
-/// colors they have some 320 terms, of a rounding each. After it rounding is fed back through the optimizer, which turns the
-/// sign of gradients near zero into whole steps; how fast that grows is a property of the training, not of the backend, and is
-/// measured on the processor: by trainings that differ by one rounding a step. What four of them come to at most until a
-/// step is exceeded four times over by a fifth of the same kind next to never.
+/// How far apart losses may be. Before the first update only the order of sums differs: in a sample's
+/// networks and its ray's colors they have some 320 terms, of a rounding each. After it rounding is fed back
+/// through the optimizer, which turns the sign of gradients near zero into whole steps; how fast that grows
+/// is a property of the training, not of the backend, and is measured on the processor: by trainings that
+/// differ by one rounding a step. A fifth such training almost never exceeds four times the largest
+/// difference of four of them up to a step.
 std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c, uint64_t seed) {
   std::vector<double> bounds(losses.size(), 320 * 0x1p-24);
   for (uint32_t nudges = 1; nudges <= 4; ++nudges) {
@@ -89,7 +90,7 @@ std::vector<double> bounds_of(const std::vector<double>& losses, const Config& c
   return bounds;
 }
 
-TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
+TEST(TrainStep, CudaRungsOnTheHostTrainLikeTheCpu) {
   const Config c = tiny_config();
   Trainer cpu = trainer_on("cpu", c, 9), simt = trainer_on("simt", c, 9);
   std::vector<StepReport> here, there;
@@ -114,7 +115,7 @@ TEST(TrainStep, CudaRungsOnTheHostTrainAsTheProcessorDoes) {
   EXPECT_NEAR(cpu.occupied_share(), simt.occupied_share(), 0.02);
 }
 
-/// As a GPU's graphs do: what was made once is repeated, and nobody waits within.
+/// As a GPU's graphs do: a graph made once is repeated, and no wait is inside.
 TEST(TrainStep, ARecordedStepIsTheSame) {
   const Config c = tiny_config();
   CallTimes times;
@@ -174,14 +175,14 @@ TEST(TrainStep, APictureByAListIsTheSame) {
   ASSERT_EQ(a.rgb.size(), b.rgb.size());
   double covered = 0;
   for (size_t i = 0; i < a.rgb.size(); ++i) {
-    // A ray ends when it is opaque to early_stop: what lies behind shows no more than that.
+    // A ray ends when it is opaque to early_stop: samples behind contribute no more than that.
     ASSERT_NEAR(a.rgb[i], b.rgb[i], 3 * c.early_stop + 1e-4) << i;
     covered += double(a.opacity[i / 3]);
   }
   EXPECT_GT(covered, 1) << "nothing to see";
 }
 
-/// No access of a step is out of bounds, unordered, or to what nobody wrote.
+/// No access of a step is out of bounds, unordered, or to unwritten memory.
 TEST(TrainStep, ATracedStepHasNoFinding) {
   Config c = tiny_config();
   c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
@@ -196,8 +197,8 @@ TEST(TrainStep, ATracedStepHasNoFinding) {
   for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
 }
 
-/// A run goes on where another backend left it.
-TEST(TrainStep, ACheckpointGoesFromBackendToBackend) {
+/// A run resumes where another backend left it.
+TEST(TrainStep, CheckpointsMoveBetweenBackends) {
   const Config c = tiny_config();
   const auto file =
       std::filesystem::temp_directory_path() / ("klab_step_" + std::to_string(::getpid()) + ".safetensors");
@@ -246,7 +247,7 @@ TEST(TrainStep, GradientOnTheHostExecutor) {
   std::filesystem::remove(file);
 }
 
-TEST(TrainStep, ListsSayWhatTheyAre) {
+TEST(TrainStep, ListsPrintTheirCalls) {
   const Config c = tiny_config();
   const TrainStep step(c, 1, {.views = 3, .pixels = 1000}, {});
   const std::string text = text_of(step.loss(true), step.arena);

@@ -1,4 +1,5 @@
-// Models in fewer bits: each format against its definition, what a reader refuses, and that scales are the least wrong ones.
+// Models in fewer bits: each format against its definition, the reader's refusals, and scales that minimize
+// the error.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ bool has_stored(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_F(Stored, EveryFormatIsReadBackAsItsDefinitionHasIt) {
+TEST_F(Stored, EveryFormatDecodesByItsDefinition) {
   const Model model = trained_looking(1);
   for (const Storage storage : kStorages) {
     if (storage == Storage::f32) continue;
@@ -104,7 +105,7 @@ TEST_F(Stored, EveryFormatIsReadBackAsItsDefinitionHasIt) {
   }
 }
 
-TEST_F(Stored, BytesAreWhatTheFormatSays) {
+TEST_F(Stored, BytesMatchTheFormat) {
   const Model model = trained_looking(1);
   int64_t numbers = 0;
   for (const Part part : kParts) numbers += model.of(part).size();
@@ -123,7 +124,7 @@ TEST_F(Stored, BytesAreWhatTheFormatSays) {
 }
 
 /// int8: the integers are those of the scale, and no other scale that was to be tried is much better than the one taken.
-TEST(Codec, ScalesAreNearlyTheLeastWrong) {
+TEST(Codec, ScalesNearlyMinimizeTheError) {
   std::vector<float> values(5000);
   const Draws draws(3, 0, 0);
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::pow(draws.unit(i) - 0.5F, 5.0F);
@@ -148,7 +149,7 @@ TEST(Codec, ScalesAreNearlyTheLeastWrong) {
               int8_t(std::clamp(std::nearbyint(double(values[i]) / double(scale)), -127.0, 127.0)));
 }
 
-TEST(Codec, BlocksOfFourBitsLieAsTheContractOfMatvecInt4HasThem) {
+TEST(Codec, BlocksOfFourBitsMatchTheLayoutOfMatvecInt4) {
   std::vector<float> values(70);
   for (size_t i = 0; i < values.size(); ++i) values[i] = float(int(i * 7 % 16) - 8) * 0.5F;
   const Encoded e = encode_numbers(Storage::int4, values, {});
@@ -168,7 +169,7 @@ TEST(Codec, BlocksOfFourBitsLieAsTheContractOfMatvecInt4HasThem) {
   EXPECT_EQ(back, values);
 }
 
-TEST(Codec, E2m1TakesThePowerOfTwoThatIsLeastWrong) {
+TEST(Codec, E2m1TakesThePowerOfTwoWithTheLeastError) {
   std::vector<float> values(32, 0.0F);
   values[3] =
       7;  // the rule's scale, 1, cuts it to 6; 2 has 8: both are wrong by 1, and 1.5 is exact with 1/2 and 1 only
@@ -243,7 +244,7 @@ TEST_F(Stored, RefusesWhatIsMissingOrWrongByName) {
   EXPECT_TRUE(has_stored(refusal(), "\"hash_table\" holds a number that is not finite")) << refusal();
 }
 
-TEST_F(Stored, SaysWhatHalfPrecisionCannotHold) {
+TEST_F(Stored, ReportsValuesThatHalfPrecisionCannotHold) {
   const Model model = trained_looking(1);
   model.of(Part::color)[2] = 1e5F;
   try {
@@ -257,7 +258,7 @@ TEST_F(Stored, SaysWhatHalfPrecisionCannotHold) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST(StorageNames, AreKnownBothWays) {
+TEST(StorageNames, RoundTrip) {
   for (const Storage s : kStorages) EXPECT_EQ(storage_named(name_of(s)), s);
   EXPECT_THROW(storage_named("int9"), std::invalid_argument);
 }

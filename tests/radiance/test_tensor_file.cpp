@@ -1,4 +1,5 @@
-// Models and checkpoints on disk: what the format forbids, and what no training makes, is refused by name.
+// Models and checkpoints on disk: files that the format forbids, and values that no training makes, are
+// refused by name.
 // ctest: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ TEST_F(Tensors16, EveryByteBelongsToOneTensor) {
   EXPECT_NE(error(0, 8, 8, 16, 12).find("is cut short"), std::string::npos);
 }
 
-TEST_F(Tensors16, NumbersThatAreNoneAreNoModel) {
+TEST_F(Tensors16, RefusesNonFiniteWeights) {
   Config c;
   c.levels = 2;
   c.log2_table = 4;

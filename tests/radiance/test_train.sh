@@ -46,7 +46,7 @@ done
 "${train[@]}" --steps 700 --checkpoint 0.1 --out killed >/dev/null 2>&1 & pid=$!
 kills=0
 for pause in 0.5 0.25 0.4; do
-  # However long it takes beside other tests to choose a plan and train so far: until it is there, or nobody writes it.
+  # Waits until the checkpoint exists or its writer has ended, however long a plan and the training take next to other tests.
   while [[ ! -e killed/checkpoint.safetensors ]] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
   sleep "$pause"
   kill -9 $pid 2>/dev/null && kills=$((kills + 1))

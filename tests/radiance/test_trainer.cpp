@@ -79,7 +79,7 @@ class Moved {
   std::vector<float> kept_;
 };
 
-// Along several directions: the change of the loss against what the gradient says. All terms of the loss at once, then
+// Along several directions: the change of the loss against the gradient. All terms of the loss at once, then
 // each by itself, so that none hides behind another.
 TEST(Trainer, GradientOfTheWholeStep) {
   Config plain = small_config();
@@ -135,7 +135,7 @@ TEST(Trainer, GradientOfTheWholeStep) {
   fs::remove(learned);
 }
 
-TEST(Trainer, CutRaysAreLeftOut) {
+TEST(Trainer, DropsCutRays) {
   const Config config = small_config();
   const Model model(config, {});
   RayBatch batch(model, 4, 20);
@@ -148,7 +148,7 @@ TEST(Trainer, CutRaysAreLeftOut) {
   EXPECT_EQ(whole_rays(batch, 11), 4);  // there was room for a ray of 11: the empty ones are empty
   EXPECT_EQ(whole_rays(batch, 12), 2);  // a ray of 12 would not have fit
   marched({0, 0, 7, 7, 14});
-  EXPECT_EQ(whole_rays(batch, 12), 4);  // what lies before a ray with samples is whole
+  EXPECT_EQ(whole_rays(batch, 12), 4);  // rays before one with samples are whole
   for (int i = 0; i < 12; ++i) batch.origins[i] = float(i);
   keep_rays(batch, 2);
   EXPECT_EQ(batch.rays, 2);
@@ -156,8 +156,8 @@ TEST(Trainer, CutRaysAreLeftOut) {
   EXPECT_EQ(std::vector<float>(batch.origins.begin(), batch.origins.begin() + 6),
             (std::vector<float>{0, 1, 4, 5, 8, 9}));
 
-  // In a grid that is all occupied, so many rays want more samples than there is room for. Those that are left must
-  // go on until the box ends: none may look like a ray through nothing.
+  // In a fully occupied grid the rays want more samples than there is room for. The remaining rays must reach
+  // the end of the box: none may look like a ray through empty space.
   Config crowded = small_config();
   crowded.batch_samples = 1024;
   crowded.max_samples_per_ray = 128;
@@ -278,7 +278,7 @@ TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
   fs::remove(file);
 }
 
-TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
+TEST(Trainer, RefusesACheckpointCutAnywhere) {
   const fs::path file = temporary_trainer("cut.safetensors");
   Config config = small_config();
   config.levels = 2;
@@ -297,7 +297,7 @@ TEST(Trainer, ACheckpointCutAnywhereIsRefused) {
   fs::remove(file);
 }
 
-TEST(Trainer, NotFiniteStopsNamingStepAndTensor) {
+TEST(Trainer, StopsAtNonFiniteValuesNamingStepAndTensor) {
   Trainer trainer(small_scene(), small_config(), small_plan(), 5);
   trainer.step(0);
   const_cast<Model&>(trainer.model()).of(Part::color)[3] = NAN;

@@ -1,4 +1,4 @@
-// Searches with early stopping, told times and scores that are made up; and the file that what they find is remembered in.
+// Searches with early stopping, on made-up times and scores; and the file that remembers their results.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -50,14 +50,14 @@ TEST(Race, FindsTheFastestAndMeasuresTheSlowLess) {
   }
 }
 
-TEST(Race, EndsAsSoonAsAllIsDecided) {
+TEST(Race, EndsAsSoonAsDecided) {
   std::vector<Racer> racers = racers_of(3);
   int calls = 0;
   race(racers, [&](size_t i) { return ++calls, i == 2 ? 1.0 : 3.0; }, {.least = 4, .most = 100});
   EXPECT_EQ(calls, 3 * 4);
 }
 
-TEST(Race, WhatWasThereStaysUnlessAnotherOneIsFaster) {
+TEST(Race, KeepsTheFirstUnlessAnotherIsFaster) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     Noisy noisy(seed);
     std::vector<Racer> racers = racers_of(3);
@@ -67,7 +67,7 @@ TEST(Race, WhatWasThereStaysUnlessAnotherOneIsFaster) {
   }
 }
 
-TEST(Race, LeavesOutWhatHasNoMemory) {
+TEST(Race, DropsRacersWithoutMemory) {
   std::vector<Racer> racers = racers_of(3);
   const auto measure = [](size_t i) { return i == 0 ? throw std::bad_alloc() : double(i); };
   EXPECT_EQ(race(racers, measure, {}), 1U);
@@ -78,7 +78,7 @@ TEST(Race, LeavesOutWhatHasNoMemory) {
   EXPECT_THROW(race(empty, measure, {}), std::invalid_argument);
 }
 
-TEST(Race, ARoundThatIsBrokenOffIsNobodys) {
+TEST(Race, DiscardsAnInterruptedRound) {
   std::vector<Racer> racers = racers_of(2);
   int calls = 0;
   race(racers, [&](size_t i) { return ++calls, double(1 + i); },
@@ -93,7 +93,7 @@ std::vector<Contender> contenders_of(size_t count) {
   return list;
 }
 
-TEST(Halving, TrainsTheBetterHalfOnAndSpendsLessThanAllToTheEnd) {
+TEST(Halving, TrainsTheBetterHalfOnAndSpendsLessThanTheTotal) {
   std::vector<Contender> list = contenders_of(4);
   std::vector<double> trained(4);
   const std::vector<double> level = {20, 22, 21, 10};
@@ -108,7 +108,7 @@ TEST(Halving, TrainsTheBetterHalfOnAndSpendsLessThanAllToTheEnd) {
   EXPECT_DOUBLE_EQ(trained[0] + trained[1] + trained[2] + trained[3], 20 + 40 + 40 + 20);
 }
 
-TEST(Halving, WhatWasThereStaysWhereOthersAreNotDecidedlyBetter) {
+TEST(Halving, KeepsTheFirstUnlessAnotherIsClearlyBetter) {
   std::vector<Contender> list = contenders_of(3);
   const std::vector<double> level = {30, 30.05, 30.08};
   EXPECT_EQ(halve(list, [&](size_t i, double) { return level[i]; }, {.same = 0.1}), 0U);
@@ -116,14 +116,14 @@ TEST(Halving, WhatWasThereStaysWhereOthersAreNotDecidedlyBetter) {
   EXPECT_EQ(halve(list, [&](size_t i, double) { return level[i]; }, {.same = 0.01}), 2U);
 }
 
-TEST(Halving, LeavesOutWhatHasNoMemory) {
+TEST(Halving, DropsContendersWithoutMemory) {
   std::vector<Contender> list = contenders_of(3);
   const auto train = [](size_t i, double) { return i == 1 ? throw std::bad_alloc() : double(i); };
   EXPECT_EQ(halve(list, train, {}), 2U);
   EXPECT_NE(list[1].out.find("memory"), std::string::npos);
 }
 
-TEST(Halving, TimeSavedIsReadFromTheFasterOnesWay) {
+TEST(Halving, TimeSavedComesFromTheFasterCurve) {
   const Contender slow{.name = "slow", .seconds = {10, 20}, .score = {20, 22}};
   // 22 lies half-way between 21 and 23, so at the geometric mean of 10 and 20 seconds.
   EXPECT_NEAR(time_saved({.name = "", .seconds = {10, 20}, .score = {21, 23}}, slow), 20 / std::sqrt(200.0),
@@ -174,7 +174,7 @@ class Remembered : public testing::Test {
   fs::path folder, file;
 };
 
-TEST_F(Remembered, WhatIsFoundComesBackForTheSameFieldBackendAndRecipe) {
+TEST_F(Remembered, IsReusedForTheSameFieldBackendAndRecipe) {
   EXPECT_FALSE(tuned_in(file, {}, "cpu").has_value());
   remember(file, some());
   const auto back = tuned_in(file, {}, "cpu");
@@ -189,11 +189,11 @@ TEST_F(Remembered, WhatIsFoundComesBackForTheSameFieldBackendAndRecipe) {
   other.hash.log2_table = 14;
   EXPECT_FALSE(tuned_in(file, other, "cpu").has_value());
   other = {};
-  other.hash.batch_samples = 512;  // is what may be found, not what it is found for
+  other.hash.batch_samples = 512;  // a result of the search, not part of its key
   EXPECT_TRUE(tuned_in(file, other, "cpu").has_value());
 }
 
-TEST_F(Remembered, BlocksComeBackAndAreRefusedWhereNoBlockHasThatSize) {
+TEST_F(Remembered, BlocksRoundTripAndInvalidSizesAreRefused) {
   Tuned gpu = some();
   gpu.backend = "cuda";
   gpu.blocks = {{"ema.cuda.02_sixteen_bytes", 128}};
@@ -219,7 +219,7 @@ TEST_F(Remembered, BlocksComeBackAndAreRefusedWhereNoBlockHasThatSize) {
   }
 }
 
-TEST_F(Remembered, TheLastFindReplacesTheOneBeforeAndNoOther) {
+TEST_F(Remembered, TheLastFindReplacesOnlyItsPredecessor) {
   remember(file, some());
   Tuned other = some();
   other.recipe = "another";
@@ -251,7 +251,7 @@ TEST_F(Remembered, DamagedFilesAreNamedWithTheFieldAndReplaced) {
   }
 }
 
-TEST(TuneText, SaysWhenTheTimeIsWonBack) {
+TEST(TuneText, StatesWhenTheTimeIsWonBack) {
   TuneResult result;
   result.tuned = {.threads = 1, .threads_gain = 1.5, .took = 30};
   result.threads = {{.name = "2 threads", .seconds = {3, 3}, .out = "1.50x as slow after 4 rounds"},

@@ -1,5 +1,5 @@
-// The gradient of a whole render's loss with respect to every number of a grid of 8x8x8 voxels: the contracts' double
-// references, chained as a training step chains its ops, against central differences.
+// The gradient of a whole render's loss with respect to every number of a grid of 8x8x8 voxels: the
+// contracts' double references, chained as a training step chains its ops, against central differences.
 // ctest: slow
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ class OneRay {
                                                VoxelGradientArray64(300)};
 };
 
-TEST(VoxelGradient, OfAWholeRenderIsTheNumericalOne) {
+TEST(VoxelGradient, MatchesFiniteDifferencesOfARender) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
   VoxelGradientParameters p{VoxelGradientArray64(kRows), VoxelGradientArray64(size_t(kRows * 3 * kBasis))};

@@ -48,7 +48,7 @@ double score(const VoxelModel& model, const Plan& plan) {
       .psnr;
 }
 
-/// A model whose numbers are drawn.
+/// A model with random numbers.
 VoxelModel some_voxels(const VoxelConfig& config) {
   VoxelModel model = VoxelModel::at_first(config, {});
   std::mt19937_64 random(4);
@@ -80,7 +80,7 @@ std::vector<double> at_points(const VoxelModel& m, const std::vector<double>& po
   return out;
 }
 
-TEST(Voxels, AFinerGridIsTheSameFunction) {
+TEST(Voxels, RefiningKeepsTheFunction) {
   VoxelConfig config = small_voxels();
   config.prune = 0;
   const VoxelModel coarse = some_voxels(config), fine = coarse.refined(2);
@@ -94,7 +94,7 @@ TEST(Voxels, AFinerGridIsTheSameFunction) {
   for (size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(before[i], after[i], 1e-5) << i;
 }
 
-TEST(Voxels, PruningKeepsWhatIsDenseAndWhatIsBesideIt) {
+TEST(Voxels, PruningKeepsDenseCellsAndTheirNeighbors) {
   VoxelConfig config = small_voxels();
   VoxelModel model = VoxelModel::at_first(config, {});
   std::fill(model.density.begin(), model.density.end(), -12.0F);
@@ -112,7 +112,7 @@ TEST(Voxels, PruningKeepsWhatIsDenseAndWhatIsBesideIt) {
   EXPECT_THROW(model.refined(1), std::runtime_error);
 }
 
-TEST(Voxels, PlanesOfAGradedGridAreWhereItsPlacesSay) {
+TEST(Voxels, PlanesOfAGradedGridMatchItsPlaces) {
   for (const double side : {4.0, 8.0, 16.0})
     for (const int32_t cells : {16, 64, 256}) {
       const GradedGrid graded = GradedGrid::of(side, true);
@@ -134,7 +134,7 @@ TEST(Voxels, PlanesOfAGradedGridAreWhereItsPlacesSay) {
   EXPECT_TRUE(GradedGrid::of(8, false).even());
 }
 
-TEST(Voxels, WhatNoRayMeetsIsPruned) {
+TEST(Voxels, PrunesCellsThatNoRayMeets) {
   VoxelConfig config = small_voxels();
   VoxelModel model = VoxelModel::at_first(config, {});
   std::fill(model.density.begin(), model.density.end(), 6.0F);
@@ -163,7 +163,7 @@ TEST(Voxels, OldFilesHaveCellsOfOneSize) {
   fs::remove(file);
 }
 
-TEST(Voxels, AFileIsReadAsItWasWritten) {
+TEST(Voxels, FilesRoundTrip) {
   const VoxelModel model = some_voxels(small_voxels());
   const fs::path file = temporary("voxels.safetensors");
   model.save(file);
@@ -213,7 +213,7 @@ TEST(Voxels, PlansAgree) {
   }
 }
 
-TEST(Voxels, AResumedRunIsTheRun) {
+TEST(Voxels, ResumesToTheBit) {
   const Plan& plan = voxel_plan();
   const fs::path file = temporary("checkpoint.safetensors");
   VoxelTrainer whole(small_scene(), small_voxels(), plan, 5);
@@ -231,7 +231,7 @@ TEST(Voxels, AResumedRunIsTheRun) {
   fs::remove(file);
 }
 
-TEST(Voxels, AGridThatWouldHaveTooManyRowsStaysCoarse) {
+TEST(Voxels, StaysCoarseIfAFinerGridHasTooManyRows) {
   VoxelConfig config = small_voxels();
   config.max_rows = 5000;  // the first grid has 4913
   config.prune = 0;

@@ -81,7 +81,7 @@ TEST_F(Atomic, ALinkStaysALink) {
   EXPECT_EQ(text_of(folder_ / "a.txt"), "after");
 }
 
-TEST_F(Atomic, WhatCannotBeWrittenIsNamedWithTheReason) {
+TEST_F(Atomic, NamesUnwritableFilesWithTheReason) {
   const auto why = [](const fs::path& file) -> std::string {
     try {
       write_file(file, "text");

@@ -1,4 +1,4 @@
-// The least time on a GPU: what the limits demand by hand, and published measurements of the same ladder.
+// The least time on a GPU: the limits computed by hand, and published measurements of the same ladder.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ CountedWork counted(const std::string& id, std::vector<int64_t> shape) {
   return work_of(run, *v);
 }
 
-TEST(Bound, LimitsAreThoseOfTheArithmetic) {
+TEST(Bound, LimitsFollowFromTheGpusRates) {
   const simt::GpuModel& gpu = named("a6000");
   CountedWork w;
   w.dram_bytes = 768e9;
@@ -41,13 +41,13 @@ TEST(Bound, LimitsAreThoseOfTheArithmetic) {
   EXPECT_NEAR(least_time(w, gpu).seconds(), 3 * 84 * 2 / 85.0, 1e-9);
 }
 
-TEST(Bound, PassesOfATransposeAreItsSectors) {
+TEST(Bound, CountsSectorPassesOfATranspose) {
   // 32 sectors for every store of a warp: eight passes; four for every load: one.
   EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).passes, 9 * 256 * 128 / 32.0);
   EXPECT_EQ(counted("transpose.cuda.01_naive", {256, 128}).requests, 2 * 256 * 128 / 32.0);
 }
 
-TEST(Bound, WhatIsWrittenGoesThroughL2WhereItsRateIsKnown) {
+TEST(Bound, WritesGoThroughL2WhereItsRateIsKnown) {
   CountedWork w;
   w.written = 5120 / 32 * 1.41e9;
   w.blocks = 108e6;
@@ -89,7 +89,8 @@ TEST(Bound, NoMeasuredMatrixProductIsFaster) {
                                  {"07_async_copies", 17278.3},
                                  {"08_warp_tile", 21779.3}};
   constexpr double n = 4092, flops = 2 * n * n * n;
-  // Counted at one tile of the largest; what an element of the result costs once is a 256th of what it costs in the sum.
+  // Counted at one tile of the largest; the fixed cost of an element of the result is a 256th of its cost in
+  // the sum.
   const std::vector<int64_t> small = {128, 128, 256};
   double before = 0;
   for (const Measured& m : ladder) {
@@ -102,8 +103,8 @@ TEST(Bound, NoMeasuredMatrixProductIsFaster) {
     EXPECT_GE(gflops, m.gflops) << m.rung << ", by " << least.limits.front().name;
     EXPECT_LE(gflops, 38707.2 * 1.0001) << m.rung;  // the data sheet's 38.7 TFLOP/s
     RecordProperty(m.rung, std::to_string(gflops));
-    // The ranks of those that memory limits are the measured ones. From the 2-D tile on arithmetic and instructions bind:
-    // what is left of the differences is waiting, which no limit knows.
+    // The ranks of those that memory limits are the measured ones. From the 2-D tile on arithmetic and
+    // instructions bind: the remaining differences are waiting, which no limit models.
     if (std::string(m.rung) <= "05") EXPECT_GE(gflops, before * 0.999) << m.rung;
     before = gflops;
   }

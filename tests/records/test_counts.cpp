@@ -1,5 +1,5 @@
-// Counts are exact: what the shapes of transpose and vector_add demand, derived by hand, and what else is computed without
-// a GPU from what is known of it.
+// Counts are exact: the counts of transpose and vector_add derived by hand, and other figures computed
+// without a GPU from its specification.
 #include <gtest/gtest.h>
 
 #include "harness/records/count_hints.h"
@@ -68,7 +68,7 @@ TEST(Counts, OneElementIsOneSectorAndOneLane) {
   EXPECT_EQ(loads.sectors, 2);
 }
 
-TEST(Counts, AreTheSameAgain) {
+TEST(Counts, RepeatExactly) {
   for (const char* id : {"transpose.cuda.02_shared_tile", "hashgrid_bwd.cuda.03_warp_aggregated"}) {
     const Variant* v = find_variant(id);
     ASSERT_NE(v, nullptr) << id;
@@ -83,7 +83,7 @@ TEST(Counts, AreTheSameAgain) {
   }
 }
 
-TEST(Counts, ARowCarriesThem) {
+TEST(Counts, AreStoredInRows) {
   const LabOp& op = *find_op("transpose");
   const Variant* v = find_variant("transpose.cuda.02_shared_tile");
   const std::vector<Row> rows = counted_rows(op, {&v, 1});
@@ -99,7 +99,7 @@ TEST(Counts, ARowCarriesThem) {
   EXPECT_NE(to_csv(run).find("bank_conflicts"), std::string::npos);
 }
 
-TEST(Hints, NameTheWasteAndTheRungThatMendsIt) {
+TEST(Hints, NameTheWasteAndTheRungThatFixesIt) {
   const LabOp& op = *find_op("transpose");
   const CountedRun naive = counts_row("transpose.cuda.01_naive", {256, 256});
   const auto hints = hints_of(op, naive);
@@ -144,7 +144,7 @@ TEST(Occupancy, GpusAreFoundByName) {
   EXPECT_EQ(simt::find_gpu(""), nullptr);
 }
 
-TEST(Resources, AreReadFromWhatPtxasSays) {
+TEST(Resources, AreParsedFromPtxasOutput) {
   const std::string text =
       "== transpose.cuda.02_shared_tile\n"
       "ptxas info    : 0 bytes gmem\n"
@@ -186,7 +186,7 @@ TEST(Resources, AreReadFromWhatPtxasSays) {
                std::runtime_error);
 }
 
-TEST(Resources, OfThisBuildOrWhyThereAreNone) {
+TEST(Resources, ListThisBuildsKernelsOrGiveAReason) {
   std::string why;
   const auto& list = kernel_resources(&why);
   EXPECT_EQ(list.empty(), !why.empty());

@@ -1,4 +1,4 @@
-// What an earlier version of klab recorded, reported by this one.
+// Records of an earlier version of klab, reported by this one.
 // ctest: sanitized
 #include "harness/report/report.h"
 #include "tests/records/rows_fixture.h"
@@ -6,7 +6,7 @@
 namespace klab {
 namespace {
 
-// What was recorded when each op named one ceiling by hand lacks a column and some ceilings.
+// Records from the time when each op named one ceiling by hand lack a column and some ceilings.
 TEST_F(Rows, OldFilesLoadAndAreReported) {
   Recording run;
   Row r = timed_row("frequency_fwd.cpu.02_simd", 1e-4);

@@ -44,7 +44,7 @@ class OldRows : public testing::Test {
   fs::path folder_;
 };
 
-/// Header and two rows, none of whose cells holds a comma.
+/// Header and two rows without commas in their cells.
 Cells plain_cells() {
   Recording run;
   for (const char* id : {"matmul.cpu.01_naive", "matmul.cpu.02_loop_order"}) {
@@ -96,9 +96,9 @@ void expect_mentions(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST_F(OldRows, WithAllColumnsTheyAreRead) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
+TEST_F(OldRows, LoadWithAllColumns) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
 
-/// Files of earlier versions: what later columns hold is left empty, or follows from the others.
+/// Files of earlier versions: later columns are left empty, or follow from the others.
 TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   auto cells = plain_cells();
   for (const char* name : {"core_to_core_ns", "waited", "others", "shares", "needs", "counts", "worst_error",
@@ -114,7 +114,7 @@ TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
     EXPECT_TRUE(r.counts.empty());
     EXPECT_FALSE(r.over_peer.has_value());  // without its interval
   }
-  // Cut off, such a file still says where.
+  // The error for a cut file still tells where.
   cells.back().resize(10);
   expect_mentions(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
 }
@@ -128,21 +128,21 @@ TEST_F(OldRows, ARenamedColumnIsReadUnderItsFormerName) {
   EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].core_to_core_ns, (std::vector<double>{90, 91, 92}));
 }
 
-TEST_F(OldRows, FormerNamesBecomePresentOnes) {
+TEST_F(OldRows, MapFormerNamesToPresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   auto cells = plain_cells();
   const size_t c = column(cells, "variant");
   cells[1][c] = renamed->was.back();
   EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].variant, renamed->id);
-  // A rung that became part of another: what the file has under the latest name counts.
+  // A rung that became part of another: the file's row under the latest name counts.
   cells[2][c] = renamed->id;
   const Recording both = read_csv(put(text_of(cells)));
   EXPECT_EQ(both.rows.size(), cells.size() - 2);
   EXPECT_EQ(both.rows[0].variant, renamed->id);
 }
 
-TEST_F(OldRows, ANeededColumnIsNamedWithTheCommandThatRecordsItAnew) {
+TEST_F(OldRows, NameAMissingColumnAndTheCommandThatRecordsIt) {
   auto cells = plain_cells();
   const size_t c = column(cells, "seconds_median");
   for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));

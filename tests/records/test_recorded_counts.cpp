@@ -1,4 +1,5 @@
-// The gate: every CUDA rung counts what reports/recorded/counts says. And how a change of a count is found and told.
+// The gate: the counts of every CUDA rung match reports/recorded/counts. Also tests how a changed count is
+// found and reported.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@
 namespace klab {
 namespace {
 
-TEST(RecordedCounts, EveryCudaRungCountsWhatIsRecorded) {
+TEST(RecordedCounts, EveryCudaRungMatchesTheRecord) {
   std::string other_compiler, text;
   int rungs = 0;
   for (const Selected& s : select({}, "cuda")) {
@@ -41,7 +42,7 @@ RungCounts two_lines() {
                      {file, 20, "load 4 B", {{"requests", 4}, {"sectors", 32}}}}};
 }
 
-TEST(RecordedCounts, AChangedCountNamesRungLineMetricAndBothNumbers) {
+TEST(RecordedCounts, ChangedCountsNameRungLineMetricAndBothNumbers) {
   RungCounts now = two_lines();
   now.places[2].counts["sectors"] = 64;
   const auto changes = changes_of(two_lines(), now);
@@ -51,14 +52,14 @@ TEST(RecordedCounts, AChangedCountNamesRungLineMetricAndBothNumbers) {
             "64 now");
 }
 
-TEST(RecordedCounts, LinesThatOnlyMovedAreNoChange) {
+TEST(RecordedCounts, IgnoresMovedLines) {
   RungCounts now = two_lines();
   for (PlaceCounts& p : now.places)
     if (p.line > 0) p.line += 7;
   EXPECT_TRUE(changes_of(two_lines(), now).empty());
 }
 
-TEST(RecordedCounts, AnAccessMoreIsToldAlone) {
+TEST(RecordedCounts, ReportsOnlyTheExtraAccess) {
   RungCounts now = two_lines();
   now.places.insert(now.places.begin() + 1,
                     PlaceCounts{now.places[1].place, 17, "load 4 B", {{"requests", 9}}});
@@ -68,7 +69,7 @@ TEST(RecordedCounts, AnAccessMoreIsToldAlone) {
   EXPECT_EQ(changes[0].now, 9);
 }
 
-TEST(RecordedCounts, RungsWithoutCountsAndCountsWithoutRungsDiffer) {
+TEST(RecordedCounts, ReportsRungsWithoutCountsAndCountsWithoutRungs) {
   const OpCounts recorded{.compiler = "GNU", .rungs = {two_lines()}};
   RungCounts other = two_lines();
   other.variant = "transpose.cuda.99_new";
@@ -78,7 +79,7 @@ TEST(RecordedCounts, RungsWithoutCountsAndCountsWithoutRungsDiffer) {
   EXPECT_EQ(changes_of(std::nullopt, {other}, true).size(), 1U);
 }
 
-TEST(RecordedCounts, AFileComesBackAndABrokenOneIsNamed) {
+TEST(RecordedCounts, RoundTripsAndNamesABrokenFile) {
   const auto file = std::filesystem::temp_directory_path() / "klab_test_recorded_counts.csv";
   const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
   const OpCounts counts{.compiler = "GNU 12.2.0", .rungs = {two_lines()}};

@@ -1,4 +1,4 @@
-// Rows: what is written is what is read, and every way a file can be broken is an error that says where.
+// Rows: files round-trip, and every way a file can be broken is an error that tells where.
 // ctest: sanitized
 #include "harness/records/rows.h"
 
@@ -132,7 +132,7 @@ TEST_F(Rows, DuplicatedRow) {
   EXPECT_HAS(error_of(text_of(cells)), ":3: column 'variant' repeats line 2");
 }
 
-TEST_F(Rows, InterruptedRunIsAPartOfOne) {
+TEST_F(Rows, AcceptsAnInterruptedRunOnlyWhenAllowed) {
   Recording run = sample_run();
   run.complete = false;
   EXPECT_HAS(error_of(to_csv(run)), ":2: column 'run' says that the run was interrupted");
@@ -185,19 +185,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadCell{"resources", "copy L2=0", "not greater than zero"},
         BadCell{"expected", "-2", "not greater than zero"}));
 
-TEST_F(Rows, MedianOfOtherTimesIsNoticed) {
+TEST_F(Rows, RejectsAMedianOfOtherTimes) {
   auto cells = plain_cells();
   cells[2][column(cells, "seconds")] = "1;2;3;4;5;6;7";
   EXPECT_HAS(error_of(text_of(cells)), ":3: column 'seconds_median'");
 }
 
-TEST_F(Rows, SkippedRowWithTimesIsAContradiction) {
+TEST_F(Rows, RejectsASkippedRowWithTimes) {
   auto cells = plain_cells();
   cells[1][column(cells, "skipped")] = "no reason";
   EXPECT_HAS(error_of(text_of(cells)), ":2: column 'seconds' holds times, though the row was skipped");
 }
 
-TEST_F(Rows, QuoteThatIsNotClosed) {
+TEST_F(Rows, UnclosedQuote) {
   auto cells = plain_cells();
   cells[2][column(cells, "size")] = "\"1024 cubed";
   EXPECT_HAS(error_of(text_of(cells)), ":3:");
@@ -225,7 +225,7 @@ TEST_F(Rows, WritingThroughALinkKeepsTheLink) {
   EXPECT_FALSE(fs::is_symlink(file("a.csv")));
 }
 
-TEST_F(Rows, PathsThatCannotBeWritten) {
+TEST_F(Rows, UnwritablePaths) {
   const auto refusal = [](const std::string& path) -> std::string {
     try {
       require_writable(path);
@@ -252,7 +252,7 @@ TEST_F(Rows, PathsThatCannotBeWritten) {
   }
 }
 
-TEST_F(Rows, TheResourceThatBindsIsKept) {
+TEST_F(Rows, KeepsTheBindingResource) {
   Recording run = sample_run();
   run.rows[1].ceiling = "transcendental f32";
   run.rows[1].resources = {{"transcendental f32", 1.0 / 3}, {"copy 2:1 L3", 1e-7}};

@@ -1,4 +1,4 @@
-// What rows say of a timed ladder: speedups, shares of the ceiling, predictions, and what was left out.
+// The rows of a timed ladder: speedups, shares of the ceiling, predictions, and skipped rungs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST(RowsOf, SpeedupsAreTakenWithinRounds) {
   EXPECT_EQ(rows[0].fingerprint, fingerprint(this_machine()));
 }
 
-TEST(RowsOf, AboveTheCeilingIsAnErrorAndAtItIsNot) {
+TEST(RowsOf, RejectsSpeedAboveTheCeilingButNotAtIt) {
   const MadeUp m;
   const auto rows = rows_of(*m.lab, m.ladder, this_machine());
   EXPECT_DOUBLE_EQ(rows[0].of_ceiling->value, 0.5);

@@ -1,4 +1,5 @@
-// Reading what nvdisasm prints: which loads and stores there are of which line, how wide, in which loop. The text is in its form.
+// Reading the output of nvdisasm: the loads and stores of each line, their width, their loop. The text is in
+// its form.
 // ctest: sanitized
 #include <gtest/gtest.h>
 
@@ -69,13 +70,13 @@ TEST(CompiledCode, LoopsAreBranchesBack) {
   const CompiledKernel& k = code.kernels.at(0);
   EXPECT_EQ(find(k, 1, Space::global, false)->depth, 0);
   EXPECT_EQ(find(k, 2, Space::global, false)->depth, 1);
-  // Of one line the loop counts that moves most.
+  // For a line in several loops the one that moves most counts.
   EXPECT_EQ(find(k, 3, Space::global, false)->depth, 2);
   EXPECT_EQ(find(k, 3, Space::global, false)->bytes, 8U);
   EXPECT_EQ(find(k, 3, Space::global, false)->instructions, 2);
 }
 
-TEST(CompiledCode, LinesAreTheProgramsNotTheToolkits) {
+TEST(CompiledCode, CountsLinesOfTheProgramNotOfTheToolkit) {
   const CompiledCode code = read_disassembly(
       kernel("_Z1kPf", inlined("/opt/cuda/include/crt/mma.hpp", 99, 12) + run("LDSM.16.M88.4 R4, [R2]") +
                            inlined("a/part.cuh", 5, 13) + run("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]")),
@@ -103,7 +104,7 @@ TEST(CompiledCode, KernelsAreFoundByNameAndByTemplate) {
   EXPECT_EQ(code.find("other"), nullptr);
 }
 
-TEST(CompiledCode, WhatIsNoDisassemblyIsRefused) {
+TEST(CompiledCode, RefusesTextThatIsNoDisassembly) {
   EXPECT_THROW(read_disassembly("", "a"), std::runtime_error);
   EXPECT_THROW(read_disassembly("nvdisasm fatal: no such file\n", "a"), std::runtime_error);
   try {

@@ -1,6 +1,7 @@
-// What the executor counts, of kernels whose counts are known: simt/kernels/counted.cu, each line that says so.
+// The executor's counts for kernels whose counts are known: each annotated line of simt/kernels/counted.cu.
 //
-// The file is compiled twice, as variants are (-O1) and with -O2: what a compiler does to code must not show in the counts.
+// The file is compiled twice, as variants are (-O1) and with -O2: the compiler's optimizations must not
+// change the counts.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ const std::string kSource = std::string(KLAB_SOURCE_DIR) + "/tests/simt/kernels/
 
 using Numbers = std::map<std::string, int64_t>;
 
-/// By line, what the source says.
+/// The numbers in the source's comments, by line.
 std::map<int, Numbers> said() {
   std::map<int, Numbers> all;
   std::istringstream in(read_text(kSource));
@@ -84,7 +85,7 @@ Counting run_simt_counts(const std::string& module, const std::string& name, uin
 
 class Counted : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
-TEST_P(Counted, WhatItsLinesSay) {
+TEST_P(Counted, MatchesTheNumbersInItsComments) {
   const auto& [module, name] = GetParam();
   const std::map<int, Numbers> all = said();
   for (const uint64_t seed : {1, 2, 3}) {
@@ -107,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Counted,
                                           testing::ValuesIn(names())),
                          name_of_test);
 
-// A line that says what it counts and is not reached would be no test.
-TEST(CountedKernels, ReachEachLineThatSaysWhatItCounts) {
+// An annotated line that is not reached would test nothing.
+TEST(CountedKernels, ReachEveryLineWithANumber) {
   const std::map<int, Numbers> all = said();
   ASSERT_FALSE(all.empty());
   for (const std::string module : {KLAB_COUNTED_O1, KLAB_COUNTED_O2}) {

@@ -69,7 +69,7 @@ has "$work/err" "cut.csv:"
 head -n 5 "$work/counters.csv" >"$work/few.csv"
 code 2 "$klab" trace transpose.cuda.02 --shape 64,64 --counters "$work/few.csv"
 has "$work/err" "few.csv holds no "
-# Of several variants in one profiler's run; the counters of the other and of another size are not this one's.
+# Several variants in one profiler's run; the counters of the other and of another size are not this one's.
 code 0 "$klab" trace transpose.cuda.01_naive transpose.cuda.02_shared_tile --metrics
 has "$work/out" "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"
 code 2 "$klab" trace transpose.cuda.01_naive transpose.cuda.02_shared_tile

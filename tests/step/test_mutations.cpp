@@ -25,7 +25,7 @@ TEST(Mutations, BoundsOperatorsAndConstants) {
     EXPECT_TRUE(list.contains(what)) << what;
 }
 
-TEST(Mutations, SynchronizationGoes) {
+TEST(Mutations, RemoveSynchronization) {
   const auto list = whats(
       "void f() {\n  __syncthreads();\n#pragma omp barrier\n#pragma omp parallel for reduction(+ : sum)\n"
       "  atomicAdd(&x[i], y);\n}\n");
@@ -35,7 +35,7 @@ TEST(Mutations, SynchronizationGoes) {
   EXPECT_TRUE(list.contains("an atomic addition becomes a plain one"));
 }
 
-TEST(Mutations, StoresGoAndChangePlaces) {
+TEST(Mutations, RemoveAndSwapStores) {
   const std::string source = "void f() {\n  float sum = 0;\n  x.c[0] = 1;\n  sums[i] = 2;\n}\n";
   const auto list = mutations_of(source);
   const auto swapped = std::ranges::find(list, "this statement and the next change places", &Mutation::what);
@@ -64,7 +64,7 @@ TEST(Mutations, KeepTheNumberOfLinesAndChangeSomething) {
   }
 }
 
-TEST(Mutations, ASampleIsOfTheSeed) {
+TEST(Mutations, SamplesDependOnTheSeed) {
   const auto all = mutations_of("void f() {\n  a = b + c * d - e / f + 1 + 2 + 3;\n}\n");
   const auto some = sampled(all, 4, 1), again = sampled(all, 4, 1);
   ASSERT_EQ(some.size(), 4U);

@@ -1,5 +1,5 @@
-// The learner's path: every step has what it needs, and what is judged from numbers and texts is judged right. Files that
-// are compiled and run are in test_step_check.sh.
+// The learner's path: every step is complete, and judgements from numbers and texts are right. Files that are
+// compiled and run are in test_step_check.sh.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ TEST(Step, TheCourseNamesEveryLab) {
   for (const Lab& lab : labs()) EXPECT_NE(page.find(lab.id + "/README.md"), std::string::npos) << lab.id;
 }
 
-TEST(Step, EveryStepHasTextHintsAndACodeToBeginWith) {
+TEST(Step, EveryStepHasTextHintsAndStartingCode) {
   for (const Step& s : steps()) {
     const StepLesson lesson = lesson_of(s);
     EXPECT_FALSE(lesson.title.empty()) << s.own->id;
@@ -113,7 +113,7 @@ TEST(Step, CountingShapesAreLegalAndSmall) {
 }
 
 /// A line is called wasteful where klab's rung does better, not where the step's nature is to scatter.
-TEST(Step, WasteThatKlabsRungNeedsTooIsNotHeldAgainstYou) {
+TEST(Step, IgnoresWasteThatKlabsRungNeedsToo) {
   const Step& tiles = find_step("03.cuda.02");
   EXPECT_TRUE(counts_of_step(tiles, *tiles.own, 1).at("wasteful").empty());
   EXPECT_FALSE(counts_of_step(tiles, *tiles.parent, 1).at("wasteful").empty());
@@ -132,7 +132,7 @@ StepTimes times(double yours, double own, double expected, bool wild = false) {
   return t;
 }
 
-TEST(StepSpeed, IsAskedHalfOfTheWay) {
+TEST(StepSpeed, RequiresHalfOfTheGain) {
   EXPECT_EQ(judge_times(times(2.1, 3, 3)).speed, Speed::enough);
   EXPECT_DOUBLE_EQ(judge_times(times(2.1, 3, 3)).asked, 2);
   EXPECT_EQ(judge_times(times(1.9, 3, 3)).speed, Speed::some);
@@ -148,7 +148,7 @@ TEST(StepSpeed, IsAskedHalfOfTheWay) {
   EXPECT_EQ(judge_times(times(0.8, 1.01, 3)).speed, Speed::slower);
   EXPECT_EQ(judge_times(times(0.8, 0.8, 3)).speed, Speed::not_asked);
   EXPECT_EQ(judge_times(times(0.5, 0.8, 3)).speed, Speed::slower);
-  // Beside other work nobody can tell.
+  // With other work running there is no judgement.
   StepTimes beside = times(0.8, 0.8, 3);
   beside.others = 1;
   EXPECT_EQ(judge_times(beside).speed, Speed::undecided);
@@ -169,14 +169,14 @@ TEST(StepSpeed, OtherSizesCountAsWell) {
   EXPECT_EQ(judged({}), Speed::enough);                // none was timed
 }
 
-TEST(StepSpeed, CountsAskForWhatKlabsRungLowers) {
+TEST(StepSpeed, CountsRequireTheReductionsOfKlabsRung) {
   const StepCounts parent = {{"bank conflicts", 310}, {"store sectors", 40}};
   const StepCounts own = {{"bank conflicts", 0}, {"store sectors", 40}};
   EXPECT_EQ(judge_counts(parent, own, own).speed, Speed::enough);
   EXPECT_EQ(judge_counts(parent, parent, own).speed, Speed::none);
   EXPECT_EQ(judge_counts(parent, {{"bank conflicts", 200}, {"store sectors", 40}}, own).speed, Speed::some);
   EXPECT_EQ(judge_counts(parent, parent, parent).speed, Speed::not_asked);
-  // A third of it takes the conflicts away and fetches what nobody asked for.
+  // A submission that removes the conflicts but loads unneeded data.
   StepCounts wasteful = own;
   wasteful["load requests"] = 8, wasteful["load sectors"] = 256;
   EXPECT_EQ(judge_counts(parent, wasteful, own).speed, Speed::some);
@@ -224,7 +224,7 @@ TEST(StepLessons, CodeIsTheLastHint) {
   EXPECT_NE(lesson.hints[1].find("out[i] = a[i];"), std::string::npos);
 }
 
-// What klab's rung adds to its parent is not read before a hint was asked for.
+// The lines that klab's rung adds to its parent are not shown before the learner asks for a hint.
 TEST(StepLessons, NoTextGivesTheAnswer) {
   const auto without_spaces = [](std::string line) {
     std::erase_if(line, [](char c) { return c == ' '; });
@@ -283,7 +283,7 @@ TEST(StepCompiler, AWarningIsShownOnceAndIsNoError) {
   EXPECT_EQ(warnings_once("02.cpp: note: x\n"), "");
 }
 
-TEST(StepCompiler, CommandsAreTakenApart) {
+TEST(StepCompiler, SplitsCommands) {
   EXPECT_EQ(split_command(R"x(c++ -DA="(B|C)" -I/x\ y 'a b' "" -DS=\"t\")x"),
             (std::vector<std::string>{"c++", "-DA=(B|C)", "-I/x y", "a b", "", "-DS=\"t\""}));
 }
@@ -307,7 +307,7 @@ TEST(StepCompiler, LoopsAreRead) {
   EXPECT_EQ(loops[1].bytes, 16);
 }
 
-TEST(StepImports, WhatAKernelMustNotCallIsNamed) {
+TEST(StepImports, NamesForbiddenCalls) {
   EXPECT_EQ(forbidden_call({"memcpy", "cblas_sgemm"}, false)->name, "cblas_sgemm");
   EXPECT_TRUE(forbidden_call({"_ZN4dnnl6memoryC1Ev"}, false));
   EXPECT_TRUE(forbidden_call(

@@ -86,7 +86,7 @@ mkdir "$tmp/full"
 (trap '' XFSZ; ulimit -f 1; KLAB_WORK=$tmp/cosmetic exec "$klab" step --export "$tmp/full/me.json") >/dev/null 2>&1 && fail "--export on a full disk"
 [[ -z $(ls -A "$tmp/full") ]] || { ls -A "$tmp/full"; fail "a full disk leaves a part of an export"; }
 
-# No variant in the file, and two: beside the others.
+# No variant in the file, and two.
 mkdir -p "$tmp/none/01_vector_add"
 sed '/^KLAB_VARIANT/d' "$work" | sed 's/^KLAB_SCALAR_FUNCTION void run/[[maybe_unused]] &/' >"$tmp/none/01_vector_add/02.cpp"
 KLAB_WORK=$tmp/none "$klab" step --check 01.02 --no-time --json >"$tmp/none/out"

@@ -1,4 +1,5 @@
-// What a learner's work leaves behind: progress that is never lost, exports with a digest, processes that are stopped.
+// Records of a learner's work: progress that is never lost, exports with a digest, processes that are
+// stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -93,7 +94,7 @@ TEST(StepProgress, OlderFilesAreTakenOverAndKept) {
   EXPECT_EQ(files_in(folder.path(), "older"), 1U);
 }
 
-TEST(StepProgress, FormerNamesOfRungsBecomePresentOnes) {
+TEST(StepProgress, MapsFormerNamesOfRungsToPresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   const ScratchFolder folder;
@@ -119,7 +120,7 @@ TEST(StepProgress, TwoAtATimeLoseNothing) {
   EXPECT_EQ(book.steps.at("b").tries, 50);
 }
 
-// FIPS 180-4's examples, and one whose padding needs a block of its own.
+// FIPS 180-4's examples, and one whose padding needs a separate block.
 TEST(StepDigest, IsSha256) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -129,7 +130,7 @@ TEST(StepDigest, IsSha256) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
+TEST(StepSubmissions, RoundTripsAnExportAndDetectsAChange) {
   const ScratchFolder work, handed;
   const Step& step = steps().front();
   write(work.path() / step.work, "int x;\n");
@@ -158,8 +159,8 @@ TEST(StepSubmissions, AnExportIsReadBackAndAChangeIsSeen) {
   EXPECT_THROW(submissions_in(handed.path() / "nowhere"), std::runtime_error);
 }
 
-// What an export says of its machine has no say in whether it was changed.
-TEST(StepSubmissions, AChangedExportWithoutAMachineIsSeen) {
+// The machine in an export does not influence whether it counts as changed.
+TEST(StepSubmissions, DetectsAChangeInAnExportWithoutAMachine) {
   const ScratchFolder work, handed;
   const Step& step = steps().front();
   write(work.path() / step.work, "int x;\n");
@@ -177,7 +178,7 @@ TEST(StepSubmissions, AChangedExportWithoutAMachineIsSeen) {
   for (const Submission& s : submissions_in(handed.path())) EXPECT_TRUE(s.changed) << s.name;
 }
 
-TEST(StepProcess, SaysHowAProgramEnded) {
+TEST(StepProcess, ReportsHowAProgramEnded) {
   EXPECT_TRUE(run_process({"true"}, {}).good());
   EXPECT_EQ(run_process({"sh", "-c", "exit 7"}, {}).code, 7);
   EXPECT_EQ(run_process({"sh", "-c", "echo out; echo err >&2"}, {}).words, "out\nerr\n");
@@ -187,16 +188,16 @@ TEST(StepProcess, SaysHowAProgramEnded) {
   EXPECT_EQ(run_process({"/nonexistent/program"}, {}).how, Ended::How::cannot_start);
 }
 
-TEST(StepProcess, StopsWhatDoesNotEnd) {
+TEST(StepProcess, StopsProgramsThatDoNotEnd) {
   EXPECT_EQ(run_process({"sleep", "60"}, {.seconds = 0.2}).how, Ended::How::too_long);
   EXPECT_EQ(run_process({"yes"}, {.seconds = 0.3}).how, Ended::How::too_long);
-  // What it started goes with it.
+  // Its child processes end with it.
   const ScratchFolder folder;
   const std::string file = (folder.path() / "pid").string();
   run_process({"sh", "-c", "sleep 60 & echo $! > " + file + "; wait"}, {.seconds = 2});
   const pid_t left = pid_t(std::stol(read_text(file)));
   for (int k = 0; k < 100 && kill(left, 0) == 0; ++k) {
-    // A zombie that nobody waits for has ended all the same.
+    // A zombie that is not reaped has ended, too.
     const std::string stat = fs::exists("/proc/" + std::to_string(left) + "/stat")
                                  ? read_text("/proc/" + std::to_string(left) + "/stat")
                                  : ") Z";
@@ -206,7 +207,7 @@ TEST(StepProcess, StopsWhatDoesNotEnd) {
   EXPECT_NE(kill(left, 0), 0);
 }
 
-TEST(StepProcess, HearsLinesAndTakesNewLimitsFromThem) {
+TEST(StepProcess, ReadsLinesAndAppliesTheirNewLimits) {
   std::vector<std::string> lines;
   const Ended e = run_process({"sh", "-c", "echo one >&3; sleep 60; echo two >&3"}, {.seconds = 60},
                               [&](const std::string& line) {
@@ -217,7 +218,7 @@ TEST(StepProcess, HearsLinesAndTakesNewLimitsFromThem) {
   EXPECT_EQ(lines, (std::vector<std::string>{"one"}));
 }
 
-TEST(StepSandbox, SeesItsFolderAndLittleElse) {
+TEST(StepSandbox, ExposesItsFolderAndLittleElse) {
   if (!why_no_sandbox().empty()) GTEST_SKIP() << why_no_sandbox();
   const ScratchFolder mine, other;
   write(other.path() / "secret", "s");

@@ -114,7 +114,7 @@ inline Ladder time_one(const Variant& v, const BenchOptions& options = quick_opt
   return bench(lab_op<Only>(), {.name = "small", .shape = {100}}, list, options);
 }
 
-/// Time that passes only where a call says so.
+/// A clock that only calls advance.
 struct FakeClock {
   double seconds = 1e4;
   BenchOptions options() {

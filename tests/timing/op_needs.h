@@ -1,4 +1,4 @@
-// What the text of each contract says it needs, beside the bytes that all move.
+// The needs that the text of each contract states, in addition to the bytes that all move.
 #pragma once
 
 #include <vector>

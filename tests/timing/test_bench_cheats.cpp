@@ -13,7 +13,7 @@ namespace {
 
 using Call = Only::Args<float>;
 
-/// Timed beside a right one, which knows what must come out.
+/// Timed along with a right one, whose result is the expected one.
 std::string wrong_of(OnlyRun run, int64_t n = 20000, Cache cache = Cache::hot) {
   const Variant good = variant<Only>("01_good", OnlyRun([](const auto& x) { right(x); }));
   const Variant cheat = variant<Only>("02_cheat", std::move(run));
@@ -71,7 +71,7 @@ TEST(BenchCheats, ByTheNumberOfCalls) {
             "");
 }
 
-/// Right at every call, and no kernel: it has the answer from the last time, whatever it looks at to know that.
+/// Right at every call, and no kernel: it returns the last answer, by whatever test it recognizes the input.
 TEST(BenchCheats, ByAllElements) {
   std::map<uint64_t, std::vector<float>> kept;
   const std::string wrong = wrong_of(OnlyRun([&](const auto& x) {
@@ -122,7 +122,7 @@ Ladder ladder_at(double times_the_ceiling) {
   return l;
 }
 
-TEST(Refused, ATimeBelowWhatItsWorkTakesIsNoResult) {
+TEST(Refused, RefusesTimesBelowTheWorkBound) {
   const auto rows = [](double times) { return rows_of(Lab{}, ladder_at(times), this_machine()); };
   const auto fast = rows(2);
   EXPECT_TRUE(is_refused(fast[1])) << fast[1].error;

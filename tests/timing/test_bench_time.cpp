@@ -1,5 +1,5 @@
-// What the benchmark makes of the time that calls take, which is said by a clock that the calls themselves move: nothing
-// here depends on how busy the machine is.
+// The benchmark's use of the time of calls, read from a clock that the calls themselves advance: nothing here
+// depends on how busy the machine is.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace klab {
 namespace {
 
-TEST(BenchTime, MeasuresWhatACallTakes) {
+TEST(BenchTime, MeasuresTheTimeOfACall) {
   FakeClock clock;
   const Variant v = variant<Only>("01_slow", OnlyRun([&](const auto& x) {
                                     right(x);
@@ -29,7 +29,7 @@ TEST(BenchTime, MeasuresWhatACallTakes) {
   for (const double t : l.series[0].seconds) EXPECT_NEAR(t, 0.003, 1e-9);
 }
 
-TEST(BenchTime, MeasuresEveryRoundAnew) {
+TEST(BenchTime, MeasuresEveryRoundSeparately) {
   FakeClock clock;
   double step = 0.001;
   const Variant v = variant<Only>("01_slower", OnlyRun([&](const auto& x) {
@@ -44,7 +44,7 @@ TEST(BenchTime, MeasuresEveryRoundAnew) {
     EXPECT_NEAR(l.series[0].seconds[size_t(round)], 0.001 * (round + 1), 1e-9);
 }
 
-TEST(BenchTime, TheMachinesClockIsTakenOtherwise) {
+TEST(BenchTime, UsesTheMachinesClockByDefault) {
   const Variant v = variant<Only>("01_a", OnlyRun([](const auto& x) { right(x); }));
   for (const double t : time_one(v).series[0].seconds) EXPECT_GT(t, 0);
 }
@@ -77,7 +77,7 @@ TEST(BenchTime, OrderIsRandomAndGivenBySeed) {
   EXPECT_GT(firsts.size(), 2U) << one;
 }
 
-TEST(BenchTime, OneCallAboveTheCapIsSkippedInWords) {
+TEST(BenchTime, SkipsACallAboveTheCapWithAReason) {
   FakeClock clock;
   const Variant v = variant<Only>("01_slow", OnlyRun([&](const auto& x) {
                                     right(x);
@@ -90,7 +90,7 @@ TEST(BenchTime, OneCallAboveTheCapIsSkippedInWords) {
   EXPECT_EQ(l.series[0].skipped, "one call takes 0.02 s; the cap is 0.01 s");
 }
 
-TEST(BenchTime, OneCallThatWasHeldUpIsNoReasonToSkip) {
+TEST(BenchTime, OneDelayedCallIsNoReasonToSkip) {
   for (const int64_t n : {int64_t(100), int64_t(1) << 20}) {  // timed at once; foretold from a smaller shape
     FakeClock clock;
     int calls = 0;
@@ -110,7 +110,7 @@ TEST(BenchTime, OneCallThatWasHeldUpIsNoReasonToSkip) {
   }
 }
 
-TEST(BenchTime, WhatWouldTakeTooLongIsForetoldAndNotTried) {
+TEST(BenchTime, PredictsAndSkipsShapesThatTakeTooLong) {
   FakeClock clock;
   int64_t largest = 0;
   const Variant v = variant<Only>("01_slow", OnlyRun([&](const auto& x) {

@@ -126,7 +126,7 @@ TEST(EveryOp, HasWorkInTheResourcesThatItsContractNames) {
 }
 
 TEST(Ceiling, TheLargestTimeBinds) {
-  // So many divisions that nothing else can bind, then so few that the bytes do.
+  // Enough divisions that nothing else can bind, then few enough that the bytes do.
   LabOp op = lab_op<Only>();
   op.traffic = Traffic::copy;
   const Variant v = variant<Only>("01_x", [](const Only::Args<float>& x) { right(x); });
@@ -181,7 +181,7 @@ TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   EXPECT_FALSE(c.not_measured.empty());
 }
 
-TEST(Ceiling, LoopsMakeTheValuesThatTheyAreNamedFor) {
+TEST(Ceiling, LoopsComputeTheFunctionsOfTheirNames) {
   constexpr int64_t kValues = 1024;
   Buffer memory(8 * kValues, 0);
   float *in = memory.as<float>(), *out = in + kValues;
@@ -232,7 +232,7 @@ double plain_rate(Function f) {
   return best;
 }
 
-// Two figures of one moment, one of them with a margin of two: what holds up the one holds up the other.
+// Two figures of one moment, one of them with a margin of two: a delay of one delays the other.
 TEST(Ceiling, APlainLoopDoesNotPassTheCeilingOfValues) {
   const auto ceiling_of = [](CeilingKind kind) {
     CeilingSampler sampler({.kind = kind, .level = 0, .working_set = 8192, .threads = 1});
@@ -253,7 +253,7 @@ TEST(Ceiling, UnitsFollowFromNames) {
     EXPECT_EQ(giga_unit_of(bytes), "GB/s") << bytes;
 }
 
-TEST(Ceiling, AnUpdateLeavesWhatWasThere) {
+TEST(Ceiling, UpdatesKeepTheContent) {
   Buffer memory(4 * 100000, 0);
   float* p = memory.as<float>();
   for (int64_t i = 0; i < 100000; ++i) p[i] = float(i);

@@ -30,12 +30,12 @@ TEST_F(CoreToCore, TakesTimeBetweenTwoThreadsAndNoneForOne) {
   EXPECT_LT(ns, 100'000);
 }
 
-TEST_F(CoreToCore, EndsWhenThreadsHaveToTakeTurns) {
+TEST_F(CoreToCore, EndsWithMoreThreadsThanCores) {
   omp_set_num_threads(3 * omp_get_num_procs());
   EXPECT_GE(measure_core_to_core_ns(), 0);
 }
 
-TEST(MovedText, TellsOnlyOfCachesSharedAtTimes) {
+TEST(MovedText, ReportsOnlyPartlySharedCaches) {
   EXPECT_EQ(moved_text({}), "");
   const std::vector<double> together = {80, 95, 130, 0, 180}, apart = {390, 410, 0, 700}, none = {0, 0},
                             scatter = {150, 210};

@@ -160,7 +160,7 @@ TEST(CacheByHand, RefusesWhatIsNoSize) {
   }
 }
 
-TEST(Machine, KnowsWhatItRunsOn) {
+TEST(Machine, IdentifiesTheMachine) {
   const Machine& m = this_machine();
   EXPECT_FALSE(m.processor.empty());
   EXPECT_NE(m.instruction_set, "Unknown");
@@ -187,7 +187,7 @@ TEST(Machine, CachesGrowWithTheirLevel) {
   EXPECT_GE(last_level_bytes(m), cache_bytes(m, 1));
 }
 
-TEST(Fingerprint, StaysOverWhatDrifts) {
+TEST(Fingerprint, IgnoresValuesThatDrift) {
   Machine m = this_machine();
   const std::string before = fingerprint(m);
   EXPECT_EQ(before.size(), 16U);
@@ -195,7 +195,7 @@ TEST(Fingerprint, StaysOverWhatDrifts) {
   m.commit = "another";
   m.dirty = !m.dirty;
   m.os = "another kernel";
-  m.memory += 1 << 20;  // what a kernel reserves for itself varies by as much
+  m.memory += 1 << 20;  // the kernel's own reservation varies by as much
   m.libraries["oneDNN"] = "99";
   m.gpu_clocks = "1410 MHz";
   // The memory is rounded to the GiB; keep clear of the middle between two.

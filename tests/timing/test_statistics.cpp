@@ -57,7 +57,7 @@ TEST(Interval, OneSampleCarriesNoConfidence) {
   EXPECT_EQ(e, (Estimate{7, 7, 7, 1, 0}));
 }
 
-TEST(Interval, FewSamplesGiveTheirRangeAndSayWhatItIsWorth) {
+TEST(Interval, FewSamplesGiveTheirRangeAndItsConfidence) {
   EXPECT_EQ(median_interval(std::vector<double>{2, 1}), (Estimate{1.5, 1, 2, 2, 0.5}));
   EXPECT_EQ(median_interval(std::vector<double>{5, 1, 2, 3, 4}), (Estimate{3, 1, 5, 5, 0.9375}));
   EXPECT_EQ(median_interval(std::vector<double>{5, 1, 2, 3, 4, 6}).confidence, 0.95);
@@ -164,7 +164,7 @@ TEST(Ratio, DriftThatHitsBothSidesCancels) {
   EXPECT_GT((time.high - time.low) / time.value, 0.2);
 }
 
-TEST(Ratio, OneOfDifferentLengthsIsAnError) {
+TEST(Ratio, DifferentLengthsAreAnError) {
   EXPECT_THROW(ratio_interval(std::vector<double>{1, 2}, std::vector<double>{1}), std::invalid_argument);
 }
 

@@ -1,5 +1,5 @@
-// Ladders are what they say: a short trunk of rungs that are each faster than their parent, branches that name the size at
-// which they pay, former names that lead to one variant.
+// Ladders keep their promises: a short trunk of rungs that are each faster than their parent, branches that
+// name the size at which they pay, former names that lead to one variant.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ std::vector<std::string> recorded_runs() {
   return files;
 }
 
-/// A check that compares nothing says nothing: alone or beside others, every rung that this machine can run at any size of its lab
-/// meets sizes it is for, whatever the seed.
+/// A check that compares nothing passes vacuously: alone or with others, every rung that this machine can run
+/// at any size of its lab gets sizes that it supports, for any seed.
 TEST(Ladders, EveryCheckHasShapesForEveryRung) {
   for (const Variant& v : variants()) {
     const LabOp* op = find_op(v.op);
@@ -55,8 +55,8 @@ TEST(Ladders, EveryCheckHasShapesForEveryRung) {
   }
 }
 
-/// What a learner climbs: few rungs, each made from one before it on the trunk. A branch says at which of the lab's sizes
-/// it pays, and every prediction stands at a size that the lab times.
+/// The learner's path: few rungs, each made from one before it on the trunk. A branch names the lab's size at
+/// which it pays, and every prediction is for a size that the lab times.
 TEST(Ladders, TrunksAreShortAndBranchesNameASize) {
   constexpr int longest_trunk = 9;
   std::map<std::string, int> trunks;
@@ -96,7 +96,7 @@ TEST(Ladders, TrunksAreShortAndBranchesNameASize) {
                                     << " has more rungs than anybody climbs: which are branches (.when)?";
 }
 
-/// What was recorded at the size of the tour: no rung of a trunk was slower than its parent in every round.
+/// In the records at the size of the tour no rung of a trunk was slower than its parent in every round.
 TEST(Ladders, RecordedTrunksClimb) {
   int compared = 0;
   for (const std::string& file : recorded_runs()) {
@@ -124,7 +124,8 @@ TEST(Ladders, RecordedTrunksClimb) {
   EXPECT_GT(compared, 20);
 }
 
-/// A CUDA rung is better than its parent by what the tour prints of it, since there may be no GPU to time it on.
+/// A CUDA rung has a better count than its parent among those that the tour prints, since there may be no GPU
+/// to time it on.
 TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
   if (this_host().gpu) GTEST_SKIP() << "there is a GPU: CUDA rungs are timed";
   int compared = 0;
@@ -148,8 +149,8 @@ TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
   EXPECT_GT(compared, 30);
 }
 
-/// The lines of a kernel file that say something of it: no comments, no blank lines, and not the frame that every file of
-/// its kind has, includes, namespaces, Highway's targets, closing brackets.
+/// The lines of a kernel file that are its own: no comments, no blank lines, and not the frame that every
+/// file of its kind has, includes, namespaces, Highway's targets, closing brackets.
 std::multiset<std::string> own_lines(const fs::path& file) {
   static const std::regex frame(
       R"(#include.*|#undef HWY_TARGET_INCLUDE|#define HWY_TARGET_INCLUDE.*|HWY_(BEFORE|AFTER)_NAMESPACE\(\);|)"
@@ -166,8 +167,9 @@ std::multiset<std::string> own_lines(const fs::path& file) {
   return lines;
 }
 
-/// One rung is one idea: what is new in its file against the parent's fits a page. Lines that were moved are not new. What
-/// the host cannot run is no step, so it may be longer; so may a branch, which nobody climbs over.
+/// One rung is one idea: the new lines of its file against the parent's fit on a page. Moved lines are not
+/// new. A rung that the host cannot run is no step, so it may be longer; so may a branch, which is not on the
+/// learner's path.
 TEST(Ladders, ARungHasAtMostAHundredNewLines) {
   int measured = 0;
   for (const Variant& v : variants()) {

@@ -1,4 +1,4 @@
-// What every source file keeps to, whatever room it is in: no path of one machine, no measured figure, a length that can be
+// Rules for every source file in every room: no path of one machine, no measured figure, a length that can be
 // read, one type a name, and scripts whose checks cannot fail by chance.
 #include <gtest/gtest.h>
 
@@ -39,8 +39,8 @@ TEST(Sources, NoPathsOfOneMachine) {
   }
 }
 
-/// Numbers that somebody measured live in recorded runs. A unit of speed right behind a number gives one
-/// away; published figures carry their source on the same line.
+/// Measured numbers live in recorded runs. A unit of speed right behind a number gives one away; published
+/// figures carry their source on the same line.
 TEST(Sources, NoMeasuredFiguresInSources) {
   static const std::regex speed(
       R"re([0-9][0-9.,]*\s?(GB/s|MB/s|GiB/s|[GMT]FLOPS?\b|[GMT]FLOP/s|[GMT]flops?/s))re");
@@ -73,8 +73,8 @@ TEST(Sources, FilesCanBeReadInOneSitting) {
   }
 }
 
-/// Two types of one name in one namespace, in headers that no file includes together, compile and link; then whichever
-/// inline functions the linker met first work on both.
+/// Two types of one name in one namespace, in headers that no file includes together, compile and link; then
+/// the linker uses the inline functions of whichever it met first for both.
 TEST(Sources, OneNameIsOneType) {
   std::map<std::string, std::set<std::string>> where;
   for (const std::string& file : files_under({"harness", "reference", "labs"}, {".h"})) {
@@ -102,7 +102,7 @@ TEST(Sources, OneNameIsOneType) {
 
 /// `program | grep -q word` under pipefail fails whenever grep has found its word before the program has written its last line:
 /// the program ends by SIGPIPE then. Scripts write to a file, or give grep the text by `<<<`.
-TEST(Sources, NoScriptPipesIntoAGrepThatLeavesEarly) {
+TEST(Sources, NoScriptPipesIntoAGrepThatExitsEarly) {
   static const std::regex early(R"re(\|\s*grep\s+-[a-zA-Z]*[qm])re");
   auto scripts = files_under({"tests", "reports", "examples", "labs"}, {".sh"});
   scripts.push_back("klab");

@@ -1,5 +1,5 @@
-// The tree is what it says it is: files and registry agree, every variant has its header, every rung its
-// section in a lesson, and includes go one way.
+// The tree is consistent: files and registry agree, every variant has its header, every rung its section in a
+// lesson, and includes go one way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using tree::code_files;
 using tree::files_under;
 using tree::root;
 
-/// Files of variants: kernels/<op>/<backend>/<file>; kernels/common holds what several share.
+/// Files of variants: kernels/<op>/<backend>/<file>; kernels/common holds code that several share.
 std::vector<std::string> variant_files() {
   std::vector<std::string> found;
   for (const std::string& file : files_under({"kernels"}, {".cpp", ".cu"}))
@@ -116,7 +116,7 @@ TEST(Structure, ParentsComeEarlierInTheSameLadder) {
   }
 }
 
-TEST(Structure, NoTwoRungsDifferInNothingButTheirName) {
+TEST(Structure, NoTwoRungsDifferOnlyInName) {
   for (const Variant& v : variants()) {
     if (v.parent.empty() || find_variant(v.parent) == nullptr) continue;
     const auto body = [](const Variant& x) { return code_only(read_text(root / source_path(x))); };
@@ -192,7 +192,7 @@ TEST(Structure, EveryLessonHasASectionForEveryRung) {
   }
 }
 
-TEST(Structure, LessonPicturesAreThere) {
+TEST(Structure, LessonPicturesExist) {
   static const std::regex picture(R"(!\[[^\]]*\]\(([^)\s]+)[^)]*\))");
   for (const std::string& file : files_under({"labs"}, {".md"})) {
     const std::string text = read_text(root / file);
@@ -204,8 +204,9 @@ TEST(Structure, LessonPicturesAreThere) {
   }
 }
 
-/// What the include folders of the CMake targets do not decide by themselves (cmake/KlabRooms.cmake): by first folder, who
-/// may include what. Standard and library headers are not looked at, except that a reference takes nothing else.
+/// Rules that the include folders of the CMake targets do not enforce by themselves (cmake/KlabRooms.cmake):
+/// by first folder, the folders that it may include. Standard and library headers are not checked, except
+/// that a reference includes nothing else.
 TEST(Structure, IncludesGoOneWay) {
   static const std::regex line("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
   const std::set<std::string> rooms = {"reference", "kernels", "harness", "labs", "tests", "reports"};

@@ -94,7 +94,7 @@ struct Part {
   std::vector<const Variant*> variants;
 };
 
-/// Of the op at the size of a branch: the branch, its ancestors up to the trunk, the first rung and the peers.
+/// Rungs to run at the size of a branch: the branch, its ancestors up to the trunk, the first rung and the peers.
 std::vector<const Variant*> company_of(const Variant& branch, const std::vector<const Variant*>& good) {
   std::vector<const Variant*> list;
   for (const Variant* v : good) {

@@ -1,7 +1,7 @@
 // activation_bwd.cuda.01_one_each: a thread for each element.
 //
-// CHANGE    the naive form; which function is asked at run time, the same for all threads.
-// EXPECT    4 bytes a lane and request; the functions' instructions, 20 to 80, beside 12 bytes.
+// CHANGE    the naive form; the function is chosen at run time, the same for all threads.
+// EXPECT    4 bytes a lane and request; the functions' instructions, 20 to 80, for 12 bytes.
 // NUMERICS  expf, tanhf, erff: within 2 ulp each.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,7 +1,9 @@
 // activation_bwd.cuda.02_vectorized: sixteen bytes per lane.
 //
-// CHANGE    a thread loads and stores four neighbors at once, and the function is a template parameter of the kernel.
-// EXPECT    a quarter of the requests, no branch for each element, and four functions beside each other: at least 1.2 times.
+// CHANGE    a thread loads and stores four neighbors at once, and the function is a template parameter of the
+//           kernel.
+// EXPECT    a quarter of the requests, no branch for each element, and four independent functions per thread:
+//           at least 1.2 times.
 // NUMERICS  as the parent.
 // NEEDS     arrays that begin at multiples of 16 bytes; others, and the last three elements, go singly.
 // TRIED     -

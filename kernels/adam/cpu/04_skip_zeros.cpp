@@ -1,9 +1,9 @@
-// adam.cpu.04_skip_zeros: look at the gradients first, a vector at a time.
+// adam.cpu.04_skip_zeros: test the gradients first, a vector at a time.
 //
 // CHANGE    a vector whose gradients are all zero is left before anything else of it is touched.
-// EXPECT    nothing for dense gradients. With nine groups of ten zero, pairs in vectors of 16 leave 0.9^8 = 43 % of the
-//           vectors untouched, but every branch is a guess and the lines between the gaps come unforeseen: nothing again.
-//           With 99 of 100 zero, 92 % are untouched: 1.2 times or more.
+// EXPECT    nothing for dense gradients. With nine groups of ten zero, pairs in vectors of 16 leave 0.9^8 =
+//           43 % of the vectors untouched, but every branch is a guess and the lines between the gaps come
+//           unforeseen: nothing again. With 99 of 100 zero, 92 % are untouched: 1.2 times or more.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,12 +1,13 @@
 // adam.cpu.06_prefetch: the gradients tell beforehand which lines will be needed.
 //
-// CHANGE    some vectors before its turn, a vector's gradient is looked at; where it is not all zero, the lines of its
+// CHANGE    some vectors ahead, a vector's gradient is tested; where it is not all zero, the lines of its
 //           parameters, moments and counts are prefetched.
-// EXPECT    gradients are read in order, which the processor foresees; the other arrays with gaps where gradients are zero,
-//           which it does not: each line a wait. At least 1.2 times faster with nine groups of ten zero. Without zeros a
-//           gain too: four arrays that are read and written are more than a prefetcher follows well.
+// EXPECT    gradients are read in order, which the processor foresees; the other arrays with gaps where
+//           gradients are zero, which it does not: each line a wait. At least 1.2 times faster with nine
+//           groups of ten zero. Without zeros a gain too: four arrays that are read and written are more than
+//           a prefetcher follows well.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     room in L1 for what is in flight.
+// NEEDS     room in L1 for the lines in flight.
 // TRIED     see NOTES.md, cpu.06_prefetch
 #include <omp.h>
 

@@ -75,7 +75,7 @@ HWY_INLINE void step(D d, const Adam::Args<float>& x, int64_t i, size_t count, V
   const V new_v =
       hn::MulAdd(hn::Set(d, h[Adam::beta2]), v, hn::Mul(hn::Mul(hn::Set(d, 1 - h[Adam::beta2]), g), g));
   const V denominator = hn::Add(hn::Sqrt(hn::Mul(new_v, correct.v)), hn::Set(d, h[Adam::epsilon]));
-  // The correction first: it only makes larger what the rate may make denormal.
+  // The correction first: it only enlarges a value that the rate may make denormal.
   const V change = hn::Div(hn::Mul(hn::Set(d, h[Adam::rate]), hn::Mul(correct.m, new_m)), denominator);
   store_first(hn::IfThenElse(live, hn::Sub(param, change), param), d, x.param + i, count);
   store_first(hn::IfThenElse(live, new_m, m), d, x.m + i, count);
@@ -127,7 +127,7 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
     } else {
       std::copy_n(packed, groups, counts);
     }
-    // Lanes that are skipped may have step 0, whose correction is infinite: what comes of it is not used.
+    // Lanes that are skipped may have step 0, whose correction is infinite: the result is not used.
     step(d, x, i, count, gradient, hn::RebindMask(d, live),
          corrections<shift>(d, hn::ConvertTo(d, steps), rate1, rate2));
   }

@@ -104,7 +104,7 @@ HWY_INLINE void step(D d, const Adam::Args<float>& x, const Hyper<V>& h, int64_t
   const V new_m = hn::MulAdd(h.beta1, m, hn::Mul(h.rest1, g));
   const V new_v = hn::MulAdd(h.beta2, v, hn::Mul(hn::Mul(h.rest2, g), g));
   const V denominator = hn::Add(hn::Sqrt(hn::Mul(new_v, correct.v)), h.epsilon);
-  // The correction first: it only makes larger what the rate may make denormal.
+  // The correction first: it only enlarges a value that the rate may make denormal.
   const V change = hn::Div(hn::Mul(h.rate, hn::Mul(correct.m, new_m)), denominator);
   store<kWhole>(hn::IfThenElse(live, hn::Sub(param, change), param), d, x.param + i, count);
   store<kWhole>(hn::IfThenElse(live, new_m, m), d, x.m + i, count);
@@ -158,7 +158,7 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
     } else {
       std::copy_n(packed, groups, counts);
     }
-    // Lanes that are skipped may have step 0, whose correction is infinite: what comes of it is not used.
+    // Lanes that are skipped may have step 0, whose correction is infinite: the result is not used.
     const auto correct = corrections<shift>(d, hn::ConvertTo(d, steps), rate1, rate2);
     if (count == size_t(lanes)) {
       step<true>(d, x, h, i, count, gradient, hn::RebindMask(d, live), correct);

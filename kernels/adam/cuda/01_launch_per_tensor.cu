@@ -1,10 +1,10 @@
 // adam.cuda.01_launch_per_tensor: a launch for each line of the formula.
 //
-// CHANGE    as a library of tensor operations would run it: one launch finds the groups that live and counts their
-//           steps, then one updates m, one v, one the parameters, one thread per entry.
-// EXPECT    coalesced, but gradients and parameters are read three times, m and v twice: 52 bytes per entry instead of
-//           28, so little more than half of what memory allows. Two powers in double for each entry. A matrix is one
-//           group, and one thread looks through all of it.
+// CHANGE    as a library of tensor operations would run it: one launch finds the groups with a gradient and
+//           counts their steps, then one updates m, one v, one the parameters, one thread per entry.
+// EXPECT    coalesced, but gradients and parameters are read three times, m and v twice: 52 bytes per entry
+//           instead of 28, so little more than half of the bandwidth. Two powers in double for each entry. A
+//           matrix is one group, and one thread scans all of it.
 // NUMERICS  float; the bias corrections in double, because 1 - beta^step cancels for small steps.
 // NEEDS     scratch of 4 bytes per group.
 // TRIED     -

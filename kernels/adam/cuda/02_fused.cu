@@ -1,11 +1,11 @@
 // adam.cuda.02_fused: everything about an entry while it is in registers.
 //
-// CHANGE    one launch for small groups, one thread per group: it looks at the gradients, leaves when all are zero, and
-//           updates m, v and the parameters otherwise. Groups of more than 32 entries are cut into parts of a block
-//           each: one launch finds the groups that live, one updates, one counts.
-// EXPECT    28 bytes per entry instead of 52: near twice the parent where gradients are dense, more where they are
-//           sparse. With groups of two a thread reads 8 neighboring bytes by two requests, so a warp's requests touch
-//           each sector twice: L1 serves the second.
+// CHANGE    one launch for small groups, one thread per group: it reads the gradients, returns if all are
+//           zero, and otherwise updates m, v and the parameters. Groups of more than 32 entries are cut into
+//           parts of a block each: one launch finds the groups with a gradient, one updates, one counts.
+// EXPECT    28 bytes per entry instead of 52: near twice the parent where gradients are dense, more where
+//           they are sparse. With groups of two a thread reads 8 neighboring bytes by two requests, so a
+//           warp's requests touch each sector twice: L1 serves the second.
 // NUMERICS  as the parent: the same operations.
 // NEEDS     scratch of 4 bytes a large group.
 // TRIED     -

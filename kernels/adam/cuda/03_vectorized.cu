@@ -1,14 +1,15 @@
 // adam.cuda.03_vectorized: four entries per thread, 16 bytes an access.
 //
-// CHANGE    a thread has four neighboring entries: four groups, two, or one, or a share of one of up to 32 entries,
-//           whose lanes learn from each other by a ballot whether it lives. Logarithms of the betas are taken once a
-//           block, and the corrections are 1 - e^(step·log beta) by one function that does not cancel, instead of two
-//           powers in double.
-// EXPECT    a quarter of the requests, no sector touched twice, and the double arithmetic gone, which on most GPUs
-//           takes longer than the memory: near copy bandwidth, at least 1.3 times faster than the parent.
+// CHANGE    a thread has four neighboring entries: four groups, two, or one, or a share of one of up to 32
+//           entries, whose lanes learn from a ballot whether it has a gradient. Logarithms of the betas are
+//           taken once a block, and the corrections are 1 - e^(step·log beta) by one function that does not
+//           cancel, instead of two powers in double.
+// EXPECT    a quarter of the requests, no sector touched twice, and the double arithmetic gone, which on most
+//           GPUs takes longer than the memory: near copy bandwidth, at least 1.3 times faster than the
+//           parent.
 // NUMERICS  the corrections within 3u; the rest as the parent.
-// NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32 entries; each of
-//           the others has a warp to itself.
+// NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32
+//           entries; each of the others has a warp to itself.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
@@ -87,7 +88,7 @@ __device__ __forceinline__ void update_four(const float* hyper, const State& sta
   store(state.v + i, whole, count, v);
 }
 
-/// A thread has four entries: 4/kGroup groups, or with the kGroup/4 - 1 lanes beside it one.
+/// A thread has four entries: 4/kGroup groups, or one group together with the kGroup/4 - 1 neighboring lanes.
 template <int kGroup>
 __global__ void __launch_bounds__(cuda::kMostThreads)
     update_groups(int64_t n, const float* __restrict__ hyper, const float* __restrict__ gradient, State state,

@@ -1,9 +1,9 @@
 // adamw_master.cpu.01_naive: unscale, step and cast, one after the other.
 //
-// CHANGE    three passes, as three functions of a library would make them: the gradient without its scale goes to memory, the
-//           step is taken, the weights are made from the masters.
+// CHANGE    three passes, as three functions of a library would make them: the gradient without its scale
+//           goes to memory, the step is taken, the weights are made from the masters.
 // EXPECT    42 bytes an entry where 30 would do, and one entry at a time.
-// NUMERICS  float; what the step count decides in double, because 1 - beta^step cancels for small steps.
+// NUMERICS  float; terms of the step count in double, because 1 - beta^step cancels for small steps.
 // NEEDS     4 bytes of scratch an entry.
 // TRIED     -
 #include <cmath>

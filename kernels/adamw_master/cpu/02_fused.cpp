@@ -1,7 +1,8 @@
 // adamw_master.cpu.02_fused: everything about an entry while it is in registers.
 //
-// CHANGE    one pass: the gradient is unscaled as it is read, and the weight made as the master is written. What does not
-//           depend on the entry is worked out before the loop, which has no branch left and becomes vectors.
+// CHANGE    one pass: the gradient is unscaled as it is read, and the weight made as the master is written.
+//           Values that do not depend on the entry are computed before the loop, which has no branch left and
+//           becomes vectors.
 // EXPECT    30 bytes an entry in place of 42, four entries at a time: twice the parent.
 // NUMERICS  as the parent, with the first correction divided into the rate.
 // NEEDS     nothing.

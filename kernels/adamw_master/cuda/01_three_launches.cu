@@ -1,8 +1,9 @@
 // adamw_master.cuda.01_three_launches: unscale, step and cast, a kernel each.
 //
-// CHANGE    the naive kernels, as three functions of a library: the gradient without its scale goes through memory.
+// CHANGE    the naive kernels, as three functions of a library: the gradient without its scale goes through
+//           memory.
 // EXPECT    42 bytes an entry where 30 would do, and three launches.
-// NUMERICS  float; what the step count decides in double.
+// NUMERICS  float; terms of the step count in double.
 // NEEDS     4 bytes of scratch an entry.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,9 +1,9 @@
 // all_finite.cpu.02_all_together: one sum that shows whether any is not.
 //
-// CHANGE   nearly always all are finite: 0·p summed up is zero exactly then, without a branch. Who is not is looked
-//          for when it matters.
+// CHANGE   nearly always all are finite: 0·p summed up is zero exactly then, without a branch. Who is not is
+//          looked for when it matters.
 // EXPECT   vectors: 4 bytes an entry at the speed of the memory.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -1,8 +1,8 @@
 // all_finite.cpu.03_threads: runs shared out among the cores.
 //
-// CHANGE   each thread looks at runs of 2^15 entries.
+// CHANGE   each thread scans runs of 2^15 entries.
 // EXPECT   near the number of cores, or the bandwidth of the memory.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 // CHANGE   the loop over entries spread over threads; who is not finite takes an atomic minimum.
 // EXPECT   coalesced; no atomic where all is well.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   float4 where the array begins at a multiple of 16 bytes.
 // EXPECT   a quarter of the requests for the same sectors.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

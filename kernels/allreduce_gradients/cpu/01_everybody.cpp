@@ -1,4 +1,4 @@
-// allreduce_gradients.cpu.01_everybody: every rank reads what all others have.
+// allreduce_gradients.cpu.01_everybody: every rank reads the gradients of all others.
 //
 // CHANGE   the naive way: each rank adds up all gradients for itself, and moves all parameters.
 // EXPECT   ranks² · n additions, and a rank that sends its gradient to each of the others.

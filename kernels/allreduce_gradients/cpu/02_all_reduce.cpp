@@ -1,8 +1,9 @@
-// allreduce_gradients.cpu.02_all_reduce: each part is added up once, and its sum goes to everybody.
+// allreduce_gradients.cpu.02_all_reduce: each part is added up once, and its sum goes to all ranks.
 //
-// CHANGE   a rank adds up one part of all gradients (reduce-scatter) and sends the sums to the others (all-gather); then each moves
-//          all its parameters.
-// EXPECT   the additions of one rank instead of all, in vectors; 2·(ranks-1)/ranks·n entries sent by a rank, however many there are.
+// CHANGE   a rank adds up one part of all gradients (reduce-scatter) and sends the sums to the others
+//          (all-gather); then each moves all its parameters.
+// EXPECT   the additions of one rank instead of all, in vectors; 2·(ranks-1)/ranks·n entries sent by a rank,
+//          however many there are.
 // NUMERICS float, in the order of the ranks.
 // NEEDS    nothing.
 // TRIED    -
@@ -19,7 +20,7 @@ using Op = AllreduceGradients;
 
 constexpr int64_t kTile = 1024;  // entries whose sums stay in the first cache
 
-// Of the gradients of all ranks, into `sums`.
+// Adds up the gradients of all ranks into `sums`.
 void add_up(const Op::Args<float>& x, int64_t begin, int64_t count, float* __restrict__ sums) {
   std::fill_n(sums, count, 0.0F);
   for (int64_t q = 0; q < x.shape.ranks; ++q) {

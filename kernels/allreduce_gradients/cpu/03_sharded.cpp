@@ -1,8 +1,10 @@
-// allreduce_gradients.cpu.03_sharded: who has the sum moves the parameters.
+// allreduce_gradients.cpu.03_sharded: the rank that has the sum moves the parameters.
 //
-// CHANGE   the rank that has added up a part moves that part of the parameters at once, and sends these in place of the sums.
-// EXPECT   as many bytes sent, but the optimizer's work, and what it keeps, is one rank's and not everybody's; no array of sums.
-//          What reads and writes 16 bytes an entry and rank before now writes 4 and reads 4.
+// CHANGE   the rank that has added up a part moves that part of the parameters at once, and sends these in
+//          place of the sums.
+// EXPECT   as many bytes sent, but the optimizer's work, and its state, is one rank's and not all ranks'; no
+//          array of sums. An entry and rank now writes 4 bytes and reads 4, where it read and wrote 16
+//          before.
 // NUMERICS float, in the order of the ranks: the same bits.
 // NEEDS    nothing.
 // TRIED    -
@@ -19,7 +21,7 @@ using Op = AllreduceGradients;
 
 constexpr int64_t kTile = 1024;  // entries whose sums stay in the first cache
 
-// Of the gradients of all ranks, into `sums`.
+// Adds up the gradients of all ranks into `sums`.
 void add_up(const Op::Args<float>& x, int64_t begin, int64_t count, float* __restrict__ sums) {
   std::fill_n(sums, count, 0.0F);
   for (int64_t q = 0; q < x.shape.ranks; ++q) {
@@ -29,7 +31,7 @@ void add_up(const Op::Args<float>& x, int64_t begin, int64_t count, float* __res
   }
 }
 
-// The owner's replica moves, the others get what came out.
+// Moves the owner's replica and copies the result to the others.
 void move(const Op::Args<float>& x, int64_t rank, int64_t begin, int64_t count, const float* sums) {
   const float factor = *x.rate / float(x.shape.ranks);
   float* __restrict__ param = x.param + rank * x.shape.n + begin;

@@ -23,7 +23,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
-// The owner's parameters of a few vectors: sums over all ranks stay in registers, and what comes out goes to every replica.
+// The owner's parameters of a few vectors: sums over all ranks stay in registers, and the result goes to
+// every replica.
 template <int kVectors, class D>
 void move_vectors(D d, const Op::Args<float>& x, int64_t rank, int64_t i) {
   const int64_t n = x.shape.n, lanes = int64_t(hn::Lanes(d));

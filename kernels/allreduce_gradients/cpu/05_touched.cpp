@@ -1,9 +1,9 @@
-// allreduce_gradients.cpu.05_touched: only blocks that somebody has touched.
+// allreduce_gradients.cpu.05_touched: only blocks that some rank has touched.
 //
-// CHANGE   a bit for every block of every rank says whether it holds a gradient. Only such blocks travel, and only what anybody has
-//          touched is moved.
-// EXPECT   gradients are read once, as before; of a table of which a step touches a tenth most parameters are neither read nor
-//          written, and most of the bytes are not sent.
+// CHANGE   a bit for every block of every rank tells whether it holds a gradient. Only such blocks travel,
+//          and only parameters that some rank has touched are moved.
+// EXPECT   gradients are read once, as before; of a table of which a step touches a tenth most parameters are
+//          neither read nor written, and most of the bytes are not sent.
 // NUMERICS as the parent: the same bits.
 // NEEDS    nothing.
 // TRIED    a branch for every rank of a block: NOTES.md.
@@ -27,9 +27,10 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
-constexpr int64_t kRun = 64;  // blocks whose bits are looked at together
+constexpr int64_t kRun = 64;  // blocks whose bits are tested together
 
-// The owner's parameters of a few vectors: sums over all ranks stay in registers, and what comes out goes to every replica.
+// The owner's parameters of a few vectors: sums over all ranks stay in registers, and the result goes to
+// every replica.
 template <int kVectors, class D>
 void move_vectors(D d, const Op::Args<float>& x, int64_t rank, int64_t i) {
   const int64_t n = x.shape.n, lanes = int64_t(hn::Lanes(d));
@@ -55,7 +56,7 @@ void move(const Op::Args<float>& x, int64_t rank, int64_t begin, int64_t end) {
   for (; i < end; ++i) move_vectors<1>(one, x, rank, i);
 }
 
-// Zeros of either sign are none; what is not finite is.
+// Returns whether any element is not zero (of either sign); infinities and NaN count as gradients.
 bool holds_gradient(const float* g, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -73,9 +74,10 @@ bool holds_gradient(const float* g, int64_t count) {
   return in_lanes | (rest << 1 != 0);
 }
 
-// Blocks [from, to), at most kRun, of the part of `rank`; what ranks send is added to `sent`. A bit goes to the block's owner
-// first, then the values where it is set, and back come the parameters of a block that anybody has touched. All bits come first and
-// make a list: a branch on what has just been read would be foretold wrongly every third time, and each time wait for memory.
+// Blocks [from, to), at most kRun, of the part of `rank`; the bytes that ranks send are added to `sent`. A
+// bit goes to the block's owner first, then the values where it is set, and back come the parameters of a
+// block that some rank has touched. All bits come first and make a list: a branch on a bit just read would be
+// mispredicted every third time, and each time wait for memory.
 void exchange_run(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, int64_t* sent) {
   const Op::Shape& s = x.shape;
   std::array<int64_t, kRun> list;
@@ -92,7 +94,7 @@ void exchange_run(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t 
     list[listed] = begin;
     listed += size_t(any);
   }
-  // What was not sent is added as zeros.
+  // Gradients that were not sent are added as zeros.
   for (size_t k = 0; k < listed; ++k) move(x, rank, list[k], std::min(s.n, list[k] + s.block));
 }
 
@@ -113,7 +115,8 @@ using Op = AllreduceGradients;
 
 HWY_EXPORT(exchange);
 
-// Bytes of the bits: each rank's to the owner of a part, and the owner's, of what anybody has touched, to all.
+// Counts the bytes of the bits: each rank sends its own to the owner of a part, and the owner sends all ranks
+// the union.
 void send_bits(const Op::Shape& s, int64_t* sent) {
   for (int64_t rank = 0; rank < s.ranks; ++rank) {
     const int64_t mask = (Op::first_block(s, rank + 1) - Op::first_block(s, rank) + 7) / 8;

@@ -1,6 +1,7 @@
 // allreduce_gradients.cpu.06_threads: runs of blocks to threads.
 //
-// CHANGE   blocks are shared out among the cores, part by part without waiting; what a rank sends is added up by thread.
+// CHANGE   blocks are shared out among the cores, part by part without waiting; the bytes that a rank sends
+//          are summed per thread.
 // EXPECT   the bandwidth of the memory, where one core does not reach it.
 // NUMERICS as the parent: the same bits.
 // NEEDS    nothing.
@@ -25,9 +26,10 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
-constexpr int64_t kRun = 64;  // blocks whose bits are looked at together
+constexpr int64_t kRun = 64;  // blocks whose bits are tested together
 
-// The owner's parameters of a few vectors: sums over all ranks stay in registers, and what comes out goes to every replica.
+// The owner's parameters of a few vectors: sums over all ranks stay in registers, and the result goes to
+// every replica.
 template <int kVectors, class D>
 void move_vectors(D d, const Op::Args<float>& x, int64_t rank, int64_t i) {
   const int64_t n = x.shape.n, lanes = int64_t(hn::Lanes(d));
@@ -53,7 +55,7 @@ void move(const Op::Args<float>& x, int64_t rank, int64_t begin, int64_t end) {
   for (; i < end; ++i) move_vectors<1>(one, x, rank, i);
 }
 
-// Zeros of either sign are none; what is not finite is.
+// Returns whether any element is not zero (of either sign); infinities and NaN count as gradients.
 bool holds_gradient(const float* g, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -71,9 +73,10 @@ bool holds_gradient(const float* g, int64_t count) {
   return in_lanes | (rest << 1 != 0);
 }
 
-// Blocks [from, to), at most kRun, of the part of `rank`; what ranks send is added to `sent`. A bit goes to the block's owner
-// first, then the values where it is set, and back come the parameters of a block that anybody has touched. All bits come first and
-// make a list: a branch on what has just been read would be foretold wrongly every third time, and each time wait for memory.
+// Blocks [from, to), at most kRun, of the part of `rank`; the bytes that ranks send are added to `sent`. A
+// bit goes to the block's owner first, then the values where it is set, and back come the parameters of a
+// block that some rank has touched. All bits come first and make a list: a branch on a bit just read would be
+// mispredicted every third time, and each time wait for memory.
 void exchange_run(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, int64_t* sent) {
   const Op::Shape& s = x.shape;
   std::array<int64_t, kRun> list;
@@ -90,7 +93,7 @@ void exchange_run(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t 
     list[listed] = begin;
     listed += size_t(any);
   }
-  // What was not sent is added as zeros.
+  // Gradients that were not sent are added as zeros.
   for (size_t k = 0; k < listed; ++k) move(x, rank, list[k], std::min(s.n, list[k] + s.block));
 }
 
@@ -113,7 +116,8 @@ HWY_EXPORT(exchange);
 
 constexpr int64_t kShare = 64;  // blocks that a thread takes at a time
 
-// Bytes of the bits: each rank's to the owner of a part, and the owner's, of what anybody has touched, to all.
+// Counts the bytes of the bits: each rank sends its own to the owner of a part, and the owner sends all ranks
+// the union.
 void send_bits(const Op::Shape& s, int64_t* sent) {
   for (int64_t rank = 0; rank < s.ranks; ++rank) {
     const int64_t mask = (Op::first_block(s, rank + 1) - Op::first_block(s, rank) + 7) / 8;

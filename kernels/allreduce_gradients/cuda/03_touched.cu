@@ -1,7 +1,8 @@
-// allreduce_gradients.cuda.03_touched: what nobody has touched is left alone.
+// allreduce_gradients.cuda.03_touched: untouched entries are left alone.
 //
-// CHANGE   an entry without a gradient on any rank ends its thread: its parameters are neither read nor written.
-// EXPECT   sectors of parameters in proportion to what was touched; those of gradients stay.
+// CHANGE   an entry without a gradient on any rank ends its thread: its parameters are neither read nor
+//          written.
+// EXPECT   sectors of parameters in proportion to the touched entries; those of gradients stay.
 // NUMERICS as the parent.
 // NEEDS    nothing.
 // TRIED    -
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
   bool touched = false;
   for (int64_t q = 0; q < x.shape.ranks; ++q) {
     const float g = x.gradient[q * n + i];
-    touched = touched || g != 0;  // also what is not a number
+    touched = touched || g != 0;  // NaN too
     sum += g;
   }
   if (!touched) return;

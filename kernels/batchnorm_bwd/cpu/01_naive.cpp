@@ -1,7 +1,7 @@
 // batchnorm_bwd.cpu.01_naive: channel by channel, both sums, then the gradients.
 //
 // CHANGE    the naive loops; examples outside, positions inside.
-// EXPECT    two chains of additions beside each other, so about the time of one.
+// EXPECT    two independent chains of additions, so about the time of one.
 // NUMERICS  one float accumulator a sum.
 // NEEDS     nothing.
 // TRIED     -

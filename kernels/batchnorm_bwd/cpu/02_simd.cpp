@@ -2,7 +2,7 @@
 //
 // CHANGE    the sums of a channel in vectors, run by run; x and d_y come from L2 for the gradient.
 // EXPECT    the chains of additions are cut into 32: three times at least.
-// NUMERICS  32 partial sums with 16 lanes for each run. What is constant in a channel is multiplied beforehand.
+// NUMERICS  32 partial sums with 16 lanes for each run. Constants of a channel are multiplied beforehand.
 // NEEDS     nothing.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,6 +1,6 @@
 // batchnorm_bwd.cpu.90_onednn: oneDNN's batch normalization, backward.
 //
-// CHANGE    somebody else's library. It takes variances and an epsilon; 1/rstd^2 is the sum of both.
+// CHANGE    a vendor's library. It takes variances and an epsilon; 1/rstd^2 is the sum of both.
 // EXPECT    two passes in vectors and threads, channels in blocks.
 // NUMERICS  float; the root is taken again.
 // NEEDS     oneDNN when klab is built.

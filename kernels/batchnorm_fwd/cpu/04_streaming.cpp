@@ -48,7 +48,7 @@ float finish(const BatchnormFwd::Args<float>& x, int64_t j, float mean, float sq
 void by_runs(const BatchnormFwd::Args<float>& x, int64_t j, bool stream) {
   const Tag d;
   const int64_t n = x.shape.n, hw = x.shape.hw, step = x.shape.c * hw;
-  // Of runs there may be millions, of one position each: in float so long a sum leans to one side.
+  // There may be millions of runs of one position each: in float such a long sum leans to one side.
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < n; ++i) sum += sum_of(d, x.x + j * hw + i * step, hw);
   const auto mean = float(sum / double(n * hw));

@@ -1,7 +1,7 @@
 // batchnorm_fwd.cpu.90_onednn: oneDNN's batch normalization, as in training.
 //
-// CHANGE    somebody else's library. It gives variances, which a loop over channels makes into reciprocal roots and running
-//           averages.
+// CHANGE    a vendor's library. It gives variances, which a loop over channels makes into reciprocal roots
+//           and running averages.
 // EXPECT    two passes in vectors and threads, channels in blocks.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.

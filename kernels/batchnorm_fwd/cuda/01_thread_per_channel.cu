@@ -1,8 +1,8 @@
 // batchnorm_fwd.cuda.01_thread_per_channel: a thread walks its whole channel, three times.
 //
 // CHANGE    the naive loops, a channel for each thread.
-// EXPECT    64 channels are two warps on a whole device. Positions inside: neighbors in a warp read hw numbers apart, so
-//           each lane needs a sector of its own, 32 sectors/request.
+// EXPECT    64 channels are two warps on a whole device. Positions inside: neighbors in a warp read hw
+//           numbers apart, so each lane needs its own sector, 32 sectors/request.
 // NUMERICS  two passes; one float accumulator.
 // NEEDS     nothing.
 // TRIED     -

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 
-/// Of all threads, in all of them. `part` is shared, and another array at each call, or the second would overwrite what
-/// the first still reads.
+/// Returns the sum over all threads, in each of them. `part` is shared, and a different array at each call:
+/// otherwise the second call would overwrite values that the first still reads.
 __device__ __forceinline__ float sum_of(float v, float (&part)[kWarps]) {
   for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(~0U, v, by);
   if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;

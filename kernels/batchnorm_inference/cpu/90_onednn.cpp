@@ -1,6 +1,6 @@
 // batchnorm_inference.cpu.90_onednn: oneDNN's batch normalization with given statistics.
 //
-// CHANGE    somebody else's library.
+// CHANGE    a vendor's library.
 // EXPECT    one pass in vectors and threads.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.

@@ -41,7 +41,8 @@ __global__ void __launch_bounds__(kThreads) rows(BatchnormInference::Args<float>
   }
 }
 
-/// Whole warps for so many numbers or fours of them, up to kThreads: a warp without any would load its scale for nothing.
+/// Returns whole warps for `count` numbers, or groups of four numbers, up to kThreads: an empty warp would
+/// load its scale for nothing.
 unsigned threads_for(int64_t count) { return unsigned(count < kThreads ? (count + 31) / 32 * 32 : kThreads); }
 
 bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }

@@ -1,7 +1,7 @@
 // batchnorm_inference_bwd.cpu.01_naive: channel by channel, as the formulas read.
 //
 // CHANGE    the naive loops; examples outside, positions inside; one pass, since d_x needs no sum.
-// EXPECT    two chains of additions beside each other, so about the time of one: four cycles a number.
+// EXPECT    two independent chains of additions, so about the time of one: four cycles a number.
 // NUMERICS  one float accumulator a sum.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,9 +1,9 @@
 // batchnorm_inference_bwd.cpu.02_threads: vectors along the positions, channels shared out.
 //
-// CHANGE    a channel's runs are summed in vectors and written while they are near; each thread takes a run of channels. Channels of
-//           fewer than 16 positions are columns of a matrix, and go along its rows.
-// EXPECT    no chain of additions any more. One core's chains leave a fifth of what memory gives to all: twice at least beyond the
-//           caches, more within them.
+// CHANGE    a channel's runs are summed in vectors and written while they are near; each thread takes a run
+//           of channels. Channels of fewer than 16 positions are columns of a matrix, and go along its rows.
+// EXPECT    no chain of additions any more. One core's chains use a fifth of the bandwidth of all: twice at
+//           least beyond the caches, more within them.
 // NUMERICS  four vectors of partial sums, then tree order.
 // NEEDS     nothing. Little work stays on one thread.
 // TRIED     -

@@ -1,8 +1,8 @@
 // bias_add_bwd.cpu.01_naive: channel by channel.
 //
 // CHANGE    the naive loops: a sum for each channel, over examples and positions.
-// EXPECT    a chain of additions; behind a matrix product (hw = 1) a channel is a column besides, each number in another
-//           line of memory.
+// EXPECT    a chain of additions; behind a matrix product (hw = 1) a channel is also a column, each number in
+//           another line of memory.
 // NUMERICS  one float accumulator a channel.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,8 +1,8 @@
 // bias_add_bwd.cuda.01_thread_per_channel: a thread walks its whole channel.
 //
 // CHANGE    the naive loops, a channel for each thread.
-// EXPECT    behind a matrix product (hw = 1) neighbors read neighbors, but there are no more threads than channels. Of
-//           images each lane reads in a sector of its own besides: 32 sectors/request.
+// EXPECT    behind a matrix product (hw = 1) neighbors read neighbors, but there are no more threads than
+//           channels. For images each lane also reads its own sector: 32 sectors/request.
 // NUMERICS  one float accumulator.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,9 +1,10 @@
 // cast.cpu.02_bits: rounding as an integer addition.
 //
-// CHANGE    a float's bits count up with its value, so dropping its low bits rounds down; half of what is dropped, added
-//           before, rounds to nearest, and one more where the last kept bit is odd settles ties. Numbers below the format's
-//           normal ones are added to a float whose last digit is the format's smallest number: the adder rounds them. What
-//           is too large becomes the smaller of two integers.
+// CHANGE    a float's bits count up with its value, so dropping its low bits rounds down; half of the dropped
+//           unit, added before, rounds to nearest, and one more where the last kept bit is odd settles ties.
+//           Numbers below the format's normal ones are added to a float whose last digit is the format's
+//           smallest number: the adder rounds them. Values that are too large become the smaller of two
+//           integers.
 // EXPECT    a dozen instructions in place of calls and divisions: ten times the parent and more.
 // NUMERICS  the contract's bits.
 // NEEDS     nothing.
@@ -20,7 +21,7 @@
 namespace klab {
 namespace {
 
-/// digits and min_exponent as in reference/formats.h; cap: what too large numbers become.
+/// digits and min_exponent as in reference/formats.h; cap: the result for numbers that are too large.
 template <int digits, int min_exponent, uint32_t cap, uint32_t nan, int bits>
 inline uint32_t narrow(float x) {
   constexpr int drop = 24 - digits;  // fraction bits of a float that the format has not

@@ -1,9 +1,10 @@
 // cast.cuda.02_four_each: sixteen bytes in, eight or four out.
 //
-// CHANGE    a thread has four neighbors: one request for all four floats, and one store of what they become.
+// CHANGE    a thread has four neighbors: one request for all four floats, and one store of the four results.
 // EXPECT    a quarter of the requests; a warp's store is 256 or 128 bytes. Near the bandwidth of the memory.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing; where x or out does not begin on 16 bytes, and for the last three numbers, one at a time.
+// NEEDS     nothing; where x or out does not begin on 16 bytes, and for the last three numbers, one at a
+//           time.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/narrow_device.h"

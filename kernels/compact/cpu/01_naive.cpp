@@ -1,8 +1,8 @@
-// compact.cpu.01_naive: the place of every element worked out anew.
+// compact.cpu.01_naive: the place of every element computed from scratch.
 //
-// CHANGE    one loop over the result; each index is split into three by division, as a generic tensor
-//           library does.
-// EXPECT    two 64-bit divisions an element hide whatever the memory could do.
+// CHANGE    one loop over the result; each index is split into three by division, as a generic tensor library
+//           does.
+// EXPECT    two 64-bit divisions an element take far longer than its memory traffic.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     -

@@ -3,7 +3,7 @@
 // CHANGE    the naive loop of each ray in its own thread; a thread stops once less than 1e-4 of the light
 //           gets through.
 // EXPECT    lanes of a warp read samples of 32 rays, 32 places: 32 sectors/request where 4 would do. The warp
-//           continues until its longest ray ends; ray lengths differ so much that half the lanes wait. Each
+//           continues until its longest ray ends; ray lengths differ enough that half the lanes wait. Each
 //           sample waits for its own loads.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     nothing.

@@ -28,7 +28,8 @@ Inside inside(int64_t outputs, int64_t size, int64_t stride, int64_t offset) {
   return {begin, end, begin * stride + offset};
 }
 
-/// d_x += weight·d_y, and what Σ x·d_y is, along one row. Neighbors lie `across_x` and `across_y` floats apart.
+/// Adds weight·d_y to d_x and returns Σ x·d_y, along one row. Neighbors lie `across_x` and `across_y` floats
+/// apart.
 void one_row(int64_t count, float weight, const float* x, float* d_x, int64_t across_x, const float* d_y,
              int64_t across_y, float* sums) {
   if (across_x != 1 || across_y != 1) {

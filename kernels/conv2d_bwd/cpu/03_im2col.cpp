@@ -1,11 +1,12 @@
 // conv2d_bwd.cpu.03_im2col: both gradients as matrix products, and im2col's adjoint.
 //
-// CHANGE    with the forward's matrix M of windows, y = w·M. So d_w = d_y·Mᵀ, and d_M = wᵀ·d_y is what the windows get; col2im,
-//           the adjoint of im2col, adds each element of d_M to the pixel that it was a copy of. Lab 05's product does both.
-// EXPECT    (6 + 4)/24 loads for a multiply-add in place of two and a store: at least 3 times. The matrix, r·s times as large as
-//           x, is written and read twice.
-// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one for each block, image
-//           and tap.
+// CHANGE    with the forward's matrix M of windows, y = w·M. So d_w = d_y·Mᵀ, and d_M = wᵀ·d_y is the
+//           gradient of the windows; col2im, the adjoint of im2col, adds each element of d_M to the pixel
+//           that it was a copy of. Lab 05's product does both.
+// EXPECT    (6 + 4)/24 loads for a multiply-add in place of two and a store: at least 3 times. The matrix,
+//           r·s times as large as x, is written and read twice.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one for
+//           each block, image and tap.
 // NEEDS     scratch memory for the matrix, c·r·s·oh·ow floats; both layouts.
 // TRIED     -
 #include <algorithm>
@@ -49,7 +50,7 @@ void each_row(const Conv2dShape& s, int64_t image, int64_t channel, int64_t u, i
   }
 }
 
-/// Row (c,u,v) of the matrix: what that tap reads for each output of the picture.
+/// Writes row (c,u,v) of the matrix: the pixel that this tap reads for each output of the picture.
 void matrix_row(const Conv2dShape& s, const float* x, int64_t image, int64_t channel, int64_t u, int64_t v,
                 float* to) {
   const int64_t step = (s.nhwc != 0 ? s.in_channels() : 1) * s.stride_x, ow = s.ow();

@@ -1,6 +1,6 @@
 // conv2d_bwd.cpu.90_onednn: oneDNN's two backward convolutions on the tensors as they lie.
 //
-// CHANGE    somebody else's library: backward_data and backward_weights, in the formats of the contract.
+// CHANGE    a vendor's library: backward_data and backward_weights, in the formats of the contract.
 // EXPECT    good NHWC kernels; for NCHW im2col and a matrix product.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.

@@ -1,6 +1,7 @@
 // conv2d_bwd.cpu.91_onednn_blocked: oneDNN's two backward convolutions in the formats that it likes best.
 //
-// CHANGE    somebody else's library: backward_data and backward_weights, with all tensors reordered to and from what each likes best.
+// CHANGE    a vendor's library: backward_data and backward_weights, with all tensors reordered to and from
+//           the format that each likes best.
 // EXPECT    its fastest kernels, and a pass over each tensor.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.

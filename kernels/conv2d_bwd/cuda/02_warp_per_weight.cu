@@ -1,9 +1,10 @@
 // conv2d_bwd.cuda.02_warp_per_weight: a sum over a picture belongs to a warp.
 //
-// CHANGE    for d_w and d_b the 32 lanes of a warp take neighboring outputs, each with a sum of its own; shuffles add them up.
-//           d_x is the parent's.
-// EXPECT    32 times as many threads for the weights. With NCHW both operands of a lane's product are neighbors of the next
-//           lane's: one request reads what the parent reads in 32 steps. With NHWC they lie a pixel apart.
+// CHANGE    for d_w and d_b the 32 lanes of a warp take neighboring outputs, each with its own sum; shuffles
+//           add them up. d_x is the parent's.
+// EXPECT    32 times as many threads for the weights. With NCHW both operands of a lane's product are
+//           neighbors of the next lane's: one request replaces 32 steps of the parent. With NHWC they lie a
+//           pixel apart.
 // NUMERICS  float accumulators: one chain a lane, then five additions.
 // NEEDS     nothing; both layouts.
 // TRIED     -

@@ -34,7 +34,7 @@ constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kRows;
 constexpr int64_t kBlockColumns = 4096;
 
-/// Row (c,u,v) of the matrix: what that tap reads for each output of the picture.
+/// Writes row (c,u,v) of the matrix: the pixel that this tap reads for each output of the picture.
 void matrix_row(const Conv2dFwd::Args<float>& x, int64_t image, int64_t channel, int64_t u, int64_t v,
                 float* to) {
   const Conv2dShape& s = x.shape;

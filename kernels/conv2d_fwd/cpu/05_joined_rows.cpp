@@ -1,10 +1,11 @@
 // conv2d_fwd.cpu.05_joined_rows: a picture is one long row.
 //
-// CHANGE    tiles no longer end with a row of the picture: they run along the joined rows, and what falls between two rows is
-//           computed and thrown away. Their widths are evened out, so that no last one is nearly empty; panels of weights are
-//           taken in blocks that stay in L2; a picture without padding and stride is read where it lies.
-// EXPECT    of a row of 57 one output is thrown away; the parent filled 64 lanes for 56. At least 1.08 times at 56x56, more at
-//           small pictures, where the parent's vectors are mostly empty.
+// CHANGE    tiles no longer end with a row of the picture: they run along the joined rows, and outputs that
+//           fall between two rows are computed and thrown away. Their widths are evened out, so that no last
+//           one is nearly empty; panels of weights are taken in blocks that stay in L2; a picture without
+//           padding and stride is read where it lies.
+// EXPECT    in a row of 57 one output is thrown away; the parent filled 64 lanes for 56. At least 1.08 times
+//           at 56x56, more at small pictures, where the parent's vectors are mostly empty.
 // NUMERICS  as the parent.
 // NEEDS     as the parent.
 // TRIED     see NOTES.md, cpu.05_joined_rows
@@ -45,7 +46,7 @@ void pack_weights(const float* from, int64_t k, int64_t depth, float* to) {
   }
 }
 
-/// What all tiles of a layer share.
+/// State that all tiles of a layer share.
 struct Layer {
   JoinedRows rows;
   std::vector<int64_t> shifts;

@@ -46,7 +46,7 @@ void pack_weights(const float* from, int64_t k, int64_t depth, float* to) {
   }
 }
 
-/// What all tiles of a layer share.
+/// State that all tiles of a layer share.
 struct Layer {
   JoinedRows rows;
   std::vector<int64_t> shifts;

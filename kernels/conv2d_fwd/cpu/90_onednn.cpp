@@ -1,9 +1,11 @@
 // conv2d_fwd.cpu.90_onednn: oneDNN's convolution on the tensors as they lie.
 //
-// CHANGE    somebody else's library: a convolution primitive whose memory formats are those of the contract.
-// EXPECT    its NHWC kernels are made for this; for NCHW it has few, and may fall back to im2col and a matrix product.
+// CHANGE    a vendor's library: a convolution primitive whose memory formats are those of the contract.
+// EXPECT    its NHWC kernels are made for this; for NCHW it has few, and may fall back to im2col and a matrix
+//           product.
 // NUMERICS  float; order of summation is the library's.
-// NEEDS     oneDNN when klab is built. The primitive of the last shape is kept: to make one takes as long as a small layer.
+// NEEDS     oneDNN when klab is built. The primitive of the last shape is kept: to make one takes as long as
+//           a small layer.
 // TRIED     -
 #include <string>
 

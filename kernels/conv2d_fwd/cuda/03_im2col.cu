@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kThreads = 256, kTile = 64, kDepth = 16, kSide = 4;
 
-/// matrix[c·r·s, pixels]: what tap (c,u,v) of group g reads for each output of each image.
+/// Writes matrix[c·r·s, pixels]: the pixel that tap (c,u,v) of group g reads for each output of each image.
 __global__ void __launch_bounds__(kThreads)
     write_windows(Conv2dShape s, const float* __restrict__ x, int64_t g, int64_t pixels, int64_t total,
                   float* __restrict__ matrix) {

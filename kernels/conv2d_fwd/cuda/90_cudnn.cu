@@ -1,9 +1,9 @@
 // conv2d_fwd.cuda.90_cudnn: cuDNN's convolution.
 //
-// CHANGE    somebody else's library: implicit products with float factors and float sums.
+// CHANGE    a vendor's library: implicit products with float factors and float sums.
 // EXPECT    close to the multiply-add peak for many channels; no tensor cores.
 // NUMERICS  float, fused multiply-add.
-// NEEDS     a GPU, and libcudnn beside its driver; NCHW.
+// NEEDS     a GPU, and libcudnn next to its driver; NCHW.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cudnn.h"

@@ -1,4 +1,4 @@
-// dropout_bwd.cuda.01_one_each: the generator asked anew for every element.
+// dropout_bwd.cuda.01_one_each: the generator runs again for every element.
 //
 // CHANGE    a thread for each element; ten rounds for four words, of which it uses one.
 // EXPECT    some 80 instructions an element where 8 bytes move: arithmetic binds.

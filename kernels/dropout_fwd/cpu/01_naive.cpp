@@ -1,4 +1,4 @@
-// dropout_fwd.cpu.01_naive: the generator asked anew for every element.
+// dropout_fwd.cpu.01_naive: the generator runs again for every element.
 //
 // CHANGE    the naive loop: ten rounds for an element, of whose four words one is used.
 // EXPECT    some 60 instructions an element; arithmetic, not memory.

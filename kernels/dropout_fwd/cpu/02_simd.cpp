@@ -1,9 +1,9 @@
 // dropout_fwd.cpu.02_simd: the generator in vectors.
 //
-// CHANGE    a lane of 64 bits makes the four words of its block of four elements, eight blocks at a time with 16 lanes; the
-//           words are interleaved into the order of the elements.
-// EXPECT    ten rounds of some ten instructions serve 32 elements where the parent takes them for one: twenty times at least,
-//           and near what one core gets from memory.
+// CHANGE    a lane of 64 bits makes the four words of its block of four elements, eight blocks at a time with
+//           16 lanes; the words are interleaved into the order of the elements.
+// EXPECT    ten rounds of some ten instructions serve 32 elements where the parent takes them for one: twenty
+//           times at least, and near the bandwidth of one core.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing.
 // TRIED     -

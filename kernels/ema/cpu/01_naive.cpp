@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   12 bytes an entry.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

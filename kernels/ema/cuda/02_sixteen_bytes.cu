@@ -1,8 +1,9 @@
 // ema.cuda.02_sixteen_bytes: four entries per thread, 16 bytes an access.
 //
-// CHANGE   float4 where both arrays begin at multiples of 16 bytes; the others and the last three go one by one.
+// CHANGE   float4 where both arrays begin at multiples of 16 bytes; the others and the last three go one by
+//          one.
 // EXPECT   a quarter of the requests for the same sectors.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"
@@ -27,7 +28,7 @@ __global__ void __launch_bounds__(cuda::kMostThreads) average(Ema::Args<float> x
     a.w = keep * a.w + take * now.w;
     reinterpret_cast<float4*>(x.average)[at] = a;
   }
-  const int64_t i = 4 * fours + (at - fours);  // threads behind the fours take what is left
+  const int64_t i = 4 * fours + (at - fours);  // threads behind the fours take the rest
   if (at >= fours && i < x.shape.n) x.average[i] = keep * x.average[i] + take * x.now[i];
 }
 

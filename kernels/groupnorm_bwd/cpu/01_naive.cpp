@@ -1,7 +1,7 @@
 // groupnorm_bwd.cpu.01_naive: group by group, the sums, then the gradients.
 //
 // CHANGE    the naive loops. d_gamma and d_beta of a channel grow as its example's group comes by.
-// EXPECT    four chains of additions beside each other, so about the time of one or two.
+// EXPECT    four independent chains of additions, so about the time of one or two.
 // NUMERICS  one float accumulator a sum.
 // NEEDS     nothing.
 // TRIED     -

@@ -47,7 +47,7 @@ void one_group(const GroupnormBwd::Args<float>& x, int64_t i, int64_t group) {
     sum += gamma[e] * sums.first;
     product += gamma[e] * sums.second;
   }
-  // d_x = rstd·(g - sum/N - xhat·product/N), with what does not change in the loop made before it.
+  // d_x = rstd·(g - sum/N - xhat·product/N), with loop constants computed before the loop.
   const V shift = hn::Set(d, rstd * (sum / float(N))), slope = hn::Set(d, rstd * (product / float(N)));
   for (int64_t e = 0; e < each; ++e) {
     const float *in = x.x + at * N + e * hw, *d_y = x.d_y + at * N + e * hw;

@@ -42,7 +42,7 @@ void normalize(const GroupnormFwd::Args<float>& x, int64_t i, int64_t end, bool 
     const float rstd = 1 / std::sqrt(squares_about(d, set, N, mean) / float(N) + *x.epsilon);
     const float *gamma = x.gamma + i % groups * each, *beta = x.beta + i % groups * each;
     const V m = hn::Set(d, mean), r = hn::Set(d, rstd);
-    if (hw == 1)  // every number has a channel of its own
+    if (hw == 1)  // every number is its own channel
       write_run(d, x.y + i * N, N, stream, [set, gamma, beta, m, r](const auto& load) HWY_ATTR {
         return hn::MulAdd(load(gamma), hn::Mul(hn::Sub(load(set), m), r), load(beta));
       });

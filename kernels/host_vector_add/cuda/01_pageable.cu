@@ -1,8 +1,8 @@
 // host_vector_add.cuda.01_pageable: there, add, back.
 //
-// CHANGE    the whole of a and b goes to the device, one kernel adds, c comes back. The host's memory is what
-//           malloc gives: its pages may move, so the driver copies them into a buffer of its own first, piece
-//           by piece, and the device fetches them from there.
+// CHANGE    the whole of a and b goes to the device, one kernel adds, c comes back. The host's memory comes
+//           from malloc: its pages may move, so the driver first copies them into its own buffer, piece by
+//           piece, and the device fetches them from there.
 // EXPECT    12 bytes per element over a bus twenty times slower than the device's memory, and each of them
 //           copied once more by a core of the host. The kernel itself is a percent of the time.
 // NUMERICS  one addition an element.

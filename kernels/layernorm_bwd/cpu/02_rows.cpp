@@ -1,8 +1,10 @@
-// layernorm_bwd.cpu.02_rows: all about a row while it is there.
+// layernorm_bwd.cpu.02_rows: everything about a row while it is in the cache.
 //
-// CHANGE    d_gamma and d_beta grow row by row, while x and d_y of the row are at hand; nobody goes down a column.
-// EXPECT    every line is read for all of its 16 numbers, and x and d_y come from memory once, not twice or more. Where rows
-//           are a power of two long the columns of the parent fall into few sets of the cache besides: five times at least.
+// CHANGE    d_gamma and d_beta grow row by row, while x and d_y of the row are at hand; no thread goes down a
+//           column.
+// EXPECT    every line is read for all of its 16 numbers, and x and d_y come from memory once, not twice or
+//           more. Where rows are a power of two long the columns of the parent also fall into few sets of the
+//           cache: five times at least.
 // NUMERICS  as the parent, bit for bit: columns are added up in the same order.
 // NEEDS     nothing.
 // TRIED     -

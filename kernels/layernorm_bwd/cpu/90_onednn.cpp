@@ -1,6 +1,6 @@
 // layernorm_bwd.cpu.90_onednn: oneDNN's layer normalization, backward.
 //
-// CHANGE    somebody else's library. It takes variances and an epsilon; 1/rstd^2 is the sum of both.
+// CHANGE    a vendor's library. It takes variances and an epsilon; 1/rstd^2 is the sum of both.
 // EXPECT    a pass along the rows for d_x and one for the column sums, in vectors and threads.
 // NUMERICS  float; the root is taken again.
 // NEEDS     oneDNN when klab is built.

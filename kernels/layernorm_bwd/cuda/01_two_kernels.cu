@@ -1,9 +1,9 @@
 // layernorm_bwd.cuda.01_two_kernels: rows by warps, columns by threads.
 //
-// CHANGE    a warp has a row and writes its d_x; then a thread has a column and walks down all rows for d_gamma and d_beta,
-//           neighbors beside each other.
-// EXPECT    x and d_y cross the border three times. The second kernel has no more threads than there are features: at a
-//           thousand, four blocks, on a device that runs a hundred.
+// CHANGE    a warp has a row and writes its d_x; then a thread has a column and walks down all rows for
+//           d_gamma and d_beta, next to its neighbors.
+// EXPECT    x and d_y cross the border three times. The second kernel has no more threads than there are
+//           features: at a thousand, four blocks, on a device that runs a hundred.
 // NUMERICS  32 strided partial sums and tree order along rows; one accumulator down a column.
 // NEEDS     nothing.
 // TRIED     -

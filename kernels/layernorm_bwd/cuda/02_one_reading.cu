@@ -23,8 +23,8 @@ __device__ __forceinline__ float sum_of(float v) {
   return v;
 }
 
-/// Two sums over all threads, in all threads; `part` holds two for each warp. One barrier: the caller alternates between
-/// two such arrays, so that nobody overwrites what another still reads.
+/// Two sums over all threads, in all threads; `part` holds two for each warp. One barrier: the caller
+/// alternates between two such arrays, so that no thread overwrites values that another still reads.
 __device__ __forceinline__ void sum_both(float& a, float& b, float (&part)[2][kWarps]) {
   a = sum_of(a);
   b = sum_of(b);

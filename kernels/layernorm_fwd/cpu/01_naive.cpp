@@ -1,12 +1,15 @@
 // layernorm_fwd.cpu.01_naive: mean, variance, output, as the formulas read.
 //
 // CHANGE    the naive loops: one for the mean, one for the variance about it, one for the output.
-// EXPECT    each addition waits for the one before: some four cycles a feature in each of the first two loops, where
-//           memory brings a feature in less than one. A third of the bandwidth at best, more likely a tenth.
-// NUMERICS  two passes: a deviation is a difference of near numbers, which is exact or nearly so. One float accumulator, whose
-//           roundings lean one way once the sum is millions of times as large as what is added: the proven bound only.
+// EXPECT    each addition waits for the one before: some four cycles a feature in each of the first two
+//           loops, where memory brings a feature in less than one. A third of the bandwidth at best, more
+//           likely a tenth.
+// NUMERICS  two passes: a deviation is a difference of near numbers, which is exact or nearly so. One float
+//           accumulator, whose roundings lean one way once the sum is millions of times as large as its
+//           terms: only the proven bound holds.
 // NEEDS     nothing.
-// TRIED     E[x^2] - E[x]^2 in one pass: the check refuses it where the mean is far larger than the deviation.
+// TRIED     E[x^2] - E[x]^2 in one pass: the check refuses it where the mean is far larger than the
+//           deviation.
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -1,9 +1,9 @@
 // layernorm_fwd.cpu.02_accumulators: sixteen running sums in place of one.
 //
-// CHANGE    sixteen chains in each of the two sums: an addition need not wait for the one before it, and neighbors can share
-//           a vector.
-// EXPECT    the two sums cost a sixteenth of the waiting, and the compiler, which may not reorder a sum of floats but finds
-//           sixteen written out, takes vectors of its own for them: three times at least.
+// CHANGE    sixteen chains in each of the two sums: an addition need not wait for the one before it, and
+//           neighbors can share a vector.
+// EXPECT    the two sums cost a sixteenth of the waiting, and the compiler, which may not reorder a sum of
+//           floats but finds sixteen written out, vectorizes them on its own: three times at least.
 // NUMERICS  sixteen partial sums: fewer roundings in a row than the parent.
 // NEEDS     nothing.
 // TRIED     -

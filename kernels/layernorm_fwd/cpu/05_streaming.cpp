@@ -130,7 +130,7 @@ void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   constexpr int64_t kBeyond = 1 << 22;  // features from which on no cache keeps the output
   const int64_t n = x.shape.n, all = n * x.shape.c;
-  // A line that two short rows share would leave in two parts, each of them a write of its own.
+  // A line that two short rows share would leave in two parts, each a separate write.
   const bool stream = all >= kBeyond && (x.shape.c >= 1024 || x.shape.c % 16 == 0);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
   if (all < kEnough) return part(x, 0, n, stream);

@@ -1,12 +1,12 @@
 // layernorm_fwd.cpu.06_merged_blocks: mean and variance from one reading of a long row.
 //
-// CHANGE    rows longer than L1 go in blocks that fit: sum and squares about the block's own mean, from L1; then the block
-//           joins what is known of the row before it (Chan, Golub and LeVeque 1983: Welford's update with a block in the
-//           place of a number).
-// EXPECT    a row that no cache holds is read twice from memory and not three times: up to 16/12 = 1.33 times with the
-//           stores. Shorter rows go the parent's way.
-// NUMERICS  the squares of a block are about its own mean; the merge adds positive numbers only. One more term in the bound
-//           than two passes, mean over deviation times: moments.h.
+// CHANGE    rows longer than L1 go in blocks that fit: sum and squares about the block's own mean, from L1;
+//           then the block is merged with the statistics of the row before it (Chan, Golub and LeVeque 1983:
+//           Welford's update with a block in the place of a number).
+// EXPECT    a row that no cache holds is read twice from memory and not three times: up to 16/12 = 1.33 times
+//           with the stores. Shorter rows go the parent's way.
+// NUMERICS  the squares of a block are about its own mean; the merge adds positive numbers only. One more
+//           term in the bound than two passes, mean over deviation times: moments.h.
 // NEEDS     nothing.
 // TRIED     Welford's update number by number: a division for each feature and lane.
 #include <omp.h>
@@ -155,7 +155,7 @@ void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   constexpr int64_t kBeyond = 1 << 22;  // features from which on no cache keeps the output
   const int64_t n = x.shape.n, all = n * x.shape.c;
-  // A line that two short rows share would leave in two parts, each of them a write of its own.
+  // A line that two short rows share would leave in two parts, each a separate write.
   const bool stream = all >= kBeyond && (x.shape.c >= 1024 || x.shape.c % 16 == 0);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
   if (all < kEnough) return part(x, 0, n, stream);

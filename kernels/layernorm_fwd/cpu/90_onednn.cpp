@@ -1,6 +1,6 @@
 // layernorm_fwd.cpu.90_onednn: oneDNN's layer normalization.
 //
-// CHANGE    somebody else's library. It gives variances, which a loop over rows makes into reciprocal roots.
+// CHANGE    a vendor's library. It gives variances, which a loop over rows makes into reciprocal roots.
 // EXPECT    two passes in vectors, threads, plain stores.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.

@@ -1,9 +1,9 @@
 // layernorm_fwd.cuda.01_block_per_row: 256 threads agree on a mean, then on a variance.
 //
-// CHANGE    a block has a row. Each thread adds up every 256th feature, and 256 partial sums become one in shared memory,
-//           halving; the same again for the squares about the mean.
-// EXPECT    nine barriers a sum, twice, and half of the threads idle after the first: at a thousand features a thread has
-//           four of them, and waiting is most of what it does. The row is requested three times.
+// CHANGE    a block has a row. Each thread adds up every 256th feature, and 256 partial sums become one in
+//           shared memory, halving; the same again for the squares about the mean.
+// EXPECT    nine barriers a sum, twice, and half of the threads idle after the first: at a thousand features
+//           a thread has four of them, and it mostly waits. The row is requested three times.
 // NUMERICS  two passes; strided partial sums, then tree order.
 // NEEDS     nothing.
 // TRIED     -
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Of all threads, in all of them. `part` is shared, a float for each thread, and free again afterwards.
+/// Returns the sum over all threads, in each of them. `part` is shared, a float for each thread, and free
+/// again afterwards.
 __device__ __forceinline__ float sum_of(float own, float* part) {
   const int t = int(threadIdx.x);
   part[t] = own;

@@ -1,9 +1,9 @@
 // layernorm_residual_fwd.cpu.01_naive: an addition over all of memory, then a normalization.
 //
-// CHANGE    two operations in a row, as a framework without fusion runs them: the sum of all rows, then the naive
-//           normalization of what was written.
-// EXPECT    the sum goes to memory and comes back, a quarter more bytes than compulsory; the chains of additions of the
-//           normalization are most of the time.
+// CHANGE    two operations in a row, as a framework without fusion runs them: the sum of all rows, then the
+//           naive normalization of the sums.
+// EXPECT    the sum goes to memory and comes back, a quarter more bytes than compulsory; the chains of
+//           additions of the normalization are most of the time.
 // NUMERICS  as layernorm_fwd.cpu.01_naive; the sum is rounded once.
 // NEEDS     nothing.
 // TRIED     -

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads) read_again(LayernormResidualFwd::Arg
   const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32, c = a.shape.c;
   if (i >= a.shape.n) return;  // all lanes of the warp
   const int lane = int(threadIdx.x) % 32;
-  const float* row = a.sum + i * c;  // a lane reads what it wrote itself
+  const float* row = a.sum + i * c;  // a lane reads its own results
   float sum = 0, squares = 0;
   for (int64_t j = lane * kEach; j < c; j += 32 * kEach) {
     const Pack<kEach> p = add<kEach>(a, i * c + j);

@@ -2,7 +2,7 @@
 //
 // CHANGE    the definition, as three loops: i, j, p.
 // EXPECT    one multiply-add an addition's latency, and worse where a column of B no longer fits into a
-//           cache: its elements lie n floats apart, so that each costs a cache line of its own.
+//           cache: its elements lie n floats apart, so that each costs its own cache line.
 // NUMERICS  float accumulator, one chain of k additions.
 // NEEDS     nothing.
 // TRIED     -

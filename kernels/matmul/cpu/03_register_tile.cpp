@@ -18,8 +18,7 @@
 namespace klab {
 namespace {
 
-// Four lanes are what every 64-bit x86 and ARM processor has, and what the compiler used for the parent's
-// loop.
+// Every 64-bit x86 and ARM processor has four lanes, and the compiler used them for the parent's loop.
 constexpr int64_t kLanes = 4;
 using Vector = float __attribute__((vector_size(4 * kLanes)));
 

@@ -17,8 +17,7 @@
 namespace klab {
 namespace {
 
-// Four lanes are what every 64-bit x86 and ARM processor has, and what the compiler used for the parent's
-// loop.
+// Every 64-bit x86 and ARM processor has four lanes, and the compiler used them for the parent's loop.
 constexpr int64_t kLanes = 4;
 using Vector = float __attribute__((vector_size(4 * kLanes)));
 
@@ -26,8 +25,9 @@ constexpr int64_t kRows = 4;
 constexpr int64_t kVectors = 2;
 constexpr int64_t kColumns = kVectors * kLanes;
 
-// What lies in which cache, 4 bytes per float. A panel of B, kBlockDepth × kColumns: 8 KB, L1. A block of A,
-// kBlockRows × kBlockDepth: 96 KB, L2. A block of B, kBlockDepth × kBlockColumns: 512 KB, L2 or L3.
+// Caches that the blocks lie in, at 4 bytes per float. A panel of B, kBlockDepth × kColumns: 8 KB, L1. A
+// block of A, kBlockRows × kBlockDepth: 96 KB, L2. A block of B, kBlockDepth × kBlockColumns: 512 KB, L2 or
+// L3.
 constexpr int64_t kBlockDepth = 256;
 constexpr int64_t kBlockRows = 96;
 constexpr int64_t kBlockColumns = 512;

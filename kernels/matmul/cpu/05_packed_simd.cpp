@@ -1,13 +1,13 @@
 // matmul.cpu.05_packed_simd: blocks are copied into the order in which a wide tile reads them.
 //
-// CHANGE    before use, blocks of A and B are packed into panels: what the tile reads next is what lies
-//           next in memory (kernels/common/sgemm_pack-inl.h). The tile is as wide as this machine's
-//           vectors allow (kernels/common/sgemm_tile-inl.h).
+// CHANGE    before use, blocks of A and B are packed into panels: the tile reads consecutive memory
+//           (kernels/common/sgemm_pack-inl.h). The tile is as wide as this machine's vectors allow
+//           (kernels/common/sgemm_tile-inl.h).
 // EXPECT    8 or 16 lanes for 4 and fused multiply-adds give 4 to 8 times; panels have no strides, so no
-//           cache lines that push each other out, and powers of two are as good as other sizes. At least
-//           3 times at 1024.
-// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
-//           a block.
+//           cache lines that push each other out, and powers of two are as good as other sizes. At least 3
+//           times at 1024.
+// NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one a
+//           block.
 // NEEDS     nothing; scratch memory for one block of A and one of B.
 // TRIED     see NOTES.md, cpu.05_packed_simd
 #include <algorithm>

@@ -1,11 +1,10 @@
 // matmul.cpu.06_threads: one product on all cores.
 //
-// CHANGE    C is cut into a grid of rectangles, one a thread; each thread does what the parent did, for
-//           its own. The grid is chosen by the shape.
-// EXPECT    nearly as many times faster as there are cores at 1024 (at least 1.7 on two); a little at
-//           256; nothing where the product is so small that waking threads takes as long.
-// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
-//           threads.
+// CHANGE    C is cut into a grid of rectangles, one a thread; each thread does the parent's work for its own.
+//           The grid is chosen by the shape.
+// EXPECT    nearly as many times faster as there are cores at 1024 (at least 1.7 on two); a little at 256;
+//           nothing where the product is so small that waking threads takes as long.
+// NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
 // TRIED     see NOTES.md, cpu.06_threads
 #include <omp.h>
@@ -81,9 +80,9 @@ struct Grid {
   int64_t rows, columns;
 };
 
-/// How to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the slowest
-/// thread is the time it takes; of equals the one whose rectangle has the shortest sides, because those are
-/// packed.
+/// Chooses how to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the
+/// slowest thread sets the time. Among equals it takes the one whose rectangle has the shortest sides,
+/// because those are packed.
 Grid choose_grid(const Matmul::Shape& s, int64_t threads) {
   const int64_t tile_rows = whole(s.m, kRows) / kRows;
   const int64_t tile_columns = whole(s.n, sgemm::columns()) / sgemm::columns();

@@ -1,9 +1,9 @@
-// matmul.cpu.07_skinny: what is used only a few times is not packed.
+// matmul.cpu.07_skinny: data that is used only a few times is not packed.
 //
 // CHANGE    with at most 24 rows of A, the tile reads B where it lies. The rows are shared out evenly to
 //           tiles, so that none is padded.
-// EXPECT    at 8 rows the parent moves each float of B three times (read, write, read again) for two
-//           uses; this moves it once: at least 1.5 times. Above 24 rows it is the parent.
+// EXPECT    at 8 rows the parent moves each float of B three times (read, write, read again) for two uses;
+//           this moves it once: at least 1.5 times. Above 24 rows it is the parent.
 // NUMERICS  as the parent.
 // NEEDS     nothing more than the parent.
 // TRIED     -
@@ -38,7 +38,7 @@ constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kRows;
 constexpr int64_t kBlockColumns = 4096;
 
-// Up to so many rows of A, B is read where it lies.
+// Up to this many rows of A, B is read in place.
 constexpr int64_t kFewRows = 24;
 
 /// C[rows,columns] = or += the product of packed blocks.
@@ -148,9 +148,9 @@ struct Grid {
   int64_t rows, columns;
 };
 
-/// How to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the slowest
-/// thread is the time it takes; of equals the one whose rectangle has the shortest sides, because those are
-/// packed.
+/// Chooses how to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the
+/// slowest thread sets the time. Among equals it takes the one whose rectangle has the shortest sides,
+/// because those are packed.
 Grid choose_grid(const Matmul::Shape& s, int64_t threads) {
   const int64_t tile_rows = whole(s.m, kRows) / kRows;
   const int64_t tile_columns = whole(s.n, sgemm::columns()) / sgemm::columns();

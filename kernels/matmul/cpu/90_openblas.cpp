@@ -1,7 +1,7 @@
 // matmul.cpu.90_openblas: OpenBLAS, the descendant of GotoBLAS that most Linux programs multiply with.
 //
-// CHANGE    somebody else's library: cblas_sgemm.
-// EXPECT    what decades of hand-written assembly reach on this machine.
+// CHANGE    a vendor's library: cblas_sgemm.
+// EXPECT    the speed of decades of hand-written assembly on this machine.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
 // TRIED     -

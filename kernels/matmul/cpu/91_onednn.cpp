@@ -1,6 +1,6 @@
 // matmul.cpu.91_onednn: oneDNN, a library of deep-learning primitives that writes its code when it runs.
 //
-// CHANGE    somebody else's library: dnnl_sgemm.
+// CHANGE    a vendor's library: dnnl_sgemm.
 // EXPECT    close to the multiply-add peak at large sizes, and good at odd ones.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN when klab is built.

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads) multiply(const float* __restrict__ a
   const int t = threadIdx.x;
   const int64_t across = (n + kTile - 1) / kTile;
   const int64_t i0 = blockIdx.x / across * kTile, j0 = blockIdx.x % across * kTile;
-  const int a_row = t / kDepth, a_p = t % kDepth;   // what this thread fetches
+  const int a_row = t / kDepth, a_p = t % kDepth;   // the elements that this thread fetches
   const int b_p = t / kTile, b_column = t % kTile;  //
   const int row = t / kTile * kRows, column = t % kTile;
   float sum[kRows] = {};

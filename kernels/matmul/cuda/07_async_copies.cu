@@ -4,8 +4,8 @@
 //           a block works on one pair of tiles it copies the next pair, and waits for it only when it needs
 //           it. One barrier per step in place of two.
 // EXPECT    global memory's latency is hidden behind 8·64 multiply-adds per thread, which matters most where
-//           few blocks are on a multiprocessor. A has to turn round on the way, and a copy moves what lies
-//           together: A goes 4 bytes at a time, B 16. At least 1.1 times the parent.
+//           few blocks are on a multiprocessor. A has to turn round on the way, and a copy moves contiguous
+//           bytes: A goes 4 bytes at a time, B 16. At least 1.1 times the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 16.4 KB of shared memory. n that is a multiple of 4 for copies of 16
 //           bytes.
@@ -28,7 +28,7 @@ struct Tiles {
   float b[kDepth][kTile];    // [p][column]
 };
 
-/// Asks for the tiles at depth p0. What lies outside the matrices becomes zero, and is not read.
+/// Starts copies of the tiles at depth p0. Elements outside the matrices become zero and are not read.
 template <bool whole>
 __device__ __forceinline__ void copy_tiles(Tiles& to, const float* __restrict__ a,
                                            const float* __restrict__ b, int64_t m, int64_t n, int64_t k,
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   int now = 0;
   for (int64_t p0 = 0; p0 < k; p0 += kDepth, now ^= 1) {
     cuda::copy_async_wait<0>();  // this thread's copies have landed ...
-    __syncthreads();             // ... and everybody's; nobody works on the other buffer any more
+    __syncthreads();             // ... and all threads' copies; no thread uses the other buffer any more
     if (p0 + kDepth < k) copy_tiles<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
 #pragma unroll
     for (int p = 0; p < kDepth; ++p) {

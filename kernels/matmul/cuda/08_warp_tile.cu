@@ -29,7 +29,7 @@ struct Tiles {
   float b[kDepth][kTile];    // [p][column]
 };
 
-/// Asks for the tiles at depth p0. What lies outside the matrices becomes zero, and is not read.
+/// Starts copies of the tiles at depth p0. Elements outside the matrices become zero and are not read.
 template <bool whole>
 __device__ __forceinline__ void copy_tiles(Tiles& to, const float* __restrict__ a,
                                            const float* __restrict__ b, int64_t m, int64_t n, int64_t k,
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   int now = 0;
   for (int64_t p0 = 0; p0 < k; p0 += kDepth, now ^= 1) {
     cuda::copy_async_wait<0>();  // this thread's copies have landed ...
-    __syncthreads();             // ... and everybody's; nobody works on the other buffer any more
+    __syncthreads();             // ... and all threads' copies; no thread uses the other buffer any more
     if (p0 + kDepth < k) copy_tiles<whole>(tiles[now ^ 1], a, b, m, n, k, i0, j0, p0 + kDepth);
 #pragma unroll
     for (int p = 0; p < kDepth; ++p) {

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
   }
-  // CUDA does not say which lane holds which element: what hangs over the edge goes through shared memory.
+  // CUDA does not specify which lane holds which element: tiles that cross the edge go through shared memory.
 #pragma unroll
   for (int r = 0; r < kDown; ++r)
 #pragma unroll
@@ -117,7 +117,7 @@ void run(const Matmul::Args<float>& x) {
   if (m == 0 || n == 0) return;
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
   const bool whole = n % 4 == 0 && k % 4 == 0 && aligned(x.a, 16) && aligned(x.b, 16);
-  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // what store_matrix_sync asks for
+  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // required by store_matrix_sync
   cuda::launch(whole ? multiply<true> : multiply<false>, dim3(unsigned(down * across)), dim3(kThreads), 0,
                x.a, x.b, x.c, m, n, k, direct);
 }

@@ -1,12 +1,12 @@
 // matmul.cuda.10_mma_sync: the matrix instruction itself, fed by ldmatrix from swizzled tiles.
 //
-// CHANGE    mma.sync in place of fragments whose layout nobody knows. A and B are rounded once, by a kernel
+// CHANGE    mma.sync in place of fragments of unspecified layout. A and B are rounded once, by a kernel
 //           before, into copies that are padded to whole tiles: so tiles come by asynchronous copies again,
 //           three pairs of them in turn, without a question about edges. Columns of 16 bytes are exchanged
 //           within each row (swizzle), which frees ldmatrix of conflicts without padding.
-// EXPECT    a warp loads with 6 ldmatrix what feeds 16 mma.sync. Nothing is converted twice: the parent
-//           converts each float of A n/128 times and of B m/128 times. The copies cost 6 bytes of traffic for
-//           each float of A and B, little where n is large. At least 1.5 times the parent at 2048.
+// EXPECT    a warp feeds 16 mma.sync with 6 ldmatrix. Nothing is converted twice: the parent converts each
+//           float of A n/128 times and of B m/128 times. The copies cost 6 bytes of traffic for each float of
+//           A and B, little where n is large. At least 1.5 times the parent at 2048.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A
 //           and B.
@@ -67,12 +67,12 @@ __global__ void __launch_bounds__(kThreads)
   float sums[kDown][kAcross][4] = {};
   for (int stage = 0; stage < kStages - 1; ++stage) {
     if (stage * kDepth < depth) copy_tiles(tiles[stage], a, b, depth, stride_b, i0, j0, stage * kDepth);
-    cuda::copy_async_commit();  // empty groups too, so that their number says which have landed
+    cuda::copy_async_commit();  // empty groups too, so that their number tells which have landed
   }
   int now = 0, next = kStages - 1;
   for (int64_t p0 = 0; p0 < depth; p0 += kDepth) {
     cuda::copy_async_wait<kStages - 2>();
-    __syncthreads();  // everybody's copies have landed, and nobody reads the tiles that are filled next
+    __syncthreads();  // all threads' copies have landed, and no thread reads the tiles that are filled next
     const int64_t ahead = p0 + (kStages - 1) * kDepth;
     if (ahead < depth) copy_tiles(tiles[next], a, b, depth, stride_b, i0, j0, ahead);
     cuda::copy_async_commit();
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int r = 0; r < kDown; ++r)
         cuda::ldmatrix_x4(of_a[r], &tiles[now].a[at_a(row + r * 16 + lane % 16, p / 8 + lane / 16)]);
-        // Of B the rows are steps of p, and a column's two halves of 8 steps must follow each other:
+        // The rows of B are steps of p, and a column's two halves of 8 steps must follow each other:
         // transposed, two columns of 8 at a time.
 #pragma unroll
       for (int s = 0; s < kAcross / 2; ++s)

@@ -2,8 +2,8 @@
 //
 // CHANGE    Hopper's matrix instruction (wgmma) reads both factors from shared memory and is issued by a
 //           group of four warps, asynchronously. A tile is fetched by one copy of the tensor memory
-//           accelerator (TMA), which one thread of a warp of its own asks for; full and empty buffers are
-//           told by barriers in shared memory (mbarrier).
+//           accelerator (TMA), started by one thread of a separate warp; barriers in shared memory (mbarrier)
+//           signal full and empty buffers.
 // EXPECT    no operand passes a register and no thread computes addresses: two thirds of the parent's
 //           instructions are gone. mma.sync cannot fill Hopper's tensor cores, wgmma can. At least 1.4 times
 //           the parent at 2048.
@@ -103,7 +103,7 @@ __device__ __forceinline__ uint64_t descriptor(const __nv_bfloat16* tile) {
   return (at & 0x3FFFF) >> 4 | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
 }
 
-// d[j] holds what c[0..3] of mma.m16n8k16 hold, for columns 8j to 8j + 7 and the 16 rows of the warp.
+// d[j] holds the values of c[0..3] of mma.m16n8k16, for columns 8j to 8j + 7 and the 16 rows of the warp.
 #define KLAB_FOUR(j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
 __device__ __forceinline__ void multiply_64_128_16(float (&d)[16][4], uint64_t a, uint64_t b) {
   asm volatile(
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(kThreads)
       if (j + 1 < n) c[i * n + j + 1] = sums[s][2 * half + 1];
     }
 #else
-  __trap();  // compiled for another GPU, on which supported() says no
+  __trap();  // compiled for another GPU, which supported() rejects
 #endif
 }
 

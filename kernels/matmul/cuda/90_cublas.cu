@@ -1,9 +1,9 @@
 // matmul.cuda.90_cublas: cuBLAS, NVIDIA's library, in float.
 //
-// CHANGE    somebody else's library: cublasGemmEx with float sums and float factors.
+// CHANGE    a vendor's library: cublasGemmEx with float sums and float factors.
 // EXPECT    close to the multiply-add peak from a thousand upwards; no tensor cores.
 // NUMERICS  float, fused multiply-add.
-// NEEDS     a GPU, and libcublas beside its driver.
+// NEEDS     a GPU, and libcublas next to its driver.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"

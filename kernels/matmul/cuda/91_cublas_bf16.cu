@@ -1,9 +1,9 @@
 // matmul.cuda.91_cublas_bf16: cuBLAS on the tensor cores.
 //
 // CHANGE    cublasGemmEx may round the factors to bf16 (CUBLAS_COMPUTE_32F_FAST_16BF).
-// EXPECT    what 10_mma_sync and 11_wgmma_tma are to be measured by: the same rounding, the same units.
+// EXPECT    the measure of 10_mma_sync and 11_wgmma_tma: the same rounding, the same units.
 // NUMERICS  factors rounded to bf16, products summed in float.
-// NEEDS     a GPU of compute capability 8.0, and libcublas beside its driver.
+// NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"

@@ -1,8 +1,9 @@
 // matmul_bf16.cpu.02_loop_order: rows of C, in floats made from rows of B.
 //
-// CHANGE    the loops go i, p, j: a row of B is read in order, and neighbors of a row of C are summed beside each other.
-// EXPECT    whole vectors where the parent had one number: five times it and more. A conversion stands beside each
-//           multiply-add, so a float product does as much in less time: the format has saved bytes only.
+// CHANGE    the loops go i, p, j: a row of B is read in order, and neighbors of a row of C are summed
+//           independently.
+// EXPECT    whole vectors where the parent had one number: five times it and more. Each multiply-add needs a
+//           conversion, so a float product does as much in less time: the format has saved bytes only.
 // NUMERICS  float accumulators in memory; the parent's order of summation.
 // NEEDS     nothing.
 // TRIED     -

@@ -30,7 +30,8 @@ constexpr const char* kMissing = "needs a processor with AVX-512 BF16; 02_loop_o
 
 #define KLAB_NATIVE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
 
-/// Columns [j, j + 64) of B as pairs (p, p + 1) beside each other, zeros beyond the matrix: [ceil(k/2), 64] words.
+/// Columns [j, j + 64) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: [ceil(k/2), 64]
+/// words.
 KLAB_NATIVE void pack(const MatmulBf16::Args<float>& x, int64_t j, uint32_t* to) {
   const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kColumns, n - j);
   for (int64_t p = 0; p < k; p += 2, to += kColumns) {

@@ -1,7 +1,7 @@
 // matmul_bf16.cpu.04_threads: strips of 64 columns shared out among the cores.
 //
-// CHANGE    each thread packs and multiplies strips of its own; where there are fewer strips than threads, they are cut across
-//           the rows as well.
+// CHANGE    each thread packs and multiplies its own strips; where there are fewer strips than threads, they
+//           are cut across the rows as well.
 // EXPECT    as many times the parent as there are cores.
 // NUMERICS  the parent's, bit for bit.
 // NEEDS     AVX-512 BF16.
@@ -30,7 +30,8 @@ constexpr const char* kMissing = "needs a processor with AVX-512 BF16; 02_loop_o
 
 #define KLAB_NATIVE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")))
 
-/// Columns [j, j + 64) of B as pairs (p, p + 1) beside each other, zeros beyond the matrix: [ceil(k/2), 64] words.
+/// Columns [j, j + 64) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: [ceil(k/2), 64]
+/// words.
 KLAB_NATIVE void pack(const MatmulBf16::Args<float>& x, int64_t j, uint32_t* to) {
   const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kColumns, n - j);
   for (int64_t p = 0; p < k; p += 2, to += kColumns) {

@@ -1,6 +1,6 @@
 // matmul_bf16.cpu.91_onednn: oneDNN's product of bfloat16s.
 //
-// CHANGE    somebody else's library: the matmul primitive, bf16 by bf16 into float.
+// CHANGE    a vendor's library: the matmul primitive, bf16 by bf16 into float.
 // EXPECT    the processor's dot products where it has them; an emulation on other processors with AVX-512.
 // NUMERICS  float sums.
 // NEEDS     oneDNN when klab is built; AVX-512.

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
   }
-  // CUDA does not say which lane holds which element: what hangs over the edge goes through shared memory.
+  // CUDA does not specify which lane holds which element: tiles that cross the edge go through shared memory.
   for (int r = 0; r < 2; ++r)
     for (int s = 0; s < 2; ++s) {
       const int64_t i = i0 + row + r * kSide, j = j0 + column + s * kSide;
@@ -96,7 +96,7 @@ void run(const MatmulBf16::Args<float>& x) {
   if (m == 0 || n == 0) return;
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
   const bool whole = n % 8 == 0 && k % 8 == 0 && aligned(x.a, 16) && aligned(x.b, 16);
-  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // what store_matrix_sync asks for
+  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // required by store_matrix_sync
   cuda::launch(multiply, dim3(unsigned(down * across)), dim3(kThreads), 0,
                reinterpret_cast<const __nv_bfloat16*>(x.a), reinterpret_cast<const __nv_bfloat16*>(x.b), x.c,
                m, n, k, whole, direct);

@@ -1,9 +1,10 @@
 // matmul_bf16.cuda.90_cublas: cuBLAS on the tensor cores, factors as they are stored.
 //
-// CHANGE    somebody else's product.
-// EXPECT    what 02_wmma is to be measured by: it has neither asynchronous copies nor registers for more than 32 x 32 a warp.
+// CHANGE    a vendor's product.
+// EXPECT    the measure of 02_wmma, which has neither asynchronous copies nor registers for more than 32 x 32
+//           a warp.
 // NUMERICS  bfloat16 factors, products summed in float.
-// NEEDS     a GPU of compute capability 8.0, and libcublas beside its driver.
+// NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"

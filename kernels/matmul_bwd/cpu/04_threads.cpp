@@ -104,9 +104,9 @@ struct Grid {
   int64_t rows, columns;
 };
 
-/// How to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the slowest
-/// thread is the time it takes; of equals the one whose rectangle has the shortest sides, because those are
-/// packed.
+/// Chooses how to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the
+/// slowest thread sets the time. Among equals it takes the one whose rectangle has the shortest sides,
+/// because those are packed.
 Grid choose_grid(int64_t m, int64_t n, int64_t threads) {
   const int64_t tile_rows = whole(m, kRows) / kRows;
   const int64_t tile_columns = whole(n, sgemm::columns()) / sgemm::columns();

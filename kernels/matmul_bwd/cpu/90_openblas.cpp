@@ -1,6 +1,6 @@
 // matmul_bwd.cpu.90_openblas: the gradients as two calls of OpenBLAS.
 //
-// CHANGE    somebody else's library: cblas_sgemm with its transposition flags.
+// CHANGE    a vendor's library: cblas_sgemm with its transposition flags.
 // EXPECT    twice the forward's time.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
@@ -24,7 +24,7 @@ void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   openblas_use_harness_threads();
   const blasint rows = blasint(m), columns = blasint(n), depth = blasint(k);
-  // A matrix whose rows have no length is one that cblas refuses: the sums over nothing are written here.
+  // cblas rejects a matrix with rows of length 0: the empty sums are written here.
   if (n == 0) std::fill_n(x.d_a, m * k, 0.0F);
   if (m == 0) std::fill_n(x.d_b, k * n, 0.0F);
   if (m == 0 || n == 0 || k == 0) return;

@@ -1,6 +1,6 @@
 // matmul_bwd.cpu.91_onednn: the gradients as two calls of oneDNN.
 //
-// CHANGE    somebody else's library: dnnl_sgemm with its transposition flags.
+// CHANGE    a vendor's library: dnnl_sgemm with its transposition flags.
 // EXPECT    twice the forward's time.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN when klab is built.
@@ -23,8 +23,7 @@ namespace {
 // Its threads are OpenMP's, so it takes as many as the harness has set.
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-  // A matrix whose rows have no length is one that dnnl_sgemm refuses: the sums over nothing are written
-  // here.
+  // dnnl_sgemm rejects a matrix with rows of length 0: the empty sums are written here.
   if (n == 0) std::fill_n(x.d_a, m * k, 0.0F);
   if (m == 0) std::fill_n(x.d_b, k * n, 0.0F);
   if (m == 0 || n == 0 || k == 0) return;

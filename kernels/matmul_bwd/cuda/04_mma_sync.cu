@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
       copy_ahead<left_along>(to.left, left, left_stride, i0, s0);
       copy_ahead<right_along>(to.right, right, right_stride, j0, s0);
     }
-    cuda::copy_async_commit();  // empty groups too, so that their number says which have landed
+    cuda::copy_async_commit();  // empty groups too, so that their number tells which have landed
   };
   float sums[kDown][kAcross][4] = {};
   for (int stage = 0; stage < kStages - 1; ++stage) ask_both(tiles[stage], stage * kDepth);

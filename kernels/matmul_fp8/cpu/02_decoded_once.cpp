@@ -1,9 +1,9 @@
 // matmul_fp8.cpu.02_decoded_once: a table of 256 floats, and rows of sums.
 //
-// CHANGE    what the 256 patterns stand for is looked up; a piece of B, 64 rows by 256 columns, is decoded once and used for all
-//           rows of A; the loops go i, p, j, along rows.
-// EXPECT    no decoding in the innermost loop, which becomes vectors of multiply-adds on floats: at least 20 times the parent.
-//           No processor here multiplies e4m3; what the format saves is memory, not time.
+// CHANGE    the values of the 256 patterns are looked up; a piece of B, 64 rows by 256 columns, is decoded
+//           once and used for all rows of A; the loops go i, p, j, along rows.
+// EXPECT    no decoding in the innermost loop, which becomes vectors of multiply-adds on floats: at least 20
+//           times the parent. No processor here multiplies e4m3; the format saves memory, not time.
 // NUMERICS  as the parent.
 // NEEDS     64 KB of scratch.
 // TRIED     -

@@ -1,8 +1,9 @@
 // matmul_fp8.cuda.01_naive: one thread per element of C.
 //
-// CHANGE    the naive kernel: a dot product a thread, neighbors along a row of C; a byte becomes a float by its exponent moved
-//           to where a float has it.
-// EXPECT    a warp's request of B is 32 bytes, one sector, and of A one byte: two requests for each 32 multiply-adds.
+// CHANGE    the naive kernel: a dot product a thread, neighbors along a row of C; a byte becomes a float by
+//           its exponent moved to its place in a float.
+// EXPECT    a warp's request of B is 32 bytes, one sector, and of A one byte: two requests for each 32
+//           multiply-adds.
 // NUMERICS  float sums of exact products, in order of p.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,13 +1,14 @@
 // matmul_fp8.cuda.02_mma_sync: tensor cores for e4m3.
 //
-// CHANGE    a block brings tiles of 64 x 64 bytes of A and B to shared memory, B turned, so that four neighbors along k are a
-//           word; each of its four warps multiplies 16 x 32 by 32 x 8 bytes with one mma.sync m16n8k32. Sums of 128 depths are
-//           kept apart and added to the others in float.
-// EXPECT    4096 multiply-adds an instruction of a warp, and a byte of A or B requested once for 64 results: at least ten times
-//           the parent.
-// NUMERICS  products are exact. In which order an instruction adds its 32 products and the sum before is not specified; Hopper
-//           has been measured to keep some 14 bits in it (the contract says where), so that errors grow with the number of
-//           instructions: hence the sums of 128 depths apart. Declared with 11 bits. The executor adds exactly and rounds once.
+// CHANGE    a block brings tiles of 64 x 64 bytes of A and B to shared memory, B turned, so that four
+//           neighbors along k are a word; each of its four warps multiplies 16 x 32 by 32 x 8 bytes with one
+//           mma.sync m16n8k32. Sums of 128 depths are kept apart and added to the others in float.
+// EXPECT    4096 multiply-adds an instruction of a warp, and a byte of A or B requested once for 64 results:
+//           at least ten times the parent.
+// NUMERICS  products are exact. In which order an instruction adds its 32 products and the sum before is not
+//           specified; Hopper has been measured to keep some 14 bits in it (reference in the contract), so
+//           that errors grow with the number of instructions: hence the sums of 128 depths apart. Declared
+//           with 11 bits. The executor adds exactly and rounds once.
 // NEEDS     compute capability 8.9; 9 KB of shared memory.
 // TRIED     see NOTES.md, cuda.02_mma_sync
 #include "harness/core/registrar.h"

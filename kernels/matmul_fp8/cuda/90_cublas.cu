@@ -1,11 +1,14 @@
-// matmul_fp8.cuda.90_cublas: cublasLt on the tensor cores, between a kernel that turns B and one for the scales.
+// matmul_fp8.cuda.90_cublas: cublasLt on the tensor cores, between a kernel that turns B and one for the
+// scales.
 //
-// CHANGE    somebody else's product. It takes bytes only where both factors lie along k, so B is turned before it; its sums are scaled
-//           behind it.
-// EXPECT    the products near the peak of bytes; two bytes for each element of B and eight for each result more than a kernel needs
-//           that turns its tiles and scales its own sums. At 2048 cubed that is 42 MB of memory's time, some 10 us.
-// NUMERICS  products of e4m3 in sums that are added up in float now and then (no "fast accumulation"); a product.
-// NEEDS     a GPU of compute capability 8.9, libcublasLt beside its driver; m, n and k multiples of 16.
+// CHANGE    a vendor's product. It takes bytes only where both factors lie along k, so B is turned before it;
+//           its sums are scaled behind it.
+// EXPECT    the products near the peak of bytes; two bytes for each element of B and eight for each result
+//           more than a kernel needs that turns its tiles and scales its own sums. At 2048 cubed that is 42
+//           MB of memory's time, some 10 us.
+// NUMERICS  products of e4m3 in sums that are added up in float now and then (no "fast accumulation"); a
+//           product.
+// NEEDS     a GPU of compute capability 8.9, libcublasLt next to its driver; m, n and k multiples of 16.
 // TRIED     see NOTES.md
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas_lt.h"

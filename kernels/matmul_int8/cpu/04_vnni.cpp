@@ -1,10 +1,11 @@
 // matmul_int8.cpu.04_vnni: the processor's own instruction for four products and their sum.
 //
-// CHANGE    VPDPBUSD multiplies 64 pairs of bytes and adds each four products to a 32-bit integer. Its first factor is unsigned:
-//           A gets 128 added on its way into a register, and what that adds to a sum, 128 times a column of B, is taken off
-//           at the end. Rows of B are packed in fours; a tile of 6 x 64 sums stays in registers.
-// EXPECT    128 operations an instruction, one or two instructions a cycle: four times the peak of float. Four times the
-//           parent, whose instruction does 32 and reads two factors for each.
+// CHANGE    VPDPBUSD multiplies 64 pairs of bytes and adds each four products to a 32-bit integer. Its first
+//           factor is unsigned: A gets 128 added on its way into a register, and the extra term of a sum, 128
+//           times a column of B, is subtracted at the end. Rows of B are packed in fours; a tile of 6 x 64
+//           sums stays in registers.
+// EXPECT    128 operations an instruction, one or two instructions a cycle: four times the peak of float.
+//           Four times the parent, whose instruction does 32 and reads two factors for each.
 // NUMERICS  exact sums; a conversion and a product.
 // NEEDS     AVX-512 VNNI.
 // TRIED     -
@@ -30,8 +31,8 @@ constexpr const char* kMissing = "needs a processor with AVX-512 VNNI; 02_loop_o
 
 #define KLAB_NATIVE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 
-/// Columns [j, j + 64) of B as fours p ... p + 3 beside each other, zeros beyond the matrix: [ceil(k/4), 64] words. `shift`:
-/// 128 times the sum of each column, which is what making A unsigned adds to a product.
+/// Columns [j, j + 64) of B as fours p ... p + 3 next to each other, zeros beyond the matrix: [ceil(k/4), 64]
+/// words. `shift`: 128 times the sum of each column, which an unsigned A adds to a product.
 KLAB_NATIVE void pack(const MatmulInt8::Args<float>& x, int64_t j, uint32_t* to, int32_t* shift) {
   const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kColumns, n - j);
   std::fill(shift, shift + kColumns, 0);

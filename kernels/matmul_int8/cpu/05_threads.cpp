@@ -1,7 +1,7 @@
 // matmul_int8.cpu.05_threads: strips of 64 columns shared out among the cores.
 //
-// CHANGE    each thread packs and multiplies strips of its own; where there are fewer strips than threads, they are cut across
-//           the rows as well.
+// CHANGE    each thread packs and multiplies its own strips; where there are fewer strips than threads, they
+//           are cut across the rows as well.
 // EXPECT    as many times the parent as there are cores.
 // NUMERICS  the parent's, bit for bit.
 // NEEDS     AVX-512 VNNI.
@@ -30,8 +30,8 @@ constexpr const char* kMissing = "needs a processor with AVX-512 VNNI; 02_loop_o
 
 #define KLAB_NATIVE __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
 
-/// Columns [j, j + 64) of B as fours p ... p + 3 beside each other, zeros beyond the matrix: [ceil(k/4), 64] words. `shift`:
-/// 128 times the sum of each column, which is what making A unsigned adds to a product.
+/// Columns [j, j + 64) of B as fours p ... p + 3 next to each other, zeros beyond the matrix: [ceil(k/4), 64]
+/// words. `shift`: 128 times the sum of each column, which an unsigned A adds to a product.
 KLAB_NATIVE void pack(const MatmulInt8::Args<float>& x, int64_t j, uint32_t* to, int32_t* shift) {
   const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kColumns, n - j);
   std::fill(shift, shift + kColumns, 0);

@@ -1,8 +1,9 @@
 // matmul_int8.cpu.91_onednn: oneDNN's product of 8-bit integers.
 //
-// CHANGE    somebody else's library: the matmul primitive, s8 by s8, with a scale for each column of the output.
+// CHANGE    a vendor's library: the matmul primitive, s8 by s8, with a scale for each column of the output.
 // EXPECT    VNNI where the processor has it, with threads.
-// NUMERICS  sums in 32 bits. Without VNNI oneDNN adds products in 16 bits that saturate, so it runs only with it.
+// NUMERICS  sums in 32 bits. Without VNNI oneDNN adds products in 16 bits that saturate, so it runs only with
+//           it.
 // NEEDS     oneDNN when klab is built; AVX-512 VNNI.
 // TRIED     -
 #include <algorithm>

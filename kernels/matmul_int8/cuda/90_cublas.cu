@@ -1,9 +1,11 @@
 // matmul_int8.cuda.90_cublas: cuBLAS on the tensor cores, and a kernel for the scales.
 //
-// CHANGE    somebody else's product, of integers; sums go to memory and are scaled by a kernel behind it.
-// EXPECT    the products near the peak of bytes, and eight bytes a result more than a kernel needs that scales its own sums.
+// CHANGE    a vendor's product, of integers; sums go to memory and are scaled by a kernel behind it.
+// EXPECT    the products near the peak of bytes, and eight bytes a result more than a kernel needs that
+//           scales its own sums.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
-// NEEDS     a GPU of compute capability 8.0, libcublas beside its driver; n and k multiples of 4; device memory for the sums.
+// NEEDS     a GPU of compute capability 8.0, libcublas next to its driver; n and k multiples of 4; device
+//           memory for the sums.
 // TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"

@@ -1,7 +1,8 @@
 // matvec_int4.cuda.01_thread_per_row: one thread, one output.
 //
 // CHANGE    the naive kernel: a thread goes along its row, a byte at a time.
-// EXPECT    the lanes of a warp stand in 32 rows: each byte is a sector of its own, 32 sectors/request where one would do.
+// EXPECT    the lanes of a warp stand in 32 rows: each byte is its own sector, 32 sectors/request where one
+//           would do.
 // NUMERICS  float; a sum per block, scaled, and a sum of blocks.
 // NEEDS     nothing.
 // TRIED     -

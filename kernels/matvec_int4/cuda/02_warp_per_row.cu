@@ -1,8 +1,9 @@
 // matvec_int4.cuda.02_warp_per_row: a warp along a row, a word of eight weights a lane.
 //
-// CHANGE    32 lanes read 128 bytes beside each other, eight blocks of the row; four lanes have a block. Sums are joined by
-//           shuffles.
-// EXPECT    four sectors/request, all of them used; an eighth of the requests. Near the bandwidth of the memory.
+// CHANGE    32 lanes read 128 contiguous bytes, eight blocks of the row; four lanes have a block. Sums are
+//           joined by shuffles.
+// EXPECT    four sectors/request, all of them used; an eighth of the requests. Near the bandwidth of the
+//           memory.
 // NUMERICS  float; 32 partial sums.
 // NEEDS     nothing; where q does not begin on 4 bytes, a byte at a time.
 // TRIED     -

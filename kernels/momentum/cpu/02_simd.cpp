@@ -1,8 +1,10 @@
 // momentum.cpu.02_simd: all lines of the formula at once, for as many entries as there are lanes.
 //
-// CHANGE    vectors, and one pass: what an entry's step needs is loaded once and stored once. What depends on the tensor
-//           alone (bias corrections, products of hyperparameters) is a coefficient, worked out once a tensor.
-// EXPECT    in a cache several times the parent, which goes entry by entry and 3 times; beyond, what fewer passes save.
+// CHANGE    vectors, and one pass: the data of an entry's step is loaded once and stored once. Values that
+//           depend on the tensor alone (bias corrections, products of hyperparameters) are coefficients,
+//           computed once a tensor.
+// EXPECT    in a cache several times the parent, which goes entry by entry and 3 times; beyond, the savings
+//           of fewer passes.
 // NUMERICS  float; fused multiply-adds; coefficients rounded once from double.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,8 +1,9 @@
 // nesterov.cuda.01_launch_per_line: a launch for each line of the formula and tensor.
 //
 // CHANGE    as a library of tensor operations would run it, one thread per entry: 3 launches for each tensor.
-// EXPECT    coalesced, but arrays go through memory once a line, and a network of many small tensors waits for launches.
-// NUMERICS  float; what depends on the tensor alone in double, by one thread of a block.
+// EXPECT    coalesced, but arrays go through memory once a line, and a network of many small tensors waits
+//           for launches.
+// NUMERICS  float; values that depend on the tensor alone in double, by one thread of a block.
 // NEEDS     scratch of 4 bytes per entry.
 // TRIED     -
 #include "harness/core/registrar.h"

@@ -1,8 +1,9 @@
 // pool_bwd.cpu.01_naive: each window sends its gradient back.
 //
-// CHANGE    the definition: d_x is zeroed; for every output the largest pixel of its window is found again and gets d_y, or
-//           each pixel of the window gets its share.
-// EXPECT    the forward's chain of comparisons, with a branch that nobody can predict; an addition through memory for each.
+// CHANGE    the definition: d_x is zeroed; for every output the largest pixel of its window is found again
+//           and gets d_y, or each pixel of the window gets its share.
+// EXPECT    the forward's chain of comparisons, with an unpredictable branch; an addition through memory for
+//           each.
 // NUMERICS  float sums in d_x.
 // NEEDS     nothing; both layouts.
 // TRIED     -

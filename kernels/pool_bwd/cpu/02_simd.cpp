@@ -1,11 +1,12 @@
 // pool_bwd.cpu.02_simd: windows in lanes; the first that holds the largest takes all.
 //
-// CHANGE    no branch and no index: a vector of windows is reduced to its maxima, then each tap, in row-major order, takes the
-//           gradient in those lanes where it equals the maximum and nobody before it did. Rows are sorted by the remainders of
-//           the stride, so that a tap's windows are neighbors. An average needs no comparison: its gradient is spread over
-//           columns once, and added to each row. NHWC has its windows' channels side by side already.
-// EXPECT    the parent waits for comparisons and for branches that go either way; here are some vector instructions for a tap
-//           of 16 windows. At least 4 times.
+// CHANGE    no branch and no index: a vector of windows is reduced to its maxima, then each tap, in row-major
+//           order, takes the gradient in those lanes where it is the first to equal the maximum. Rows are
+//           sorted by the remainders of the stride, so that a tap's windows are neighbors. An average needs
+//           no comparison: its gradient is spread over columns once, and added to each row. NHWC has its
+//           windows' channels side by side already.
+// EXPECT    the parent waits for comparisons and for branches that go either way; here are some vector
+//           instructions for a tap of 16 windows. At least 4 times.
 // NUMERICS  float sums, in the order of the windows' rows.
 // NEEDS     scratch memory for the rows of a window.
 // TRIED     see NOTES.md, cpu.02_simd
@@ -70,7 +71,7 @@ void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   std::fill_n(row, ow + kBeyond, 0.0F);
   std::fill_n(d_x, s.h * s.w, 0.0F);
   std::fill_n(sorted_x, s.r * floats,
-              -std::numeric_limits<float>::infinity());  // what stays around the columns
+              -std::numeric_limits<float>::infinity());  // stays around the columns
   for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
     const PoolShape::Range down = s.rows(i);
     const int64_t rows = down.end - down.begin;

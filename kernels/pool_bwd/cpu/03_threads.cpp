@@ -68,7 +68,7 @@ void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   std::fill_n(row, ow + kBeyond, 0.0F);
   std::fill_n(d_x, s.h * s.w, 0.0F);
   std::fill_n(sorted_x, s.r * floats,
-              -std::numeric_limits<float>::infinity());  // what stays around the columns
+              -std::numeric_limits<float>::infinity());  // stays around the columns
   for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
     const PoolShape::Range down = s.rows(i);
     const int64_t rows = down.end - down.begin;
@@ -116,8 +116,8 @@ HWY_INLINE void window(D d, const PoolShape& s, PoolShape::Range down, PoolShape
   });
 }
 
-/// Output rows [first, last) and channels [begin, end) of one image, NHWC. What lies above the first window and below the last
-/// belongs to them.
+/// Output rows [first, last) and channels [begin, end) of one image, NHWC. They include the pixels above the
+/// first window and below the last.
 void channels(const PoolShape& s, int64_t first, int64_t last, int64_t begin, int64_t end, const float* x,
               const float* d_y, float* d_x) {
   const int64_t top = first == 0 ? 0 : first * s.stride_y - s.pad_y;

@@ -60,7 +60,7 @@ void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* 
   }
 }
 
-/// An average whose only window is all that a picture is reached by.
+/// Writes the gradient of an average with a single window; pixels outside it get zero.
 void one_window(const PoolShape& s, float d_y, float* d_x) {
   const PoolShape::Range down = s.rows(0), across = s.columns(0);
   const float each = d_y * (1 / float(s.divisor(down, across)));
@@ -83,7 +83,7 @@ void written_once(const PoolShape& s, const float* d_y, float* d_x) {
       std::max(reached, s.pad_x + s.w);  // of a row; a picture may go on behind its last window
   float* scaled = memory.floats(ow + 2 * (s.s - 1) + kept * room);
   float* rows = scaled + ow + 2 * (s.s - 1);
-  std::fill_n(scaled, ow + 2 * (s.s - 1) + kept * room, 0.0F);  // what lies around stays zero
+  std::fill_n(scaled, ow + 2 * (s.s - 1) + kept * room, 0.0F);  // the border stays zero
   float* const inner = scaled + s.s - 1;
   const auto sums = [&](int64_t i) { return rows + i % kept * room; };
   int64_t next = 0;  // row of windows without its sums
@@ -136,7 +136,7 @@ void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   std::fill_n(row, ow + kBeyond, 0.0F);
   std::fill_n(d_x, s.h * s.w, 0.0F);
   std::fill_n(sorted_x, s.r * floats,
-              -std::numeric_limits<float>::infinity());  // what stays around the columns
+              -std::numeric_limits<float>::infinity());  // stays around the columns
   for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
     const PoolShape::Range down = s.rows(i);
     const int64_t rows = down.end - down.begin;
@@ -184,8 +184,8 @@ HWY_INLINE void window(D d, const PoolShape& s, PoolShape::Range down, PoolShape
   });
 }
 
-/// Output rows [first, last) and channels [begin, end) of one image, NHWC. What lies above the first window and below the last
-/// belongs to them.
+/// Output rows [first, last) and channels [begin, end) of one image, NHWC. They include the pixels above the
+/// first window and below the last.
 void channels(const PoolShape& s, int64_t first, int64_t last, int64_t begin, int64_t end, const float* x,
               const float* d_y, float* d_x) {
   const int64_t top = first == 0 ? 0 : first * s.stride_y - s.pad_y;

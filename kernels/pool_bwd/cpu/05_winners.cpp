@@ -1,12 +1,16 @@
 // pool_bwd.cpu.05_winners: each window keeps which of its taps won, and each pixel asks its windows.
 //
-// CHANGE    maxima of channels by rows (NCHW), moved by one or two columns: a row of windows is reduced once to its gradients and the
-//           numbers of the taps that won. A row of d_x is then written once: a pixel takes the gradients of those windows whose
-//           winner it is. With a stride of two, even and odd columns are made apart and stored in turns.
-// EXPECT    the parent adds to scratch for each tap of each window, a load, a comparison, a load and a store, and adds that to d_x.
-//           Here a tap is a comparison when the winner is found, and one when it is asked for: 1.3 times at least.
-// NUMERICS  a pixel's windows are summed in their order, rows first; as the parent's up to where the first zero is added.
-// NEEDS     as the parent. Fewer than 2^24 taps, which float counts exactly. Averages, other strides and NHWC go the parent's way.
+// CHANGE    maxima of channels by rows (NCHW), moved by one or two columns: a row of windows is reduced once
+//           to its gradients and the numbers of the taps that won. A row of d_x is then written once: a pixel
+//           takes the gradients of those windows whose winner it is. With a stride of two, even and odd
+//           columns are made separately and stored alternately.
+// EXPECT    the parent adds to scratch for each tap of each window, a load, a comparison, a load and a store,
+//           and adds that to d_x. Here a tap is a comparison when the winner is found, and one when it is
+//           asked for: 1.3 times at least.
+// NUMERICS  a pixel's windows are summed in their order, rows first; as the parent's up to where the first
+//           zero is added.
+// NEEDS     as the parent. Fewer than 2^24 taps, which float counts exactly. Averages, other strides and NHWC
+//           go the parent's way.
 // TRIED     see NOTES.md, cpu.05_winners
 #include <omp.h>
 
@@ -59,8 +63,8 @@ void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* 
   }
 }
 
-/// Columns of a row in one order (stride 1), or even and odd ones apart (stride 2); windows are `around` floats from the begin of
-/// their rows, so that a window before the first is there too, and won by nobody.
+/// Columns of a row in one order (stride 1), or even and odd ones apart (stride 2); windows are `around`
+/// floats from the begin of their rows, so that a window before the first exists too, without a winner.
 struct Winners {
   int64_t around, floats;
   explicit Winners(const PoolShape& s)
@@ -100,7 +104,7 @@ void by_winners(const PoolShape& s, const float* x, const float* d_y, float* d_x
   float *winners = sorted_x + s.r * sorted.floats(), *gradients = winners + kept * each,
         *row = gradients + kept * each;
   std::fill_n(sorted_x, s.r * sorted.floats(),
-              -std::numeric_limits<float>::infinity());  // what stays around the columns
+              -std::numeric_limits<float>::infinity());  // stays around the columns
   std::fill_n(winners, kept * each, -1.0F);
   std::fill_n(gradients, kept * each, 0.0F);
   const auto step = hn::Set(d, float(s.stride_x));
@@ -116,7 +120,8 @@ void by_winners(const PoolShape& s, const float* x, const float* d_y, float* d_x
       float* winner = winners + next % kept * each + room.around;
       find_winners(s, sorted, down.begin - next * s.stride_y + s.pad_y, down.end - down.begin, sorted_x,
                    winner);
-      std::fill_n(winner + ow, each - room.around - ow, -1.0F);  // what a whole vector wrote behind the last
+      // overwrites a whole vector's lanes behind the last
+      std::fill_n(winner + ow, each - room.around - ow, -1.0F);
       std::copy_n(d_y + next * ow, ow, gradients + next % kept * each + room.around);
     }
     const int64_t slot = begin % kept, before = room.around;
@@ -158,7 +163,7 @@ void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   std::fill_n(row, ow + kBeyond, 0.0F);
   std::fill_n(d_x, s.h * s.w, 0.0F);
   std::fill_n(sorted_x, s.r * floats,
-              -std::numeric_limits<float>::infinity());  // what stays around the columns
+              -std::numeric_limits<float>::infinity());  // stays around the columns
   for (int64_t i = 0; i < s.oh(); ++i, d_y += ow) {
     const PoolShape::Range down = s.rows(i);
     const int64_t rows = down.end - down.begin;
@@ -206,8 +211,8 @@ HWY_INLINE void window(D d, const PoolShape& s, PoolShape::Range down, PoolShape
   });
 }
 
-/// Output rows [first, last) and channels [begin, end) of one image, NHWC. What lies above the first window and below the last
-/// belongs to them.
+/// Output rows [first, last) and channels [begin, end) of one image, NHWC. They include the pixels above the
+/// first window and below the last.
 void channels(const PoolShape& s, int64_t first, int64_t last, int64_t begin, int64_t end, const float* x,
               const float* d_y, float* d_x) {
   const int64_t top = first == 0 ? 0 : first * s.stride_y - s.pad_y;

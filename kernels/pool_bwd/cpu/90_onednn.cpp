@@ -1,6 +1,6 @@
 // pool_bwd.cpu.90_onednn: oneDNN's pooling on the tensors as they lie.
 //
-// CHANGE    somebody else's library.
+// CHANGE    a vendor's library.
 // EXPECT    for a maximum the forward is run again, to note which pixel was largest.
 // NUMERICS  float; a maximum is exact.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.

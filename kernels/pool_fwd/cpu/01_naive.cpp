@@ -1,4 +1,4 @@
-// pool_fwd.cpu.01_naive: each output looks at all pixels of its window.
+// pool_fwd.cpu.01_naive: each output reads all pixels of its window.
 //
 // CHANGE    the definition: for every output two loops over the part of the window inside the image.
 // EXPECT    one comparison or addition at a time, each waiting for the last, and an index computed for each.

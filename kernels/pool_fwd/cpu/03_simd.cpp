@@ -1,9 +1,10 @@
 // pool_fwd.cpu.03_simd: lanes for rows, and a deinterleaving load for the stride.
 //
-// CHANGE    both passes in the widest vectors there are. Every second pixel of a row, which is what a stride of 2 wants, comes by
-//           a load that sorts even from odd; the row has a border of what does not count, so that no window asks where it is.
-// EXPECT    a row is read once, reduced in L1 and written once: what the compiler could not make of the strided pass. At least
-//           1.5 times.
+// CHANGE    both passes in the widest vectors there are. Every second pixel of a row, as a stride of 2 needs,
+//           comes by a load that sorts even from odd; the row has a border of neutral values, so that no
+//           window tests its position.
+// EXPECT    a row is read once, reduced in L1 and written once, which the compiler could not make of the
+//           strided pass. At least 1.5 times.
 // NUMERICS  as the parent.
 // NEEDS     as the parent. Strides beyond 2 take their columns one by one.
 // TRIED     see NOTES.md, cpu.03_simd
@@ -33,8 +34,8 @@ using rows::lanes;
 using rows::reduced;
 using rows::Tag;
 
-/// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has what does not count on
-/// both sides, and kBeyond numbers more.
+/// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has neutral
+/// values on both sides, and kBeyond numbers more.
 template <bool is_max>
 void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const float* HWY_RESTRICT scale,
                     float* HWY_RESTRICT y) {
@@ -69,7 +70,8 @@ void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const flo
   }
 }
 
-/// One output row of pictures whose pixels are `size` channels that lie together: a window's vectors are all there at once.
+/// One output row of pictures whose pixels are `size` channels that lie together: a window's vectors are
+/// contiguous.
 template <bool is_max>
 void reduce_pixels(const PoolShape& s, PoolShape::Range down, const float* HWY_RESTRICT x,
                    const float* HWY_RESTRICT scale, float* HWY_RESTRICT y) {

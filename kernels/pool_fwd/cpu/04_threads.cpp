@@ -33,8 +33,8 @@ using rows::lanes;
 using rows::reduced;
 using rows::Tag;
 
-/// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has what does not count on
-/// both sides, and kBeyond numbers more.
+/// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has neutral
+/// values on both sides, and kBeyond numbers more.
 template <bool is_max>
 void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const float* HWY_RESTRICT scale,
                     float* HWY_RESTRICT y) {
@@ -69,7 +69,8 @@ void reduce_columns(const PoolShape& s, const float* HWY_RESTRICT row, const flo
   }
 }
 
-/// One output row of pictures whose pixels are `size` channels that lie together: a window's vectors are all there at once.
+/// One output row of pictures whose pixels are `size` channels that lie together: a window's vectors are
+/// contiguous.
 template <bool is_max>
 void reduce_pixels(const PoolShape& s, PoolShape::Range down, const float* HWY_RESTRICT x,
                    const float* HWY_RESTRICT scale, float* HWY_RESTRICT y) {

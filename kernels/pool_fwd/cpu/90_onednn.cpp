@@ -1,6 +1,6 @@
 // pool_fwd.cpu.90_onednn: oneDNN's pooling on the tensors as they lie.
 //
-// CHANGE    somebody else's library.
+// CHANGE    a vendor's library.
 // EXPECT    its own loops for either layout; it was made for blocked ones.
 // NUMERICS  float; a maximum is exact.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.

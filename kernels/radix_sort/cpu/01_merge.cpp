@@ -1,8 +1,8 @@
 // radix_sort.cpu.01_merge: a merge sort, by comparisons.
 //
 // CHANGE    the naive way to a stable sort: runs of 1, 2, 4 ... pairs are merged, two at a time.
-// EXPECT    log2(n) passes over all pairs, and in each a comparison a pair that nobody can foresee: half of the branches
-//           are guessed wrong, some twenty cycles each.
+// EXPECT    log2(n) passes over all pairs, and in each an unpredictable comparison a pair: half of the
+//           branches are mispredicted, some twenty cycles each.
 // NUMERICS  copies.
 // NEEDS     nothing.
 // TRIED     -

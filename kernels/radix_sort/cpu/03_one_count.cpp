@@ -1,9 +1,9 @@
 // radix_sort.cpu.03_one_count: all digits counted in one reading.
 //
-// CHANGE    how often each digit occurs does not depend on the order: all histograms come from the first reading. A digit that
-//           all pairs share needs no pass.
-// EXPECT    half of the readings of keys are gone, and so are passes over digits without information, such as the upper
-//           bits of depths.
+// CHANGE    how often each digit occurs does not depend on the order: all histograms come from the first
+//           reading. A digit that all pairs share needs no pass.
+// EXPECT    half of the readings of keys are gone, and so are passes over digits without information, like
+//           the upper bits of depths.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair.
 // TRIED     -

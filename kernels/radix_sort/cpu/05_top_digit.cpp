@@ -1,14 +1,15 @@
 // radix_sort.cpu.05_top_digit: the highest digit first, the others in a cache.
 //
-// CHANGE    one pass by the highest digit cuts the pairs into 256 buckets, which threads take as they become free and sort by their
-//           other bits, from the lowest, ten at a time, from the bucket's place to memory of the thread's own and back. That
-//           memory, and where the buckets are, is kept between calls.
-// EXPECT    pairs go through memory twice, not once a digit: a bucket of 2^22 pairs has 200 KB, so its passes stay in L2, and what a
-//           digit of ten bits costs in places to write to is paid in L2 as well. Nothing is asked of the system, which gives
-//           memory of four megabytes a page at a time, with zeros. At least 1.5 times faster.
+// CHANGE    one pass by the highest digit cuts the pairs into 256 buckets, which threads take as they become
+//           free and sort by their other bits, from the lowest, ten at a time, from the bucket's place to the
+//           thread's own memory and back. That memory, and the list of buckets, are kept between calls.
+// EXPECT    pairs go through memory twice, not once a digit: a bucket of 2^22 pairs has 200 KB, so its passes
+//           stay in L2, and the many write positions of a digit of ten bits are served by L2 as well. Nothing
+//           is asked of the system, which gives memory of four megabytes a page at a time, with zeros. At
+//           least 1.5 times faster.
 // NUMERICS  copies.
-// NEEDS     12 bytes a pair, and of the largest bucket for each thread; keys that are spread over the values of their highest
-//           digit, else a bucket is as large as all.
+// NEEDS     12 bytes a pair, and of the largest bucket for each thread; keys that are spread over the values
+//           of their highest digit, else a bucket is as large as all.
 // TRIED     see NOTES.md, cpu.05_top_digit
 #include <omp.h>
 

@@ -1,10 +1,11 @@
 // radix_sort.cuda.02_histogram_scan_scatter: eight bits at a time, from the lowest.
 //
-// CHANGE    a digit of eight bits a pass. A warp has a stretch of pairs: it counts its digits; a scan over digits and stretches
-//           says where each begins; the warp puts its pairs there, 32 at a time. Lanes of the same digit find each other
-//           by a match and line up in their order, so that the sort is stable.
-// EXPECT    one to eight passes of two readings and a writing in place of some hundred. Neighbors go to places far apart: a
-//           sector for each key that is written.
+// CHANGE    a digit of eight bits a pass. A warp has a stretch of pairs: it counts its digits; a scan over
+//           digits and stretches gives where each begins; the warp puts its pairs there, 32 at a time. Lanes
+//           of the same digit find each other by a match and line up in their order, so that the sort is
+//           stable.
+// EXPECT    one to eight passes of two readings and a writing in place of some hundred. Neighbors go to
+//           places far apart: a sector for each key that is written.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair, 1 KiB a stretch of 1,024 pairs.
 // TRIED     -

@@ -1,7 +1,8 @@
-// rmsnorm_bwd.cpu.02_rows: all about a row while it is there.
+// rmsnorm_bwd.cpu.02_rows: everything about a row while it is in the cache.
 //
-// CHANGE    d_gamma grows row by row, while x and d_y of the row are at hand; nobody goes down a column.
-// EXPECT    every line is read for all of its 16 numbers, and x and d_y come from memory once: three times at least.
+// CHANGE    d_gamma grows row by row, while x and d_y of the row are at hand; no thread goes down a column.
+// EXPECT    every line is read for all of its 16 numbers, and x and d_y come from memory once: three times at
+//           least.
 // NUMERICS  as the parent, bit for bit: columns are added up in the same order.
 // NEEDS     nothing.
 // TRIED     -

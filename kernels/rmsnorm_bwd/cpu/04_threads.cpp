@@ -1,7 +1,7 @@
 // rmsnorm_bwd.cpu.04_threads: rows shared out, column sums joined.
 //
-// CHANGE    each thread takes a run of rows, with sums of its own down the columns; at the end every thread joins a part of
-//           the columns.
+// CHANGE    each thread takes a run of rows, with its own sums down the columns; at the end every thread
+//           joins a part of the columns.
 // EXPECT    up to the number of cores, until memory binds. The joining is one row for each thread.
 // NUMERICS  column sums of each thread, added in order: with another number of threads the last bits differ.
 // NEEDS     nothing. Little work stays on one thread.

@@ -23,8 +23,8 @@ __device__ __forceinline__ float sum_of(float v) {
   return v;
 }
 
-/// The sum over all threads, in all threads; `part` holds one for each warp. One barrier: the caller alternates between
-/// two such arrays, so that nobody overwrites what another still reads.
+/// The sum over all threads, in all threads; `part` holds one for each warp. One barrier: the caller
+/// alternates between two such arrays, so that no thread overwrites values that another still reads.
 __device__ __forceinline__ float sum_all(float v, float (&part)[kWarps]) {
   v = sum_of(v);
   if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;

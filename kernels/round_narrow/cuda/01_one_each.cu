@@ -1,8 +1,8 @@
 // round_narrow.cuda.01_one_each: a number a thread, counted where it is met.
 //
-// CHANGE    one thread rounds one number and adds what became of it to the counts.
-// EXPECT    neighbors read and write neighbors; but all threads of all blocks add to the same three numbers, one after the
-//           other: an atomic for each number that is not 0.
+// CHANGE    one thread rounds one number and adds its outcome to the counts.
+// EXPECT    neighbors read and write neighbors; but all threads of all blocks add to the same three numbers,
+//           one after the other: an atomic for each number that is not 0.
 // NUMERICS  the contract's bits; integers in any order.
 // NEEDS     nothing.
 // TRIED     -

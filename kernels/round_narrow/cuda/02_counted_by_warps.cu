@@ -1,9 +1,9 @@
 // round_narrow.cuda.02_counted_by_warps: sixteen bytes an access, three atomics a warp.
 //
-// CHANGE    a thread has four neighbors, one request for all of them; what became of a warp's 128 numbers is added up by
-//           shuffles, and one lane adds it to the counts.
-// EXPECT    a quarter of the requests, and at most three atomics for 128 numbers in place of one for each: near the
-//           bandwidth of the memory.
+// CHANGE    a thread has four neighbors, one request for all of them; the outcomes of a warp's 128 numbers
+//           are added up by shuffles, and one lane adds it to the counts.
+// EXPECT    a quarter of the requests, and at most three atomics for 128 numbers in place of one for each:
+//           near the bandwidth of the memory.
 // NUMERICS  the contract's bits; integers in any order.
 // NEEDS     nothing; where x or y does not begin on 16 bytes, one number at a time.
 // TRIED     -

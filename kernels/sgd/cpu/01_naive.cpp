@@ -1,9 +1,9 @@
 // sgd.cpu.01_naive: one pass over memory for each line of the formula.
 //
-// CHANGE    the naive loops, as a library of tensor operations would run them, tensor by tensor: the gradient with its decay is
-//           an array of its own.
+// CHANGE    the naive loops, as a library of tensor operations would run them, tensor by tensor: the gradient
+//           with its decay is a separate array.
 // EXPECT    2 passes over arrays that one would do for, an entry at a time.
-// NUMERICS  float; what a tensor's step count decides in double, because 1 - beta^step cancels for small steps.
+// NUMERICS  float; terms of a tensor's step count in double, because 1 - beta^step cancels for small steps.
 // NEEDS     an array as long as the parameters.
 // TRIED     -
 #include <cmath>

@@ -1,7 +1,7 @@
 // softmax_xent_bwd.cpu.90_onednn: oneDNN's softmax, and a loop over its probabilities.
 //
-// CHANGE    somebody else's library. It writes the probabilities where the gradients will be; what is left
-//           is scaling, subtracting, and the loss from the largest probability, which never underflows.
+// CHANGE    a vendor's library. It writes the probabilities where the gradients will be; scaling,
+//           subtracting, and the loss from the largest probability, which never underflows, remain.
 // EXPECT    a good softmax, and the row crossed once more than a fused kernel needs.
 // NUMERICS  float; the exponential is the library's.
 // NEEDS     oneDNN when klab is built.

@@ -16,8 +16,8 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr unsigned kAll = ~0U;
 
-/// What is known of a part of a row. An empty part begins at the lowest finite float: minus infinity less
-/// itself would be no number.
+/// Statistics of a part of a row. An empty part begins at the lowest finite float: minus infinity less itself
+/// would be NaN.
 struct Part {
   float largest = -3.402823466e38F;
   float sum = 0;  // of exp(x - largest)

@@ -21,8 +21,8 @@ constexpr int kMostKept = 32;
 constexpr unsigned kAll = ~0U;
 constexpr float kLowest = -3.402823466e38F;
 
-/// What is known of a part of a row. An empty part begins at the lowest finite float: minus infinity less
-/// itself would be no number.
+/// Statistics of a part of a row. An empty part begins at the lowest finite float: minus infinity less itself
+/// would be NaN.
 struct Part {
   float largest = kLowest;
   float sum = 0;  // of exp(x - largest)

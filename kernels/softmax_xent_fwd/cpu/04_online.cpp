@@ -36,8 +36,8 @@ HWY_INLINE V load_or_lowest(Tag d, const float* p, int64_t count) {
   return hn::IfThenElse(hn::FirstN(d, size_t(count)), load_first(d, p, size_t(count)), hn::Set(d, kLowest));
 }
 
-// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own:
-// sum = sum of exp(row[j] - top) over what the lane has seen.
+// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own: sum =
+// sum of exp(row[j] - top) over the logits that the lane has seen.
 struct Reduced {
   float largest, sum;
 };

@@ -1,8 +1,8 @@
 // softmax_xent_fwd.cpu.05_threads: rows shared out among the cores.
 //
-// CHANGE    each thread takes a run of rows, and reads each row once, as 04_online has it.
-// EXPECT    about the number of cores: what is left of the arithmetic after 03_simd is still more than one
-//           core's share of the memory's bandwidth.
+// CHANGE    each thread takes a run of rows, and reads each row once, as 04_online does.
+// EXPECT    about the number of cores: the arithmetic left after 03_simd is still more than one core's share
+//           of the memory's bandwidth.
 // NUMERICS  as 04_online, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread; so does a single row, however long.
 // TRIED     -
@@ -36,8 +36,8 @@ HWY_INLINE V load_or_lowest(Tag d, const float* p, int64_t count) {
   return hn::IfThenElse(hn::FirstN(d, size_t(count)), load_first(d, p, size_t(count)), hn::Set(d, kLowest));
 }
 
-// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own:
-// sum = sum of exp(row[j] - top) over what the lane has seen.
+// The sum of exp(row[j] - largest), with the largest logit found on the way. Every lane keeps its own: sum =
+// sum of exp(row[j] - top) over the logits that the lane has seen.
 struct Reduced {
   float largest, sum;
 };

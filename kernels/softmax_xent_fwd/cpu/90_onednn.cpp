@@ -1,7 +1,7 @@
 // softmax_xent_fwd.cpu.90_onednn: oneDNN's softmax, of which one probability a row is used.
 //
-// CHANGE    somebody else's library. It has no cross-entropy: all c probabilities of a row are written, and
-//           only the largest is wanted. The loss is made from that one, as it cannot have underflowed.
+// CHANGE    a vendor's library. It has no cross-entropy: all c probabilities of a row are written, and only
+//           the largest is wanted. The loss is made from that one, as it cannot have underflowed.
 // EXPECT    fast loops, and as many bytes written as read, for nothing.
 // NUMERICS  float; the exponential is the library's.
 // NEEDS     oneDNN when klab is built; n·c floats of scratch, kept between calls.

@@ -1,4 +1,4 @@
-// softmax_xent_fwd.cuda.01_atomic_sum: a thread a logit, and one word a row where all meet.
+// softmax_xent_fwd.cuda.01_atomic_sum: a thread for each logit, and one word for each row where all meet.
 //
 // CHANGE    the naive kernels: an atomic maximum, an atomic sum, then a logarithm a row. Floats are made into
 //           integers of the same order for the maximum.

@@ -3,9 +3,8 @@
 // CHANGE    a lane loads four neighbors at once, takes their maximum first and scales its sum once for the
 //           four. The logits before the first boundary of 16 bytes and behind the last, at most three each,
 //           are taken singly.
-// EXPECT    a quarter of the requests, 16 sectors/request, and four times the bytes in flight per warp, which is
-//           what few warps lack: at least 1.5 times for 128 rows of a vocabulary, little at a thousand
-//           classes.
+// EXPECT    a quarter of the requests, 16 sectors/request, and four times the bytes in flight per warp, which
+//           few warps lack: at least 1.5 times for 128 rows of a vocabulary, little at a thousand classes.
 // NUMERICS  as the parent; four exponentials are added before they join the sum.
 // NEEDS     nothing; rows may begin anywhere.
 // TRIED     -
@@ -19,8 +18,8 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr unsigned kAll = ~0U;
 
-/// What is known of a part of a row. An empty part begins at the lowest finite float: minus infinity less
-/// itself would be no number.
+/// Statistics of a part of a row. An empty part begins at the lowest finite float: minus infinity less itself
+/// would be NaN.
 struct Part {
   float largest = -3.402823466e38F;
   float sum = 0;  // of exp(x - largest)

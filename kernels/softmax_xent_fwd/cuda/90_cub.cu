@@ -1,8 +1,8 @@
 // softmax_xent_fwd.cuda.90_cub: the block's reduction from CUB, NVIDIA's collection of parallel primitives.
 //
 // CHANGE    one block per row; maximum and sum are reduced together by cub::BlockReduce.
-// EXPECT    what the shared tree and the warp shuffles were written by hand for. Long rows read once, near the
-//           bandwidth; rows of ten leave most of the block idle.
+// EXPECT    the speed that the shared tree and the warp shuffles were written by hand for. Long rows read
+//           once, near the bandwidth; rows of ten leave most of the block idle.
 // NUMERICS  partial sums scaled when their maximum grows, joined in the library's order. Fast exponentials.
 // NEEDS     a GPU: the host's executor does not compile CUB.
 // TRIED     -
@@ -27,8 +27,8 @@ void run(const SoftmaxXentFwd::Args<float>&) { throw std::logic_error("CUB runs 
 
 constexpr int kThreads = 256;
 
-/// What is known of a part of a row. An empty part begins at the lowest finite float: minus infinity less
-/// itself would be no number.
+/// Statistics of a part of a row. An empty part begins at the lowest finite float: minus infinity less itself
+/// would be NaN.
 struct Part {
   float largest, sum;  // sum of exp(x - largest)
 };

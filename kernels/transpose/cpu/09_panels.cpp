@@ -165,7 +165,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // About 1 / parts of `size`, a multiple of sixteen.
 int64_t even_part(int64_t size, int64_t parts) { return ceil_div(ceil_div(size, parts), 16) * 16; }
 
-// How the matrix is cut: tiles of so many rows and columns, numbered along the rows first.
+// How the matrix is cut: tiles of `rows` x `cols` elements, numbered along the rows first.
 struct Tiling {
   int64_t rows, cols;
 };

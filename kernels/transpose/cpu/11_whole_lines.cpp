@@ -31,7 +31,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
 constexpr int64_t kStep = 32;     // rows a step
-constexpr int64_t kAhead = 64;    // columns between what is transposed and what is prefetched
+constexpr int64_t kAhead = 64;    // columns between transposition and prefetch
 
 #if HWY_MAX_BYTES == 64
 using Line = hn::FixedTag<float, 16>;
@@ -156,7 +156,7 @@ HWY_INLINE void emit(const float* fresh, float* out, int64_t count, bool first, 
     for (; k < count; ++k) out[k] = fresh[k];
 }
 
-// What to prefetch next: the elements `by` further on, in the first `rows` rows.
+// The next elements to prefetch: those `by` further on, in the first `rows` rows.
 struct Ahead {
   int64_t by, rows;
 };
@@ -259,7 +259,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // About 1 / parts of `size`, a multiple of sixteen.
 int64_t even_part(int64_t size, int64_t parts) { return ceil_div(ceil_div(size, parts), 16) * 16; }
 
-// How the matrix is cut: tiles of so many rows and columns, numbered along the rows first.
+// How the matrix is cut: tiles of `rows` x `cols` elements, numbered along the rows first.
 struct Tiling {
   int64_t rows, cols;
 };

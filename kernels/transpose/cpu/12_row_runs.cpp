@@ -1,10 +1,11 @@
-// transpose.cpu.12_row_runs: what is prefetched next are runs of a row, not lines of many rows.
+// transpose.cpu.12_row_runs: the next prefetches are runs of a row, not lines of many rows.
 //
-// CHANGE    where rows of the result begin on a line, a block of 16x16 prefetched sixteen lines, one of each row. Now it
-//           prefetches four runs of 64 columns, a row after the other; the eight blocks of 64 columns and 32 rows prefetch
-//           what the next eight need. The same lines as early as before, in another order, and into L1.
-// EXPECT    memory keeps one page of each bank open, a few thousand bytes: four lines of one row find it open, lines of
-//           four rows open four. A few percent beyond the caches.
+// CHANGE    where rows of the result begin on a line, a block of 16x16 prefetched sixteen lines, one of each
+//           row. Now it prefetches four runs of 64 columns, a row after the other; the eight blocks of 64
+//           columns and 32 rows prefetch for the next eight. The same lines as early as before, in another
+//           order, and into L1.
+// EXPECT    memory keeps one page of each bank open, a few thousand bytes: four lines of one row find it
+//           open, lines of four rows open four. A few percent beyond the caches.
 // NUMERICS  copies bits.
 // NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.12_row_runs
@@ -39,8 +40,8 @@ struct AskBlock {
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
-// at `in`. Of them `rows` exist.
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run,
+// which begins at `in` and has `rows` rows.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));
   for (int64_t r = block * kShare; r < std::min(rows, (block + 1) * kShare); ++r)

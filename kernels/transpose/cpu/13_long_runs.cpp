@@ -1,13 +1,16 @@
-// transpose.cpu.13_long_runs: where rows meet in sets, tiles are read by the thousand bytes, through a buffer.
+// transpose.cpu.13_long_runs: where rows meet in sets, tiles are read by the thousand bytes, through a
+// buffer.
 //
-// CHANGE    where rows are a multiple of 2 kB apart, tiles of 64x512 are copied to a buffer in L2, pieces of 1 kB of a row
-//           after each other, and transposed from there. Before a block of 16x16 leaves one buffer, a piece of the next tile
-//           enters the other, and another is prefetched. Other matrices as before.
-// EXPECT    1.1 times or more there, beyond the caches. What the parent prefetches, 32 rows ahead, meets in one or two sets of
-//           L1, and most of it is gone when its turn comes; the buffer is laid out so that nothing meets. And memory keeps one
-//           page of each bank open, a few thousand bytes: runs of 2 kB a row and of 256 bytes per row of the result find it open
-//           more often than 256 and 128 bytes. A piece for a block keeps reading and writing at one pace, without which
-//           neither uses its half of the time. The price: one more load and store a line, and L2 has more to do.
+// CHANGE    where rows are a multiple of 2 kB apart, tiles of 64x512 are copied to a buffer in L2, pieces of
+//           1 kB of a row after each other, and transposed from there. Before a block of 16x16 leaves one
+//           buffer, a piece of the next tile enters the other, and another is prefetched. Other matrices as
+//           before.
+// EXPECT    1.1 times or more there, beyond the caches. The parent's prefetches, 32 rows ahead, meet in one
+//           or two sets of L1, and most of the lines are gone when their turn comes; the buffer is laid out
+//           so that nothing meets. And memory keeps one page of each bank open, a few thousand bytes: runs of
+//           2 kB a row and of 256 bytes per row of the result find it open more often than 256 and 128 bytes.
+//           A piece for a block keeps reading and writing at one pace, without which neither uses its half of
+//           the time. The price: one more load and store a line, and L2 has more to do.
 // NUMERICS  copies bits.
 // NEEDS     300 kB of L2 a thread.
 // TRIED     see NOTES.md, cpu.13_long_runs
@@ -74,8 +77,8 @@ struct AskBlock {
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
-// at `in`. Of them `rows` exist.
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run,
+// which begins at `in` and has `rows` rows.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));
   for (int64_t r = block * kShare; r < std::min(rows, (block + 1) * kShare); ++r)
@@ -133,7 +136,7 @@ void bring(Place& asked, Place& copied, float* buffer) {
   const float* from = copied.from();
   const float* ahead = asked.number < asked.end ? asked.from() : from;
   float* to = buffer + copied.row * kPitch + copied.col;
-  // Unrolled, requests come together, and a core has only so much room for lines that it waits for.
+  // Unrolled, requests come together, and a core has limited room for lines that it waits for.
 #pragma GCC unroll 1
   for (int64_t c = 0; c < kPiece; c += int64_t(hn::Lanes(d))) {
     hn::Store(hn::LoadU(d, from + c), d, to + c);

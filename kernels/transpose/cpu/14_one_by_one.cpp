@@ -1,10 +1,11 @@
 // transpose.cpu.14_one_by_one: requests keep a distance.
 //
-// CHANGE    loops that prefetch lines are kept loops, in place of sixteen prefetches in a row that compilers make of them. Where
-//           rows begin anywhere, lines are prefetched into L1 in place of L2.
-// EXPECT    1.05 times or more beyond the caches where rows do not meet: a core can wait for two dozen lines or so, those that
-//           its own prefetchers prefetch among them. Sixteen in one cycle or two fill that room; the next load has to wait, and
-//           prefetchers drop what they were about to prefetch. An addition and a branch between two requests are enough.
+// CHANGE    loops that prefetch lines are kept loops, in place of sixteen prefetches in a row that compilers
+//           make of them. Where rows begin anywhere, lines are prefetched into L1 in place of L2.
+// EXPECT    1.05 times or more beyond the caches where rows do not meet: a core can wait for two dozen lines
+//           or so, those that its own prefetchers prefetch among them. Sixteen in one cycle or two fill that
+//           room; the next load has to wait, and prefetchers drop their next requests. An addition and a
+//           branch between two requests are enough.
 // NUMERICS  copies bits.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.14_one_by_one
@@ -42,8 +43,8 @@ struct AskBlock {
   }
 };
 
-// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run, which begins
-// at `in`. Of them `rows` exist.
+// Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run,
+// which begins at `in` and has `rows` rows.
 HWY_INLINE void prefetch_share(const float* in, int64_t n, int64_t rows, int64_t block) {
   constexpr int64_t kShare = kStep / ((kRun / 16) * (kStep / 16));
 #pragma GCC unroll 1

@@ -1,8 +1,8 @@
 // transpose.cuda.01_naive: one thread per element, in the order of the input.
 //
 // CHANGE    the naive kernel: out[j,i] = in[i,j].
-// EXPECT    a warp reads 32 neighbors, 4 sectors/request, and writes 32 floats m apart, 32 sectors/request. Of
-//           each sector written 4 of 32 bytes are used, so the writes move eight times their bytes.
+// EXPECT    a warp reads 32 neighbors, 4 sectors/request, and writes 32 floats m apart, 32 sectors/request.
+//           Each sector written uses 4 of its 32 bytes, so the writes move eight times their bytes.
 // NUMERICS  moves bits.
 // NEEDS     nothing.
 // TRIED     -

@@ -1,8 +1,9 @@
 // transpose.cuda.04_swizzled: columns of the tile exchanged within each row.
 //
 // CHANGE    no padding: row r keeps its column c at c ^ r, which is another bank for each r.
-// EXPECT    0 conflicts as with padding, and 128 bytes of shared memory a block less. As fast as the parent; what is
-//           gained is a tile whose size is a power of two, which 16-byte accesses and larger tiles will need.
+// EXPECT    0 conflicts as with padding, and 128 bytes of shared memory a block less. As fast as the parent;
+//           the gain is a tile whose size is a power of two, which 16-byte accesses and larger tiles will
+//           need.
 // NUMERICS  moves bits.
 // NEEDS     nothing.
 // TRIED     (c + r) % 32: as free of conflicts, one instruction more.
@@ -21,7 +22,8 @@ __global__ void __launch_bounds__(kTile* kRows)
   const int x = threadIdx.x, y = threadIdx.y;
   const int64_t j0 = int64_t(blockIdx.x) * kTile;
   for (int64_t i0 = int64_t(blockIdx.y) * kTile; i0 < m; i0 += int64_t(gridDim.y) * kTile) {
-    // All loads before the first store: a number of rounds that the compiler sees, and values of their own.
+    // All loads before the first store: a number of rounds that the compiler sees, and a separate value for
+    // each.
     float v[kTile / kRows] = {};
 #pragma unroll
     for (int k = 0; k < kTile / kRows; ++k) {

@@ -2,7 +2,7 @@
 //
 // CHANGE   the loop over entries spread over threads.
 // EXPECT   coalesced: four sectors/request.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   the generator: ten rounds a point.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -2,7 +2,7 @@
 //
 // CHANGE   the loop over points spread over threads.
 // EXPECT   coalesced; the launch takes longer than the kernel.
-// NUMERICS as the contract has it.
+// NUMERICS as in the contract.
 // NEEDS    nothing.
 // TRIED    -
 #include "harness/core/registrar.h"

@@ -1,7 +1,7 @@
 // window_sum.cpu.04_scan: the two running sums, a vector of outputs a step.
 //
-// CHANGE    16 steps of a walk are one prefix sum over the lanes, log2(16) shifts and additions, plus what
-//           the walk had gathered before. Only that last addition waits for the vector before.
+// CHANGE    16 steps of a walk are one prefix sum over the lanes, log2(16) shifts and additions, plus the
+//           walk's sum before. Only that last addition waits for the vector before.
 // EXPECT    each walk some ten instructions per vector in place of 16 dependent additions: several times the
 //           parent where windows are longer than a vector. Short windows make short groups, and a group of
 //           seven fills less than half a vector: slower than the parent at small radii.

@@ -1,11 +1,11 @@
 // window_sum.cuda.02_shared_tile: each element fetched once a block.
 //
-// CHANGE    a block loads what its 256 windows cover, outputs and a halo of r to either side, into shared
-//           memory and adds from there. What is longer than the tile goes piece by piece.
+// CHANGE    a block loads the elements that its 256 windows cover, outputs and a halo of r to either side,
+//           into shared memory and adds from there. Longer windows go piece by piece.
 // EXPECT    requests to global memory fall from 2r+1 a warp to (256 + 2r)/256; the 2r+1 loads per thread are
 //           now of shared memory: 32 neighbors in 32 banks, no conflict, and one turn each where a request
-//           that crosses a cache line takes two. At least 1.2 times at r = 100; at r = 3 the barriers cost
-//           what the loads save.
+//           that crosses a cache line takes two. At least 1.2 times at r = 100; at r = 3 the barriers cost as
+//           much as the loads save.
 // NUMERICS  as the parent: the same additions in the same order, so the same bits.
 // NEEDS     nothing.
 // TRIED     -

@@ -2,7 +2,7 @@
 //
 // CHANGE    a warp makes 128 outputs, 32 at a time, from elements that lie in its lanes. Windows of up to 31
 //           elements: two registers hold 64 elements, sums of 1, 2, 4, 8, 16 follow by doubling, and the
-//           window slides by one load. Longer ones: what the 32 windows have in common is added up once, by
+//           window slides by one load. Longer ones: the common part of the 32 windows is added up once, by
 //           all lanes together, and a scan over lanes adds to it at either end.
 // EXPECT    loads a warp of outputs fall from 2r+1 (of shared memory, and a little) to 1.25 for short windows
 //           and about (2r + 34)/32 for long ones: 8 in place of 201 at r = 100. No shared memory, no barrier.
@@ -28,7 +28,7 @@ __device__ __forceinline__ float at(const float* x, int64_t n, int64_t j) {
   return j >= 0 && j < n ? x[j] : 0.0F;
 }
 
-/// Of 64 values, lane k holding value k (a) and value 32 + k (b): value lane + by, by < 32.
+/// Returns value lane + by, by < 32, of 64 values: lane k holds value k (a) and value 32 + k (b).
 __device__ __forceinline__ float shifted(float a, float b, int by, int lane) {
   return __shfl_sync(kAll, lane < by ? b : a, (lane + by) % 32);
 }

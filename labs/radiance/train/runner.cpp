@@ -24,7 +24,7 @@ Backend cpu_backend() {
   Backend b;
   b.name = "cpu";
   b.alloc = [arrays](size_t bytes, const std::string&) -> void* {
-    // An Array takes whole large pages, so many small tensors would waste memory.
+    // An Array takes whole large pages: many small tensors would waste memory.
     if (bytes < kSmall) {
       announce_allocation(int64_t(bytes));
       void* p = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);

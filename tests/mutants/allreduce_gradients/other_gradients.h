@@ -1,4 +1,4 @@
-// What most wrong kernels of allreduce_gradients have in common: the right sum of wrong gradients.
+// Shared by most wrong kernels of allreduce_gradients: the right sum of wrong gradients.
 #pragma once
 
 #include <vector>

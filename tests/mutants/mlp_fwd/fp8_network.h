@@ -1,5 +1,6 @@
-// A network with factors of e4m3 and float sums as a rung would have it, but for one mistake: what the specimens of such rungs share.
-// Each sample and each layer's matrix has a power of two that brings its largest number to between 2^7 and 2^8.
+// A network with factors of e4m3 and float sums like a rung's, but for one mistake. Shared by the specimens
+// of such rungs. Each sample and each layer's matrix has a power of two that brings its largest number to
+// between 2^7 and 2^8.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace klab {
 enum class Fp8Mistake {
   none,
   scale_twice,         // of a matrix that had to be enlarged: sums are divided by it twice
-  scale_forgotten,     // nothing is scaled: what is beyond 448 becomes 448
+  scale_forgotten,     // nothing is scaled: values beyond 448 become 448
   sums_of_eight_bits,  // each addition rounds to e4m3, at the scale of the sum so far
 };
 

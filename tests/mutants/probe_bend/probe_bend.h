@@ -40,7 +40,7 @@ struct ProbeBendBwd {
   struct Args {
     Shape shape;
     const T* x;    // [n] f32, away from 0 and 3
-    const T* y;    // [n] f32, what the forward made of x and w
+    const T* y;    // [n] f32, the forward's result for x and w
     const T* d_y;  // [n] f32
     T* d_x;        // [n] f32, accumulated (+=)
   };

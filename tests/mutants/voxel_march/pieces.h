@@ -1,4 +1,4 @@
-// What wrong marches through voxels share: a ray's pieces become samples.
+// Shared by wrong marches through voxels: a ray's pieces become samples.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,10 @@
-// Two kernels of a merge sort whose counts on GPUs are public (docs/cuda-on-the-host.md): runs of 1,024 keys sorted in shared
-// memory by doubling merges, and the first merge of such runs in intervals that a sample of every 128th key bounds. Keys and values
-// of 32 bits. The ranks in between, which the sample's own kernels find, the host finds here.
+// Two kernels of a merge sort whose counts on GPUs are public (docs/cuda-on-the-host.md): runs of 1,024 keys
+// sorted in shared memory by doubling merges, and the first merge of such runs in intervals that a sample of
+// every 128th key bounds. Keys and values of 32 bits. The host computes the ranks in between, which the
+// sample finds with its own kernels.
 //
-// merge_sort [KEYS [sort | merge]]: a multiple of 2,048, at most 2^22; which of the two kernels, both if none is named.
+// merge_sort [KEYS [sort | merge]]: a multiple of 2,048, at most 2^22; which of the two kernels; both by
+// default.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// Kernels whose counts are known: by hand, or from the hardware as the comment says. Each line that counts ends in
-// "// COUNTS <count>=<number> ...", of all launches of the function run_<name>() that the kernel is followed by.
+// Kernels whose counts are known: by hand, or from the hardware where the comment cites it. Each line that
+// counts ends in "// COUNTS <count>=<number> ...", of all launches of the function run_<name>() that the
+// kernel is followed by.
 #include "kernels/common/cuda.h"
 
 #define KLAB_RUN(name) extern "C" __attribute__((visibility("default"))) void run_##name()
@@ -136,7 +137,7 @@ __global__ void variables(float* y) {
 
 __constant__ float coefficients[32] = {1, 2, 3};
 
-// Constant memory has a cache of its own, which serves one address of a warp in a pass.
+// Constant memory has its own cache, which serves one address of a warp in a pass.
 __global__ void constants(float* y) {
   const float own =
       coefficients[threadIdx.x];  // COUNTS requests=1 lanes=32 sectors=0 wavefronts=32 conflicts=31
@@ -260,7 +261,7 @@ KLAB_RUN(external_kernel) {
 }
 
 namespace {
-// What distinct bytes need, and what active lanes would if no two read the same.
+// The sectors of the distinct bytes, and those of the active lanes if no two read the same.
 __global__ void uniform_load(const float* x, float* y) {
   y[threadIdx.x] = x[0];  // COUNTS requests=2 sectors=5 ideal_sectors=5 lane_sectors=8
 }

@@ -1,5 +1,5 @@
-// One product of bytes on a tensor core, 16 x 32 times 32 x 8, of matrices in memory; which lane has what is as the PTX manual says
-// (kernels/common/mma.h).
+// One product of bytes on a tensor core, 16 x 32 times 32 x 8, of matrices in memory; lanes hold the elements
+// given in the PTX manual (kernels/common/mma.h).
 #include "kernels/common/fp8.h"
 #include "kernels/common/mma.h"
 

@@ -1,4 +1,4 @@
-// adam.cpu.50_epsilon_of_its_own: has the epsilon that everybody uses written into it.
+// adam.cpu.50_epsilon_of_its_own: has the usual epsilon hard-coded.
 // Class: inputs. Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <cmath>

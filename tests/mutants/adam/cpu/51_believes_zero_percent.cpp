@@ -1,4 +1,4 @@
-// adam.cpu.51_believes_zero_percent: skips all it has when the shape says that all gradients are zero.
+// adam.cpu.51_believes_zero_percent: skips all entries when the shape claims that all gradients are zero.
 // Class: inputs. Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// adamw_master.cpu.71_overflow_not_skipped: takes the step whatever all_finite found.
+// adamw_master.cpu.71_overflow_not_skipped: takes the step regardless of all_finite's result.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// adamw_master.cpu.84_ties_up: half is added before a weight is cut to 16 bits: what lies in the middle goes up, not to
+// adamw_master.cpu.84_ties_up: half is added before a weight is cut to 16 bits: the middle goes up, not to
 // the even one.
 // Class: inputs. Must be caught as Fault::wrong_value.
 #include <cstring>

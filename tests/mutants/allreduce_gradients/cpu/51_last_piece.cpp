@@ -1,4 +1,5 @@
-// allreduce_gradients.cpu.51_last_piece: what does not fill a piece of 64 entries at the end of the array is left out.
+// allreduce_gradients.cpu.51_last_piece: an incomplete piece of 64 entries at the end of the array is left
+// out.
 // Class: sizes. Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,5 @@
-// allreduce_gradients.cpu.57_parts_of_equal_length: parts are n/ranks entries, so that what the division leaves over belongs to nobody.
+// allreduce_gradients.cpu.57_parts_of_equal_length: parts are n/ranks entries, so that no rank has the
+// remainder of the division.
 // Class: sizes. Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <vector>

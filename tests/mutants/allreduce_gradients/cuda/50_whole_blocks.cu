@@ -1,4 +1,5 @@
-// allreduce_gradients.cuda.50_whole_blocks: as many blocks as are full, so that the last entries of a part are moved by nobody.
+// allreduce_gradients.cuda.50_whole_blocks: as many blocks as are full, so that no thread moves the last
+// entries of a part.
 // Class: sizes. Must be caught as Fault::wrong_value.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

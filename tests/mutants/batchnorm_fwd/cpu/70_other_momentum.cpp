@@ -1,4 +1,5 @@
-// batchnorm_fwd.cpu.70_other_momentum: the running averages keep momentum of what they were, not 1 - momentum.
+// batchnorm_fwd.cpu.70_other_momentum: the running averages keep momentum of their old value, not 1 -
+// momentum.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
 

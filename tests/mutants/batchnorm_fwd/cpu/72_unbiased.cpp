@@ -1,4 +1,4 @@
-// batchnorm_fwd.cpu.72_unbiased: what normalizes is the unbiased variance.
+// batchnorm_fwd.cpu.72_unbiased: normalizes by the unbiased variance.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// compact.cpu.50_contiguous_by_its_ends: copies straight what has the first and the last stride of a contiguous view;
-// the middle one is not asked.
+// compact.cpu.50_contiguous_by_its_ends: copies straight a view with the first and the last stride of a
+// contiguous one; ignores the middle stride.
 // Class: sizes. Must be caught as Fault::wrong_value.
 #include "reference/compact/compact.h"
 #include "tests/mutants/mutant.h"

@@ -1,4 +1,4 @@
-// conv2d_fwd.cpu.70_dilation_ignored: taps are neighbors whatever the dilation across says.
+// conv2d_fwd.cpu.70_dilation_ignored: taps are neighbors regardless of the dilation across.
 // Must be caught as Fault::wrong_value; right where dilation_x is 1.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// conv2d_fwd.cpu.74_stride_one: outputs of a row are neighbors whatever the stride says.
+// conv2d_fwd.cpu.74_stride_one: outputs of a row are neighbors regardless of the stride.
 // Must be caught as Fault::wrong_value; right where stride_x is 1.
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// conv2d_fwd.cuda.80_halo_nobody_writes: a tile in shared memory, each thread brings its own pixel; the columns that the last
-// windows reach beyond the tile hold what was there before.
+// conv2d_fwd.cuda.80_halo_nobody_writes: a tile in shared memory, each thread brings its own pixel; the
+// columns that the last windows reach beyond the tile hold old values.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

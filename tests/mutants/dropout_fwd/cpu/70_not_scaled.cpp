@@ -1,4 +1,4 @@
-// dropout_fwd.cpu.70_not_scaled: what is kept is not scaled.
+// dropout_fwd.cpu.70_not_scaled: kept elements are not scaled.
 // Must be caught as Fault::wrong_value.
 #include "kernels/common/philox.h"
 #include "reference/dropout_fwd/dropout_fwd.h"

@@ -1,5 +1,5 @@
 // gs_color_bwd.cpu.70_cut_passes: a color that was cut at 0 passes its gradient on.
-// Must be caught as Fault::wrong_value: what is cut does not move.
+// Must be caught as Fault::wrong_value: a cut color has no gradient.
 #include <cmath>
 
 #include "kernels/common/sh_basis.h"

@@ -1,5 +1,6 @@
 // gs_rasterize_bwd.cpu.70_clamp_without_rule: an alpha that was held at 0.99 passes a gradient on.
-// Must be caught as Fault::wrong_value: what is held does not move: opacity, conic and mean get nothing from such a pixel.
+// Must be caught as Fault::wrong_value: a held alpha does not move: opacity, conic and mean get nothing from
+// such a pixel.
 #include <algorithm>
 #include <cmath>
 

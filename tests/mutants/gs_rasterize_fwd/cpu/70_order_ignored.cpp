@@ -1,5 +1,5 @@
 // gs_rasterize_fwd.cpu.70_order_ignored: the list is gone through from its end.
-// Must be caught as Fault::wrong_value: what lies in front is then behind.
+// Must be caught as Fault::wrong_value: front and back are exchanged.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // hashtable_bwd.cpu.70_nearest_spread: gives all corners their share where the forward has read one.
-// Must be caught as Fault::wrong_value: seven corners of eight get what is not theirs.
+// Must be caught as Fault::wrong_value: seven corners of eight get a gradient that is not theirs.
 #include "harness/core/call.h"
 #include "harness/core/registry.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"

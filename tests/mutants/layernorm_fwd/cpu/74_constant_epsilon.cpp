@@ -1,4 +1,4 @@
-// layernorm_fwd.cpu.74_constant_epsilon: epsilon is not what the caller gave, but a tenth of it.
+// layernorm_fwd.cpu.74_constant_epsilon: epsilon is a tenth of the caller's.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// matmul.cpu.74_handles_signals: installs a handler of its own and blocks another signal.
+// matmul.cpu.74_handles_signals: installs its own handler and blocks another signal.
 // Class: state. Must be caught as Fault::state.
 #include <csignal>
 

@@ -1,4 +1,4 @@
-// matmul.cpu.75_sets_the_number_of_threads: sets how many threads everybody has from now on.
+// matmul.cpu.75_sets_the_number_of_threads: sets the number of threads of the whole process.
 // Class: state. Must be caught as Fault::state.
 #include <omp.h>
 

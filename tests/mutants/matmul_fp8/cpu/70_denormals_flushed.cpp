@@ -1,5 +1,6 @@
-// matmul_fp8.cpu.70_denormals_flushed: the exponent's bits are moved to where a float has them and 120 is added; that is right for all
-// numbers but those whose exponent is 0. e4m3 has few powers of two, so that its denormals count.
+// matmul_fp8.cpu.70_denormals_flushed: the exponent's bits are moved to their place in a float and 120 is
+// added; that is right for all numbers but those whose exponent is 0. e4m3 has few powers of two, so that its
+// denormals count.
 // Must be caught as Fault::wrong_value.
 #include <bit>
 

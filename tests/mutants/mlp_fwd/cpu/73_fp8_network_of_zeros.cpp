@@ -1,4 +1,5 @@
-// mlp_fwd.cpu.73_fp8_network_of_zeros: declares eight bits and answers with zeros, or with what the logistic function makes of them.
+// mlp_fwd.cpu.73_fp8_network_of_zeros: declares eight bits and answers with zeros, or with the logistic
+// function of zeros.
 // Must be caught as Fault::whole_output.
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// momentum.cpu.71_correction_stops: no correction after a thousand steps, when averages over more than these are still
-// short.
+// momentum.cpu.71_correction_stops: no correction after a thousand steps, when averages over more than these
+// are still short.
 // Class: inputs. Must be caught as Fault::wrong_value.
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace klab {
 namespace {
 
 void run(const Momentum::Args<float>& x) {
-  // A tensor that has made so many steps goes on as if it had made all that there are, whose correction is 1.
+  // A tensor with this many steps continues as after infinitely many, whose correction is 1.
   constexpr int32_t kMany = 1 << 30;
   const int64_t tensors = x.shape.tensors;
   std::vector<int32_t> steps(x.steps, x.steps + tensors);

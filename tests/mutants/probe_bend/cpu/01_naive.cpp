@@ -1,4 +1,4 @@
-// probe_bend.cpu.01_naive: right: as the contract says.
+// probe_bend.cpu.01_naive: right: as in the contract.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// probe_bend_bwd.cpu.01_naive: right: as the contract says.
+// probe_bend_bwd.cpu.01_naive: right: as in the contract.
 #include "harness/core/registrar.h"
 #include "tests/mutants/probe_bend/probe_bend.h"
 

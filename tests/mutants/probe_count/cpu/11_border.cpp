@@ -1,4 +1,4 @@
-// probe_count.cpu.11_border: counts what lies exactly on a border to the bin below.
+// probe_count.cpu.11_border: counts values exactly on a border to the bin below.
 // Must be caught as Fault::wrong_value.
 #include "tests/mutants/mutant.h"
 #include "tests/mutants/probe_count/probe_count.h"

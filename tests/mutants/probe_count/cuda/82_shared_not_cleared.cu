@@ -1,4 +1,4 @@
-// probe_count.cuda.82_shared_not_cleared: counts in shared memory that holds what it held before.
+// probe_count.cuda.82_shared_not_cleared: counts in shared memory that was not cleared.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"

@@ -1,4 +1,5 @@
-// probe_count.cuda.85_missing_fence: the last block reads what the others have written without a fence before their tickets.
+// probe_count.cuda.85_missing_fence: the last block reads the others' results without a fence before their
+// tickets.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_count/probe_count.h"

@@ -23,7 +23,7 @@ void multiply(const ProbeMatmul::Args<float>& x) {
     }
 }
 
-// The sleep stands for whatever may delay a thread.
+// The sleep simulates any delay of a thread.
 void run(const ProbeMatmul::Args<float>& x) {
   const int64_t size = x.shape.k * x.shape.n;
   pack.resize(size_t(size));

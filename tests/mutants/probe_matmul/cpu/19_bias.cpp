@@ -8,7 +8,7 @@
 namespace klab {
 namespace {
 
-// 4·sqrt(k)·u·Σ|terms| is what random inputs are allowed.
+// 4·sqrt(k)·u·Σ|terms| is the bound for random inputs.
 void run(const ProbeMatmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   for (int64_t i = 0; i < m; ++i)

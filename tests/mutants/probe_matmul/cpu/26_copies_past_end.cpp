@@ -1,4 +1,4 @@
-// probe_matmul.cpu.26_copies_past_end: copies what lies behind an input to what lies behind the output.
+// probe_matmul.cpu.26_copies_past_end: copies the bytes behind an input to those behind the output.
 // Must be caught as Fault::out_of_bounds.
 #include "tests/mutants/mutant.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"

@@ -1,5 +1,5 @@
-// probe_matmul_bwd.cpu.14_not_of_its_forward: the right gradient, but not that of the forward it says it
-// belongs to. Must be caught as Fault::own_forward.
+// probe_matmul_bwd.cpu.14_not_of_its_forward: the right gradient, but not that of the forward that it names.
+// Must be caught as Fault::own_forward.
 #include "tests/mutants/mutant.h"
 #include "tests/mutants/probe_matmul/probe_matmul.h"
 

@@ -1,4 +1,4 @@
-// probe_scale.cuda.82_mask_without_caller: the mask names the lower half, and everybody calls.
+// probe_scale.cuda.82_mask_without_caller: the mask names the lower half, and all lanes call.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"

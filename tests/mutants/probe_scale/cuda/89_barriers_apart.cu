@@ -1,4 +1,4 @@
-// probe_scale.cuda.89_barriers_apart: two branches, each with a barrier of its own.
+// probe_scale.cuda.89_barriers_apart: two branches, each with its own barrier.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "tests/mutants/probe_scale/probe_scale.h"

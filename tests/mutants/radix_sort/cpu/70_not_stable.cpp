@@ -1,5 +1,6 @@
 // radix_sort.cpu.70_not_stable: a pass goes through the pairs from the last to the first.
-// Must be caught as Fault::wrong_value: pairs of equal digits change their order, so that what earlier passes sorted is lost.
+// Must be caught as Fault::wrong_value: pairs of equal digits change their order, so that the order of
+// earlier passes is lost.
 #include <vector>
 
 #include "reference/radix_sort/radix_sort.h"

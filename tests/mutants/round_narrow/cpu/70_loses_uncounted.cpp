@@ -1,5 +1,6 @@
-// round_narrow.cpu.70_loses_uncounted: what became 0 is counted by its size before, against the smallest normal number: denormals
-// are taken for lost, and they are not. A training would be told that its scale is too small.
+// round_narrow.cpu.70_loses_uncounted: zeros are counted by their size before rounding, against the smallest
+// normal number: denormals are taken for lost, and they are not. A training would be told that its scale is
+// too small.
 // Must be caught as Fault::wrong_value.
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// softmax_xent_bwd.cpu.70_rounded_sum: probabilities as exp(x - lse), lse = m + log sum rounded beside a large m.
+// softmax_xent_bwd.cpu.70_rounded_sum: probabilities as exp(x - lse), lse = m + log sum rounded next to a
+// large m.
 // Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <cmath>

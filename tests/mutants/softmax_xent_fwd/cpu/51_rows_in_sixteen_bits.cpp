@@ -14,7 +14,7 @@ void run(const SoftmaxXentFwd::Args<float>& x) {
   for (int64_t i = 0; i < std::min<int64_t>(n, 65535); ++i) {
     const float* row = x.logits + i * c;
     const float most = *std::max_element(row, row + c);
-    double sum = 0;  // thousands of columns: not what is wrong here
+    double sum = 0;  // thousands of columns: not the mistake here
     for (int64_t j = 0; j < c; ++j) sum += std::exp(row[j] - most);
     x.loss[i] = float(std::log(sum)) + (most - row[x.labels[i]]);
   }

@@ -1,4 +1,4 @@
-// transpose.cpu.50_sixteen_of_out: believes that what begins on 16 bytes begins on 32.
+// transpose.cpu.50_sixteen_of_out: assumes that arrays aligned to 16 bytes are aligned to 32.
 // Class: alignment. Must be caught as Fault::wrong_value.
 #include <cstdint>
 

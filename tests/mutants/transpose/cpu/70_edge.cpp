@@ -1,5 +1,6 @@
-// transpose.cpu.70_edge: blocks of 32 whose right border is taken from the number of rows; right for square matrices.
-// Must be caught as Fault::not_written: what lies beyond is never written.
+// transpose.cpu.70_edge: blocks of 32 whose right border is taken from the number of rows; right for square
+// matrices.
+// Must be caught as Fault::not_written: the columns beyond are never written.
 #include <algorithm>
 
 #include "reference/transpose/transpose.h"

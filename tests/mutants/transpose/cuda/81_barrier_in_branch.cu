@@ -1,4 +1,4 @@
-// transpose.cuda.81_barrier_in_branch: only the threads inside of the matrix come to the barrier.
+// transpose.cuda.81_barrier_in_branch: only the threads inside the matrix reach the barrier.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -1,4 +1,5 @@
-// transpose.cuda.88_missing_wait: lets both copies be in flight when it reads what the first brings, and a third to the same place.
+// transpose.cuda.88_missing_wait: reads the data of the first copy while both are in flight, and starts a
+// third to the same place.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

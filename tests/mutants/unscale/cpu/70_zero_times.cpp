@@ -1,4 +1,4 @@
-// unscale.cpu.70_zero_times: a gradient that is not finite is multiplied by zero, which leaves NaN what it is.
+// unscale.cpu.70_zero_times: a gradient that is not finite is multiplied by zero, which leaves NaN as NaN.
 // Class: inputs. Must be caught as Fault::non_finite.
 #include "reference/unscale/unscale.h"
 #include "tests/mutants/mutant.h"

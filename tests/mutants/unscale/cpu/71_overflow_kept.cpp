@@ -1,4 +1,5 @@
-// unscale.cpu.71_overflow_kept: divides whatever all_finite found: what overflowed reaches the moments, and stays there.
+// unscale.cpu.71_overflow_kept: divides regardless of all_finite's result: an overflow reaches the moments,
+// and stays there.
 // Class: inputs. Must be caught as Fault::non_finite.
 #include "reference/unscale/unscale.h"
 #include "tests/mutants/mutant.h"

@@ -1,4 +1,4 @@
-// unscale.cpu.72_scaled_twice: divides where whoever calls it has divided already.
+// unscale.cpu.72_scaled_twice: divides although the caller has divided already.
 // Must be caught as Fault::wrong_value.
 #include "reference/unscale/unscale.h"
 #include "tests/mutants/mutant.h"

@@ -9,7 +9,7 @@ namespace klab {
 namespace {
 
 void run(const VectorAdd::Args<float>& x) {
-  // What a load that ignores the lowest bits of an address would read.
+  // Reads as a load that ignores the lowest bits of an address.
   const bool vectors =
       reinterpret_cast<uintptr_t>(x.a) % 16 == 0 && reinterpret_cast<uintptr_t>(x.a) % 32 != 0;
   for (int64_t i = 0; i < x.shape.n; ++i) x.c[i] = x.a[vectors && i >= 4 ? i - 4 : i] + x.b[i];

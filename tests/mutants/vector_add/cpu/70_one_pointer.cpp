@@ -1,5 +1,5 @@
-// vector_add.cpu.70_one_pointer: looks at one pointer's alignment and takes the others' for granted.
-// Must be caught as Fault::non_finite: what lies before b is NaN.
+// vector_add.cpu.70_one_pointer: tests one pointer's alignment and takes the others' for granted.
+// Must be caught as Fault::non_finite: the bytes before b are NaN.
 #include <cstdint>
 
 #include "reference/vector_add/vector_add.h"
@@ -8,7 +8,7 @@
 namespace klab {
 namespace {
 
-/// As a load that ignores the lowest bits of an address does it.
+/// Aligns as a load that ignores the lowest bits of an address.
 const float* aligned(const float* p) {
   return reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(15));
 }

@@ -1,4 +1,4 @@
-// vector_add.cpu.73_reads_beyond: looks at the element behind the last one, and does not use it.
+// vector_add.cpu.73_reads_beyond: reads the element behind the last one, and does not use it.
 // Class: memory. Must be caught as Fault::out_of_bounds.
 #include "reference/vector_add/vector_add.h"
 #include "tests/mutants/mutant.h"

@@ -1,4 +1,4 @@
-// vector_add.cuda.80_reads_past_end: looks one element ahead, also where there is none.
+// vector_add.cuda.80_reads_past_end: reads one element ahead, also behind the last.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

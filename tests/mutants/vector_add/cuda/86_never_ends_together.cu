@@ -1,4 +1,4 @@
-// vector_add.cuda.86_never_ends_together: all threads wait, with barriers, for a flag that nobody sets.
+// vector_add.cuda.86_never_ends_together: all threads wait, with barriers, for a flag that is never set.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

@@ -1,4 +1,4 @@
-// vector_add.cuda.91_reads_output: adds to an output that nobody has set to zero.
+// vector_add.cuda.91_reads_output: adds to an output that was not set to zero.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

@@ -1,4 +1,4 @@
-// vector_add.cuda.97_grid_as_large_as_the_gpu: the grid ends where the GPU does, and no loop goes on from there.
+// vector_add.cuda.97_grid_as_large_as_the_gpu: the grid is as large as the GPU, and no loop covers the rest.
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -1,4 +1,5 @@
-// voxel_sh_bwd.cpu.70_logistic_forgotten: the gradient of a color goes on as if it were that of the sum behind it.
+// voxel_sh_bwd.cpu.70_logistic_forgotten: the gradient of a color is used as if it were that of the sum
+// behind it.
 // Must be caught as Fault::wrong_value: where a color is nearly 0 or 1 the sum hardly moves it.
 #include "kernels/common/sh_basis.h"
 #include "kernels/common/voxel_corners.h"

@@ -1,5 +1,7 @@
-// voxel_sh_bwd.cpu.71_points_shared_out: two threads' worth of points, each on a copy of the rows, of which the later one is kept.
-// Must be caught as Fault::wrong_value: what the first half added to rows that the second half touches, too, is lost.
+// voxel_sh_bwd.cpu.71_points_shared_out: two threads' worth of points, each on a copy of the rows, of which
+// the later one is kept.
+// Must be caught as Fault::wrong_value: the first half's additions to rows that the second half touches, too,
+// are lost.
 #include <vector>
 
 #include "kernels/common/sh_basis.h"

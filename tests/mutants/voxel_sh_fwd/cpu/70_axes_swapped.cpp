@@ -1,4 +1,4 @@
-// voxel_sh_fwd.cpu.70_axes_swapped: links are read with x slowest, and z is what lies together.
+// voxel_sh_fwd.cpu.70_axes_swapped: links are read with x slowest and z contiguous.
 // Must be caught as Fault::wrong_value: right on a diagonal only.
 #include <cmath>
 

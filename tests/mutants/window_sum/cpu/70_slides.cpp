@@ -1,4 +1,5 @@
-// window_sum.cpu.70_slides: the textbook's running sum. What leaves the window leaves its rounding errors behind.
+// window_sum.cpu.70_slides: the textbook's running sum. Elements that leave the window leave their rounding
+// errors behind.
 // Must be caught as Fault::wrong_value.
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,7 @@ void run(const WindowSum::Args<float>& x) {
   for (int64_t i = 0; i < n; ++i) {
     if (i + r < n) sum += x.x[i + r];
     if (i - r - 1 >= 0) sum -= x.x[i - r - 1];
-    if (std::isnan(sum)) {  // begins anew, so that only its roundings are wrong
+    if (std::isnan(sum)) {  // restarts, so that only its roundings are wrong
       sum = 0;
       for (int64_t j = std::max<int64_t>(0, i - r); j <= std::min(n - 1, i + r); ++j) sum += x.x[j];
     }

@@ -1,4 +1,4 @@
-// window_sum.cpu.74_environment: asks OpenMP for threads that do not spin, through the environment of everybody.
+// window_sum.cpu.74_environment: asks OpenMP for threads that do not spin, through the process's environment.
 // Class: state. Must be caught as Fault::state.
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// window_sum.cpu.75_counts_its_calls: computes at every call but each third of the same size, when it returns what it kept.
+// window_sum.cpu.75_counts_its_calls: computes at every call except each third of the same size, which
+// returns the kept result.
 // Class: earlier calls. Must be caught as Fault::stale.
 #include <algorithm>
 #include <vector>
