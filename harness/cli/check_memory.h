@@ -17,7 +17,7 @@ namespace klab {
 using CodeDigest = std::function<std::string(const Selected&)>;
 
 /// Digest of the object files: the variants', their op's and its forward op's, reference and table of the lab, the checker's,
-/// and all that these call. A program without its objects, such as an installed one, has the digest of its own file and of
+/// and all that these call. A program without its objects (an installed one) has the digest of its own file and of
 /// the modules next to it.
 CodeDigest code_of_this_program();
 

@@ -11,7 +11,7 @@ namespace klab {
 /// passed.json in $XDG_CACHE_HOME/klab or ~/.cache/klab; empty where neither variable is set.
 std::filesystem::path passed_checks_file();
 
-/// What a check that passed came to.
+/// Outcome of a passed check.
 struct PassedCheck {
   int ok = 0, skipped = 0;  // variants
   friend bool operator==(const PassedCheck&, const PassedCheck&) = default;

@@ -8,8 +8,8 @@
 // long as they affect both runs alike; effects on a run as a whole are covered by the noise floor.
 //
 // SLOWER and FASTER require that the shift lies beyond the margin, max(threshold, noise floor); SAME requires
-// that it lies within. The error rates hold for all comparisons together (Holm 1979) and for all looks at the
-// growing data together (an equal share of the rate for each look).
+// that it lies within. The error rates hold for all comparisons together (Holm 1979) and for all evaluations of
+// the growing data together (an equal share of the rate for each).
 #pragma once
 
 #include <span>

@@ -12,7 +12,7 @@ namespace {
 
 using Uniform = std::uniform_real_distribution<double>;
 
-/// Draws W and t of a camera around the middle of the unit cube that looks at it.
+/// Draws W and t of a camera around the middle of the unit cube, facing it.
 void draw_camera(float* camera, const GsProjectFwd::Shape& s, Generator& random) {
   using C = GsProjectFwd::Camera;
   const double turn = Uniform(0, 2 * std::numbers::pi)(random), up = Uniform(-0.8, 0.8)(random);

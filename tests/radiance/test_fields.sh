@@ -48,7 +48,7 @@ echo '{"grid": 48}' >odd.json
 refused 'powers of two' "$klab" train built-in --field voxels --config odd.json --out none
 [[ ! -e none ]] || fail "a refused command left something behind"
 
-# A comparison: rows, curves and runs; what is begun is gone on with as it was begun, and what is there is kept.
+# A comparison: rows, curves and runs; a started one is resumed as it was started, and existing runs are kept.
 "$klab" train built-in --downscale 16 --config hash.json --plan naive --threads 2 --steps 2 --no-eval --out compared/hash >compared.txt 2>&1 ||
   { cat compared.txt; fail "train"; }
 "$klab" compare-fields built-in --downscale 16 --seconds 1 --fields hash,voxels --out compared --threads 2 >compared.txt 2>&1 ||

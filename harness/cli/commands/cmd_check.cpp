@@ -93,7 +93,7 @@ int run(const Options& o) {
   for (const Selected& s : selection)
     for (const Variant* v : s.variants) width = std::max(width, int(v->id.size()));
   int ok = 0, failed = 0, skipped = 0;
-  std::string failures;  // said again at the end, where a long output is looked at first
+  std::string failures;  // printed again at the end, where a long output is read first
   Json all = Json::array();
   Progress progress;
   const auto begin = Clock::now();

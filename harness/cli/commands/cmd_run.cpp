@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kHuge = 1e10;  // FLOP or bytes of a shape that is left to `klab bench`
 
-/// What the checks of an op's variants came to.
+/// Outcome of the checks of an op's variants.
 struct Verdicts {
   int passed = 0, failed = 0, skipped = 0, before = 0, cases = 0;
   std::vector<std::string> wrong;  // ids

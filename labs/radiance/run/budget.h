@@ -31,7 +31,7 @@ struct MemoryChoice {
   Config config;                  // log2_table and batch_samples may become smaller
   int64_t resident = 0;           // pictures in memory at a time; 0: all
   int64_t cold = kMostColdBytes;  // for more copies of operands, while rungs are timed cold
-  bool ceilings = true;  // how far stages are from what the machine can do is measured beside the training
+  bool ceilings = true;  // how far stages are from what the machine can do is measured during the training
   int64_t pixels = Renderer::kRays;  // at a time, of pictures that evaluate the model
 };
 
