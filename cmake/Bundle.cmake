@@ -12,7 +12,7 @@ find_program(KLAB_STRIP strip)
 if(KLAB_STRIP)
   execute_process(COMMAND ${KLAB_STRIP} ${made}/bin/klab ${made}/bin/libklab_cuda_device.so COMMAND_ERROR_IS_FATAL ANY)
 endif()
-# What every Linux has, and what comes with the driver, stays out: both must be the machine's own.
+# Leaves out libraries that every Linux has, and the driver's: both must be the machine's own.
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${BUILD}/klab RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR lost
      PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|cuda)\\.so" "^ld-linux")
 if(lost)

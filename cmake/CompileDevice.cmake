@@ -1,5 +1,5 @@
-# cmake -DNVCC=… -DOPTIONS=… -DSOURCE=… -DOBJECT=… -DID=… -P CompileDevice.cmake: compiles one CUDA variant and keeps what
-# the compiler says about its kernels in <object>.txt, under a line that names the variant.
+# cmake -DNVCC=… -DOPTIONS=… -DSOURCE=… -DOBJECT=… -DID=… -P CompileDevice.cmake: compiles one CUDA variant and keeps
+# the compiler's report on its kernels in <object>.txt, under a line that names the variant.
 get_filename_component(folder ${OBJECT} DIRECTORY)
 file(MAKE_DIRECTORY ${folder})
 execute_process(COMMAND ${NVCC} ${OPTIONS} -MD -MF ${OBJECT}.d -MT ${OBJECT} -c ${SOURCE} -o ${OBJECT}

@@ -1,4 +1,4 @@
-# What this build is, as a source file: compiler, flags, peers, commit. Included at configure time it makes the target
+# Identity of this build as a source file: compiler, flags, peers, commit. Included at configure time it makes the target
 # that runs this same file again, as a script, at every build, since a commit may change without a configure.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(KLAB_COMMIT unknown)
@@ -6,7 +6,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   execute_process(COMMAND git rev-parse --show-toplevel WORKING_DIRECTORY ${KLAB_SOURCE} OUTPUT_VARIABLE top
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   file(REAL_PATH "${KLAB_SOURCE}" here)
-  # A source tree unpacked inside somebody else's checkout has no commit of its own.
+  # A source tree unpacked inside another checkout has no commit of its own.
   if(NOT failed AND top STREQUAL here)
     execute_process(COMMAND git describe --always --abbrev=12 WORKING_DIRECTORY ${KLAB_SOURCE}
                     OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

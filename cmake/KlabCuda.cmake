@@ -1,4 +1,4 @@
-# CUDA variants for real GPUs: every kernels/*/cuda/*.cu compiled by nvcc, what the compiler says about registers kept
+# CUDA variants for real GPUs: every kernels/*/cuda/*.cu compiled by nvcc, the compiler's report on registers kept
 # next to the program, and the objects linked into one module that the program loads where there is a GPU. Off unless asked
 # for (preset "cuda"): it takes its time, and everything else works without.
 option(KLAB_CUDA "Compile CUDA variants with nvcc as well" OFF)
@@ -65,7 +65,7 @@ function(klab_cuda_device name root)
                      DEPENDS ${klab_device_reports} VERBATIM)
   add_custom_target(${name}_cuda_resources ALL DEPENDS ${PROJECT_BINARY_DIR}/cuda_resources.txt)
 
-  # One module of all variants and of what the program asks of a GPU (kernels/common/device_api.cu). CUDA's runtime is
+  # One module of all variants and of the program's GPU services (kernels/common/device_api.cu). CUDA's runtime is
   # linked in: only the driver is needed where it runs.
   find_library(KLAB_CUDART cudart_static HINTS ${KLAB_NVCC}/../../lib64 ${KLAB_NVCC}/../../targets/x86_64-linux/lib
                ${KLAB_NVCC}/../../targets/sbsa-linux/lib REQUIRED)

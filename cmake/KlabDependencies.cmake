@@ -1,4 +1,4 @@
-# What klab stands on. Required libraries fail with the package to install; peers to race are optional.
+# The dependencies of klab. Required libraries fail with the package to install; peers to race are optional.
 macro(klab_need package)  # klab_need(<Debian package> <arguments of find_package>)
   find_package(${ARGN} QUIET)
   if(NOT ${ARGV1}_FOUND)
@@ -48,7 +48,7 @@ if(KLAB_PEERS)
   find_library(DNNL_LIBRARY dnnl)
 endif()
 
-# What kernels may use. A peer that is missing leaves its variant registered and skipped, with the reason.
+# Libraries for kernels. A peer that is missing leaves its variant registered and skipped, with the reason.
 add_library(klab_kernel_dependencies INTERFACE)
 target_link_libraries(klab_kernel_dependencies INTERFACE OpenMP::OpenMP_CXX hwy::hwy)
 if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)

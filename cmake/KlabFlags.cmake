@@ -1,4 +1,4 @@
-# Compiler flags, said once. Link klab_flags to get them.
+# Compiler flags in one place. Link klab_flags to get them.
 option(KLAB_TESTS "Build the tests" ON)
 set(werror OFF)
 if(PROJECT_NAME STREQUAL "klab")
@@ -31,7 +31,7 @@ endif()
 if(KLAB_WERROR)
   target_compile_options(klab_flags INTERFACE -Werror)
 endif()
-# klab_here: for what only runs where it was built, and takes long to compile: one of Highway's targets, of what this
+# klab_here: for code that only runs where it was built, and takes long to compile: one of Highway's targets that this
 # processor has.
 add_library(klab_here INTERFACE)
 include(CheckCXXSourceRuns)
@@ -50,7 +50,7 @@ if(KLAB_ASAN)
   target_compile_options(klab_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                               -fno-sanitize=null,pointer-overflow,object-size
                                               -fno-omit-frame-pointer -g1)
-  # Instrumented code makes GCC warn of what is not there (its manual says so); the release build is the one that judges.
+  # Instrumented code gives false warnings in GCC (see its manual); the release build decides.
   target_compile_options(klab_flags INTERFACE -w)
   target_link_options(klab_flags INTERFACE -fsanitize=address,undefined)
 endif()

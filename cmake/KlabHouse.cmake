@@ -1,4 +1,4 @@
-# The rooms of the harness, from the ground up: each sees those that it names, and what these see. An installed klab reads
+# The rooms of the harness, from the ground up: each sees those that it names, and the rooms that these see. An installed klab reads
 # this list, too; there klab_room() takes the objects that were installed.
 klab_headers(contracts reference)  # contract.h, float16.h, formats.h, generator.h: all that the harness knows of an op
 
@@ -21,9 +21,9 @@ if(NOT KLAB_ASAN)
   target_compile_definitions(klab_main PRIVATE KLAB_HOME="${KLAB_HOME}")
 endif()
 
-# What a kernel file sees of the harness: how it registers itself, and what stands before it when it is a learner's.
+# Headers of the harness for kernel files: registration, and the preamble of a learner's file.
 klab_headers(registrar harness/core/registrar.h harness/step/work.h DEPENDS klab_contracts)
-# What kernels of every project may take, and what CUDA kernels see when they are compiled for the host.
+# Headers for kernels of every project, and those for CUDA kernels that are compiled for the host.
 klab_headers(common_headers kernels/common)
 if(klab_one_isa)
   # Highway, read once for all SIMD rungs.
@@ -52,5 +52,5 @@ foreach(room IN LISTS rooms)
   target_sources(klab_everything INTERFACE $<TARGET_OBJECTS:${room}>)
 endforeach()
 target_link_libraries(klab_everything INTERFACE klab_flags klab_harness_dependencies klab_kernel_dependencies klab_lab_dependencies)
-# What the loaded modules of CUDA variants call.
+# Functions that the loaded modules of CUDA variants call.
 target_link_options(klab_everything INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)

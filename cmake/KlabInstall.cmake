@@ -1,4 +1,4 @@
-# An installed klab: the rooms as objects, their headers, and what a project with kernels of its own needs to link them.
+# An installed klab: the rooms as objects, their headers, and the files with which a project links its own kernels.
 #
 #   find_package(klab 0.1 REQUIRED)
 #   klab_add_kernels(${CMAKE_CURRENT_SOURCE_DIR} NAME mine)
@@ -35,7 +35,7 @@ configure_package_config_file(${KLAB_HOME}/cmake/klabConfig.cmake.in ${PROJECT_B
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/klabConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/klabConfig.cmake ${PROJECT_BINARY_DIR}/klabConfigVersion.cmake DESTINATION ${package})
 
-# CUDA programs: what cmake/KlabPrograms.cmake gathers, and klab-nvcc where compilers are.
+# CUDA programs: the files that cmake/KlabPrograms.cmake collects, and klab-nvcc where compilers are.
 if(TARGET klab_cuda)
   set(cuda ${CMAKE_INSTALL_LIBDIR}/klab/cuda)
   install(TARGETS klab-nvcc RUNTIME DESTINATION ${cuda}/bin)

@@ -4,7 +4,7 @@
 # Scalar rungs do not see any of it; their objects are the same with every choice.
 set(KLAB_ISAS best CACHE STRING "Instruction sets of SIMD rungs: best (of this machine), all, or a list of AVX3, AVX2, SSE4")
 
-# What no build has: vectors whose size the compiler does not know cannot stand in arrays, and machines that have them run
+# Targets that no build has: vectors whose size the compiler does not know cannot stand in arrays, and machines that have them run
 # NEON; every processor with SSSE3 that klab meets has SSE4.
 set(klab_never HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV HWY_SSSE3)
 set(klab_known_isas AVX3 AVX2 SSE4)  # best first

@@ -5,11 +5,11 @@
 #   kernels/<op>/{cpu,cuda}/NN_rung.{cpp,cu}  variants; kernels/common/ holds headers that several take
 #   labs/NN_name/{README.md,lab.cpp}        which ops it teaches, and how
 #   labs/NN_name/commands/*.cpp             commands that it adds to the command line
-#   labs/NN_name/train/*.cpp                what these compute with
+#   labs/NN_name/train/*.cpp                computations of the commands
 #
 # Gives the program <name> with all of it, and for each lab without commands of its own the program labs/NN/<name> (target
 # <name>_NN) with the ops of that lab only, so that a lab can be had without compiling the others.
-# LINK: libraries that labs and their commands use. Every file's path is checked: what has another form is an error.
+# LINK: libraries that labs and their commands use. Every file's path is checked: another form is an error.
 
 # Fails for files that have no place in the layout, and ops that lack their reference.
 function(klab_check_layout root)
@@ -122,7 +122,7 @@ set(klab_cuda_host_traced -O1 -fsanitize=thread --param=tsan-instrument-func-ent
 set(klab_cuda_host_plain -O2 -fsanitize-coverage=trace-pc)
 
 function(klab_cuda_host_flags target traced)
-  # Hidden: an inline function that is instrumented here must not stand in for the program's own.
+  # Hidden: an inline function that is instrumented here must not replace the program's own.
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                              POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(${target} PRIVATE klab_flags)
@@ -146,7 +146,7 @@ function(klab_cuda_host_module target name folder)
 endfunction()
 
 # Where a short loop lies within a line of the instruction cache can decide its speed. Functions that begin on a line keep
-# their loops in place whatever is compiled before them: a variant is not slower because another one grew.
+# their loops in place, independent of the code before them: a variant is not slower because another one grew.
 set(klab_kernel_code -falign-functions=64 CACHE INTERNAL "")
 
 # klab_vectors_precompiled(<target> <headers> <files>...): the target's SIMD files take Highway from the precompiled

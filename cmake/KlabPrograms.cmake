@@ -1,4 +1,4 @@
-# CUDA programs with a main of their own: the compiler klab-nvcc, and the runtime that they are linked with, in a folder that
+# CUDA programs with their own main: the compiler klab-nvcc, and the runtime that they are linked with, in a folder that
 # looks like a CUDA toolkit's (harness/cuda_compiler/driver.h). An installed klab has it in lib/klab/cuda.
 if(NOT KLAB_CUDA_ON_HOST OR KLAB_INSTALLED)
   return()
@@ -23,7 +23,7 @@ foreach(flag IN LISTS klab_cuda_host_common klab_cuda_host_plain)
 endforeach()
 file(GENERATE OUTPUT ${top}/flags.txt CONTENT "${flags}")
 
-# The runtime: the host executor as a library, with CUDA's API over it. Without a name of its own in it, so that programs find
+# The runtime: the host executor as a library, with CUDA's API over it. Without its own name in it, so that programs find
 # it by the path that they were linked with.
 file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/harness/cuda_program/*.cpp)
 list(REMOVE_ITEM sources ${KLAB_HOME}/harness/cuda_program/anchor.cpp)

@@ -1,5 +1,5 @@
 # Rooms: one folder, one target each. A room sees the headers of the rooms that it is linked with and no others: every
-# room has an include folder of its own, in the build tree, that holds nothing but a link to it. So an include against the
+# room has its own include folder in the build tree, which holds only a link to it. So an include against the
 # direction of target_link_libraries does not compile.
 
 # klab_room_headers(<target> <path from the root of the tree> <folder that the path lies in>): lets those who link <target>
@@ -17,7 +17,7 @@ function(klab_room_headers target path root)
     set(scope INTERFACE)
   endif()
   target_include_directories(${target} ${scope} ${place})
-  # What the debugger, __FILE__ and a trace say is where the file really is.
+  # The debugger, __FILE__ and traces show the file's real place.
   target_compile_options(${target} ${scope} -ffile-prefix-map=${place}/=${root}/)
 endfunction()
 
@@ -35,7 +35,7 @@ endfunction()
 
 # klab_room(<name> <folder, from klab's root> [LIGHT] [TOGETHER] [COMMANDS] [DEPENDS <rooms and libraries>...]): the target
 # klab_<name>, also called klab::<name>, of all C++ files of the folder.
-#   LIGHT     what waits for a person, or says a size once, need not be fast, and compiles in half the time
+#   LIGHT     code that waits for a person, or computes a size once, need not be fast, and compiles in half the time
 #   TOGETHER  several files are compiled as one, which takes a third of the time, since most of it goes into what they
 #             include; their anonymous namespaces then are one, and names in them differ
 #   COMMANDS  commands of the command line, one a file, each in a namespace klab::<name>_command
@@ -53,7 +53,7 @@ function(klab_room name folder)
   else()
     file(GLOB sources CONFIGURE_DEPENDS ${KLAB_HOME}/${folder}/*.cpp)
     list(REMOVE_ITEM sources ${KLAB_HOME}/${folder}/main.cpp ${KLAB_HOME}/${folder}/anchor.cpp)
-    # Object libraries, because the linker drops what registers itself, and nothing names, from a static library.
+    # Object libraries, because the linker drops self-registering code that nothing names from a static library.
     add_library(${target} OBJECT ${sources})
     set(scope PUBLIC)
   endif()
@@ -101,7 +101,7 @@ target_link_libraries(klab_headers_commands PRIVATE klab_flags klab_harness_depe
 target_compile_options(klab_headers_commands PRIVATE ${klab_lightly})
 target_precompile_headers(klab_headers_commands PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
 
-# What most files of the harness include and take longest to read, compiled once for each way to compile.
+# Headers that most files of the harness include and that take longest to read, compiled once for each way to compile.
 set(klab_lightly -Og CACHE INTERNAL "")
 # Rooms that may stand in a library as well (KlabPrograms.cmake): one that is there when a program starts.
 set(klab_room_code -fPIC -ftls-model=initial-exec -fno-semantic-interposition CACHE INTERNAL "")

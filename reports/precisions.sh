@@ -4,8 +4,8 @@
 #   reports/precisions.sh SCENE OUT [SECONDS [PRECISION...]]   default: 120 seconds, f32 bf16
 #   reports/precisions.sh --markdown CSV                       the means of such rows as a table of Markdown
 #
-# SEEDS (default "1 2 3") and KLAB (default: ./klab) from the environment. Precisions take turns within a seed, so that what the
-# machine does meanwhile hits all of them; nothing else should run. Runs that are in OUT already, with their score, are kept.
+# SEEDS (default "1 2 3") and KLAB (default: ./klab) from the environment. Precisions take turns within a seed, so that other load on the
+# machine hits all of them; nothing else should run. Runs that are in OUT already, with their score, are kept.
 # OUT/precisions.csv has the rows: scene,precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the pages that show what was measured: nothing in them is typed by hand.
+# Makes the pages that show measurements: nothing in them is typed by hand.
 #
 #   reports/readme.sh              runs the tour on this machine, records it, and makes all pages
-#   reports/readme.sh --pages      makes all pages from what is recorded
+#   reports/readme.sh --pages      makes all pages from the records
 #   reports/readme.sh --picture MACHINE   reports/pictures/klab.png, of that machine's rows; needs gnuplot
 #
 # A run is recorded as reports/recorded/<fingerprint>/run.txt, what was printed, with its rows, run.csv, next to machine.json,
@@ -53,7 +53,7 @@ name_of() {
   printf '%s, %s, %s threads' "$(of_machine "$1" processor)" "$(of_machine "$1" instruction_set)" "$(of_machine "$1" threads)"
 }
 
-# Says of a machine's records which commit, which compiler, and that a GPU was or was not there.
+# Prints the commit and compiler of a machine's records, and whether it had a GPU.
 circumstances() {
   local gpu
   gpu=$(of_machine "$1" gpu)
@@ -187,7 +187,7 @@ esac
 machine=$(sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p' "$tmp/machine.json" | head -n 1)
 recorded=reports/recorded/$machine
 mkdir -p "$recorded"
-# A tour with a wrong rung, or with a time that cannot be, is no record; it says which, and leaves what it printed.
+# A tour with a wrong rung, or with an impossible time, is no record; the error names it, and the output is kept.
 (cd "$tmp" && "$klab" run --out "$tmp/run.csv" >"$tmp/run.txt") || {
   cp "$tmp/run.txt" build/run-refused.txt
   grep -E 'FAILED|REFUSED|measurement error' "$tmp/run.txt" >&2 || true

@@ -96,7 +96,7 @@ mapfile -t rungs < <("$klab" list --json | grep -o '"id": "[a-z0-9_]*\.cuda\.[a-
 mapfile -t ops < <(printf '%s\n' "${rungs[@]%%.*}" | sort -u)
 ((${#rungs[@]} > 0)) || fail "$klab knows no CUDA variant"
 
-# The GPU first: where it is lent by the minute, what only it can say comes before what any machine says.
+# The GPU first: where it is lent by the minute, measurements that need it come before those of any machine.
 step gpu_check && on_gpu gpu_check.json "$klab" check --backend cuda --apart "${quick[@]}" --json
 known_metrics() {  # of those that klab asks for: one that the profiler does not know would end its run
   local known metric list=
@@ -161,7 +161,7 @@ if step sanitizer; then
   done
 fi
 if step simt_train; then
-  # What a sample costs does not depend on how many there are; the executor's patience does.
+  # The counts of a sample do not depend on the number of samples; the executor's time does.
   printf '%s\n' '{"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 256, "first_rays": 32,' \
     '"max_samples_per_ray": 64, "steps_per_diagonal": 48, "grid": 16}' >"$tmp/small.json"
   train_run "1_built_in_simt_50.json" --backend simt --config "$tmp/small.json" --downscale 8 --steps 50

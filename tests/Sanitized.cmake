@@ -1,6 +1,6 @@
 # The sanitized program: rooms, readers of files and variants under AddressSanitizer and UndefinedBehaviorSanitizer.
 #
-# KLAB_SANITIZE says what differs from the last commit that was sanitized whole (tests/sanitized.sh): `all`, or a list of rooms
+# KLAB_SANITIZE lists the differences from the last commit that was sanitized whole (tests/sanitized.sh): `all`, or a list of rooms
 # (harness/records;labs/radiance/scene) and ops (op:matmul). Always built and tested are the rooms that read files and hold
 # the harness together. Ops are compiled where they differ; all of them where a room differs that computes by ops.
 #
@@ -40,7 +40,7 @@ foreach(room network data train experiments)
   endif()
 endforeach()
 
-# An op is checked by what its lab says of it, and the lab's other ops come along with their references.
+# An op is checked by its lab's registration, and the lab's other ops come along with their references.
 set(references)
 file(GLOB tables CONFIGURE_DEPENDS ${KLAB_HOME}/labs/*/lab.cpp)
 foreach(table IN LISTS tables)

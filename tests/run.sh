@@ -163,7 +163,7 @@ nearest() {
   [[ ! -s $dir/left_out.txt ]] || say "$(wc -l <"$dir/left_out.txt") tests that the change may reach are left to ./klab test: $dir/left_out.txt"
 }
 
-# What `klab check --remember` keeps is forgotten as well.
+# Results kept by `klab check --remember` are forgotten as well.
 [[ $mode != all ]] || rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}/klab/passed.json"
 exec 8>>"$builds/.testing" || { say "cannot write to $builds"; exit 2; }
 if command -v flock >/dev/null && ! flock -n 8; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ctest: slow
-# klab as a library: it is installed, and a project with kernels of its own is built from what was installed, outside this
+# klab as a library: it is installed, and a project with its own kernels is built from the installation, outside this
 # tree. Everything works there. A variant is a file: a broken copy of a rung is picked up by a rebuild alone and fails the
-# check by name. Files in a wrong place are refused with the file and what is expected, and an installed header that is
+# check by name. Files in a wrong place are refused with the file and the expected place, and an installed header that is
 # broken breaks the project.
 set -uo pipefail
 source_dir=$2 build_dir=$3

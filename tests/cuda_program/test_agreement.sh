@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: slow
-# The table of docs/cuda-on-the-host.md, at small sizes: what does not depend on size is held here. With KLAB_FULL=1 the kernels
+# The table of docs/cuda-on-the-host.md, at small sizes: checks the counts that do not depend on the size. With KLAB_FULL=1 the kernels
 # run at the sizes that GPUs were measured at, which takes minutes.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: slow
-# cuda::barrier, cuda::pipeline and the copies that they wait for: what CUDA's programming guide shows runs without a finding; a wait, a
+# cuda::barrier, cuda::pipeline and the copies that they wait for: the examples of CUDA's programming guide run without a finding; a wait, a
 # release or an init() that is missing, an arrival too many or too few is found, with its line.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3

@@ -29,7 +29,7 @@ parts="$parts share"
 # The option of klab trace reaches the program.
 "$klab" trace ./beside --threads 3 -- threads >option.out 2>&1 || { cat option.out; exit 1; }
 grep -q "^4 threads" option.out || { cat option.out; echo "FAILED: --threads 3"; exit 1; }
-# What never ends is ended from outside.
+# Programs that never end are ended from outside.
 cat >hangs.cu <<'E'
 __global__ void hang(volatile int* x) {
   if (blockIdx.x == 3)
@@ -77,7 +77,7 @@ for part in sys.argv[1:]:
     found[part] = {f["kind"] for f in one["findings"] if not f["harmless"]}
     for threads in (2, 4):
         j = report(part, threads)
-        # Which two of several blocks that race are named, and what they leave, is their own business.
+        # Which two of several racing blocks are named, and the values they leave, may differ.
         racing = part in ("race", "race_of_writers")
         if racing:
             check(places(j) == places(one), f"{part}: {places(j)} with {threads} threads, {places(one)} with one")
@@ -107,7 +107,7 @@ for threads in (1, 2, 4):
 # Alone, the thread of the host runs blocks itself; else more are made for it.
 for threads, there in ((1, 1), (2, 3), (4, 5)):
     check(f"{there} threads" in output("threads", threads), f"{threads} threads: {output('threads', threads)}")
-# What blocks print stands in their order, that of one block together.
+# Output of blocks appears in their order, that of one block together.
 order = [l.split()[1] for l in open("print.4.out") if l.startswith("block")]
 check(len(order) == 2 * 96 and all(order[k] == order[k + 1] for k in range(0, len(order), 2)), f"print: {order}")
 print("all as it should be" if failures == 0 else f"{failures} failures")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: slow
-# Counts as compiled, where nvcc and nvdisasm say what they make of a kernel. Skipped where they are not; there klab says so.
+# Counts as compiled, where nvcc and nvdisasm exist. Skipped elsewhere; there klab reports that they are missing.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3
 [[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }

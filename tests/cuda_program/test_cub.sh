@@ -25,7 +25,7 @@ else
       grep -qE "^ *[0-9]+  shared .* Load\(storage.load\)" out || fail "what CUB does is not counted where the program calls it"
     fi
   done
-  # What is wrong is found in CUB, too: one storage used twice with nothing between.
+  # Errors are found in CUB, too: one storage used twice with nothing between.
   cat >reuse.cu <<'P'
 #include <cub/block/block_reduce.cuh>
 __global__ void twice(int* x) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lab 00: each program of the lesson runs to its own check without a finding, and what its comments say of an access ("load 4 B:
-# 5 sectors/request") is what is counted; every access that has a comment exists. What findings.cu does wrong when asked is found.
+# Lab 00: each program of the lesson runs to its own check without a finding, and the counts in its comments on an access ("load 4 B:
+# 5 sectors/request") match; every access that has a comment exists. The errors that findings.cu makes on request are found.
 set -uo pipefail
 klab=$1 source_dir=$2
 build_dir=$3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ctest: slow
-# CUDA programs with a main of their own: fourteen run to their own check without a finding; what is wrong in others is found, named
-# with file and line, and ends; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
+# CUDA programs with their own main: fourteen run to their own check without a finding; errors in others are found, named
+# with file and line, and end the program; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3
 nvcc=$build_dir/klab-nvcc
@@ -37,7 +37,7 @@ else
   has out "libcu++, where no toolkit with its headers is installed" thrust
 fi
 
-# Counts are those of the access patterns: of the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
+# Counts match the access patterns: for the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
 "$nvcc" "$source_dir/tests/programs/transpose.cu" -o transpose || fail "transpose.cu cannot be compiled"
 code 0 counts "$klab" trace ./transpose --json -- 128 64
 python3 - <<'P' || fail "counts of the transposes"
@@ -57,7 +57,7 @@ for word in "<!DOCTYPE html>" "scan_blocks" "sectors/request"; do has page.html 
 code 0 share "$klab" trace ./transpose --blocks 25% -- 256 256
 has out "25% of the blocks of each grid watched, counts scaled to all" share
 
-# What is wrong is found, and named: parts of one program, compiled once.
+# Errors are found and named: parts of one program, compiled once.
 wrongs='#include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -125,7 +125,7 @@ wrong forks "it had started"
 pgrep -x wrongs >/dev/null && fail "something that was forked still runs"
 wrong memory "it took more than"
 
-# What cannot be had stops with file and line.
+# Unavailable features stop with file and line.
 refused() {  # name, words...
   local name=$1; shift
   code 2 "$name" "$klab" trace "$name.cu"

@@ -17,7 +17,7 @@ code 0 "$klab" counts "${rungs[@]}" --gpu "$record/gpu_counters.csv" --check
 has "$work/out" "16 of 16 rungs count the same as the GPU to the digit"
 has "$work/out" "None of 16 took less than the least time"
 
-# A record that says otherwise, one that is of another size, one that is cut.
+# A record that differs, one of another size, one that is cut.
 cp "$record"/gpu_agreement.csv "$record"/gpu_counters.csv "$record"/machine.json "$work"
 awk -F, -v OFS=, 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") at = i}
   $1 == "transpose.cuda.01_naive" {$at += 1} {print}' "$record/gpu_counters.csv" >"$work/gpu_counters.csv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# reports/record.sh with a program that says what klab would: what it asks for, what it keeps, what it leaves to a GPU.
+# reports/record.sh with a stand-in for klab: the commands it runs, the files it keeps, the steps it leaves to a GPU.
 set -euo pipefail
 root=$2
 work=$(mktemp -d)

@@ -24,7 +24,7 @@ for c in claims:
     if not re.search(r"\d", c["because"]) or c["source"] not in ("plan", "course"):
         sys.exit("no number or no source: %s" % c)
     print(c["finding"], "-", c["said"])
-# What must come out: a budget that leaves pictures and batch alone saves nothing that is not there, and a rule that reads memory is
+# Certain results: a budget that leaves pictures and batch alone saves nothing, and a rule that reads memory is
 # given budgets in which it ends at different batches.
 ratios = next(c["measured"] for c in claims if "memory manager" in c["said"])
 if not 0.2 < ratios["low"] <= ratios["high"] <= 1.05:

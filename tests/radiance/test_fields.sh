@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every way to hold a scene by the same commands: train, eval, render, resume, compare; and what is refused.
+# Every kind of field by the same commands: train, eval, render, resume, compare; and refusals.
 # ctest: slow
 set -euo pipefail
 klab=$1
@@ -31,13 +31,13 @@ for field in hash frequency voxels gaussians; do
   awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$field: $a dB at the end of training, $b by eval"
   "$klab" render $field --size 16 --plan last --out render_$field >/dev/null || fail "render of $field"
   [[ -s render_$field/frame_0000.png ]] || fail "render of $field wrote nothing"
-  # Resumed, a run goes on from its step and keeps its field and its config.
+  # A resumed run continues from its step and keeps its field and its config.
   "${train[@]}" --resume $field --steps 36 >$field.txt 2>&1 || { cat $field.txt; fail "--resume of $field"; }
   grep -q '^resumed   at step 32' $field.txt || { cat $field.txt; fail "$field did not resume"; }
   grep -q '"steps": 36' $field/result.json || fail "$field: not 36 steps after the resumption"
 done
 
-# Nothing is written by what is refused.
+# A refused run writes nothing.
 refused 'hash, frequency, voxels, gaussians' "$klab" train built-in --field voxel --out none
 refused '"finest_resolution".*--field hash, and this is voxels' "$klab" train built-in --field voxels --config hash.json --out none
 refused '"first_grid".*--field voxels' "$klab" train built-in --config voxels.json --out none

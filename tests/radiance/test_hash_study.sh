@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The hash table as a config: adaptive tables, functions, pixels drawn by their loss, levels.csv, klab hash-study; and what is refused.
+# The hash table as a config: adaptive tables, functions, pixels drawn by their loss, levels.csv, klab hash-study; and refusals.
 # ctest: slow
 set -euo pipefail
 klab=$1
@@ -34,7 +34,7 @@ grep -q '^resumed   at step 40' run.txt || { cat run.txt; fail "did not resume";
 [[ $(grep -c '^40,' run/levels.csv) == 6 && $(grep -c '^48,' run/levels.csv) == 6 ]] || fail "levels.csv was not gone on with"
 "$klab" render run --size 16 --plan last --out pictures >/dev/null || fail "render"
 
-# Nothing is written by what is refused.
+# A refused run writes nothing.
 config() { echo "{$1}" >bad.json; refused "$2" "${train[@]}" built-in --downscale 16 --config bad.json --out none; }
 config '"hash": "md5"' '"hash" must be one of: primes morton pcg tiled; found'
 config '"interpolation": "cubic"' '"interpolation" must be one of'
@@ -53,7 +53,7 @@ refused 'not both' "$klab" hash-study built-in --steps 3 --seconds 3 --out none
 refused 'missing.json' "$klab" hash-study built-in --config missing.json --out none
 [[ ! -e none ]] || fail "a refused command left something behind: $(ls none)"
 
-# A study: a run for each way, rows, curves, caches; what is there is kept.
+# A study: a run for each way, rows, curves, caches; existing runs are kept.
 echo "{$small}" >base.json
 study=("$klab" hash-study built-in --downscale 16 --steps 6 --config base.json --plan last --only interpolation,adaptive,cache --threads 2 --out study)
 "${study[@]}" >study.txt 2>&1 || { cat study.txt; fail "hash-study"; }

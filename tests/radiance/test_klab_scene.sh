@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab scene as its users meet it: says what it understood, draws it, and refuses what it cannot read; a COLMAP model written here
+# klab scene as its users meet it: reports how it read a scene, draws it, and refuses unreadable ones; a COLMAP model written here
 # by hand is learned by both trainers.
 # ctest: slow
 set -euo pipefail

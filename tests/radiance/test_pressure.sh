@@ -22,7 +22,7 @@ wait_for() {  # words in a file, seconds
 "${train[@]}" --pressure 5:25 --out run >run.txt 2>&1 & pid=$!
 trap 'kill -9 $pid 2>/dev/null || true; rm -rf "$tmp"' EXIT
 wait_for '^step' run.txt 120 || fail "never took a step"
-# A fraction of a hundredth more than it has: short. A smaller batch gives back what is then left.
+# A limit less than a hundredth above its present size is a shortage. A smaller batch frees memory.
 size=$(awk '/VmSize/ { print $2 * 1024 }' /proc/$pid/status)
 prlimit --pid $pid --as=$((size + size / 500)):unlimited
 wait_for 'caches are dropped' run.txt 60 || fail "did not drop its caches"

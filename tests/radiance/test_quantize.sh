@@ -58,7 +58,7 @@ refused 'nowhere' quantize nowhere --format f16 --out x.safetensors
 refused 'no such folder\|No such file' quantize run --format f16 --out nowhere/x.safetensors
 refused 'is no hash field of floats' compare-formats int8.safetensors built-in --out y
 [[ ! -e x.safetensors && ! -e nowhere && ! -e y ]] || fail "something was left behind"
-# A file that says another storage than it has.
+# A file whose declared storage differs from its content.
 sed 's/"storage":"int8"/"storage":"int4"/' int8.safetensors >other.safetensors
 refused '"hash_table" is I8' eval other.safetensors built-in
 sed 's/"density.0.scale"/"density.0.sca1e"/' int8.safetensors >other.safetensors

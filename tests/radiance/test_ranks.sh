@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several processes by mpirun: they learn as one does, are refused when they do not fit together, end together, and any number
-# of them goes on from what was left.
+# of them resumes from the checkpoint.
 # ctest: slow serial
 set -euo pipefail
 klab=$1
@@ -24,7 +24,7 @@ mpirun -n 2 "${train[@]}" --steps 600 --threads 1 --out two >two.txt 2>&1 || { c
 grep -q '"ranks": 2' two/result.json || fail "two processes did not train together"
 [[ $(grep -c '^PSNR' two.txt) == 1 ]] || { cat two.txt; fail "more than one of them reports"; }
 cmp one/model.safetensors two/model.safetensors || fail "PSNR $(score one) by one, $(score two) by two"
-# Each of them has scored its views, to the digits of one that scores all, and drawn what is shown of them.
+# Each rank has scored its views, with the same digits as one process that scores all, and drawn its pictures.
 scores() { grep -E '"(psnr|ssim|name)"' "$1/result.json"; }
 [[ $(scores one | wc -l) -gt 10 && $(scores one) == "$(scores two)" ]] || { diff <(scores one) <(scores two); fail "other scores by two"; }
 for picture in one/test_*.png; do cmp "$picture" "two/${picture#one/}" || fail "another picture by two"; done
@@ -40,8 +40,8 @@ done
 for i in 0 1 2 3 4; do cmp orbit_1/frame_000$i.png orbit_2/frame_000$i.png || fail "frame $i by two is another"; done
 awk -v a="$(score one)" 'BEGIN { exit !(a > 20) }' || fail "PSNR $(score one): has not learned"
 
-# The table's gradient travels in other ways to the same bytes, also between three, where the order of a sum matters; and what the first
-# rank saves is whole: one process goes on from it as from its own.
+# The table's gradient travels in other ways to the same bytes, also between three, where the order of a sum matters; and the checkpoint
+# of the first rank is complete: one process resumes from it as from its own.
 "${train[@]}" --steps 60 --threads 1 --parts 3 --no-eval --out one3 >one3.txt 2>&1 || { cat one3.txt; fail "one process, three parts"; }
 for way in sharded touched; do
   mpirun -n 3 "${train[@]}" --steps 60 --threads 1 --no-eval --exchange $way --out $way >$way.txt 2>&1 || { cat $way.txt; fail "--exchange $way"; }
@@ -68,7 +68,7 @@ code=0
 [[ $code != 0 && ! -e no ]] || fail "an exchange that is none"
 grep -q "^klab: --exchange ring: is no way; there are dense" out.txt || { cat out.txt; fail "an exchange that is none, not named"; }
 
-# Other fields compute a batch in parts as well, but for those that say why not.
+# Other fields compute a batch in parts as well, except those that give a reason.
 echo '{"rays": 32, "coarse": 8, "fine": 8, "width": 16, "depth": 2}' >frequency.json
 echo '{"batch_samples": 2048, "first_rays": 64, "first_grid": 8, "grid": 16}' >voxels.json
 for field in frequency voxels; do
@@ -83,7 +83,7 @@ for field in frequency voxels; do
     cmp one_$field/model.safetensors other_$field/model.safetensors || fail "$field: $way makes another model"
   done
 done
-# What the first rank has saved of the rows of others is whole.
+# The first rank's checkpoint has the rows of the others complete.
 for run in one_voxels other_voxels; do
   "$klab" train --resume $run --steps 40 --threads 1 --parts 2 --no-eval >$run.txt 2>&1 || { cat $run.txt; fail "$run: does not go on"; }
 done
@@ -93,7 +93,7 @@ timeout 60 mpirun -n 2 "$klab" train built-in --downscale 12 --field frequency -
 [[ $code != 0 && ! -e no ]] || fail "touched blocks of networks"
 grep -q "^klab: rank 0 of 2: --exchange touched: --field frequency: has no table" out.txt || { cat out.txt; fail "touched blocks of networks, not named"; }
 
-# CUDA kernels on the host executor, each rank its own: what lies in the executor's memory travels through the host's.
+# CUDA kernels on the host executor, each rank its own: data in the executor's memory travels through the host's.
 simt() { timeout 200 "$@" built-in --downscale 24 --config tiny.json --plan naive --backend simt --steps 3 --threads 1 --no-eval; }
 echo '{"levels": 2, "log2_table": 8, "finest_resolution": 16, "batch_samples": 256, "first_rays": 16, "grid": 8, "steps_per_diagonal": 32, "width": 16}' >tiny.json
 simt "$klab" train --parts 2 --out simt_one >simt.txt 2>&1 || { cat simt.txt; fail "--backend simt in parts"; }
@@ -106,7 +106,7 @@ code=0
 [[ $code != 0 && ! -e no ]] || fail "Gaussians in parts"
 grep -q "^klab: --field gaussians: a step of it learns from one view as a whole" out.txt || { cat out.txt; fail "Gaussians in parts, not named"; }
 
-# What one of them has differently is named before the first step; nothing is written.
+# A setting that differs in one rank is named before the first step; nothing is written.
 refused() {  # text, arguments of the second
   local text=$1 code=0; shift
   timeout 60 mpirun -n 1 "${train[@]}" --steps 20 --out no : -n 1 "$klab" train "$@" --steps 20 --out no >out.txt 2>&1 || code=$?
@@ -125,8 +125,8 @@ timeout 60 mpirun -n 2 "${train[@]}" --steps 20 --parts 3 --out no >out.txt 2>&1
 [[ $code != 0 ]] || fail "three parts for two processes"
 grep -q "^klab: rank 0 of 2: --parts 3: is no multiple of the 2 processes" out.txt || { cat out.txt; fail "three parts, not named"; }
 
-# One is killed: all end within ten seconds, and one message names it, however soon the launcher ends the others; then one goes on alone.
-mine() {  # the ranks, without the launcher and the process that waits beside them
+# One is killed: all end within ten seconds, and one message names it, however soon the launcher ends the others; then one resumes alone.
+mine() {  # the ranks, without the launcher and their watchdog
   local p
   for p in $(pgrep -f "$klab train built-in .*--out killed"); do
     [[ $(readlink "/proc/$p/exe") == "$(readlink -f "$klab")" && $(cat "/proc/$p/comm") == klab ]] && echo "$p"

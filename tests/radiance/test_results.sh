@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab results: recorded trainings as one table, which says where two were not scored in the same way; and what is refused.
+# klab results: recorded trainings as one table, which marks those that were not scored in the same way; and refusals.
 set -euo pipefail
 klab=$1
 tmp=$(mktemp -d)

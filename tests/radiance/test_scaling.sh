@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab scaling: trains with one and two ranks, models more, keeps what is there, and says what is missing.
+# klab scaling: trains with one and two ranks, models more, keeps existing results, and names missing parts.
 # ctest: slow serial
 set -euo pipefail
 klab=$1
@@ -22,7 +22,7 @@ grep -q "^two ranks of one thread reach [0-9.]* of the samples" out.txt || { cat
 grep -q "<svg" s/scaling.html || command -v gnuplot >/dev/null || echo "no gnuplot: no figures"
 for way in dense sharded touched; do grep -q "\"exchange\": \"$way\"" s/strong_$way/result.json || fail "$way was not the way of its run"; done
 
-# What is there is kept, and another network is asked for on paper.
+# Existing results are kept, and another network is modeled.
 stamp=$(stat -c %Y.%i s/one/result.json s/messages.json)
 cp s/model.csv before.csv
 "${scaling[@]}" --latency 100000 --bandwidth 0.001 >again.txt 2>&1 || { cat again.txt; fail "again"; }

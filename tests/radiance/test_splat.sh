@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab splat as its users meet it: learns, writes a .ply, goes on from it, and refuses what it cannot read.
+# klab splat as its users meet it: learns, writes a .ply, resumes from it, and refuses unreadable files.
 # ctest: slow
 set -euo pipefail
 klab=$1

@@ -16,7 +16,7 @@ begin=("$klab" train built-in --downscale 12 --config small.json --threads 2)
 train=("${begin[@]}" --plan first/plan.json)  # what is not about choosing rungs does not time them again
 score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
 
-# The same seed, threads and plan: the same bytes, whatever the plan's threads did in between. The plan says what it is,
+# The same seed, threads and plan: the same bytes, regardless of the timing of threads in between. The plan is printed,
 # one line for each op, and is kept.
 "${begin[@]}" --steps 100 --out first >first.txt 2>&1
 grep -Eq '^(plan)? +ray_march +cpu\..*fastest of [0-9]+ at [0-9]+ rays \((measured now|recorded)\)' first.txt ||
@@ -30,7 +30,7 @@ cmp first/model.safetensors second/model.safetensors || fail "two runs of one se
 "${train[@]}" --steps 100 --seed 2 --out third >/dev/null 2>&1
 ! cmp -s first/model.safetensors third/model.safetensors || fail "another seed gave the same model"
 
-# Its report needs no rows of benchmarks; what would be an empty page, or rows that are a training, is refused.
+# Its report needs no rows of benchmarks; an empty page, or a training given as rows, is refused.
 "$klab" report --train first --out first.html >report.txt || { cat report.txt; fail "no report of a training alone"; }
 grep -q 'shows 1 training' report.txt || { cat report.txt; fail "does not say what the report shows"; }
 grep -q '<a href="#training">' first.html || fail "the report has no training in it"
@@ -41,7 +41,7 @@ for wrong in "" "first" "--train first --csv"; do
   [[ ! -e none.html ]] || fail "a refused report left a file: report $wrong"
 done
 
-# Killed without warning, again and again, at whatever the moment; then resumed.
+# Killed without warning, again and again, at any moment; then resumed.
 "${train[@]}" --steps 700 --out whole >/dev/null 2>&1
 "${train[@]}" --steps 700 --checkpoint 0.1 --out killed >/dev/null 2>&1 & pid=$!
 kills=0
@@ -61,7 +61,7 @@ a=$(score whole) b=$(score killed)
 awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.3 && d > -0.3 && a > 15) }' ||
   fail "PSNR $a without, $b with kills"
 
-# What is resumed keeps its plan, unless told otherwise.
+# A resumed run keeps its plan by default.
 sed -E 's/"(adam|sh_fwd)(": *"[a-z_]+\.cpu\.)[^"]+/"\1\201_naive/' first/plan.json >plan.json
 "${begin[@]}" --steps 20 --plan plan.json --out kept >/dev/null 2>&1
 cmp kept/plan.json plan.json || fail "the plan that was used is not the one that was given, with two other rungs"
@@ -72,8 +72,8 @@ grep -q 'adam .*cpu.01_naive .*of the checkpoint' kept.txt || { cat kept.txt; fa
 "$klab" train --resume kept --steps 60 --threads 2 --plan naive >/dev/null 2>&1
 grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' kept/plan.json || fail "--plan is not heeded when resuming"
 
-# In bfloat16: said, recorded, kept when resumed; another precision is a notice, and an unknown one refused. What a plan leaves out
-# is chosen: here the ops that have rungs in bfloat16.
+# In bfloat16: printed, recorded, kept when resumed; another precision gives a notice, and an unknown one is refused. Ops that a plan omits
+# are chosen: here those that have rungs in bfloat16.
 sed '/"mlp_/d' first/plan.json >some.json
 "${begin[@]}" --steps 20 --plan some.json --precision bf16 --out short >short.txt 2>&1
 [[ $(grep -c 'fastest of' short.txt) == 2 ]] || { cat short.txt; fail "not two rungs chosen where the plan leaves two out"; }
@@ -104,7 +104,7 @@ for file in orbit/frame_0001.png orbit/frame_0000_depth.png view/view_0001.png; 
   [[ -s $file ]] || fail "render did not write $file"
 done
 
-# What contradicts a resumed run is refused by its name; what agrees may be said. The run keeps its seed.
+# An option that contradicts a resumed run is refused by name; one that agrees is accepted. The run keeps its seed.
 "${train[@]}" --seed 7 --steps 20 --out seven >/dev/null 2>&1
 contradicts() {
   code=0
@@ -128,7 +128,7 @@ code=0; "$klab" train --resume shared >out.txt 2>&1 || code=$?
 kill -TERM $pid; code=0; wait $pid || code=$?
 [[ $code == 130 ]] || fail "SIGTERM gave exit code $code"
 
-# Any name of a folder, and whatever moves: a scene, then the run with it.
+# Folders with any name, and moved ones: a scene, then the run with it.
 odd=$(printf 'odd\xff\xfename')
 mkdir -p "place/$odd"
 cp -r stopped/test_0.png "place/$odd/v0.png"
@@ -149,7 +149,7 @@ mv place moved
 code=0; "$klab" train --resume moved/run --scene built-in --steps 12 >out.txt 2>&1 || code=$?
 [[ $code == 2 ]] && grep -q 'not the scene' out.txt || { cat out.txt; fail "--scene of another scene"; }
 
-# A view of the scene has a camera of its own.
+# A view of the scene has its own camera.
 for more in '--orbit 3' '--fov 30' '--size 64'; do
   code=0
   # shellcheck disable=SC2086

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab train --precision f16 as its users meet it: what it says, what it counts, going on, and refusals that leave nothing behind.
+# klab train --precision f16 as its users meet it: messages, counts, resuming, and refusals that leave nothing behind.
 # ctest: slow
 set -euo pipefail
 klab=$1
@@ -14,8 +14,8 @@ cat >small.json <<'J'
 J
 train=("$klab" train built-in --downscale 12 --config small.json --threads 2 --plan last)
 
-# In half precision: said with the scale and what it is computed in, counted line by line, kept when resumed, converted with a notice;
-# scales that are none are refused.
+# In half precision: printed with the scale and the format of the computation, counted line by line, kept when resumed, converted with a
+# notice; invalid scales are refused.
 "${train[@]}" --steps 20 --out float >/dev/null 2>&1
 "${train[@]}" --steps 60 --precision f16 --scale-start 1e12 --out half >half.txt 2>&1 || { cat half.txt; fail "cannot train in f16"; }
 grep -q '^precision f16: .*loss scale 1000000000000, dynamic' half.txt || { cat half.txt; fail "does not say what f16 is here"; }
@@ -48,7 +48,7 @@ grep -q 'only --field hash' none.txt || { cat none.txt; fail "voxels in f16 are 
 [[ ! -e none ]] || fail "a refused run left a folder"
 
 # With CUDA rungs on the host executor: halves in the table and in the networks, the same columns, steps left out and counted, and a run
-# that goes on here in float. Counts of a step in place of times.
+# that resumes here in float. Counts of a step in place of times.
 cat >tiny.json <<'J'
 {"levels": 4, "log2_table": 9, "finest_resolution": 64, "batch_samples": 256, "first_rays": 16, "grid": 16, "max_samples_per_ray": 64,
  "steps_per_diagonal": 32, "width": 16}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab tune as its users meet it: what it finds is kept and taken, refusals and interruptions leave nothing behind.
+# klab tune as its users meet it: results are kept and used, refusals and interruptions leave nothing behind.
 # ctest: slow
 set -euo pipefail
 klab=$1
@@ -19,7 +19,7 @@ tuned() { ls cache/klab/tuned_*.json 2>/dev/null; }
 "$klab" train "${small[@]}" --plan last --steps 1 --no-eval --out last >last.txt 2>&1 || { cat last.txt; fail "train failed"; }
 sed '/"mlp_/d' last/plan.json >some.json
 
-# A search says what it tried, what is chosen, and when its time is won back or that it is not.
+# A search prints its trials, its choice, and when its time is won back, if ever.
 "$klab" tune "${small[@]}" --plan some.json --round 0.05 --batch --seconds 1 --anyway >found.txt 2>&1 || { cat found.txt; fail "tune failed"; }
 grep -q '^threads' found.txt || { cat found.txt; fail "no table of threads"; }
 grep -q '^batch' found.txt || { cat found.txt; fail "no table of batches"; }
@@ -28,7 +28,7 @@ grep -q 'won back' found.txt || { cat found.txt; fail "does not say when the tim
 [[ -n $(tuned) ]] || { cat found.txt; fail "nothing is kept"; }
 grep -q "$(tuned)" found.txt || { cat found.txt; fail "does not say where it is kept"; }
 
-# What is kept is taken, but for what the command line gives; the batch only where it is asked for.
+# Kept results are used except for options of the command line; the batch only on request.
 python3 - "$(tuned)" <<'P' || fail "cannot write the file"
 import json, sys
 kept = json.load(open(sys.argv[1]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# klab trace as people use it: what it says, where it says it, and what it refuses.
+# klab trace as people use it: messages, their places, and refusals.
 set -euo pipefail
 klab=$1
 work=$(mktemp -d)
@@ -31,7 +31,7 @@ assert j["hints"][0]["rung"] == "transpose.cuda.03_padded"
 assert j["nsight"]["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"] == 4
 P
 
-# A GPU's own counters, as Nsight Compute writes them: here what the host counts, then a store that costs less.
+# A GPU's own counters, as Nsight Compute writes them: here the host's counts, then a store that costs less.
 code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --metrics
 metrics=$(tr ',' ' ' <"$work/out")
 has "$work/out" "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"

@@ -22,7 +22,7 @@ echo "// mine" >>"$work"
 "$klab" step 01.77 >/dev/null 2>"$tmp/err"; [[ $? -eq 2 ]] || fail "an unknown step does not end with 2"
 grep -q "01.0" "$tmp/err" || fail "an unknown step names no other"
 
-# Bad files: what replaces the parent's loop, and how klab must call it. Each has a work folder of its own.
+# Bad files: the code that replaces the parent's loop, and klab's name for the error. Each has its own work folder.
 bad() {  # name outcome file-level-code loop [more arguments]
   local name=$1 outcome=$2 above=$3 loop=$4 dir=$tmp/bad/$1; shift 4
   mkdir -p "$dir/01_vector_add"
@@ -92,7 +92,7 @@ sed '/^KLAB_VARIANT/d' "$work" | sed 's/^KLAB_SCALAR_FUNCTION void run/[[maybe_u
 KLAB_WORK=$tmp/none "$klab" step --check 01.02 --no-time --json >"$tmp/none/out"
 grep -q "registers no variant" "$tmp/none/out" || { cat "$tmp/none/out"; fail "a file without variant"; }
 
-# What a killed klab left is swept up by the next one.
+# Files left by a killed klab are removed by the next one.
 true & gone=$!; wait $gone
 left=${TMPDIR:-/tmp}/klab_step_${gone}_abcdef; mkdir "$left"
 
@@ -123,7 +123,7 @@ grep -q "Next:" "$tmp/path" || fail "klab step does not say what is next"
 wait $others
 cat "$tmp"/bad/*/failed 2>/dev/null && failed=1
 
-# Grading: one good, one that reads what is another's, one that is missing; each apart, none outside of its folder.
+# Grading: one good file, one that reads another learner's, one missing; each in isolation, none outside its folder.
 echo "{\"folder\": \"$tmp\", \"command\": [\"/bin/true\"]}" >"$tmp/plan"
 if "$klab" step --confine "$tmp/plan" 2>/dev/null; then
   mkdir -p "$tmp/class"/{eve,zoe}/01_vector_add

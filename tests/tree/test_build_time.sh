@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What each room of the release build takes to compile stays within its budget (build_time.py says how), and the script that
-# judges tells a log that it can judge from one that it cannot.
+# The compile time of each room of the release build stays within its budget (see build_time.py), and the script that
+# judges distinguishes logs that it can judge from others.
 set -uo pipefail
 root=$2 build=$3
 for tool in python3 ninja; do

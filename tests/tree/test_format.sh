@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C++ file is formatted as .clang-format says. Version 14 decides; others differ in details.
+# Every C++ file follows .clang-format. Version 14 decides; others differ in details.
 set -euo pipefail
 cd "$2"
 format=$(command -v clang-format-14 || command -v clang-format || true)

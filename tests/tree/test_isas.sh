@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ctest: slow
 # Instruction sets in the object code. Every rung with vectors holds code for the sets that it states, and for no others. Rungs
-# without vectors are the same to the byte whatever KLAB_ISAS says. A program that was built for another processor ends with one
-# line that says what to build.
+# without vectors are the same to the byte for every KLAB_ISAS. A program that was built for another processor ends with one
+# line that names the build to make.
 set -uo pipefail
 klab=$1 root=$2 build=$3
 for tool in python3 nm objdump strip; do
@@ -40,7 +40,7 @@ for source in sorted(glob.glob(f"{root}/kernels/*/cpu/*.cpp")):
     stated = {bits.get(i, str(i)) for i in range(63) if value >> i & 1}
     names = subprocess.run(["nm", obj], capture_output=True, text=True).stdout
     have = set(re.findall(r"\dN_(AVX3_DL|AVX3|AVX2|SSE4|SSSE3|NEON|EMU128|SCALAR)", names))
-    # What has no vectors may have been inlined.
+    # Code without vectors may have been inlined.
     if have - stated or (stated - have) - {"SCALAR", "EMU128"}:
         print(f"{path}: states {sorted(stated)}, has code for {sorted(have)}"); wrong += 1
     if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags and isas in ("", "best", "all") and "AVX3" not in have:

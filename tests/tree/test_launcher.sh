@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: serial
-# The launcher, with stand-ins for the programs it starts: what it installs, when it refuses, what it says, and that
+# The launcher, with stand-ins for the programs it starts: its installs, refusals and messages, and that
 # neither spaces, nor another folder, nor a second call at the same time disturb it. At the end, for real, that a call
 # with nothing to do starts in under a second.
 set -uo pipefail
@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
-# A checkout in a folder with spaces, and a PATH that has nothing but what is put there.
+# A checkout in a folder with spaces, and a PATH with only the stand-ins.
 root="$tmp/my check out"
 mkdir -p "$root"/{cmake,reference,kernels,harness,labs,tests} "$tmp/bin"
 cp "$source_dir/klab" "$root"
@@ -272,7 +272,7 @@ call -- list
 expect_code "copied checkout" 0
 expect "says that the tree is another's" "$err" "was configured for $tmp/original"
 expect "configures anew" "$(cat "$log")" "cmake $root/build/release"
-# A folder of somebody else's is refused, not emptied.
+# A foreign folder is refused, not emptied.
 mkdir -p "$tmp/theirs/release"
 { echo "CMAKE_HOME_DIRECTORY:INTERNAL=$tmp/original"; echo "CMAKE_CACHEFILE_DIR:INTERNAL=$tmp/theirs/release"; } >"$tmp/theirs/release/CMakeCache.txt"
 call KLAB_BUILD_DIR="$tmp/theirs" -- list

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What README.md, labs/README.md and the pages of recorded machines show is what their records, the registry and the kernels
+# README.md, labs/README.md and the pages of recorded machines show what their records, the registry and the kernels
 # give: they are made again and compared. README is short; its first screen has a kernel, its ladder, a picture and the two
 # commands. Links and named files exist, all commands are listed, words that the glossary replaced do not come back.
 set -euo pipefail

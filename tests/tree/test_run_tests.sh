@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tests/run.sh and tests/sanitized.sh in a small checkout, with a stand-in for ctest: what passed is not run again until
+# tests/run.sh and tests/sanitized.sh in a small checkout, with a stand-in for ctest: a passed test is not run again until
 # something that it depends on changes, failures and skips are counted, --all forgets and moves the sanitized commit, --fast
-# follows includes, and each of them says in one line what it cannot know.
+# follows includes, and each of them reports in one line what it cannot know.
 set -uo pipefail
 source_dir=$2
 tmp=$(mktemp -d)
@@ -37,7 +37,7 @@ git add -A && git commit -qm second
 
 cat >"$tmp/bin/ctest" <<'CTEST'
 #!/usr/bin/env bash
-# Lists three tests, or runs those whose numbers stand in the file behind -I.
+# Lists three tests, or runs those whose numbers are in the file behind -I.
 names=(x core.A.Works records.B.Works tree.Rule)
 [[ $PWD == */asan ]] && names=(x core.A.Works)
 for ((i = 1; i <= $#; ++i)); do [[ ${!i} != -I ]] || { j=$((i + 1)); file=${!j}; }; done
@@ -101,7 +101,7 @@ call -- all
 [[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "--all on a clean checkout does not move the commit: $out"
 git add -A && git commit -qm fourth
 
-# What has to be sanitized again.
+# Tests that have to be sanitized again.
 [[ -z $(bash tests/sanitized.sh .) ]] || fail "nothing changed, and to be sanitized: $(bash tests/sanitized.sh .)"
 echo "// more" >>kernels/common/shared.h
 [[ $(bash tests/sanitized.sh .) == "op:one" ]] || fail "a header of op one: $(bash tests/sanitized.sh .)"
