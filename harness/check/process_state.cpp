@@ -18,7 +18,6 @@
 extern char** environ;
 
 namespace klab {
-namespace {
 
 /// The registers that say how floating-point operations round, flush and trap.
 struct Arithmetic {
@@ -26,6 +25,8 @@ struct Arithmetic {
   uint16_t x87 = 0;
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
 };
+
+namespace {
 
 #if defined(__x86_64__)
 constexpr uint64_t kFlags = 0x3F;  // sticky: every inexact result sets them

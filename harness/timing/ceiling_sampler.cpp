@@ -12,14 +12,15 @@
 #include "harness/timing/statistics.h"
 
 namespace klab {
-namespace {
 
-struct Method {
+struct CeilingMethod {
   CeilingLoop loop;
   const char* name;
 };
 
-std::vector<Method> methods_of(CeilingKind kind) {
+namespace {
+
+std::vector<CeilingMethod> methods_of(CeilingKind kind) {
   switch (kind) {
     case CeilingKind::fma_f32:
       return {{CeilingLoop::fma_f32, "12 chains"}};
@@ -65,7 +66,7 @@ struct CeilingSampler::State {
   Ceiling which;
   Buffer memory;
   std::vector<uint32_t> random;  // one a thread, 64 bytes apart
-  Method method{};
+  CeilingMethod method{};
   std::string name;
   int64_t repeats = 1;
   std::vector<MoveOperands> arrays;  // of somebody else, in place of `memory`
@@ -145,7 +146,7 @@ struct CeilingSampler::State {
   void choose_method() {
     double best = -1;
     const auto methods = methods_of(which.kind);
-    for (const Method& m : methods) {
+    for (const CeilingMethod& m : methods) {
       if (methods.size() > 1) {
         const int64_t count = calibrate(m.loop, 0.002);
         std::vector<double> tries;
