@@ -8,7 +8,8 @@
 #   labs/NN_name/train/*.cpp                computations of the commands
 #
 # Gives the program <name> with all of it, and for each lab without commands of its own the program labs/NN/<name> (target
-# <name>_NN) with the ops of that lab only, so that a lab can be had without compiling the others.
+# <name>_NN) with the ops of that lab only, so that a lab can be had without compiling the others. For `run` there is
+# labs/NN/run/<name> (target <name>_NN_run) of every lab with ops: with that command only, it takes least to compile.
 # LINK: libraries that labs and their commands use. Every file's path is checked: another form is an error.
 
 # Fails for files that have no place in the layout, and ops that lack their reference.
@@ -57,13 +58,17 @@ function(klab_ops_of_lab file out)
   set(${out} ${ops} PARENT_SCOPE)
 endfunction()
 
-# klab_program(<target> <folder of the program> <its name> OBJECTS <object libraries>... OPS <prefix of the ops' targets> <ops>...)
+# klab_program(<target> <folder of the program> <its name> [HARNESS klab_everything|klab_run_only] OBJECTS <object libraries>...
+#              OPS <prefix of the ops' targets> <ops>...)
 function(klab_program target folder name)
-  cmake_parse_arguments(PARSE_ARGV 3 program "" "" "OBJECTS;OPS")
+  cmake_parse_arguments(PARSE_ARGV 3 program "" "HARNESS" "OBJECTS;OPS")
+  if(NOT program_HARNESS)
+    set(program_HARNESS klab_everything)
+  endif()
   list(POP_FRONT program_OPS prefix)
   add_executable(${target} $<TARGET_OBJECTS:klab_main>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${folder} OUTPUT_NAME ${name})
-  target_link_libraries(${target} PRIVATE klab_everything ${program_OBJECTS})
+  target_link_libraries(${target} PRIVATE ${program_HARNESS} ${program_OBJECTS})
   if(TARGET klab_mpi)
     add_dependencies(${target} klab_mpi)  # loaded where a launcher has started several processes
   endif()
@@ -256,6 +261,7 @@ function(klab_add_kernels root)
       list(APPEND all ${target}_commands)
     endif()
     string(REGEX REPLACE "_.*" "" number ${lab})
+    set(programs)
     if(commands OR own OR NOT ops_of_lab)
       # Such a lab works with the others' ops: its program is the whole one.
       file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/labs/${number})
@@ -264,12 +270,19 @@ function(klab_add_kernels root)
       add_dependencies(${name}_${number} ${name})
     else()
       klab_program(${name}_${number} ${PROJECT_BINARY_DIR}/labs/${number} ${name} OBJECTS ${target} OPS ${name} ${ops_of_lab})
-      set(parts ${name}_${number})
-      if(KLAB_CUDA_ON_HOST)
-        list(APPEND parts ${name}_${number}_cuda_host ${name}_${number}_cuda_host_traced)
-      endif()
-      set_target_properties(${parts} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      list(APPEND programs ${name}_${number})
     endif()
+    if(TARGET klab_run_only AND ops_of_lab)
+      klab_program(${name}_${number}_run ${PROJECT_BINARY_DIR}/labs/${number}/run ${name} HARNESS klab_run_only OBJECTS ${target}
+                   OPS ${name} ${ops_of_lab})
+      list(APPEND programs ${name}_${number}_run)
+    endif()
+    foreach(program IN LISTS programs)
+      set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      if(KLAB_CUDA_ON_HOST)
+        set_target_properties(${program}_cuda_host ${program}_cuda_host_traced PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      endif()
+    endforeach()
   endforeach()
 
   # Everything but a main: link this and the whole registry comes along.

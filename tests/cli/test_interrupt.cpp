@@ -85,5 +85,14 @@ TEST_F(Interrupt, RunWritesRowsAndReport) {
   EXPECT_NE(report.str().find("The run was interrupted"), std::string::npos);
 }
 
+TEST_F(Interrupt, TourInPartsKeepsFinishedLabsOnly) {
+  std::ofstream(folder_ / "labs") << "01_vector_add\n02_window_sum\n";
+  std::ofstream(folder_ / "01_vector_add.done") << "right\n";
+  EXPECT_EQ(interrupted_after_a_ladder({"run", "--parts", folder_.string(), "--out", "rows.csv"}), 130);
+  EXPECT_EQ(said_.find("vector_add"), std::string::npos) << "a finished lab ran again: " << said_;
+  EXPECT_FALSE(fs::exists(folder_ / "02_window_sum.done"));
+  expect_partial_rows(folder_ / "rows.csv");
+}
+
 }  // namespace
 }  // namespace klab

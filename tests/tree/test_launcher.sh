@@ -31,10 +31,25 @@ stand_in apt-get 'echo "apt-get $*" >>"$FAKE_DIR/log"; [[ $* == *install* ]] || 
 for p in "$@"; do touch "$FAKE_DIR/installed_$p"; done'
 stand_in cmake '[[ -z ${FAKE_CMAKE_FAILS:-} ]] || { echo "CMake Error: no such thing"; exit 1; }
 all=$*; while [[ $# -gt 0 ]]; do [[ $1 == -B ]] && dir=$2; shift; done; touch "$dir/build.ninja"; echo "cmake $dir $all" >>"$FAKE_DIR/log"'
-stand_in ninja '[[ -z ${FAKE_NINJA_FAILS:-} ]] || { echo "x.cpp:1: error: expected ;"; exit 1; }
+stand_in ninja 'if [[ $1 == -t ]]; then printf "%s.o\n" "${@:3}"; exit 0; fi
+target=${@: -1}
+[[ -z ${FAKE_NINJA_FAILS:-} && $target != "${FAKE_NINJA_FAILS_AT:-}" ]] || { echo "x.cpp:1: error: expected ;"; exit 1; }
+[[ $target != "${FAKE_CTRL_C_AT:-}" ]] || { kill -INT $PPID; echo "ninja: build stopped: interrupted by user."; exit 2; }
 mkdir "$PWD/busy" 2>/dev/null || { echo "two builds at once" >>"$FAKE_DIR/log"; exit 1; }
 sleep ${FAKE_NINJA_SECONDS:-0}; rm -r "$PWD/busy"; echo "[1/1] compiled"; echo "ninja $*" >>"$FAKE_DIR/log"
-printf "#!/usr/bin/env bash\nprintf \"<%%s>\" \"\$@\"\nexit \${FAKE_EXIT:-0}\n" >klab; chmod +x klab; mkdir -p labs/05; cp klab labs/05'
+for folder in . labs/05 labs/05/run labs/06/run labs/16/run train; do mkdir -p $folder; cp "$FAKE_DIR/bin/fake_program" $folder/klab; done'
+# klab: prints its arguments. With --parts it is a program of the tour, and finishes the labs that it has.
+stand_in fake_program 'printf "<%s>" "$@"
+[[ $2 == --parts ]] || exit ${FAKE_EXIT:-0}
+own=${0%/klab}; own=${own%/run}; own=${own##*/}
+while read -r lab; do
+  [[ $own == release || $lab == "$own"_* ]] && [[ ! -e $3/$lab.done ]] || continue
+  echo "run $lab" >>"$FAKE_DIR/log"
+  if [[ $lab == "${FAKE_STOPPED_IN:-}" ]]; then [[ $own == release ]] || kill -INT $PPID; exit 130; fi
+  [[ $lab != "${FAKE_CRASH_IN:-}" ]] || exit 139
+  [[ $lab != "${FAKE_WRONG:-}" ]] && echo right >"$3/$lab.done" || echo wrong >"$3/$lab.done"
+done <"$3/labs"
+! grep -q wrong "$3"/*.done'
 ln -s "$(command -v chmod)" "$tmp/bin/chmod"
 stand_in ctest 'printf "ctest"; printf " <%s>" "$@"; printf " in %s\n" "$PWD"'
 
@@ -92,7 +107,99 @@ sleep 0.05
 call -- step 05.02
 expect_not "the whole program serves, too" "$(cat "$log")" klab_05
 
+# The tour: lab by lab, each built before it is run.
 fresh
+for lab in 05_matmul 06_conv2d 16_hash_nerf; do
+  mkdir -p "$root/labs/$lab"
+  echo '#include "reference/x/x.h"' >"$root/labs/$lab/lab.cpp"
+done
+mkdir -p "$root/labs/16_hash_nerf/commands" "$root/labs/17_neural_image"
+echo '// without operations' >"$root/labs/17_neural_image/lab.cpp"
+steps() { grep -E '^(ninja|run)' "$log" | sed -E 's/^ninja .* (\S+)$/\1/; s/^run //' | tr '\n' ' '; }
+parts="$root/build/release/tour"
+call -- run --out 'a b.csv' --threads 1
+expect_code "the tour" 0
+[[ $(steps) == "klab_05_run 05_matmul klab_06_run 06_conv2d klab_16_run 16_hash_nerf " ]] || fail "steps of the tour: $(steps)"
+expect "the tour's options" "$out" "<run><--parts><$parts><--out><a b.csv><--threads><1>"
+expect "says how long" "$err" "the tour of 3 labs takes about"
+expect "says how much there is to compile" "$err" "3 files to compile"
+expect "says how to have less" "$err" "./klab run 03 is lab 03 alone"
+expect "shows how far it is" "$err" "lab 06_conv2d, 2 of 3"
+: >"$log"
+call -- run
+expect "after its end the tour begins again" "$(steps)" "05_matmul"
+expect_not "after its end the tour begins again" "$err" "going on"
+
+: >"$log"  # Ctrl-C while a lab runs
+call FAKE_STOPPED_IN=06_conv2d -- run
+expect_code "Ctrl-C in a lab" 130
+expect_not "Ctrl-C in a lab" "$(steps)" 16_hash_nerf
+: >"$log"
+call FAKE_WRONG=06_conv2d -- run --out other.csv
+expect_code "a lab that is wrong" 1
+expect "goes on" "$err" "going on with the tour: 1 of its 3 labs are done"
+expect "goes on after a lab that is wrong" "$(steps)" "06_conv2d klab_16_run 16_hash_nerf"
+expect_not "runs a finished lab again" "$(steps)" 05_matmul
+
+fresh  # Ctrl-C while it compiles
+: >"$tmp/installed_all"
+call FAKE_CTRL_C_AT=klab_06_run -- run
+expect_code "Ctrl-C while it compiles" 130
+expect "Ctrl-C while it compiles" "$err" "interrupted while building (lab 06_conv2d): ./klab run goes on with this lab"
+expect_not "Ctrl-C is no failure" "$err" "the build failed"
+: >"$log"
+call FAKE_NINJA_FAILS_AT=klab_16_run -- run
+expect_code "a lab that does not compile" 2
+expect "a lab that does not compile" "$err" "the build failed; the compiler's message is above (lab 16_hash_nerf)"
+[[ $(steps) == "klab_06_run 06_conv2d " ]] || fail "steps after Ctrl-C: $(steps)"
+: >"$log"
+call FAKE_CRASH_IN=16_hash_nerf -- run
+expect_code "a lab that crashes" 139
+call -- run --threads 1
+expect "other options" "$err" "had other options or another machine: starting it over"
+call FAKE_STOPPED_IN=06_conv2d -- run
+: >"$log"
+call -- run --again
+expect "from the start" "$(steps)" "05_matmul"
+expect_not "--again is for the launcher" "$out" "--again"
+call FAKE_STOPPED_IN=06_conv2d -- run
+sleep 0.05
+touch "$root/kernels/new.cpp"
+: >"$log"
+call -- run
+expect "changed sources" "$err" "sources have changed since the tour was interrupted: starting it over"
+expect "changed sources" "$(steps)" "05_matmul"
+
+call -- list  # everything is built: one process runs what is left
+call FAKE_STOPPED_IN=06_conv2d -- run
+expect_code "Ctrl-C in one process" 130
+: >"$log"
+call -- run
+expect "goes on in one process" "$err" "going on with the tour: 1 of its 3"
+[[ $(steps) == "klab 06_conv2d 16_hash_nerf " ]] || fail "steps in one process: $(steps)"
+rm -r "$root/build"
+: >"$log"
+call -- run 05
+[[ $(steps) == "klab_05_run " ]] || fail "one lab of the tour: $(steps)"
+call -- step 05
+[[ $(steps) == "klab_05_run klab_05 " ]] || fail "a step of one lab: $(steps)"
+call -- run 16
+[[ $(steps) == "klab_05_run klab_05 klab_16 " ]] || fail "a lab with commands: $(steps)"
+call -- run --help
+expect "help is the program's" "$out" "<run><--help>"
+
+fresh  # train is built alone where its options allow it
+: >"$tmp/installed_all"
+call -- train --steps 5
+expect "train" "$out" "<train><--steps><5>"
+expect "train alone" "$(steps)" "klab_train"
+for option in --backend=simt --field --resume; do
+  call -- train $option x
+  [[ $(tail -n 1 "$log") == *" klab" ]] || fail "train $option is not the whole program's: $(tail -n 1 "$log")"
+done
+
+fresh
+rm -r "$root"/labs/*
 call KLAB_NO_INSTALL=1 -- list
 expect_code "told not to install" 2
 expect "says why" "$err" KLAB_NO_INSTALL

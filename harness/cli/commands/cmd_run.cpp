@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
@@ -11,6 +12,7 @@
 #include "harness/cli/counts_text.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/report_file.h"
+#include "harness/cli/tour_parts.h"
 #include "harness/core/select.h"
 #include "harness/records/counts.h"
 #include "harness/report/table.h"
@@ -212,7 +214,21 @@ const Lab* lab_with_run(const std::string& what) {
   return nullptr;
 }
 
-int run(const std::string& what, const std::string& out, bool all, const std::string& backend) {
+/// Writes rows and report, and returns the exit code.
+int finish(const Recording& shown, bool failed, bool to_be_continued, const std::string& out,
+           const std::string& resume) {
+  if (!out.empty() && !shown.rows.empty()) write_run(out, shown, this_machine(), {});
+  const std::string report = write_tour_report(shown);
+  if (to_be_continued) return failed ? exit_failed : exit_ok;
+  if (!report.empty()) fmt::print("{} {}\n", inked("The report of this run:", Ink::bold), report);
+  if (shown.complete) return failed ? exit_failed : exit_ok;
+  std::fflush(stdout);
+  fmt::print(stderr, "klab: interrupted{}{}\n", interrupted_text(shown, out), resume);
+  return exit_interrupted;
+}
+
+int run(const std::string& what, const std::string& out, bool all, const std::string& backend,
+        const std::string& folder) {
   if (!out.empty()) require_writable(out);
   if (const Lab* lab = lab_with_run(what)) return run_whole(*lab, backend);
   if (backend != "cpu")
@@ -220,18 +236,27 @@ int run(const std::string& what, const std::string& out, bool all, const std::st
         "--backend {} is for labs that are programs, such as hash_nerf; others show their CUDA rungs anyway",
         backend));
   const bool tour = what.empty();
+  if (!tour && !folder.empty())
+    throw std::invalid_argument("--parts is for the whole tour; leave out " + what);
+  std::optional<TourParts> parts;
+  if (!folder.empty()) parts.emplace(folder);
   std::vector<std::string> names;
   if (!tour) names.push_back(what);
-  const auto selection = select(names);
+  auto selection = select(names);
+  if (parts) std::erase_if(selection, [&](const Selected& s) { return !parts->is_open(s.lab->id); });
   watch_interrupt();
-  fmt::print("{}", noise_text());
+  if (!selection.empty()) fmt::print("{}", noise_text());
   Progress progress;
-  bool failed = false;
-  Recording shown;
+  bool failed = false;  // with parts: in the present lab
+  Recording shown;      // with parts: the present lab's
   const Lab* before = nullptr;
-  const auto close = [](const Lab* lab) {
-    if (lab != nullptr)
-      fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab->id.substr(0, lab->id.find('_')));
+  const auto close = [&](const Lab* lab) {
+    if (lab == nullptr) return;
+    fmt::print("{} klab explain {}\n", inked("Read on:", Ink::bold), lab->id.substr(0, lab->id.find('_')));
+    if (!parts) return;
+    parts->keep(lab->id, shown.rows, failed);
+    shown.rows.clear();
+    failed = false;
   };
   for (const Selected& s : selection) {
     if (interrupted()) break;
@@ -245,13 +270,13 @@ int run(const std::string& what, const std::string& out, bool all, const std::st
   }
   shown.complete = shown.complete && !interrupted();
   if (shown.complete) close(before);
-  if (!out.empty() && !shown.rows.empty()) write_run(out, shown, this_machine(), {});
-  if (const std::string file = write_tour_report(shown); !file.empty())
-    fmt::print("{} {}\n", inked("The report of this run:", Ink::bold), file);
-  if (shown.complete) return failed ? exit_failed : exit_ok;
-  std::fflush(stdout);
-  fmt::print(stderr, "klab: interrupted{}\n", interrupted_text(shown, out));
-  return exit_interrupted;
+  if (!parts) return finish(shown, failed, false, out, "");
+  Recording joined = parts->joined(shown.rows);
+  const bool stopped = !shown.complete;
+  const bool to_be_continued = !stopped && !joined.complete;
+  joined.complete = joined.complete && !stopped;
+  return finish(joined, failed || parts->wrong(), to_be_continued, out,
+                "; ./klab run goes on with the labs that are left");
 }
 
 KLAB_COMMAND(
@@ -261,7 +286,9 @@ KLAB_COMMAND(
          "Speedups count from the first rung (naive), the rung it was made from (parent) and the best\n"
          "library (peer). Timed is the trunk of each ladder; a branch, which pays at another size,\n"
          "is timed there with --all. Exit code 1: a variant failed its check;\n"
-         "130: interrupted, what was measured until then is written and marked as a part.",
+         "130: interrupted, what was measured until then is written and marked as a part.\n"
+         "./klab run builds and runs the tour lab by lab; after an interruption it goes on with the labs\n"
+         "that are left. ./klab run --again starts it over.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto what = std::make_shared<std::string>();
        app.add_option("lab", *what, "lab or op, e.g. 05, matmul, hash_nerf (default: the tour through all)")
@@ -276,7 +303,12 @@ KLAB_COMMAND(
               "of a lab that is a program: cpu (default), cuda, or simt, its CUDA rungs counted on the "
               "host executor")
            ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
-       return [=] { return run(*what, *out, *all, *backend); };
+       auto folder = std::make_shared<std::string>();
+       app.add_option(
+           "--parts", *folder,
+           "of the tour: keep each finished lab in this folder and leave out those that are there; "
+           "the launcher gives it");
+       return [=] { return run(*what, *out, *all, *backend, *folder); };
      }});
 
 }  // namespace
