@@ -20,10 +20,10 @@ class Ball {
  public:
   /// Waits for that number. False when it takes so long that the other thread cannot be running.
   bool wait_for(int number) {
-    constexpr int kTries = 256;  // between two looks at the clock
+    constexpr int kSpins = 256;  // between two looks at the clock
     const auto patience = Ticks::now() + std::chrono::milliseconds(2);
     while (true) {
-      for (int k = 0; k < kTries; ++k)
+      for (int k = 0; k < kSpins; ++k)
         if (number_.load(std::memory_order_acquire) == number) return true;
       if (dropped_.load(std::memory_order_relaxed) || Ticks::now() > patience) {
         dropped_ = true;
