@@ -44,7 +44,7 @@ keys() {
 }
 key_of() {  # name of a test
   case $1 in
-    check.* | core.* | compare.* | kernels.* | learning.* | fuzz.* | simt.* | timing.* | radiance.* | gpu.*) echo "$key_of_programs" ;;
+    check.* | core.* | compare.* | kernels.* | learning.* | fuzz.* | simt.* | timing.* | radiance.* | program.* | gpu.*) echo "$key_of_programs" ;;
     *) echo "$key_of_tree" ;;
   esac
 }
@@ -69,16 +69,17 @@ run() {
   [[ -s $dir/passed_before.txt ]] && say "their names are in $dir/passed_before.txt; ./klab test --all runs them again"
   [[ -n $chosen ]] || return 0
   printf '0,0,0,%s\n' "$(paste -sd, <<<"$chosen")" >"$dir/chosen.txt"
-  (cd "$dir" && ctest --output-on-failure --parallel "$cores" -I chosen.txt "$@") 2>&1 |
-    awk -v log_file="$log" -v passed="$passed" -v programs="$key_of_programs" -v tree="$key_of_tree" -v times="$dir/times.txt" '
-      { print; print >log_file; fflush() }
-      / Test +#[0-9]+: / && match($0, /: [^ ]+ /) {
-        name = substr($0, RSTART + 2, RLENGTH - 3)
-        if ($0 ~ /   Passed +[0-9.]+ sec/) {
-          key = name ~ /^(check|core|compare|kernels|learning|fuzz|simt|timing|radiance|gpu)\./ ? programs : tree
-          print key, name >>passed; fflush(passed); print $(NF - 1), name >>times
-        }
-      }'
+  : >"$log"
+  # Line by line, so that what is shown and what is written down are never behind.
+  (cd "$dir" && ctest --output-on-failure --parallel "$cores" -I chosen.txt "$@") 2>&1 | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    printf '%s\n' "$line" >>"$log"
+    if [[ $line =~ \ Test\ +\#[0-9]+:\ ([^ ]+)\ .*\ Passed\ +([0-9.]+)\ sec ]]; then
+      name=${BASH_REMATCH[1]}
+      printf '%s %s\n' "$(key_of "$name")" "$name" >>"$passed"
+      printf '%s %s\n' "${BASH_REMATCH[2]}" "$name" >>"$dir/times.txt"
+    fi
+  done
   local code=${PIPESTATUS[0]}
   ran=$((ran + $(grep -cE '   Passed +[0-9.]+ sec' "$log")))
   skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log")))

@@ -29,6 +29,7 @@ class Parts : public testing::Test {
     r.variant = r.op + ".cpu.01_naive";
     r.backend = "cpu";
     r.shape = "n=1";
+    r.threads = 1;
     r.skipped = "a reason";
     return r;
   }

@@ -131,7 +131,12 @@ TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
   int compared = 0;
   for (const Lab& lab : labs())
     for (const LabOp& op : lab.ops) {
-      const std::vector<const Variant*> ladder = variants_of(op.op.name, "cuda");
+      // Counting is what this test costs, so it counts the trunk and the parents of the trunk only.
+      std::vector<const Variant*> ladder = variants_of(op.op.name, "cuda");
+      std::erase_if(ladder, [all = ladder](const Variant* v) {
+        return !v->trunk() &&
+               std::ranges::none_of(all, [&](const Variant* w) { return w->trunk() && w->parent == v->id; });
+      });
       const std::vector<Row> rows = counted_rows(op, ladder);
       const auto counted = [&](const std::string& id) -> const Row* {
         const auto at = std::ranges::find(rows, id, &Row::variant);

@@ -98,7 +98,7 @@ fi
 
 if wanted locale; then
   path=
-  if ! locale -a 2>/dev/null | grep -qix 'de_DE.utf-\?8'; then
+  if ! locale -a 2>/dev/null | grep -ix 'de_DE.utf-\?8' >/dev/null; then
     mkdir "$tmp/locales"
     localedef -i de_DE -f UTF-8 "$tmp/locales/de_DE.UTF-8" 2>/dev/null && path=$tmp/locales
   fi

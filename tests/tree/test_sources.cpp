@@ -21,7 +21,7 @@ using tree::files_under;
 using tree::root;
 
 /// Files over this many lines need a reason here.
-constexpr size_t longest_file = 400;
+constexpr size_t longest_file = 600;
 const std::map<std::string, std::string> long_files = {
     {"harness/timing/ceiling_kernels.cpp",
      "one short loop for each ceiling, all compiled for each instruction set"}};
