@@ -165,8 +165,8 @@ function(klab_vectors_precompiled target headers)
     file(STRINGS ${file} lines REGEX "^#include \"hwy/foreach_target.h\"" LIMIT_COUNT 1)
     if(NOT lines)
       list(APPEND scalar ${file})
-    else()
-      # Intrinsics that came precompiled have lost their pragmas against these warnings.
+    elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Intrinsics that came precompiled have lost GCC's pragmas against these warnings.
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -Wno-maybe-uninitialized -Wno-uninitialized)
     endif()
   endforeach()

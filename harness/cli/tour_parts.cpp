@@ -65,8 +65,9 @@ Recording TourParts::joined(const std::vector<Row>& more) const {
 }
 
 bool TourParts::wrong() const {
-  return std::ranges::any_of(
-      labs_, [&](const std::string& lab) { return finished(lab) && first_line(file(lab, ".done")) == kWrong; });
+  return std::ranges::any_of(labs_, [&](const std::string& lab) {
+    return finished(lab) && first_line(file(lab, ".done")) == kWrong;
+  });
 }
 
 }  // namespace klab

@@ -5,7 +5,7 @@ set -uo pipefail
 build=$3
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-(cd "$build" && ctest -N) | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p' | grep -F . | sed -E 's/^[a-z_]+\.//' | sort >"$tmp/enrolled"
+(cd "$build" && ctest -N) | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p' | grep -F . | sed -E 's/^[a-z_]+\.//; s/ +#.*//' | sort >"$tmp/enrolled"
 for program in "$build"/tests/test_*; do
   [[ -f $program && -x $program ]] || continue
   "$program" --gtest_list_tests 2>/dev/null | awk '/^[^ ]/ { suite = $1; next } { sub(/^ +/, ""); sub(/ +#.*/, ""); print suite $0 }'
