@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/simt/finding.h"
@@ -36,6 +37,12 @@ struct State {
   cudaError_t broken = cudaSuccess;
   std::atomic<uint64_t> work_number{0};
   int64_t launches = 0;
+  // failed calls whose error the program has not asked for, in their order
+  struct Unasked {
+    std::thread::id thread;
+    simt::Finding finding;
+  };
+  std::vector<Unasked> unasked;
   double kernel_seconds = 0;
 };
 State& state();
@@ -44,6 +51,13 @@ State& state();
 cudaError_t& last_error();
 /// Returns the error with CUDA's name for it, or cudaErrorUnknown.
 cudaError_t error_named(const std::string& name);
+
+/// Returns what is known about this thread's last error, beyond its name: a sentence, or nothing.
+std::string& last_reason();
+/// Records that `what` failed at that place, unless the program asks for the error later.
+void unasked_failure(cudaError_t error, const std::string& what, const void* return_address);
+/// Adds the failures that the program has not asked for to the findings.
+void add_unasked();
 
 /// Runs the body of an API call with the lock held, and returns its error as CUDA does.
 cudaError_t api(const std::function<void()>& body, bool when_broken = false);

@@ -50,6 +50,7 @@ bool in_sections(const simt::Module& m, const char* c) {
 void say_end(int code) {
   if (ended.exchange(true) || getpid() != began) return;
   simt::stop_adding();
+  add_unasked();
   add_leaks();
   if (const char* file = std::getenv("KLAB_PROGRAM_REPORT"); file != nullptr)
     write_report(file, code);

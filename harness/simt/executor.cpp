@@ -201,6 +201,9 @@ void Executor::begin_block() {
     l.state = State::fresh;
     l.fiber = nullptr;
     l.steps = 0;
+    l.fenced_at = 0;
+    l.fenced = false;
+    l.plain_reads = {};
     l.frames.clear();
     l.copies.clear();
     l.groups.clear();

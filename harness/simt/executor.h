@@ -77,6 +77,15 @@ struct alignas(64) Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
+  uint32_t fenced_at = 0;  // interval of its last fence for the device; 0: none
+  bool fenced = false;     // has executed a fence of any scope
+  // Plain reads of words that atomics of other threads have written, the last ones in turn.
+  struct PlainRead {
+    const char* word = nullptr;
+    uint16_t site = 0;
+  };
+  std::array<PlainRead, 4> plain_reads{};
+  uint8_t next_plain_read = 0;
   std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
   std::vector<size_t> groups;     // ends of committed groups in `copies`
   void runs_on(Fiber* f) {
@@ -140,7 +149,12 @@ class Executor {
   uint64_t block_number = 0;
   GridRun* grid = nullptr;  // grid whose blocks this thread shares with others; nullptr when it runs alone
   uint64_t turn = 0;        // of the block: number of blocks before it
-  bool its_turn = true;     // all earlier blocks have ended
+  // The structure that the running access reads or writes in pieces; bytes 0: it is one piece.
+  struct Aggregate {
+    const char* begin = nullptr;
+    size_t bytes = 0;
+  } aggregate;
+  bool its_turn = true;  // all earlier blocks have ended
 
   /// Returns the mask of a warp's lanes that have ended. Lanes beyond the block's size count as ended.
   unsigned ended(unsigned warp) const;

@@ -76,37 +76,37 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
          __builtin_return_address(0));                                           \
     return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                              \
   }
-#define KLAB_ATOMICS(bits, T)                                                                      \
-  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile,                  \
-         __builtin_return_address(0));                                                             \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
-  }                                                                                                \
-  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile,                 \
-         __builtin_return_address(0));                                                             \
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
-  }                                                                                                \
-  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                      \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                            \
-  }                                                                                                \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {   \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-  }                                                                                                \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {     \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-  }                                                                                                \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_sub)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_and)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                            \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                           \
+#define KLAB_ATOMICS(bits, T)                                                                            \
+  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                               \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile | klab::simt::kStrong,  \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
+  }                                                                                                      \
+  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                            \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile | klab::simt::kStrong, \
+         __builtin_return_address(0));                                                                   \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                      \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                            \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {         \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {           \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                      \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_sub)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_and)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                                  \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                                 \
   KLAB_ATOMIC_UPDATE(bits, T, fetch_nand)
 // NOLINTEND(bugprone-macro-parentheses)
 

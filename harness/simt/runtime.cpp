@@ -63,12 +63,12 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
                                                    " bytes of static shared memory; at most " +
                                                    std::to_string(device.shared_per_block) + " compile");
   if (static_bytes + l.shared_bytes > std::min(allowed, device.shared_per_block_optin))
-    throw Error("cudaErrorInvalidValue", "invalid argument: kernel " + kernel + " asks for " +
-                                             std::to_string(static_bytes + l.shared_bytes) +
-                                             " bytes of shared memory a block; " + device.name + " gives " +
-                                             std::to_string(device.shared_per_block) + ", and up to " +
-                                             std::to_string(device.shared_per_block_optin) +
-                                             " after cuda::allow_shared(kernel, bytes)");
+    throw Error("cudaErrorInvalidValue",
+                "invalid argument: kernel " + kernel + " asks for " +
+                    std::to_string(static_bytes + l.shared_bytes) + " bytes of shared memory a block; " +
+                    device.name + " gives " + std::to_string(device.shared_per_block) + ", and up to " +
+                    std::to_string(device.shared_per_block_optin) +
+                    " after cudaFuncSetAttribute (cuda::allow_shared in klab's kernels)");
 }
 
 /// Returns how many host threads run a launch. Cooperative launches use one, since their blocks wait for each
@@ -167,10 +167,9 @@ void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, uns
 }
 
 void fence(bool whole_device) {
-  if (!whole_device) return;
+  if (running->trace != nullptr) running->trace->fence(whole_device);
   // Without a trace the volatile accesses after the fence, by which blocks communicate, go unnoticed.
-  if (running->trace == nullptr) running->in_turn();
-  if (running->trace != nullptr) running->trace->fence();
+  if (whole_device && running->trace == nullptr) running->in_turn();
 }
 
 unsigned random_turn(unsigned below) { return unsigned(Session::current().random() >> 33) % below; }
@@ -281,7 +280,9 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
     const bool redux = sizeof(T) == 4 && how != Atomic::exchange && how != Atomic::compare &&
                        how != Atomic::increment && how != Atomic::decrement;
     const bool merges = (asked != how || redux) && std::is_integral_v<T>;
-    ex.trace->access(p, sizeof(T), uint8_t(kWrite | kAtomic | (merges ? kMerges : 0)), pc);
+    const bool decides = how != Atomic::add && how != Atomic::increment && how != Atomic::decrement;
+    ex.trace->access(p, sizeof(T),
+                     uint8_t(kWrite | kAtomic | (merges ? kMerges : 0) | (decides ? kDecides : 0)), pc);
     ex.trace->atomic_at(p);
   }
   const T old = *p;

@@ -175,9 +175,17 @@ std::vector<SharedVariable> find_shared(const Module& m) {
     if (name != nullptr) unit = unit_of(i, symbol, unit);
     if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) functions.insert(name);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == 0) continue;
-    // _ZZ <function> E <name>: a variable in a function. Its function's symbol is _Z <function>.
-    if (std::strncmp(name, "_ZZ", 3) != 0) continue;
     const std::string whole = name, text = demangled(name);
+    const SharedVariable at_file_scope{.name = unqualified(text),
+                                       .function = {},
+                                       .unit = unit,
+                                       .offset = size_t(symbol.st_value),
+                                       .bytes = size_t(symbol.st_size)};
+    // _ZZ <function> E <name>: a variable in a function. Its function's symbol is _Z <function>.
+    if (std::strncmp(name, "_ZZ", 3) != 0) {
+      if (std::strncmp(name, "klab_", 5) != 0) list.push_back(at_file_scope);
+      continue;
+    }
     const size_t last = text.rfind("::");
     // Split at the last E that is followed by the length of the variable's name.
     size_t split = std::string::npos;
@@ -190,7 +198,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
                     .offset = size_t(symbol.st_value),
                     .bytes = size_t(symbol.st_size)});
   }
-  for (SharedVariable& v : list) v.inlined = functions.count(v.function) == 0;
+  for (SharedVariable& v : list) v.inlined = !v.function.empty() && functions.count(v.function) == 0;
   return list;
 }
 
@@ -333,8 +341,12 @@ std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   if (std::find(others.begin(), others.end(), self.name) == others.end()) others.push_back(self.name);
   std::vector<SharedVariable> list;
   for (const SharedVariable& v : all) {
-    const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end();
-    if (is_of(v, self.name, self.unit) || (v.unit == self.unit && !of_a_kernel)) list.push_back(v);
+    // Programs' kernels have names of their own (harness/cuda_compiler/kernels.cpp).
+    const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end() ||
+                             v.function.find("__klab") != std::string::npos;
+    // Variables of templates and inline functions belong to no unit.
+    const bool reachable = v.unit == self.unit || v.unit == -1;
+    if (is_of(v, self.name, self.unit) || (reachable && !of_a_kernel)) list.push_back(v);
   }
   std::sort(list.begin(), list.end(),
             [](const SharedVariable& a, const SharedVariable& b) { return a.offset < b.offset; });

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <klab_cuda/expressions.h>
 #include <klab_cuda/program.h>
 #include <klab_cuda/rounding.h>
 #include "harness/simt/intrinsics.h"
