@@ -146,7 +146,9 @@ void rewrite_assignment(Source& s, size_t i) {
 }
 
 void rewrite_unasked(Source& s, size_t i) {
-  if (i == 0 || s[i].text.ends_with("_t")) return;
+  if (i == 0 || s[i].text.ends_with("_t") ||
+      is_one_of(s[i].text, {"cudaGetLastError", "cudaPeekAtLastError"}))
+    return;
   if (s.is(i - 1, ")")) {  // of an if, rather than of a conversion
     const size_t open = s.open_of(i - 1);
     if (open == 0 || !is_one_of(s[open - 1].text, {"if", "for", "while"})) return;

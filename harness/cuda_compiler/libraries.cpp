@@ -16,8 +16,8 @@ struct Library {
   const char* name;
 };
 constexpr std::array kLibraries = {
-    Library{"cublas", "the device library cuBLAS"},
-    Library{"curand", "the device library cuRAND"},
+    Library{"cublasXt", "the device library cuBLAS-XT"},
+    Library{"curand_", "the device library cuRAND"},
     Library{"cufft", "the device library cuFFT"},
     Library{"cusparse", "the device library cuSPARSE"},
     Library{"cusolver", "the device library cuSOLVER"},
@@ -29,7 +29,6 @@ constexpr std::array kLibraries = {
     Library{"cuda/", "libcu++"},
     Library{"nccl", "NCCL"},
     Library{"cuda_gl_interop", "OpenGL"},
-    Library{"nvtx", "NVTX"},
     Library{"npp", "NPP"},
     Library{"cutlass/", "CUTLASS"}};
 

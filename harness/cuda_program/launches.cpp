@@ -50,6 +50,21 @@ Question ask(const void* function, void** args) {
   return q;
 }
 
+/// Reports parameters that are names of variables on the device.
+void check_names(const Call& call, const void* parameters, const void* place) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  for (size_t k = 0; k + sizeof(void*) <= call.bytes; k += sizeof(void*)) {
+    const void* p = *reinterpret_cast<const void* const*>(static_cast<const char*>(parameters) + k);
+    const simt::Allocation* a = bare_name(p);
+    if (a != nullptr)
+      add_host_finding(simt::Kind::host_access,
+                       "kernel " + simt::function_name(call.body) + " is given the name of " + a->name +
+                           ", which is no address on the device: cudaGetSymbolAddress gives that",
+                       place);
+  }
+}
+
 std::string sizes_of(dim3 d) {
   return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
 }
@@ -133,6 +148,7 @@ void launch(const Call& call, const void* parameters) {
     enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, false); });
     busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });
+  check_names(call, parameters, c.place);
   if (error != cudaSuccess)
     unasked_failure(error,
                     "the launch of " + simt::function_name(call.body) + " with " + sizes_of(c.grid) +

@@ -74,13 +74,13 @@ void require_no_capture();
 /// Records that host code has waited for the work of the stream (nullptr: of all streams).
 void synchronized(cudaStream_t stream, bool all);
 /// Records that host code must wait for the stream before it accesses that allocation. `why`: "a kernel that
-/// was given it was launched".
-void busy(const void* p, cudaStream_t stream, const std::string& why);
+/// was given it was launched". `reads`: the device only reads it, so host code may too.
+void busy(const void* p, cudaStream_t stream, const std::string& why, bool reads = false);
 /// Does this for all allocations of pinned or managed memory that a parameter block points to.
 void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, const std::string& kernel);
 void forget_busy(const void* p);
 /// Returns the work that host code should have waited for; empty if there is none.
-std::string busy_reason(const void* p);
+std::string busy_reason(const void* p, bool write);
 /// Returns whether no memory is busy.
 bool nothing_busy();
 
@@ -97,6 +97,21 @@ void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, siz
              cudaMemcpyKind kind);
 void copy_3d(const cudaMemcpy3DParms& p);
 void fill(void* p, int value, size_t bytes);
+
+/// Bytes that a copy has brought to the host although nothing has written them. Reading one is a finding at the
+/// copy. Records them for a copy from `from` in device memory.
+void brought_to_host(void* to, const void* from, size_t bytes);
+/// Marks device memory as undefined where the host memory that was copied to it is.
+void brought_to_device(void* to, const void* from, size_t bytes);
+/// Records that the host copies such bytes within its own memory, or overwrites or frees them.
+void unwritten_moved(void* to, const void* from, size_t bytes);
+void written_by_host(const void* p, size_t bytes);
+/// Reports a read of such bytes.
+void unwritten_read(const void* p, size_t bytes, const void* return_address);
+
+/// Returns the __device__ or __constant__ variable that p lies in, if the program has its name only, rather
+/// than its address on the device (cudaGetSymbolAddress); else nullptr.
+const simt::Allocation* bare_name(const void* p);
 
 /// Returns the device, pinned or managed memory, or the kernel variable that contains p; nullptr for ordinary
 /// host memory.

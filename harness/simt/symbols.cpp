@@ -2,15 +2,18 @@
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "harness/simt/debug_info.h"
 #include "harness/simt/modules.h"
 
 namespace klab::simt {
@@ -56,6 +59,7 @@ Debug& debug_for(const void* p) {
 /// Returns whether a file emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
+         std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand.h") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr ||
          std::strstr(file, "/cccl/") != nullptr;  // libcu++ and CUB of a toolkit
@@ -99,6 +103,28 @@ SourceLine find_source(const void* return_address) {
   }
   std::free(scopes);
   return best;
+}
+
+bool is_library(const char* file) {
+  return file != nullptr && (std::strstr(file, "/thrust/") != nullptr ||
+                             std::strstr(file, "/cub/") != nullptr || std::strstr(file, "/cccl/") != nullptr);
+}
+
+/// Returns whether the code at an address, or code that it was inlined into, is a library's.
+bool is_library_code(const void* return_address) {
+  const auto address = Dwarf_Addr(return_address) - 1;
+  Dwfl_Module* module = debug_for(return_address).at(return_address);
+  if (module == nullptr) return false;
+  if (Dwfl_Line* line = dwfl_module_getsrc(module, address); line != nullptr)
+    if (is_library(dwfl_lineinfo(line, nullptr, nullptr, nullptr, nullptr, nullptr))) return true;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  Dwarf_Die* scopes = nullptr;
+  const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  bool found = false;
+  for (int i = 0; i < count && !found; ++i) found = is_library(dwarf_decl_file(&scopes[i]));
+  std::free(scopes);
+  return found;
 }
 
 std::string demangled(const char* name) {
@@ -210,6 +236,26 @@ SourceLine source_of(const void* return_address) {
   const auto [at, fresh] = known.try_emplace(return_address);
   if (fresh) at->second = find_source(return_address);
   return at->second;
+}
+
+bool is_within_library(const void* return_address) {
+  static auto& known = *new std::map<const void*, bool>;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(return_address, false);
+  if (!fresh) return at->second;
+  std::array<void*, 64> frames{};
+  const int count = backtrace(frames.data(), int(frames.size()));
+  at->second = is_library_code(return_address);
+  for (int k = 0; k < count && !at->second; ++k) at->second = is_library_code(frames[size_t(k)]);
+  return at->second;
+}
+
+void each_unit(const Module& module, const std::function<void(Dwarf_Die* unit)>& each) {
+  const std::lock_guard lock(dwarf_mutex);
+  Dwfl_Module* m = debug_for(module.begin).at(module.begin);
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; m != nullptr && (unit = dwfl_module_nextcu(m, unit, &bias)) != nullptr;)
+    each(unit);
 }
 
 std::string short_name(const std::string& mangled) {

@@ -146,6 +146,7 @@ class Trace {
   void check_cell(Cell& cell, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared);
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
+  bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
   void settle();  // judges the pending write, which may have changed nothing
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   /// Returns the cells of a plain, aligned access to memory that certainly belongs to the kernel; nullptr if

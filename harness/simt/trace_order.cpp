@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/simt/layouts.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -69,6 +70,18 @@ void Trace::atomic_at(const void* p) {
   release.until[blocks - 1] = std::max(release.until[blocks - 1], fenced);
 }
 
+/// Returns whether bytes of a word that nothing has written are padding of the structure that is read.
+bool Trace::is_only_padding(const char* word, uint8_t missing, uint16_t site) const {
+  const Executor::Aggregate& whole =
+      executor_->aggregate.bytes != 0 ? executor_->aggregate : executor_->access;
+  if (word + 4 <= whole.begin || word >= whole.begin + whole.bytes) return false;
+  for (size_t b = 0; b < 4; ++b) {
+    const auto at = size_t(word + b - whole.begin);
+    if ((missing >> b & 1) != 0 && !is_padding(place_of(site), whole.bytes, at, at + 1)) return false;
+  }
+  return true;
+}
+
 void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site,
                   bool shared) {
   const bool whole = first == 0 && last == 4;
@@ -82,7 +95,8 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
               "copied has not waited for it"};
       place(f, place_of(site));
       executor_->report(std::move(f));
-    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
+    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1) &&
+               !is_only_padding(word, uint8_t(mask & ~cell.defined), site)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
         const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <klab_cuda/expressions.h>
+#include <klab_cuda/packed.h>
 #include <klab_cuda/program.h>
 #include <klab_cuda/rounding.h>
 #include "harness/simt/intrinsics.h"
@@ -67,43 +68,6 @@ KLAB_SIMT_INLINE int __fns(unsigned mask, unsigned base, int offset) {
   for (int k = int(base); k >= 0 && k < 32; k += step)
     if ((mask >> k & 1) != 0 && --left == 0) return k;
   return -1;
-}
-
-// SIMD within an integer: pairs and quadruples.
-#define KLAB_CUDA_BYTES(name, T, each)                                \
-  KLAB_SIMT_INLINE unsigned name(unsigned a, unsigned b) {            \
-    constexpr unsigned bits = 8 * sizeof(T);                          \
-    unsigned r = 0;                                                   \
-    for (unsigned k = 0; k < 32; k += bits) {                         \
-      const T x = static_cast<T>(a >> k), y = static_cast<T>(b >> k); \
-      r |= (unsigned(each) & ((1ull << bits) - 1)) << k;              \
-    }                                                                 \
-    return r;                                                         \
-  }
-KLAB_CUDA_BYTES(__vadd4, unsigned char, x + y)
-KLAB_CUDA_BYTES(__vadd2, unsigned short, x + y)
-KLAB_CUDA_BYTES(__vsub4, unsigned char, x - y)
-KLAB_CUDA_BYTES(__vsub2, unsigned short, x - y)
-KLAB_CUDA_BYTES(__vabsdiffu4, unsigned char, x < y ? y - x : x - y)
-KLAB_CUDA_BYTES(__vabsdiffs4, signed char, x < y ? y - x : x - y)
-KLAB_CUDA_BYTES(__vmaxu4, unsigned char, x < y ? y : x)
-KLAB_CUDA_BYTES(__vminu4, unsigned char, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxs4, signed char, x < y ? y : x)
-KLAB_CUDA_BYTES(__vmins4, signed char, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxu2, unsigned short, x < y ? y : x)
-KLAB_CUDA_BYTES(__vminu2, unsigned short, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxs2, short, x < y ? y : x)
-KLAB_CUDA_BYTES(__vmins2, short, x < y ? x : y)
-KLAB_CUDA_BYTES(__vcmpeq4, unsigned char, x == y ? 0xFF : 0)
-KLAB_CUDA_BYTES(__vcmpgtu4, unsigned char, x > y ? 0xFF : 0)
-KLAB_CUDA_BYTES(__vavgu4, unsigned char, (x + y + 1) / 2)
-KLAB_SIMT_INLINE unsigned __vsadu4(unsigned a, unsigned b) {
-  unsigned sum = 0;
-  for (unsigned k = 0; k < 32; k += 8) {
-    const int x = int(a >> k & 255), y = int(b >> k & 255);
-    sum += unsigned(x < y ? y - x : x - y);
-  }
-  return sum;
 }
 
 // Conversions and rounding. Directed rounding of float goes through double; that of double is in rounding.h.

@@ -1,6 +1,7 @@
 // The launch functions that rewritten programs call (harness/cuda_compiler/rewrite.h).
 #pragma once
 
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
