@@ -215,15 +215,15 @@ void Executor::spins_for_ever() {
   const std::string word =
       a == nullptr ? "a word of shared memory"
                    : a->name + ", byte " + std::to_string(static_cast<const char*>(one->spin_at) - a->begin);
-  fatal_ =
-      placed({.kind = Kind::never_ends,
-              .file = at.file,
-              .line = at.line,
-              .text = "this thread reads " + word +
-                      " over and over, and all others of the block wait; only a block that has not run yet "
-                      "could change it. Blocks run in any order: let each draw its number from a counter "
-                      "(atomicAdd) when it begins, and wait for lower numbers only"},
-             one);
+  fatal_ = placed(
+      {.kind = Kind::never_ends,
+       .file = at.file,
+       .line = at.line,
+       .text = "this thread reads " + word +
+               " over and over, and all others of the block wait; earlier blocks have ended, and later "
+               "ones have not begun. Blocks run in any order: one that waits for others should draw its "
+               "number from a counter (atomicAdd) when it begins, and wait for lower numbers"},
+      one);
   aborted_ = true;
   for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);
 }
