@@ -375,6 +375,15 @@ size_t static_shared_bytes(const void* kernel) {
   return at->second;
 }
 
+namespace {
+/// Returns the part of a mangled name that numbers a program's kernel, or nothing. Lambdas in a kernel have it too.
+std::string number_in_program(const std::string& mangled) {
+  const size_t at = mangled.find("__klab");
+  if (at == std::string::npos) return "";
+  return mangled.substr(at, mangled.find_first_not_of("0123456789", at + 6) - at);
+}
+}  // namespace
+
 std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   static auto& kernels =
       *new std::map<const Module*, std::vector<std::string>>;  // mangled names of kernels that were queried
@@ -385,11 +394,13 @@ std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   const KernelSymbol& self = kernel_symbol(kernel);
   auto& others = kernels[module];
   if (std::find(others.begin(), others.end(), self.name) == others.end()) others.push_back(self.name);
+  const std::string of_program = number_in_program(self.name);
   std::vector<SharedVariable> list;
   for (const SharedVariable& v : all) {
     // Programs' kernels have names of their own (harness/cuda_compiler/kernels.cpp).
     const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end() ||
-                             v.function.find("__klab") != std::string::npos;
+                             (!of_program.empty() && !number_in_program(v.function).empty() &&
+                              number_in_program(v.function) != of_program);
     // Variables of templates and inline functions belong to no unit.
     const bool reachable = v.unit == self.unit || v.unit == -1;
     if (is_of(v, self.name, self.unit) || (reachable && !of_a_kernel)) list.push_back(v);

@@ -15,6 +15,8 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (!is_of_my_block(interval)) return acquired(interval, who);
   if (who == Cell::kGrid) return false;
   if (interval != interval_) return true;
+  // Warps of a block may order themselves by fences and atomics too.
+  if (who < ThreadSet().size() && acquired(interval, who)) return true;
   const Lane& me = *executor_->lane;
   const WarpClock& clock = clocks_[me.warp];
   if (who == Cell::kBlock) return false;

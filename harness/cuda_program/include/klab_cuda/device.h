@@ -109,8 +109,8 @@ KLAB_SIMT_INLINE int __double2int_rd(double x) { return klab::simt::saturated<in
 KLAB_SIMT_INLINE int __double2int_ru(double x) { return klab::simt::saturated<int>(ceil(x)); }
 KLAB_SIMT_INLINE unsigned __double2uint_rn(double x) { return klab::simt::saturated<unsigned>(rint(x)); }
 KLAB_SIMT_INLINE unsigned __double2uint_rz(double x) { return klab::simt::saturated<unsigned>(trunc(x)); }
-KLAB_SIMT_INLINE long long __double2ll_rz(double x) { return (long long)x; }
-KLAB_SIMT_INLINE long long __float2ll_rz(float x) { return (long long)x; }
+KLAB_SIMT_INLINE long long __double2ll_rz(double x) { return klab::simt::saturated<long long>(trunc(x)); }
+KLAB_SIMT_INLINE long long __float2ll_rz(float x) { return klab::simt::saturated<long long>(truncf(x)); }
 KLAB_SIMT_INLINE double __int2double_rn(int x) { return x; }
 KLAB_SIMT_INLINE double __uint2double_rn(unsigned x) { return x; }
 KLAB_SIMT_INLINE float __int2float_rz(int x) { return __float_toward(x, 0); }
