@@ -152,8 +152,11 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
                                : name.starts_with("cub/")      ? "_device"
                                                                : "";
     std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
-                                   << header.string() << ">\n#include <klab_libraries/end" << device
-                                   << ".h>\n";
+                                   << header.string() << ">\n"
+                                   << (name == "thrust/execution_policy.h"
+                                           ? "#include <thrust/system/cuda/execution_policy.h>\n"
+                                           : "")
+                                   << "#include <klab_libraries/end" << device << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
           "-DNVTX_DISABLE",
