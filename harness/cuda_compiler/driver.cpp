@@ -159,7 +159,8 @@ class Build {
       // Host C++ files get -fsanitize=thread as well, so that their accesses to device memory are seen.
       add(c, o_.plain ? flags_.plain : flags_.traced);
     }
-    add(c, {"-std=gnu++20", "-w", "-g1", "-U_FORTIFY_SOURCE"});
+    // -g2: layouts of structures tell padding from members (harness/simt/layouts.h).
+    add(c, {"-std=" + o_.standard, "-w", "-g2", "-fno-var-tracking", "-U_FORTIFY_SOURCE"});
     for (const std::string& h : o_.host)
       if (!h.starts_with("-std=") && !h.starts_with("-O") && !h.starts_with("-W")) c.push_back(h);
     return c;
@@ -280,6 +281,26 @@ void answer_version() {
       "klab-nvcc compiles CUDA programs for the host. It takes the command line of\n"
       "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 12.4, V12.4.131\n");
 }
+/// Prints what the command takes.
+void answer_help() {
+  std::printf(
+      "klab-nvcc PROGRAM.cu [FILE...] [-o PROGRAM] [options of nvcc]\n\n"
+      "Compiles CUDA programs for the host. Running the program checks every access and prints what is wrong "
+      "on\n"
+      "standard error; klab trace shows counts as well. Without -o the program is a.out.\n\n"
+      "  -c, -dc           compile to an object          -E                preprocess\n"
+      "  -lib, -shared     make a library                -dlink            an empty object, for build "
+      "systems\n"
+      "  -I, -D, -U, -include, -isystem                  as for nvcc\n"
+      "  -L, -l, -Xlinker  libraries                     -Xcompiler        for the host compiler\n"
+      "  -arch, -gencode   set __CUDA_ARCH__ (90)        -std              C++17 (default), 20 or 23\n"
+      "  -x cu             every file is CUDA            -M, -MD, -MF      dependencies\n"
+      "  -v, --dryrun      show the commands             --klab-plain      do not watch accesses\n"
+      "  --version         as nvcc answers               --help\n\n"
+      "Other options of nvcc are accepted and have no effect. docs/cuda-programs.md says what is "
+      "supported.\n");
+}
+
 void answer_verbose(const fs::path& top) {
   const std::string t = top.string();
   std::fprintf(stderr,
@@ -311,6 +332,10 @@ Compilation compile(const std::vector<std::string>& arguments, const fs::path& t
       return result;
     }
     Options options = parse_options(arguments);
+    if (options.help) {
+      answer_help();
+      return result;
+    }
     if (options.version) {
       answer_version();
       return result;

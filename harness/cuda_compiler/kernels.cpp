@@ -11,6 +11,7 @@ struct Named {
   std::string text;  // "const float* a", without a default
   std::string name;
   bool pack = false;
+  std::string standard;  // "= 3", the default, or nothing
 };
 
 constexpr std::array kTypeWords = {"typename", "class",  "int",   "unsigned", "bool",    "char",
@@ -51,6 +52,7 @@ Named parameter(const Source& s, size_t from, size_t to, const std::string& own)
     if (s.is(end, "=") && angles == 0) break;
   }
   Named p;
+  if (end < to) p.standard = s.plain(end, to);
   for (size_t k = from; k + 2 < end; ++k)
     if (s.is(k, ".") && s.is(k + 1, ".") && s.is(k + 2, ".")) p.pack = true;
   for (size_t k = from; k < end; ++k)  // float (*f)(float)
@@ -76,11 +78,13 @@ Named parameter(const Source& s, size_t from, size_t to, const std::string& own)
   return p;
 }
 
-std::string joined(const std::vector<Named>& list, bool names) {
+enum class Joined { names, parameters };
+
+std::string joined(const std::vector<Named>& list, Joined what) {
   std::string text;
   for (const Named& p : list) {
     if (!text.empty()) text += ", ";
-    text += names ? p.name + (p.pack ? "..." : "") : p.text;
+    text += what == Joined::names ? p.name + (p.pack ? "..." : "") : p.text + (p.standard.empty() ? "" : " " + p.standard);
   }
   return text;
 }
@@ -154,8 +158,7 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
     parameters.push_back(parameter(s, from, to, "klab_p" + std::to_string(unnamed++)));
   }
   // The launching function, with the head as written.
-  std::string launcher = " " + s.plain(head, h.open) + "(";
-  for (size_t k = 0; k < parameters.size(); ++k) launcher += (k > 0 ? ", " : "") + parameters[k].text;
+  std::string launcher = " " + s.plain(head, h.open) + "(" + joined(parameters, Joined::parameters);
   if (h.is_template && !h.specialized) {  // unnamed parameters have been named; defaults are kept
     std::string list;
     int t = 0;
@@ -166,12 +169,12 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
       list += (list.empty() ? "" : ", ") + p.text +
               (s.plain(from, to).find('=') != std::string::npos && end < to ? " " + s.plain(end, to) : "");
     }
-    launcher =
-        " template <" + list + "> " + s.plain(h.behind_templates, h.open) + "(" + joined(parameters, false);
+    launcher = " template <" + list + "> " + s.plain(h.behind_templates, h.open) + "(" +
+               joined(parameters, Joined::parameters);
   }
   launcher += ") { ::klab::program::launch(" + h.bounds + ", &" + own;
-  if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, true) + ">";
-  if (!parameters.empty()) launcher += ", " + joined(parameters, true);
+  if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, Joined::names) + ">";
+  if (!parameters.empty()) launcher += ", " + joined(parameters, Joined::names);
   launcher += "); }";
   // The function that runs one thread: static, with a name of its own.
   if (h.specialized) s.replace(head, h.behind_templates, "");

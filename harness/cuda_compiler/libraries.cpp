@@ -16,8 +16,8 @@ struct Library {
   const char* name;
 };
 constexpr std::array kLibraries = {
-    Library{"cublas", "the device library cuBLAS"},
-    Library{"curand", "the device library cuRAND"},
+    Library{"cublasXt", "the device library cuBLAS-XT"},
+    Library{"curand_", "the device library cuRAND"},
     Library{"cufft", "the device library cuFFT"},
     Library{"cusparse", "the device library cuSPARSE"},
     Library{"cusolver", "the device library cuSOLVER"},
@@ -29,7 +29,6 @@ constexpr std::array kLibraries = {
     Library{"cuda/", "libcu++"},
     Library{"nccl", "NCCL"},
     Library{"cuda_gl_interop", "OpenGL"},
-    Library{"nvtx", "NVTX"},
     Library{"npp", "NPP"},
     Library{"cutlass/", "CUTLASS"}};
 
@@ -153,8 +152,11 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
                                : name.starts_with("cub/")      ? "_device"
                                                                : "";
     std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
-                                   << header.string() << ">\n#include <klab_libraries/end" << device
-                                   << ".h>\n";
+                                   << header.string() << ">\n"
+                                   << (name == "thrust/execution_policy.h"
+                                           ? "#include <thrust/system/cuda/execution_policy.h>\n"
+                                           : "")
+                                   << "#include <klab_libraries/end" << device << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
           "-DNVTX_DISABLE",

@@ -93,9 +93,10 @@ constexpr std::array kIgnored = {"-G",
                                  "-Werror=all-warnings"};
 /// Libraries of a real toolkit that every program is linked with. klab's runtime replaces them.
 constexpr std::array kOwnLibraries = {"-lcudart", "-lcudart_static", "-lcudadevrt", "-lcuda", "-lnvidia-ml"};
-constexpr std::array kDeviceLibraries = {"cublas",   "cublasLt", "curand", "cufft", "cusparse",
-                                         "cusolver", "cudnn",    "nvrtc",  "nppc",  "nppif",
-                                         "nppial",   "nvjpeg",   "nccl",   "cupti"};
+constexpr std::array kDeviceLibraries = {"cublas",   "cublasLt",      "curand",    "cufft",  "cusparse",
+                                         "cusolver", "cudnn",         "nvrtc",     "nppc",   "nppif",
+                                         "nppial",   "nvjpeg",        "nccl",      "cupti",  "nvToolsExt",
+                                         "nvtx3",    "curand_kernel", "nvJitLink", "culibos"};
 
 bool one_of(const auto& list, const std::string& a) { return std::ranges::find(list, a) != list.end(); }
 
@@ -182,9 +183,9 @@ class Parser {
     } else if (valued(a, {"-optf", "--options-file"}, &value)) {
       const auto more = words_of(value);
       words_.insert(words_.begin() + std::ptrdiff_t(at_) + 1, more.begin(), more.end());
-    } else if (valued(a, {"-std", "--std"}, &value) || one_of(kIgnored, a)) {
-      // Rewritten programs are compiled as C++20: the newest standard that nvcc accepts, and a superset of
-      // older ones.
+    } else if (valued(a, {"-std", "--std"}, &value)) {
+      standard(value);
+    } else if (one_of(kIgnored, a)) {
     } else if (std::ranges::any_of(kIgnoredWithValue,
                                    [&](const char* n) { return valued(a, {n}, &value); })) {
     } else if (a.starts_with("-O") || a.starts_with("-t") || a.starts_with("-maxrregcount") || a == "-w" ||
@@ -197,6 +198,16 @@ class Parser {
       throw std::invalid_argument(
           a + " is not known to klab-nvcc; what is for the host compiler goes behind -Xcompiler");
     }
+  }
+
+  /// Sets the language's standard. klab's headers need C++17, so older standards become that.
+  void standard(const std::string& name) {
+    const size_t at = name.find("++");
+    const std::string year = at == std::string::npos ? "" : name.substr(at + 2);
+    if (year.empty()) return;  // of C
+    o_.standard = year == "20" || year == "2a"                   ? "gnu++20"
+                  : year == "23" || year == "2b" || year == "26" ? "gnu++2b"
+                                                                 : "gnu++17";
   }
 
   void drop_value(const std::string& value) {
@@ -222,6 +233,8 @@ class Parser {
       o_.verbose = o_.dry = true;
     else if (a == "--version" || a == "-V")
       o_.version = true;
+    else if (a == "--help" || a == "-h")
+      o_.help = true;
     else if (a == "--klab-plain")
       o_.plain = true;
     else if (a == "-ptx" || a == "--ptx" || a == "-cubin" || a == "--cubin" || a == "-fatbin" ||
@@ -275,11 +288,9 @@ class Parser {
 
   void library(const std::string& a) {
     if (one_of(kOwnLibraries, a)) return;
+    // A program that calls one of them ends with a sentence there (klab_cuda/libraries.h).
     for (const std::string name : kDeviceLibraries)
-      if (a == "-l" + name || a == "-l" + name + "_static")
-        throw std::invalid_argument(
-            a + ": the device library " + name +
-            " cannot run on the host; the program needs a GPU, or kernels of its own in its place");
+      if (a == "-l" + name || a == "-l" + name + "_static") return;
     o_.link.push_back(a);
   }
 

@@ -21,8 +21,10 @@ struct Options {
   std::vector<std::string> depends;     // -MD and the like
   // passed to the host compiler, from -Xcompiler and options that nvcc does not know
   std::vector<std::string> host;
-  std::vector<std::string> link;  // libraries and linker options, in order
-  int architecture = 900;         // __CUDA_ARCH__
+  std::vector<std::string> link;     // libraries and linker options, in order
+  int architecture = 900;            // __CUDA_ARCH__
+  std::string standard = "gnu++17";  // nvcc's default
+  bool help = false;                 // --help: print it and exit
 };
 
 /// Throws std::invalid_argument that names the option and the remedy.

@@ -37,6 +37,19 @@ std::string voted(const PtxInstruction& i, const PtxNames& n) {
                name + "(" + n.as("unsigned", i.operands[2]) + ", " + n.as("bool", i.operands[1]) + ")");
 }
 
+/// Translates redux.sync.add.s32 d, a, mask.
+std::string reduced(const PtxInstruction& i, const PtxNames& n) {
+  if (!i.has("sync") || i.operands.size() != 3) return "";
+  const std::string type = i.has("s32") ? "int" : i.has("u32") || i.has("b32") ? "unsigned" : "";
+  if (type.empty()) return "";
+  for (const char* how : {"add", "min", "max", "and", "or", "xor"})
+    if (i.has(how))
+      return n.set(i.operands[0], "__reduce_" + std::string(how) + "_sync(" +
+                                      n.as("unsigned", i.operands[2]) + ", " + n.as(type, i.operands[1]) +
+                                      ")");
+  return "";
+}
+
 std::string ptx_element(const std::string& part) {
   static const std::map<std::string, std::string> list = {
       {"f16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"}, {"f32", "f32"}, {"f64", "f64"}, {"s8", "s8"},
@@ -103,6 +116,7 @@ std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
   const std::string& op = i.op();
   if (op == "shfl") return shuffled(i, n);
   if (op == "vote") return voted(i, n);
+  if (op == "redux") return reduced(i, n);
   if (op == "activemask" && i.operands.size() == 1) return n.set(i.operands[0], "__activemask()");
   if (op == "match" && i.has("any") && i.has("sync") && i.operands.size() == 3)
     return n.set(i.operands[0], "__match_any_sync(" + n.as("unsigned", i.operands[2]) + ", " +

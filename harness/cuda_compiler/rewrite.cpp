@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
 
 namespace klab::cuda_compiler {
@@ -14,7 +15,7 @@ struct Scope {
   bool device = false;  // code for a device, perhaps also for the host
 };
 
-constexpr const char* kShared = "static thread_local constinit __attribute__((aligned(128)))";
+constexpr const char* kShared = "static thread_local __constinit __attribute__((aligned(128)))";
 #if defined(__x86_64__) || defined(__i386__)
 #define KLAB_COMMENT "#"
 #else
@@ -64,6 +65,9 @@ class Rewriter {
                 "from host code");
       rewrite_launch(s_, i);
       ++launches_;
+    } else if (t.ours && scopes_.back().device && !is_device_library(*t.file)) {
+      rewrite_shift(s_, i, head_);
+      rewrite_assignment(s_, i);
     }
   }
 
@@ -90,7 +94,8 @@ class Rewriter {
         return {Kind::type, false};
       if (s_.is(k, "enum") && !call) return {Kind::other, around.device};
     }
-    if (around.kind == Kind::function || around.kind == Kind::other) return {Kind::other, around.device};
+    if (around.kind == Kind::function || around.kind == Kind::other)
+      return {Kind::other, around.device || s_.has(head_, i, "__device__")};  // the latter: a lambda
     if (!call) return {Kind::other, false};
     return {Kind::function, s_.has(head_, i, "__device__") || s_.has(head_, i, "__global__")};
   }
@@ -98,6 +103,9 @@ class Rewriter {
   /// Rewrites a keyword. Returns the next token to process; kNone: the following one.
   size_t word(size_t i) {
     const std::string_view w = s_[i].text;
+    if (w.starts_with("cuda") && !scopes_.back().device && scopes_.back().kind != Kind::file &&
+        scopes_.back().kind != Kind::type)
+      rewrite_unasked(s_, i);
     if (w[0] != '_' && w != "asm") return Source::kNone;
     if (w == "__global__") return kernel(i);
     if (w == "__shared__") {
@@ -169,7 +177,7 @@ class Rewriter {
     if (scopes_.back().kind == Kind::function || scopes_.back().kind == Kind::other)
       return dynamic_here(i, end);
     for (size_t k = head_; k < end; ++k)
-      if (s_.is(k, "extern")) s_.replace(k, k + 1, "extern constinit thread_local");
+      if (s_.is(k, "extern")) s_.replace(k, k + 1, "extern __constinit thread_local");
     s_.remove(i);
     s_.insert_before(end, " __asm__(\"klab_dynamic_shared\")");
   }

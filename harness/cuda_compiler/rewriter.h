@@ -60,6 +60,17 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number);
 /// Rewrites the launch whose <<< begins at i.
 void rewrite_launch(Source& s, size_t i);
 
+/// Rewrites the shift whose < or > stands at i, if it is one, so that counts of the type's width and more give what
+/// a GPU gives. `head` is the first token of the statement.
+void rewrite_shift(Source& s, size_t i, size_t head);
+
+/// Rewrites an assignment at the = at i whose value a function returns, so that the store is watched: what a
+/// function returns in memory or in several registers is stored by the call itself.
+void rewrite_assignment(Source& s, size_t i);
+
+/// Marks a call of CUDA's runtime in host code whose error is dropped.
+void rewrite_unasked(Source& s, size_t i);
+
 /// Rewrites asm(...) in device code, from the keyword at i to its ).
 void rewrite_ptx(Source& s, size_t i);
 

@@ -1,6 +1,7 @@
 // The C library functions that kernels call. Copies and fills are watched, the heap is the device's, blocks
 // print in their order, and a failed assertion ends the kernel rather than the program.
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdarg>
@@ -27,11 +28,15 @@ void touch(const void* p, size_t bytes, bool write, const void* pc, uintptr_t al
     if (trace == nullptr) return;
     size_t piece = 8;
     while (piece > 1 && alignment % piece != 0) piece /= 2;
-    for (size_t at = 0; at < bytes; at += piece)
+    for (size_t at = 0; at < bytes; at += piece) {
+      klab::simt::running->aggregate = {static_cast<const char*>(p), bytes};
       trace->access(static_cast<const char*>(p) + at, std::min(piece, bytes - at),
                     write ? klab::simt::kWrite : klab::simt::kRead, pc);
+    }
+    klab::simt::running->aggregate.bytes = 0;
   } else if (klab::simt::host_touch != nullptr && klab::simt::is_device(p) && bytes > 0) {
-    klab::simt::host_touch(p, bytes, write, pc);
+    klab::simt::host_touch(p, bytes, write ? klab::simt::HostAccess::write : klab::simt::HostAccess::read,
+                           pc);
   }
 }
 
@@ -43,6 +48,7 @@ void* klab_memcpy(void* to, const void* from, size_t bytes) {
   const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
   touch(from, bytes, false, pc, alignment);
   touch(to, bytes, true, pc, alignment);
+  if (!in_kernel()) klab::program::unwritten_moved(to, from, bytes);
   return std::memcpy(to, from, bytes);
 }
 void* klab_memmove(void* to, const void* from, size_t bytes) {
@@ -50,10 +56,12 @@ void* klab_memmove(void* to, const void* from, size_t bytes) {
   const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
   touch(from, bytes, false, pc, alignment);
   touch(to, bytes, true, pc, alignment);
+  if (!in_kernel()) klab::program::unwritten_moved(to, from, bytes);
   return std::memmove(to, from, bytes);
 }
 void* klab_memset(void* p, int value, size_t bytes) {
   touch(p, bytes, true, __builtin_return_address(0), reinterpret_cast<uintptr_t>(p) | bytes);
+  if (!in_kernel()) klab::program::written_by_host(p, bytes);
   return std::memset(p, value, bytes);
 }
 void* klab_malloc(size_t bytes) {
@@ -64,7 +72,10 @@ void* klab_malloc(size_t bytes) {
   return klab::simt::device_alloc(bytes, "malloc in a kernel");
 }
 void klab_free(void* p) {
-  if (!klab::simt::is_device(p)) return std::free(p);
+  if (!klab::simt::is_device(p)) {
+    if (p != nullptr) klab::program::written_by_host(p, malloc_usable_size(p));
+    return std::free(p);
+  }
   if (in_kernel()) klab::simt::running->in_turn();
   try {
     klab::simt::device_free(p);

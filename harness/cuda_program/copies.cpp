@@ -1,6 +1,7 @@
 // Copies between host and device: plain, by rows, by layers, and of variables.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "harness/cuda_program/state.h"
 #include "harness/simt/memory.h"
@@ -68,11 +69,22 @@ Box box_of(cudaArray_t array, const cudaPos& pos, const cudaPitchedPtr& ptr) {
 void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return;
   require(to != nullptr && from != nullptr);
+  for (const void* p : {static_cast<const void*>(to), from}) {
+    const simt::Allocation* a = bare_name(p);
+    if (a == nullptr) continue;
+    add_host_finding(simt::Kind::host_access, "a copy is given the name of " + a->name +
+                                                  ", which is no address on the device: use " +
+                                                  (p == to ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol") +
+                                                  ", or cudaGetSymbolAddress");
+    throw Failed{cudaErrorInvalidValue};
+  }
   const Side to_side = side_of(to, bytes), from_side = side_of(from, bytes);
   check_kind(to, to_side, from, from_side, kind);
   if (is_of_host(from) != is_of_host(to)) simt::host_copy(0, is_of_host(from), bytes);
-  std::memmove(to, from, bytes);
   if (to_side == Side::device) simt::mark_defined(to, bytes, true);
+  if (!simt::is_device(to) && to_side == Side::host) brought_to_host(to, from, bytes);
+  if (simt::is_device(to)) brought_to_device(to, from, bytes);
+  std::memmove(to, from, bytes);
 }
 
 void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, size_t width, size_t height,
@@ -94,9 +106,28 @@ void copy_3d(const cudaMemcpy3DParms& p) {
 
 void fill(void* p, int value, size_t bytes) {
   if (bytes == 0) return;
+  if (const simt::Allocation* a = bare_name(p); a != nullptr) {
+    add_host_finding(simt::Kind::host_access,
+                     "a fill is given the name of " + a->name +
+                         ", which is no address on the device: use cudaGetSymbolAddress");
+    throw Failed{cudaErrorInvalidValue};
+  }
   require(side_of(p, bytes) == Side::device);
   std::memset(p, value, bytes);
   simt::mark_defined(p, bytes, true);
+}
+
+namespace {
+std::set<const char*>& addressed() {
+  static auto& variables = *new std::set<const char*>;
+  return variables;
+}
+}  // namespace
+
+const simt::Allocation* bare_name(const void* p) {
+  if (p == nullptr || simt::is_device(p)) return nullptr;
+  const simt::Allocation* a = memory_at(p);
+  return a == nullptr || addressed().contains(a->begin) ? nullptr : a;
 }
 
 namespace {
@@ -111,8 +142,9 @@ void now(Work work, bool waits) {
 
 void later(cudaStream_t stream, void* to, const void* from, Work work) {
   enqueue(stream, std::move(work));
-  const bool down = memory_at(from) != nullptr && !both(from);
-  if (down && both(to)) busy(to, stream, "the device copies to it");
+  const auto device_only = [](const void* p) { return memory_at(p) != nullptr && !both(p); };
+  if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
+  if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
 }
 
 }  // namespace
@@ -206,7 +238,9 @@ cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size
 
 cudaError_t klab_cuda_symbol(const void* symbol, size_t, void** address) {
   return api([&] {
-    require(memory_at(symbol) != nullptr || simt::module_at(symbol) != nullptr, cudaErrorInvalidSymbol);
+    const simt::Allocation* a = memory_at(symbol);
+    require(a != nullptr || simt::module_at(symbol) != nullptr, cudaErrorInvalidSymbol);
+    if (a != nullptr) addressed().insert(a->begin);
     *address = const_cast<void*>(symbol);
   });
 }

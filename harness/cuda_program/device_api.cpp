@@ -203,6 +203,12 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
 }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return nothing(); }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return nothing(); }
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return api([&] {
+    require(config != nullptr);
+    *config = cudaSharedMemBankSizeFourByte;  // of every GPU since compute capability 5
+  });
+}
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return api([&] {
     require(size_t(limit) < 8);

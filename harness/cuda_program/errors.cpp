@@ -79,6 +79,45 @@ cudaError_t& last_error() {
   return error;
 }
 
+std::string& last_reason() {
+  thread_local std::string reason;
+  return reason;
+}
+
+void unasked_failure(cudaError_t error, const std::string& what, const void* return_address) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  // After an aborted kernel every call fails. Answers that are no failures come as errors too.
+  if (error == s.broken || error == cudaErrorNotReady || error == cudaErrorPeerAccessAlreadyEnabled ||
+      error == cudaErrorCudartUnloading)
+    return;
+  const simt::SourceLine at = simt::source_of(return_address);
+  std::string reason = last_reason();
+  if (reason.empty()) reason = cudaGetErrorString(error);
+  constexpr size_t kMost = 1000;
+  if (s.unasked.size() < kMost)
+    s.unasked.push_back(
+        {std::this_thread::get_id(),
+         {.kind = simt::Kind::failed_call,
+          .file = at.file,
+          .line = at.line,
+          .text = what + " failed with " + cudaGetErrorName(error) + " (" + reason +
+                  "), and the program did not ask for the error (" +
+                  (what.starts_with("cuda") ? "the call returns it" : "cudaGetLastError") + ")"}});
+}
+
+void unasked(cudaError_t error, const char* call) {
+  unasked_failure(error, call, __builtin_return_address(0));
+}
+
+void add_unasked() {
+  State& s = state();
+  std::vector<simt::Finding> failures;
+  for (const State::Unasked& u : s.unasked) failures.push_back(u.finding);
+  s.session->add_first(failures);
+  s.unasked.clear();
+}
+
 cudaError_t error_named(const std::string& name) {
   const auto found = std::ranges::find_if(kErrors, [&](const Named& e) { return name == e.name; });
   return found == std::end(kErrors) ? cudaErrorUnknown : found->error;
@@ -92,6 +131,7 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   else
     lock.lock();
   cudaError_t error = cudaSuccess;
+  last_reason().clear();
   try {
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
     body();
@@ -99,6 +139,8 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
     error = f.error;
   } catch (const simt::Error& e) {
     error = error_named(e.cuda_name());
+    const std::string text = e.what();
+    last_reason() = text.substr(std::min(text.size(), e.cuda_name().size() + 2));
     if (breaks(error)) s.broken = error;
   } catch (const std::bad_alloc&) {
     error = cudaErrorMemoryAllocation;
@@ -111,13 +153,26 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
 
 using klab::program::last_error;
 
+namespace {
+/// This thread's failed calls are known to the program now.
+void asked() {
+  auto& s = klab::program::state();
+  const std::lock_guard lock(s.mutex);
+  std::erase_if(s.unasked, [](const auto& u) { return u.thread == std::this_thread::get_id(); });
+}
+}  // namespace
+
 extern "C" {
 cudaError_t cudaGetLastError() {
+  asked();
   const cudaError_t error = last_error();
   last_error() = klab::program::state().broken;
   return error;
 }
-cudaError_t cudaPeekAtLastError() { return last_error(); }
+cudaError_t cudaPeekAtLastError() {
+  asked();
+  return last_error();
+}
 const char* cudaGetErrorString(cudaError_t error) {
   for (const auto& e : klab::program::kErrors)
     if (e.error == error) return e.text;

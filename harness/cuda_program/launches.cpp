@@ -17,8 +17,7 @@ struct Configuration {
   dim3 grid, block;
   size_t shared;
   cudaStream_t stream;
-  const char* file;
-  int line;
+  const void* place;  // of the launch in the program
 };
 thread_local std::vector<Configuration> configured;
 
@@ -51,6 +50,25 @@ Question ask(const void* function, void** args) {
   return q;
 }
 
+/// Reports parameters that are names of variables on the device.
+void check_names(const Call& call, const void* parameters, const void* place) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  for (size_t k = 0; k + sizeof(void*) <= call.bytes; k += sizeof(void*)) {
+    const void* p = *reinterpret_cast<const void* const*>(static_cast<const char*>(parameters) + k);
+    const simt::Allocation* a = bare_name(p);
+    if (a != nullptr)
+      add_host_finding(simt::Kind::host_access,
+                       "kernel " + simt::function_name(call.body) + " is given the name of " + a->name +
+                           ", which is no address on the device: cudaGetSymbolAddress gives that",
+                       place);
+  }
+}
+
+std::string sizes_of(dim3 d) {
+  return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+}
+
 int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
   const auto& gpu = simt::named_gpu();
   return simt::occupancy(gpu, threads, 0, simt::static_shared_bytes(call.body) + shared).blocks;
@@ -76,20 +94,28 @@ void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t share
       std::fflush(stdout);  // output of kernels
     }
   } timed{s, begin};
-  simt::launch({.kernel = call.body,
-                .call = call.run,
-                .parameters = parameters,
-                .parameter_bytes = call.bytes,
-                .grid = {grid.x, grid.y, grid.z},
-                .block = {block.x, block.y, block.z},
-                .shared_bytes = shared,
-                .cooperative = cooperative});
+  try {
+    simt::launch({.kernel = call.body,
+                  .call = call.run,
+                  .parameters = parameters,
+                  .parameter_bytes = call.bytes,
+                  .grid = {grid.x, grid.y, grid.z},
+                  .block = {block.x, block.y, block.z},
+                  .shared_bytes = shared,
+                  .cooperative = cooperative});
+  } catch (const simt::Error& e) {
+    const cudaError_t error = error_named(e.cuda_name());
+    if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
+        error == cudaErrorInvalidKernelImage)
+      --s.launches;  // it did not begin
+    throw;
+  }
 }
 
 }  // namespace
 
-void configure(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const char* file, int line) {
-  configured.push_back({grid, block, shared, stream, file, line});
+void configure(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+  configured.push_back({grid, block, shared, stream, __builtin_return_address(0)});
 }
 
 bool asked(const Call& call, void (*fill)(void* to, void** from)) {
@@ -116,12 +142,18 @@ void launch(const Call& call, const void* parameters) {
   }
   const Configuration c = configured.back();
   configured.pop_back();
-  api([&] {
+  const cudaError_t error = api([&] {
     const std::shared_ptr<void> kept = room_for(call, true);
     call.copy(kept.get(), parameters);
     enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, false); });
     busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });
+  check_names(call, parameters, c.place);
+  if (error != cudaSuccess)
+    unasked_failure(error,
+                    "the launch of " + simt::function_name(call.body) + " with " + sizes_of(c.grid) +
+                        " blocks of " + sizes_of(c.block) + " threads",
+                    c.place);
 }
 
 const Call& call_of(const void* function) {

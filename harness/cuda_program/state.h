@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/simt/finding.h"
@@ -36,6 +37,12 @@ struct State {
   cudaError_t broken = cudaSuccess;
   std::atomic<uint64_t> work_number{0};
   int64_t launches = 0;
+  // failed calls whose error the program has not asked for, in their order
+  struct Unasked {
+    std::thread::id thread;
+    simt::Finding finding;
+  };
+  std::vector<Unasked> unasked;
   double kernel_seconds = 0;
 };
 State& state();
@@ -44,6 +51,13 @@ State& state();
 cudaError_t& last_error();
 /// Returns the error with CUDA's name for it, or cudaErrorUnknown.
 cudaError_t error_named(const std::string& name);
+
+/// Returns what is known about this thread's last error, beyond its name: a sentence, or nothing.
+std::string& last_reason();
+/// Records that `what` failed at that place, unless the program asks for the error later.
+void unasked_failure(cudaError_t error, const std::string& what, const void* return_address);
+/// Adds the failures that the program has not asked for to the findings.
+void add_unasked();
 
 /// Runs the body of an API call with the lock held, and returns its error as CUDA does.
 cudaError_t api(const std::function<void()>& body, bool when_broken = false);
@@ -60,13 +74,13 @@ void require_no_capture();
 /// Records that host code has waited for the work of the stream (nullptr: of all streams).
 void synchronized(cudaStream_t stream, bool all);
 /// Records that host code must wait for the stream before it accesses that allocation. `why`: "a kernel that
-/// was given it was launched".
-void busy(const void* p, cudaStream_t stream, const std::string& why);
+/// was given it was launched". `reads`: the device only reads it, so host code may too.
+void busy(const void* p, cudaStream_t stream, const std::string& why, bool reads = false);
 /// Does this for all allocations of pinned or managed memory that a parameter block points to.
 void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, const std::string& kernel);
 void forget_busy(const void* p);
 /// Returns the work that host code should have waited for; empty if there is none.
-std::string busy_reason(const void* p);
+std::string busy_reason(const void* p, bool write);
 /// Returns whether no memory is busy.
 bool nothing_busy();
 
@@ -83,6 +97,21 @@ void copy_2d(char* to, size_t to_pitch, const char* from, size_t from_pitch, siz
              cudaMemcpyKind kind);
 void copy_3d(const cudaMemcpy3DParms& p);
 void fill(void* p, int value, size_t bytes);
+
+/// Bytes that a copy has brought to the host although nothing has written them. Reading one is a finding at the
+/// copy. Records them for a copy from `from` in device memory.
+void brought_to_host(void* to, const void* from, size_t bytes);
+/// Marks device memory as undefined where the host memory that was copied to it is.
+void brought_to_device(void* to, const void* from, size_t bytes);
+/// Records that the host copies such bytes within its own memory, or overwrites or frees them.
+void unwritten_moved(void* to, const void* from, size_t bytes);
+void written_by_host(const void* p, size_t bytes);
+/// Reports a read of such bytes.
+void unwritten_read(const void* p, size_t bytes, const void* return_address);
+
+/// Returns the __device__ or __constant__ variable that p lies in, if the program has its name only, rather
+/// than its address on the device (cudaGetSymbolAddress); else nullptr.
+const simt::Allocation* bare_name(const void* p);
 
 /// Returns the device, pinned or managed memory, or the kernel variable that contains p; nullptr for ordinary
 /// host memory.

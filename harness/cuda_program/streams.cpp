@@ -40,6 +40,7 @@ struct Busy {
   CUstream_st* stream;
   uint64_t number;
   std::string why;
+  bool reads;
 };
 std::vector<Busy>& busy_list() {
   static auto& list = *new std::vector<Busy>;
@@ -102,13 +103,13 @@ void synchronized(cudaStream_t stream, bool all) {
       if ((o->flags & cudaStreamNonBlocking) == 0) over(o, ~uint64_t(0), o->waits);
 }
 
-void busy(const void* p, cudaStream_t stream, const std::string& why) {
+void busy(const void* p, cudaStream_t stream, const std::string& why, bool reads) {
   const simt::Allocation* a = simt::allocation_at(p);
   CUstream_st& s = stream_of(stream);
   if (a == nullptr || a->home == simt::Home::device || a->home == simt::Home::library ||
       s.captured != nullptr)
     return;
-  busy_list().push_back({a, &s, s.done, why});
+  busy_list().push_back({a, &s, s.done, why, reads});
   count_busy();
 }
 
@@ -127,9 +128,10 @@ void forget_busy(const void* p) {
 
 bool nothing_busy() { return !any_busy; }
 
-std::string busy_reason(const void* p) {
+std::string busy_reason(const void* p, bool write) {
   const simt::Allocation* a = simt::allocation_at(p);
-  const auto found = std::ranges::find(busy_list(), a, &Busy::what);
+  const auto found =
+      std::ranges::find_if(busy_list(), [&](const Busy& b) { return b.what == a && (write || !b.reads); });
   if (found == busy_list().end()) return "";
   std::string why = found->why;
   std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });  // reported once

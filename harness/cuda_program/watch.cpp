@@ -50,6 +50,7 @@ bool in_sections(const simt::Module& m, const char* c) {
 void say_end(int code) {
   if (ended.exchange(true) || getpid() != began) return;
   simt::stop_adding();
+  add_unasked();
   add_leaks();
   if (const char* file = std::getenv("KLAB_PROGRAM_REPORT"); file != nullptr)
     write_report(file, code);
@@ -88,7 +89,8 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
-void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
+void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void* pc) {
+  const bool write = how == simt::HostAccess::write;
   // The common case: an access to memory shared with the host while no kernel or copy is pending.
   if (simt::is_device(p) && nothing_busy()) {
     const simt::Allocation* a = simt::owner_of(static_cast<const char*>(p));
@@ -104,6 +106,10 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
   const std::string verb = write ? "a write of " : "a read of ";
   const std::string what = verb + std::to_string(bytes) + " bytes ";
   if (!simt::is_device(p)) {
+    if (how == simt::HostAccess::read)
+      unwritten_read(p, bytes, pc);
+    else
+      written_by_host(p, bytes);
     const simt::Module* m = program_at(p);
     if (m != nullptr && in_sections(*m, static_cast<const char*>(p))) {
       const simt::Allocation* a = simt::device_variable_at(p);
@@ -119,6 +125,12 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   const bool fits = a != nullptr && c >= a->begin && c + bytes <= a->begin + a->bytes;
   if (fits && a->live && a->home == simt::Home::library) {
+    inside = false;
+    return;
+  }
+  // Thrust's algorithms run on the host here, and on the device on a GPU.
+  if (fits && a->live && a->home == simt::Home::device && simt::is_within_library(pc)) {
+    if (how != simt::HostAccess::read) simt::mark_defined(const_cast<void*>(p), bytes, true);
     inside = false;
     return;
   }
@@ -140,7 +152,8 @@ void host_touched(const void* p, size_t bytes, bool write, const void* pc) {
     say_end(139);
     _exit(139);
   }
-  if (const std::string why = busy_reason(p); !why.empty())
+  // Atomics of host and device may meet, where the device allows it, and a host may wait for a flag.
+  if (const std::string why = how == simt::HostAccess::atomic ? "" : busy_reason(p, write); !why.empty())
     add_host_finding(
         simt::Kind::not_synchronized,
         what + "in " + a->name + ", though " + why +

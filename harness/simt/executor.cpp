@@ -201,6 +201,11 @@ void Executor::begin_block() {
     l.state = State::fresh;
     l.fiber = nullptr;
     l.steps = 0;
+    l.fenced_at = 0;
+    l.spins = 0;
+    l.spin_at = nullptr;
+    l.fenced = false;
+    l.plain_reads = {};
     l.frames.clear();
     l.copies.clear();
     l.groups.clear();
@@ -208,6 +213,7 @@ void Executor::begin_block() {
   steps_ = 0;
   progress_ = 0;
   resumed_ = 0;
+  turns_waited_ = 0;
   in_meetings_.fill(0);
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);

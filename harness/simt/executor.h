@@ -60,8 +60,10 @@ enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
 /// Fields that every access needs come first, in one cache line.
 struct alignas(64) Lane {
   Fiber* fiber = nullptr;
-  char* stack = nullptr;      // the fiber's
-  uint64_t steps = 0;         // accesses and branches since it began
+  char* stack = nullptr;  // the fiber's
+  uint64_t steps = 0;     // accesses and branches since it began
+  // Atomic and volatile accesses in a row that found one word as it was, with no plain access in between.
+  uint32_t spins = 0;
   std::vector<Frame> frames;  // of a traced thread: its calls, innermost last
   unsigned thread = 0;        // x + X·(y + Y·z)
   unsigned lane = 0, warp = 0;
@@ -77,8 +79,30 @@ struct alignas(64) Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
-  std::vector<AsyncCopy> copies;  // of the open group, then of the committed ones
-  std::vector<size_t> groups;     // ends of committed groups in `copies`
+  uint32_t fenced_at = 0;  // interval of its last fence for the device; 0: none
+  bool fenced = false;     // has executed a fence of any scope
+  // Plain reads of words that atomics of other threads have written, the last ones in turn.
+  struct PlainRead {
+    const char* word = nullptr;
+    uint16_t site = 0;
+  };
+  std::array<PlainRead, 4> plain_reads{};
+  uint8_t next_plain_read = 0;
+  std::vector<AsyncCopy> copies;     // of the open group, then of the committed ones
+  std::vector<size_t> groups;        // ends of committed groups in `copies`
+  const void* spin_at = nullptr;     // the word
+  const void* spin_place = nullptr;  // in the code
+  uint64_t spin_value = 0;           // that a volatile read found
+  /// Records an atomic or volatile access. `same`: it has not changed the word.
+  void looked(const void* p, const void* pc, bool same) {
+    if (same && p == spin_at && pc == spin_place) {
+      ++spins;
+      return;
+    }
+    spins = 0;
+    spin_at = p;
+    spin_place = pc;
+  }
   void runs_on(Fiber* f) {
     fiber = f;
     stack = f->stack;
@@ -140,7 +164,12 @@ class Executor {
   uint64_t block_number = 0;
   GridRun* grid = nullptr;  // grid whose blocks this thread shares with others; nullptr when it runs alone
   uint64_t turn = 0;        // of the block: number of blocks before it
-  bool its_turn = true;     // all earlier blocks have ended
+  // The structure that the running access reads or writes in pieces; bytes 0: it is one piece.
+  struct Aggregate {
+    const char* begin = nullptr;
+    size_t bytes = 0;
+  } aggregate, access;   // access: the running one itself
+  bool its_turn = true;  // all earlier blocks have ended
 
   /// Returns the mask of a warp's lanes that have ended. Lanes beyond the block's size count as ended.
   unsigned ended(unsigned warp) const;
@@ -191,10 +220,14 @@ class Executor {
   /// Ends the turn of a thread that has run for long. Other threads run next, or the step limit ends the
   /// launch.
   void turn_ends(const void* pc);
+  /// Returns whether every thread of the block has ended, waits for others, or spins on a word.
+  bool all_wait() const;
+  [[noreturn]] void spins_for_ever();
 
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps_ at which the turn ends
   uint64_t progress_ = 0;                           // steps_ when a thread last ended or all passed a barrier
+  unsigned turns_waited_ = 0;                       // turns in a row in which all_wait()
   std::array<uint8_t, 32> in_meetings_{};           // by warp: lanes that wait for others of it
   // position among the lanes of a warp that continue in turn
   unsigned scan_ = 0, scan_first_ = 0, scan_end_ = 0;

@@ -23,6 +23,7 @@ enum class Kind {
   host_access,         // host code touches device memory
   not_synchronized,    // host code reads data that the device may still be writing
   leak,                // device memory that a program did not free before it ended
+  failed_call,         // a launch or call of the runtime failed, and the program did not ask
   program,             // an error of the program as a whole
 };
 const char* name_of(Kind kind);
@@ -36,6 +37,8 @@ struct Finding {
   int line = 0;
   std::string text;  // what happened, one sentence
   int64_t times = 1;
+  // Place of a plain read: the finding holds unless this read turns out to be a hint (Session::hint).
+  const void* unless_hint = nullptr;
 
   /// "shared-memory race in kernel transpose, block (0,0,0), thread (3,0,0), at .../02_shared_tile.cu:33: ..."
   std::string describe() const;

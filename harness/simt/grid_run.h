@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/simt/finding.h"
@@ -45,6 +47,11 @@ class BlockOrder {
 /// Returns whether the block with that turn is watched, when only a share of the blocks is. Watched blocks
 /// are evenly spaced; the first one is always watched.
 bool is_watched(uint64_t turn, double share);
+
+/// Threads of a block.
+using ThreadSet = std::bitset<1024>;
+/// By interval of a block: the threads whose accesses in that interval a fence has covered.
+using ReleasedThreads = std::unordered_map<uint32_t, ThreadSet>;
 
 /// Results of one block.
 struct BlockResult {
@@ -101,9 +108,10 @@ class GridRun {
   /// Writes that blocks have released by atomics (Trace::atomic_at). Used only by the block whose turn it is.
   struct Released {
     uintptr_t address;
-    std::vector<uint32_t> until;  // by turn: the last interval; 0: none
+    std::vector<uint32_t> until;  // by turn: the last interval, in which only some threads count; 0: none
   };
   std::vector<Released> released;
+  ReleasedThreads released_threads;
   SplitCells split;  // for words of global memory
 
  private:

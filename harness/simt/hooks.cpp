@@ -15,8 +15,13 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
   using namespace klab::simt;
   if (running == nullptr || running->lane == nullptr) {
     const auto* c = static_cast<const char*>(p);
-    if (host_touch != nullptr && (is_device(p) || (c >= watched_begin && c < watched_end)))
-      host_touch(p, bytes, (how & kWrite) != 0, pc);
+    if (host_touch != nullptr && (is_device(p) || (c >= watched_begin && c < watched_end) ||
+                                  (c >= unwritten_begin.load(std::memory_order_relaxed) &&
+                                   c < unwritten_end.load(std::memory_order_relaxed)))) {
+      const bool write = (how & kWrite) != 0;
+      const bool atomic = (how & (kAtomic | kStrong)) != 0 || ((how & kVolatile) != 0 && !write);
+      host_touch(p, bytes, atomic ? HostAccess::atomic : write ? HostAccess::write : HostAccess::read, pc);
+    }
     return;
   }
   if ((how & (kAtomic | kVolatile)) != 0) running->in_turn(p);
@@ -40,8 +45,14 @@ inline void seen_plainly(const void* p, const void* pc) {
 /// Reports the copy of an aggregate that is not aligned as a vector. A GPU's compiler moves it in pieces of
 /// the aggregate's alignment, which the hook does not know. It assumes 4 bytes, the usual size of members.
 inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
+  using klab::simt::running;
+  if (running == nullptr || running->lane == nullptr) return seen(p, bytes, how, pc);
   const size_t piece = bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
-  for (size_t at = 0; at < bytes; at += piece) seen(static_cast<char*>(p) + at, piece, how, pc);
+  for (size_t at = 0; at < bytes; at += piece) {
+    running->aggregate = {static_cast<char*>(p), bytes};  // another thread may have run in between
+    seen(static_cast<char*>(p) + at, piece, how, pc);
+  }
+  running->aggregate.bytes = 0;
 }
 
 }  // namespace
@@ -76,37 +87,37 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
          __builtin_return_address(0));                                           \
     return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                              \
   }
-#define KLAB_ATOMICS(bits, T)                                                                      \
-  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                         \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile,                  \
-         __builtin_return_address(0));                                                             \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
-  }                                                                                                \
-  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                      \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile,                 \
-         __builtin_return_address(0));                                                             \
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                      \
-  }                                                                                                \
-  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                      \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                            \
-  }                                                                                                \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {   \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-  }                                                                                                \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {     \
-    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                   \
-         __builtin_return_address(0));                                                             \
-    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-  }                                                                                                \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_sub)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_and)                                                           \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                            \
-  KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                           \
+#define KLAB_ATOMICS(bits, T)                                                                            \
+  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                               \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile | klab::simt::kStrong,  \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
+  }                                                                                                      \
+  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                            \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile | klab::simt::kStrong, \
+         __builtin_return_address(0));                                                                   \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                      \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                            \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {         \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {           \
+    seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
+         __builtin_return_address(0));                                                                   \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                      \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_sub)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_and)                                                                 \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_or)                                                                  \
+  KLAB_ATOMIC_UPDATE(bits, T, fetch_xor)                                                                 \
   KLAB_ATOMIC_UPDATE(bits, T, fetch_nand)
 // NOLINTEND(bugprone-macro-parentheses)
 

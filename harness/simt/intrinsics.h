@@ -72,11 +72,11 @@ KLAB_SIMT_INLINE void sincospif(float x, float* s, float* c) {
 KLAB_SIMT_INLINE float sinpif(float x) { return float(sin(3.14159265358979323846 * double(x))); }
 KLAB_SIMT_INLINE float cospif(float x) { return float(cos(3.14159265358979323846 * double(x))); }
 
-// Conversions saturate and turn NaN into 0, as on the GPU.
+// Conversions saturate as on the GPU. NaN becomes 0 from 32 to 32 bits, else the number with the highest bit alone.
 namespace klab::simt {
 template <class To, class From>
 KLAB_SIMT_INLINE To saturated(From x) {
-  if (!(x == x)) return 0;
+  if (!(x == x)) return sizeof(To) == 4 && sizeof(From) == 4 ? To(0) : To(To(1) << (8 * sizeof(To) - 1));
   constexpr From low = From(~To(0) < To(0) ? -To(To(1) << (8 * sizeof(To) - 2)) * From(2) : From(0));
   constexpr From high = From(To(1) << (8 * sizeof(To) - 2)) * From(~To(0) < To(0) ? 2 : 4);
   if (x < low) return ~To(0) < To(0) ? To(low) : To(0);

@@ -17,9 +17,9 @@
 #define __host__
 // Its own section distinguishes constant memory from __device__ variables (Module::constant_begin).
 #define __constant__ static __attribute__((section("klab_constant")))
-// Without constinit GCC guards the construction of arrays of vectors and halves, and the kernel would read
+// Without it (constinit, in any standard) GCC guards the construction of arrays of vectors and halves, and the kernel would read
 // and write that guard.
-#define __shared__ static thread_local constinit __attribute__((aligned(128)))
+#define __shared__ static thread_local __constinit __attribute__((aligned(128)))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __grid_constant__
@@ -35,8 +35,8 @@
 #define blockDim (dim3(::klab::simt::block_dim_x(), ::klab::simt::block_dim_y(), ::klab::simt::block_dim_z()))
 #define gridDim (dim3(::klab::simt::grid_dim_x(), ::klab::simt::grid_dim_y(), ::klab::simt::grid_dim_z()))
 #else
-extern constinit thread_local const uint3 threadIdx __asm__("klab_thread_idx");
-extern constinit thread_local const uint3 blockIdx __asm__("klab_block_idx");
+extern __constinit thread_local const uint3 threadIdx __asm__("klab_thread_idx");
+extern __constinit thread_local const uint3 blockIdx __asm__("klab_block_idx");
 namespace klab::simt {
 /// Replaces dim3, whose constructor keeps the compiler from treating an object as constant: it would report
 /// loads.
@@ -45,7 +45,7 @@ struct Dimensions {
   operator dim3() const { return dim3(x, y, z); }  // NOLINT: converts implicitly, as dim3 does
 };
 }  // namespace klab::simt
-extern constinit thread_local const klab::simt::Dimensions blockDim __asm__("klab_block_dim");
-extern constinit thread_local const klab::simt::Dimensions gridDim __asm__("klab_grid_dim");
+extern __constinit thread_local const klab::simt::Dimensions blockDim __asm__("klab_block_dim");
+extern __constinit thread_local const klab::simt::Dimensions gridDim __asm__("klab_grid_dim");
 #endif
 inline constexpr int warpSize = 32;

@@ -20,6 +20,7 @@ thread_local bool watching = false;
 std::atomic<uint64_t> device_frees{0};
 HostTouch host_touch = nullptr;
 const char *watched_begin = nullptr, *watched_end = nullptr;
+std::atomic<const char*> unwritten_begin{nullptr}, unwritten_end{nullptr};
 
 namespace {
 
@@ -182,6 +183,26 @@ void mark_defined(void* p, size_t bytes, bool defined) {
     else
       cells[w].defined &= uint8_t(~mask);
   }
+}
+
+void each_undefined(const Allocation& a, size_t offset, size_t bytes,
+                    const std::function<void(size_t offset, size_t bytes)>& each) {
+  if (a.shadow == nullptr) return each(offset, bytes);
+  size_t begin = offset, at = offset;
+  bool undefined = false;
+  for (const size_t end = offset + bytes; at < end; ++at) {
+    if (at % 4 == 0 && end - at >= 4 && undefined == (a.shadow[at / 4].defined == 0) &&
+        (undefined || a.shadow[at / 4].defined == 0xF)) {
+      at += 3;  // a whole word like those before
+      continue;
+    }
+    const bool now = (a.shadow[at / 4].defined >> (at % 4) & 1) == 0;
+    if (now == undefined) continue;
+    if (undefined) each(begin, at - begin);
+    undefined = now;
+    begin = at;
+  }
+  if (undefined) each(begin, offset + bytes - begin);
 }
 
 std::string guards_broken(const Allocation& a) {

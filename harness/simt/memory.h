@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -73,10 +74,21 @@ Cell* shadow_of(Allocation& allocation);
 size_t device_bytes_in_use();
 
 /// In programs: called for each access that host code makes to device memory or to a __device__ variable
-/// (`watched_begin` to `watched_end`). nullptr: no callback.
-using HostTouch = void (*)(const void* p, size_t bytes, bool write, const void* return_address);
+/// (`watched_begin` to `watched_end`), or to memory of the host in the range from `unwritten_begin` to
+/// `unwritten_end`. nullptr: no callback.
+enum class HostAccess : uint8_t {
+  read,
+  write,
+  atomic
+};  // atomic: also a volatile read, which waits for a flag
+using HostTouch = void (*)(const void* p, size_t bytes, HostAccess how, const void* return_address);
 extern HostTouch host_touch;
 extern const char *watched_begin, *watched_end;
+extern std::atomic<const char*> unwritten_begin, unwritten_end;
+
+/// Calls `each(offset, bytes)` for the parts of a range in an allocation that nothing has written.
+void each_undefined(const Allocation& allocation, size_t offset, size_t bytes,
+                    const std::function<void(size_t offset, size_t bytes)>& each);
 
 /// Returns all live allocations.
 std::vector<const Allocation*> live_allocations();

@@ -61,6 +61,10 @@ struct SourceLine {
 /// CUDA's emulated headers. The line is 0 without debug information.
 SourceLine source_of(const void* return_address);
 
+/// Returns whether the code at that address, or code that called it, belongs to a template library of a toolkit
+/// (Thrust, CUB), whose algorithms run on the host here. Must be called on the stack of the caller.
+bool is_within_library(const void* return_address);
+
 /// Shortens a mangled name: that of "void klab::(anonymous namespace)::f<32>(float const*)" becomes "f<32>".
 std::string short_name(const std::string& mangled);
 

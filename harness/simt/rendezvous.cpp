@@ -5,6 +5,7 @@
 
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
+#include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -192,9 +193,47 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
   suspend();
 }
 
+bool Executor::all_wait() const {
+  constexpr uint32_t kSpins = 1000;
+  bool any = false;
+  for (unsigned t = 0; t < threads_; ++t) {
+    const Lane& l = lanes_[t];
+    if (l.state == State::done || l.state == State::at_barrier || l.state == State::meeting) continue;
+    if (l.state == State::fresh || l.spins < kSpins) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// Ends the launch: earlier blocks have ended, and a later one cannot run before this one ends.
+void Executor::spins_for_ever() {
+  const Lane* one = nullptr;
+  for (unsigned t = 0; t < threads_ && one == nullptr; ++t)
+    if (lanes_[t].state != State::done && lanes_[t].spins > 0) one = &lanes_[t];
+  const SourceLine at = source_of(one->spin_place);
+  const Allocation* a = global_at(one->spin_at);
+  const std::string word =
+      a == nullptr ? "a word of shared memory"
+                   : a->name + ", byte " + std::to_string(static_cast<const char*>(one->spin_at) - a->begin);
+  fatal_ = placed(
+      {.kind = Kind::never_ends,
+       .file = at.file,
+       .line = at.line,
+       .text = "this thread reads " + word +
+               " over and over, and all others of the block wait; earlier blocks have ended, and later "
+               "ones have not begun. Blocks run in any order: one that waits for others should draw its "
+               "number from a counter (atomicAdd) when it begins, and wait for lower numbers"},
+      one);
+  aborted_ = true;
+  for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);
+}
+
 void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
   if (grid != nullptr && grid->is_over(turn)) give_up();
+  constexpr unsigned kPatience = 64;
+  turns_waited_ = trace != nullptr && !launch->cooperative && all_wait() ? turns_waited_ + 1 : 0;
+  if (turns_waited_ >= kPatience) spins_for_ever();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a traced thread yields elsewhere
     return;

@@ -63,12 +63,12 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
                                                    " bytes of static shared memory; at most " +
                                                    std::to_string(device.shared_per_block) + " compile");
   if (static_bytes + l.shared_bytes > std::min(allowed, device.shared_per_block_optin))
-    throw Error("cudaErrorInvalidValue", "invalid argument: kernel " + kernel + " asks for " +
-                                             std::to_string(static_bytes + l.shared_bytes) +
-                                             " bytes of shared memory a block; " + device.name + " gives " +
-                                             std::to_string(device.shared_per_block) + ", and up to " +
-                                             std::to_string(device.shared_per_block_optin) +
-                                             " after cuda::allow_shared(kernel, bytes)");
+    throw Error("cudaErrorInvalidValue",
+                "invalid argument: kernel " + kernel + " asks for " +
+                    std::to_string(static_bytes + l.shared_bytes) + " bytes of shared memory a block; " +
+                    device.name + " gives " + std::to_string(device.shared_per_block) + ", and up to " +
+                    std::to_string(device.shared_per_block_optin) +
+                    " after cudaFuncSetAttribute (cuda::allow_shared in klab's kernels)");
 }
 
 /// Returns how many host threads run a launch. Cooperative launches use one, since their blocks wait for each
@@ -167,10 +167,9 @@ void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, uns
 }
 
 void fence(bool whole_device) {
-  if (!whole_device) return;
+  if (running->trace != nullptr) running->trace->fence(whole_device);
   // Without a trace the volatile accesses after the fence, by which blocks communicate, go unnoticed.
-  if (running->trace == nullptr) running->in_turn();
-  if (running->trace != nullptr) running->trace->fence();
+  if (whole_device && running->trace == nullptr) running->in_turn();
 }
 
 unsigned random_turn(unsigned below) { return unsigned(Session::current().random() >> 33) % below; }
@@ -281,13 +280,16 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
     const bool redux = sizeof(T) == 4 && how != Atomic::exchange && how != Atomic::compare &&
                        how != Atomic::increment && how != Atomic::decrement;
     const bool merges = (asked != how || redux) && std::is_integral_v<T>;
-    ex.trace->access(p, sizeof(T), uint8_t(kWrite | kAtomic | (merges ? kMerges : 0)), pc);
+    const bool decides = how != Atomic::add && how != Atomic::increment && how != Atomic::decrement;
+    ex.trace->access(p, sizeof(T),
+                     uint8_t(kWrite | kAtomic | (merges ? kMerges : 0) | (decides ? kDecides : 0)), pc);
     ex.trace->atomic_at(p);
   }
   const T old = *p;
   *p = combine(how, old, value, expected);
   if constexpr (std::is_same_v<T, float>)
     if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
+  ex.lane->looked(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;
 }
@@ -324,32 +326,43 @@ float atomic_f32(Atomic how, float* p, float value) {
 double atomic_f64(Atomic how, double* p, double value) {
   return update(how, p, value, 0.0, __builtin_return_address(0));
 }
-uint32_t atomic_half2(uint32_t* p, uint32_t value) {
+
+namespace {
+
+uint16_t half_sum(uint16_t a, uint16_t b) { return half_from_float(float_from_half(a) + float_from_half(b)); }
+uint16_t bfloat16_sum(uint16_t a, uint16_t b) {
+  return bfloat16_from_float(float_from_bfloat16(a) + float_from_bfloat16(b));
+}
+
+/// Adds one number of 16 bits, or two of them.
+template <class T>
+T add_narrow(T* p, T value, uint16_t (*sum)(uint16_t a, uint16_t b), const void* pc) {
   Executor& ex = *running;
   ex.in_turn(p);
   if (ex.trace != nullptr) {
-    ex.trace->access(p, 4, kWrite | kAtomic, __builtin_return_address(0));
+    ex.trace->access(p, sizeof(T), kWrite | kAtomic, pc);
     ex.trace->atomic_at(p);
   }
-  const uint32_t old = *p;
-  const auto sum = [&](int shift) {
-    return uint32_t(half_from_float(float_from_half(uint16_t(old >> shift)) +
-                                    float_from_half(uint16_t(value >> shift))))
-           << shift;
-  };
-  *p = sum(0) | sum(16);
+  const T old = *p;
+  uint32_t both = sum(uint16_t(old), uint16_t(value));
+  if constexpr (sizeof(T) == 4) both |= uint32_t(sum(uint16_t(old >> 16), uint16_t(value >> 16))) << 16;
+  *p = T(both);
   return old;
 }
+
+}  // namespace
+
+uint32_t atomic_half2(uint32_t* p, uint32_t value) {
+  return add_narrow(p, value, half_sum, __builtin_return_address(0));
+}
 uint16_t atomic_half(uint16_t* p, uint16_t value) {
-  Executor& ex = *running;
-  ex.in_turn(p);
-  if (ex.trace != nullptr) {
-    ex.trace->access(p, 2, kWrite | kAtomic, __builtin_return_address(0));
-    ex.trace->atomic_at(p);
-  }
-  const uint16_t old = *p;
-  *p = half_from_float(float_from_half(old) + float_from_half(value));
-  return old;
+  return add_narrow(p, value, half_sum, __builtin_return_address(0));
+}
+uint32_t atomic_bfloat162(uint32_t* p, uint32_t value) {
+  return add_narrow(p, value, bfloat16_sum, __builtin_return_address(0));
+}
+uint16_t atomic_bfloat16(uint16_t* p, uint16_t value) {
+  return add_narrow(p, value, bfloat16_sum, __builtin_return_address(0));
 }
 
 }  // namespace klab::simt

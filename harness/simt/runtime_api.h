@@ -84,6 +84,8 @@ float atomic_f32(Atomic how, float* p, float value);
 double atomic_f64(Atomic how, double* p, double value);
 uint32_t atomic_half2(uint32_t* p, uint32_t value);
 uint16_t atomic_half(uint16_t* p, uint16_t value);
+uint32_t atomic_bfloat162(uint32_t* p, uint32_t value);
+uint16_t atomic_bfloat16(uint16_t* p, uint16_t value);
 
 /// Implements __threadfence: orders this block's writes before its next atomic, for blocks that see the
 /// atomic.

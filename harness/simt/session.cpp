@@ -38,7 +38,8 @@ Session& Session::current() {
 
 void add_finding(std::vector<Finding>& list, const Finding& finding, size_t most) {
   const auto same = std::find_if(list.begin(), list.end(), [&](const Finding& f) {
-    return f.kind == finding.kind && f.line == finding.line && f.file == finding.file;
+    return f.kind == finding.kind && f.line == finding.line && f.file == finding.file &&
+           f.unless_hint == finding.unless_hint;
   });
   if (same != list.end())
     same->times += finding.times;
@@ -46,7 +47,32 @@ void add_finding(std::vector<Finding>& list, const Finding& finding, size_t most
     list.push_back(finding);
 }
 
+void Session::hint(const void* place) {
+  const std::lock_guard lock(hints_mutex_);
+  hints_.insert(place);
+}
+
+const std::vector<Finding>& Session::findings() {
+  const std::lock_guard lock(hints_mutex_);
+  std::vector<Finding> kept;
+  for (Finding& f : findings_) {
+    if (hints_.contains(f.unless_hint)) continue;
+    f.unless_hint = nullptr;
+    add_finding(kept, f, kept.size() + 1);
+  }
+  findings_ = std::move(kept);
+  return findings_;
+}
+
 void Session::add(const Finding& finding) { add_finding(findings_, finding, size_t(options_.most_findings)); }
+
+void Session::add_first(const std::vector<Finding>& causes) {
+  std::vector<Finding> all;
+  const auto most = causes.size() + findings_.size();
+  for (const Finding& f : causes) add_finding(all, f, most);
+  for (const Finding& f : findings_) add_finding(all, f, most);
+  findings_ = std::move(all);
+}
 
 const char* name_of(Kind kind) {
   switch (kind) {
@@ -82,6 +108,8 @@ const char* name_of(Kind kind) {
       return "missing synchronization";
     case Kind::leak:
       return "leak";
+    case Kind::failed_call:
+      return "failed call";
     case Kind::program:
       return "program";
   }

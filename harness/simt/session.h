@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,9 +52,15 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   const Options& options() const { return options_; }
-  const std::vector<Finding>& findings() const { return findings_; }
+  /// Returns the findings so far, without those about reads that were hints.
+  const std::vector<Finding>& findings();
+  /// Records that the plain read at that place only guesses: an atomic of the same thread decides. May be called
+  /// from several threads.
+  void hint(const void* place);
   void clear() { findings_.clear(); }
   void add(const Finding& finding);
+  /// Adds findings before all others: the causes of some of them.
+  void add_first(const std::vector<Finding>& causes);
   Profile& profile() { return *profile_; }
   /// Returns the cost of the launches to the host, in units of about one branch or watched access: threads,
   /// steps and switches between threads. Unlike time it is identical in every run and on every machine.
@@ -71,6 +79,8 @@ class Session {
  private:
   Options options_;
   std::vector<Finding> findings_;
+  std::mutex hints_mutex_;
+  std::set<const void*> hints_;
   uint64_t work_ = 0;
   uint64_t turn_ = 0;  // state of random()
   std::unique_ptr<Profile> profile_;

@@ -25,9 +25,12 @@ struct Cell {
   uint16_t reader = 0, read_sync = 0, read_site = 0;
   uint8_t defined = 0;  // one bit per byte
   bool write_atomic : 1 = false, read_atomic : 1 = false;
-  bool in_flight : 1 = false;  // an asynchronous copy will fill it
-  uint8_t held = 0;            // locked by one of several host threads that run blocks
-  uint32_t split = 0;          // index of its four cells, one per byte (SplitCells)
+  // The atomic access was only volatile: other blocks may see it as a flag, but it orders nothing in a block.
+  bool write_volatile : 1 = false, read_volatile : 1 = false;
+  bool write_fenced : 1 = false;  // the writer had executed a fence
+  bool in_flight : 1 = false;     // an asynchronous copy will fill it
+  uint8_t held = 0;               // locked by one of several host threads that run blocks
+  uint32_t split = 0;             // index of its four cells, one per byte (SplitCells)
 };
 
 /// Locks a cell that host threads may share.

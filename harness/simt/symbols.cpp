@@ -2,15 +2,18 @@
 #include <cxxabi.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "harness/simt/debug_info.h"
 #include "harness/simt/modules.h"
 
 namespace klab::simt {
@@ -56,6 +59,7 @@ Debug& debug_for(const void* p) {
 /// Returns whether a file emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
+         std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand.h") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr ||
          std::strstr(file, "/cccl/") != nullptr;  // libcu++ and CUB of a toolkit
@@ -99,6 +103,28 @@ SourceLine find_source(const void* return_address) {
   }
   std::free(scopes);
   return best;
+}
+
+bool is_library(const char* file) {
+  return file != nullptr && (std::strstr(file, "/thrust/") != nullptr ||
+                             std::strstr(file, "/cub/") != nullptr || std::strstr(file, "/cccl/") != nullptr);
+}
+
+/// Returns whether the code at an address, or code that it was inlined into, is a library's.
+bool is_library_code(const void* return_address) {
+  const auto address = Dwarf_Addr(return_address) - 1;
+  Dwfl_Module* module = debug_for(return_address).at(return_address);
+  if (module == nullptr) return false;
+  if (Dwfl_Line* line = dwfl_module_getsrc(module, address); line != nullptr)
+    if (is_library(dwfl_lineinfo(line, nullptr, nullptr, nullptr, nullptr, nullptr))) return true;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+  Dwarf_Die* scopes = nullptr;
+  const int count = unit != nullptr ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
+  bool found = false;
+  for (int i = 0; i < count && !found; ++i) found = is_library(dwarf_decl_file(&scopes[i]));
+  std::free(scopes);
+  return found;
 }
 
 std::string demangled(const char* name) {
@@ -175,9 +201,17 @@ std::vector<SharedVariable> find_shared(const Module& m) {
     if (name != nullptr) unit = unit_of(i, symbol, unit);
     if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) functions.insert(name);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == 0) continue;
-    // _ZZ <function> E <name>: a variable in a function. Its function's symbol is _Z <function>.
-    if (std::strncmp(name, "_ZZ", 3) != 0) continue;
     const std::string whole = name, text = demangled(name);
+    const SharedVariable at_file_scope{.name = unqualified(text),
+                                       .function = {},
+                                       .unit = unit,
+                                       .offset = size_t(symbol.st_value),
+                                       .bytes = size_t(symbol.st_size)};
+    // _ZZ <function> E <name>: a variable in a function. Its function's symbol is _Z <function>.
+    if (std::strncmp(name, "_ZZ", 3) != 0) {
+      if (std::strncmp(name, "klab_", 5) != 0) list.push_back(at_file_scope);
+      continue;
+    }
     const size_t last = text.rfind("::");
     // Split at the last E that is followed by the length of the variable's name.
     size_t split = std::string::npos;
@@ -190,7 +224,7 @@ std::vector<SharedVariable> find_shared(const Module& m) {
                     .offset = size_t(symbol.st_value),
                     .bytes = size_t(symbol.st_size)});
   }
-  for (SharedVariable& v : list) v.inlined = functions.count(v.function) == 0;
+  for (SharedVariable& v : list) v.inlined = !v.function.empty() && functions.count(v.function) == 0;
   return list;
 }
 
@@ -202,6 +236,26 @@ SourceLine source_of(const void* return_address) {
   const auto [at, fresh] = known.try_emplace(return_address);
   if (fresh) at->second = find_source(return_address);
   return at->second;
+}
+
+bool is_within_library(const void* return_address) {
+  static auto& known = *new std::map<const void*, bool>;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(return_address, false);
+  if (!fresh) return at->second;
+  std::array<void*, 64> frames{};
+  const int count = backtrace(frames.data(), int(frames.size()));
+  at->second = is_library_code(return_address);
+  for (int k = 0; k < count && !at->second; ++k) at->second = is_library_code(frames[size_t(k)]);
+  return at->second;
+}
+
+void each_unit(const Module& module, const std::function<void(Dwarf_Die* unit)>& each) {
+  const std::lock_guard lock(dwarf_mutex);
+  Dwfl_Module* m = debug_for(module.begin).at(module.begin);
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; m != nullptr && (unit = dwfl_module_nextcu(m, unit, &bias)) != nullptr;)
+    each(unit);
 }
 
 std::string short_name(const std::string& mangled) {
@@ -321,6 +375,15 @@ size_t static_shared_bytes(const void* kernel) {
   return at->second;
 }
 
+namespace {
+/// Returns the part of a mangled name that numbers a program's kernel, or nothing. Lambdas in a kernel have it too.
+std::string number_in_program(const std::string& mangled) {
+  const size_t at = mangled.find("__klab");
+  if (at == std::string::npos) return "";
+  return mangled.substr(at, mangled.find_first_not_of("0123456789", at + 6) - at);
+}
+}  // namespace
+
 std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   static auto& kernels =
       *new std::map<const Module*, std::vector<std::string>>;  // mangled names of kernels that were queried
@@ -331,10 +394,16 @@ std::vector<SharedVariable> shared_variables_of(const void* kernel) {
   const KernelSymbol& self = kernel_symbol(kernel);
   auto& others = kernels[module];
   if (std::find(others.begin(), others.end(), self.name) == others.end()) others.push_back(self.name);
+  const std::string of_program = number_in_program(self.name);
   std::vector<SharedVariable> list;
   for (const SharedVariable& v : all) {
-    const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end();
-    if (is_of(v, self.name, self.unit) || (v.unit == self.unit && !of_a_kernel)) list.push_back(v);
+    // Programs' kernels have names of their own (harness/cuda_compiler/kernels.cpp).
+    const bool of_a_kernel = std::find(others.begin(), others.end(), v.function) != others.end() ||
+                             (!of_program.empty() && !number_in_program(v.function).empty() &&
+                              number_in_program(v.function) != of_program);
+    // Variables of templates and inline functions belong to no unit.
+    const bool reachable = v.unit == self.unit || v.unit == -1;
+    if (is_of(v, self.name, self.unit) || (reachable && !of_a_kernel)) list.push_back(v);
   }
   std::sort(list.begin(), list.end(),
             [](const SharedVariable& a, const SharedVariable& b) { return a.offset < b.offset; });

@@ -36,7 +36,7 @@ void Trace::unpark(ParkedBlock block) {
   block_numbers_.push_back(executor_->block_number);
   clocks_.assign(executor_->warps(), WarpClock{});
   acquired_.clear();
-  fenced_ = 0;
+  fences_ = fences_before_ = {};
 }
 
 void Trace::grid_synchronized() {

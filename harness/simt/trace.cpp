@@ -51,6 +51,8 @@ void Trace::begins(Executor& executor, Session& session, Profile* profile, const
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();
+  released_threads_.clear();
+  is_hint_.clear();
   known_sites_.fill({});
   parameters_ = static_cast<const char*>(launch.parameters);
   parameter_bytes_ = launch.parameter_bytes;
@@ -99,7 +101,7 @@ void Trace::block_begins() {
   if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
   for (WarpLog& log : logs_) log.forget();
   acquired_.clear();
-  fenced_ = 0;
+  fences_ = fences_before_ = {};
   barriers_ = 0;
   accesses_.assign(executor_->threads(), 0);
 }
@@ -187,12 +189,28 @@ void Trace::function_left() {
 bool Trace::is_the_kernels(const char* p, size_t bytes) const {
   const size_t offset = static_.offset(p);
   if (offset + bytes > static_.bytes()) return false;
+  // A program's dynamic shared memory is a variable too; only the launch's share of it belongs to the kernel.
+  const char* arena = executor_->arena;
+  if (arena != nullptr && p + bytes > arena && p < arena + kProgramArena) return false;
   if (variables_.empty()) return true;
   const uint16_t k = variable_of_[offset / 4];
   return k != 0 && offset + bytes <= variables_[k - 1].offset + variables_[k - 1].bytes;
 }
 
-void Trace::fence() { fenced_ = interval_; }
+void Trace::fence(bool whole_device) {
+  Lane& me = *executor_->lane;
+  me.fenced = true;
+  if (!whole_device) return;
+  me.fenced_at = interval_;
+  if (fences_.interval != interval_) {
+    fences_before_ = fences_;
+    fences_ = {interval_, {}};
+  }
+  fences_.threads.set(me.thread);
+  // What the lanes of a warp did before they last met is covered too.
+  if (clocks_[me.warp].now != 0)
+    for (unsigned lane = 0; lane < 32; ++lane) fences_.threads.set(me.warp * 32 + lane);
+}
 
 void Trace::copy_issued(const AsyncCopy& copy) {
   if (copy.filled > 0) access(copy.from, copy.filled, kRead | kAsync, copy.site);

@@ -53,7 +53,18 @@ class SharedShadow {
 };
 
 /// kMerges: an atomic that the compiler executes in one lane of a warp when all lanes use one address.
-enum Access : uint8_t { kRead = 0, kWrite = 1, kAtomic = 2, kVolatile = 4, kAsync = 8, kMerges = 16 };
+/// kDecides: an atomic whose result decides (compare and swap, minimum, ...), so that an earlier plain read of
+/// the word was only a hint. kStrong: a load or store that is atomic, rather than volatile.
+enum Access : uint8_t {
+  kRead = 0,
+  kWrite = 1,
+  kAtomic = 2,
+  kVolatile = 4,
+  kAsync = 8,
+  kMerges = 16,
+  kDecides = 32,
+  kStrong = 64
+};
 
 class Trace {
  public:
@@ -86,7 +97,7 @@ class Trace {
   void block_entered(const void* pc);
   void function_entered();
   void function_left();
-  void fence();  // __threadfence by the running thread
+  void fence(bool whole_device);  // __threadfence or __threadfence_block by the running thread
   void atomic_at(const void* p);
   void copy_issued(const AsyncCopy& copy);
   void copy_landed(const AsyncCopy& copy);
@@ -125,11 +136,17 @@ class Trace {
   bool seen_quickly(Cell& cell, bool write, uint16_t site, const Lane& me);
   uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
-  bool acquired(uint32_t interval) const;
+  bool acquired(uint32_t interval, uint16_t who) const;
+  /// Returns whether two accesses that are both atomic or volatile need no order between them.
+  bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how) const;
+  /// Records that the plain reads of a word by the running thread were hints for the atomic it now makes.
+  void were_hints(const Cell& cell, const char* word);
+  void hint(uint16_t site);
   void watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site, bool shared);
   void check_cell(Cell& cell, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared);
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
+  bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
   void settle();  // judges the pending write, which may have changed nothing
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   /// Returns the cells of a plain, aligned access to memory that certainly belongs to the kernel; nullptr if
@@ -205,6 +222,7 @@ class Trace {
   std::vector<std::pair<uint32_t, uint32_t>> chunks_;  // earlier intervals of the block: first, and end
   std::vector<uint16_t> sites_of_block_;               // in order of first use
   std::vector<uint8_t> is_of_block_;                   // by site
+  std::vector<uint8_t> is_hint_;                       // by site
   std::vector<Flow::Edge> edges_;                      // flow of the kernel that the block began with
   uint64_t frees_seen_ = 0;                            // device_frees when last checked
   KnownFlow known_flow_;                               // used when blocks run sequentially
@@ -213,16 +231,23 @@ class Trace {
   std::vector<uint64_t> block_numbers_;
   SplitCells split_shared_, split_global_;
 
-  // Order between blocks: a block that has fenced releases its writes up to the fence with its next atomic.
-  // Blocks that later access the same address acquire them.
-  uint32_t fenced_ = 0;  // interval of the block's last fence; 0: none
+  // Order between blocks. A fence covers what its thread has done, and what other threads have done before
+  // the last barrier. The thread's next atomic releases that; so does an atomic behind a later barrier. Blocks
+  // that later access the same address acquire it.
+  struct Fences {
+    uint32_t interval = 0;  // 0: none
+    ThreadSet threads;      // that executed a fence in it
+  };
+  Fences fences_, fences_before_;  // of the last two intervals of the block that have any
   std::vector<GridRun::Released> released_;
+  ReleasedThreads released_threads_;
   std::vector<uint32_t> acquired_;  // same meaning as `until`
 
   struct Doubt {
     const char* p = nullptr;
     unsigned bytes = 0;
     char before[16] = {};
+    bool may_be_flag = false;  // a word that becomes 1 is a flag, which needs no order
     Finding finding;
   } doubt_;
   const char* parameters_ = nullptr;

@@ -1,5 +1,6 @@
 // Handles each access of a running kernel on the shortest path that it allows.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "harness/simt/trace.h"
@@ -11,6 +12,18 @@ constexpr uint64_t kTurn = 16384;
 
 uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAtomic)) | (4 << int(space))); }
 
+}  // namespace
+
+namespace {
+/// Returns whether a word that is read over and over has its last value still.
+bool looks_the_same(Lane& lane, const char* p, size_t bytes) {
+  uint64_t now = 0;
+  if (!is_device(p)) return false;  // legal, but not known yet
+  const Allocation* a = owner_of(p);
+  if (a == nullptr || !a->live || p < a->begin || p + bytes > a->begin + a->bytes) return false;
+  std::memcpy(&now, p, std::min(bytes, sizeof now));
+  return std::exchange(lane.spin_value, now) == now;
+}
 }  // namespace
 
 uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
@@ -147,10 +160,13 @@ void Trace::remember(KnownSite& known, const char* c, Space space) {
                                                       uint16_t site, Space space, Lane& lane) {
   const bool held = grid_ != nullptr && space == Space::global;
   for (size_t at = 0; at < bytes; at += 4, ++cells)
-    if (held)
+    if (held) {
+      executor_->access = {c, bytes};
       watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
-    else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane))
+    } else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane)) {
+      executor_->access = {c, bytes};
       watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
+    }
 }
 
 void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
@@ -190,6 +206,7 @@ void Trace::plain_access(Executor& executor, Lane& lane, const void* p, const vo
       doubt_.p != nullptr || frees_seen_ != device_frees.load(std::memory_order_relaxed))
     return access(p, bytes, how, pc);
   ++lane.steps;
+  lane.spins = 0;
   executor.step(pc);
   const auto* c = static_cast<const char*>(p);
   const Space space = known.shared != nullptr ? Space::shared : Space::global;
@@ -208,6 +225,10 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   if (doubt_.p != nullptr) settle();
+  if ((how & kVolatile) != 0 && (how & kWrite) == 0)
+    lane.looked(p, pc, looks_the_same(lane, c, bytes));
+  else if ((how & kAtomic) == 0)
+    lane.spins = 0;
   step(pc);
   Cell* cells;
   const char* begin;
@@ -238,6 +259,7 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
   if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
     misaligned(p, bytes, how, pc);
   const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
+  executor_->access = {c, bytes};
   for (const char *at = c, *end = c + bytes; at < end;) {
     const size_t in_word = size_t(at - begin) % 4;
     const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));

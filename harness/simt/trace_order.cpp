@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/simt/layouts.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -11,9 +12,11 @@ namespace klab::simt {
 /// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return true;
-  if (!is_of_my_block(interval)) return acquired(interval);
+  if (!is_of_my_block(interval)) return acquired(interval, who);
   if (who == Cell::kGrid) return false;
   if (interval != interval_) return true;
+  // Warps of a block may order themselves by fences and atomics too.
+  if (who < ThreadSet().size() && acquired(interval, who)) return true;
   const Lane& me = *executor_->lane;
   const WarpClock& clock = clocks_[me.warp];
   if (who == Cell::kBlock) return false;
@@ -25,10 +28,14 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   return sync < last;
 }
 
-bool Trace::acquired(uint32_t interval) const {
+bool Trace::acquired(uint32_t interval, uint16_t who) const {
   if (acquired_.empty()) return false;
   const uint64_t block = turn_of(interval);
-  return block < acquired_.size() && interval <= acquired_[block];
+  if (block >= acquired_.size() || interval > acquired_[block]) return false;
+  if (interval < acquired_[block] || who >= ThreadSet().size()) return true;  // or several readers
+  const ReleasedThreads& threads = grid_ != nullptr ? grid_->released_threads : released_threads_;
+  const auto at = threads.find(interval);
+  return at == threads.end() || at->second.test(who);
 }
 
 /// Handles the order that an atomic creates: it releases what its block has fenced, and acquires what others
@@ -45,11 +52,36 @@ void Trace::atomic_at(const void* p) {
     if (acquired_.size() < blocks) acquired_.resize(blocks, 0);
     for (size_t b = 0; b < at->until.size(); ++b) acquired_[b] = std::max(acquired_[b], at->until[b]);
   }
-  if (fenced_ == 0) return;
+  const Lane& me = *executor_->lane;
+  ThreadSet threads;
+  uint32_t fenced = interval_;
+  if (me.fenced_at == interval_) {
+    threads.set(me.thread);
+    if (clocks_[me.warp].now != 0)
+      for (unsigned lane = 0; lane < 32; ++lane) threads.set(me.warp * 32 + lane);
+  } else {  // fences of other threads count if a barrier lies between
+    const Fences& last = fences_.interval < interval_ ? fences_ : fences_before_;
+    fenced = last.interval;
+    threads = last.threads;
+  }
+  if (fenced == 0) return;
+  (grid_ != nullptr ? grid_->released_threads : released_threads_)[fenced] |= threads;
   auto& release = at != released.end() ? *at : released.emplace_back(GridRun::Released{address, {}});
   release.until.resize(blocks, 0);
   for (size_t b = 0; b < acquired_.size(); ++b) release.until[b] = std::max(release.until[b], acquired_[b]);
-  release.until[blocks - 1] = fenced_;
+  release.until[blocks - 1] = std::max(release.until[blocks - 1], fenced);
+}
+
+/// Returns whether bytes of a word that nothing has written are padding of the structure that is read.
+bool Trace::is_only_padding(const char* word, uint8_t missing, uint16_t site) const {
+  const Executor::Aggregate& whole =
+      executor_->aggregate.bytes != 0 ? executor_->aggregate : executor_->access;
+  if (word + 4 <= whole.begin || word >= whole.begin + whole.bytes) return false;
+  for (size_t b = 0; b < 4; ++b) {
+    const auto at = size_t(word + b - whole.begin);
+    if ((missing >> b & 1) != 0 && !is_padding(place_of(site), whole.bytes, at, at + 1)) return false;
+  }
+  return true;
 }
 
 void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site,
@@ -65,7 +97,8 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
               "copied has not waited for it"};
       place(f, place_of(site));
       executor_->report(std::move(f));
-    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1)) {
+    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1) &&
+               !is_only_padding(word, uint8_t(mask & ~cell.defined), site)) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
         const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
@@ -111,18 +144,56 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   (how & kWrite ? cell.write_interval : cell.read_interval) = interval_;
 }
 
+namespace {
+bool is_one(const char* p, unsigned bytes) {
+  return p[0] == 1 && std::all_of(p + 1, p + bytes, [](char c) { return c == 0; });
+}
+}  // namespace
+
+/// Volatile accesses let blocks pass flags to each other. Lanes of a warp do not go in step, so there they
+/// order nothing. Between warps of a block they do if the writer fences. A word that becomes 1 is a flag in any
+/// case: whoever reads it too early reads it again.
+bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how) const {
+  const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
+  const bool is_volatile = (how & (kAtomic | kStrong)) == 0;
+  if (!is_of_my_block(interval) || !is_volatile) return true;
+  if (!(with_writer ? c.write_volatile : c.read_volatile)) return true;
+  const Lane& me = *executor_->lane;
+  const uint16_t other = with_writer ? c.writer : c.reader;
+  const bool same_warp =
+      other < Cell::kWarp ? other / 32U == me.warp : other < Cell::kGrid && (other & 0xFFU) == me.warp;
+  if ((how & kWrite) != 0) return !same_warp && me.fenced;
+  return (!same_warp && c.write_fenced) || is_one(p, bytes);
+}
+
+void Trace::hint(uint16_t site) {
+  if (is_hint_.size() <= site) is_hint_.resize(size_t(site) + 1, 0);
+  if (!std::exchange(is_hint_[site], uint8_t(1))) session_->hint(place_of(site));
+}
+
+void Trace::were_hints(const Cell& c, const char* word) {
+  const Lane& me = *executor_->lane;
+  if (c.reader == me.thread && c.read_interval == interval_ && !c.read_atomic) hint(c.read_site);
+  for (const Lane::PlainRead& read : me.plain_reads)
+    if (read.word == word) hint(read.site);
+}
+
 void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared) {
   const Lane& me = *executor_->lane;
   const auto thread = uint16_t(me.thread);
   // Volatile flags between blocks are an idiom. Within a block they order nothing.
   const bool atomic = (how & kAtomic) != 0 || ((how & kVolatile) != 0 && !shared);
-  if (c.write_interval != 0 && !(atomic && c.write_atomic) &&
-      !ordered(c.write_interval, c.writer, c.write_sync))
+  const bool only_volatile = atomic && (how & (kAtomic | kStrong)) == 0;
+  if ((how & kDecides) != 0) were_hints(c, p);
+  if (c.write_interval != 0 && !ordered(c.write_interval, c.writer, c.write_sync) &&
+      !(atomic && c.write_atomic && is_excused(c, true, p, bytes, how)))
     race(c, true, p, bytes, how, site, shared);
   if (how & kWrite) {
-    if (c.read_interval != 0 && !(atomic && c.read_atomic) &&
-        !ordered(c.read_interval, c.reader, c.read_sync))
+    if (c.read_interval != 0 && !ordered(c.read_interval, c.reader, c.read_sync) &&
+        !(atomic && c.read_atomic && is_excused(c, false, p, bytes, how)))
       race(c, false, p, bytes, how, site, shared);
+    c.write_volatile = only_volatile;
+    c.write_fenced = me.fenced;
     c.write_interval = interval_;
     c.writer = thread;
     c.write_sync = clocks_[me.warp].now;
@@ -130,11 +201,16 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.write_atomic = atomic;
     return;
   }
+  if (!atomic && c.write_atomic && c.write_interval >= launch_first_) {
+    Lane& lane = *executor_->lane;
+    lane.plain_reads[lane.next_plain_read++ % lane.plain_reads.size()] = {p, site};
+  }
   const uint16_t now = clocks_[me.warp].now;
   if (c.read_interval == 0 || ordered(c.read_interval, c.reader, c.read_sync)) {
     c.reader = thread;
     c.read_sync = now;
     c.read_atomic = atomic;
+    c.read_volatile = only_volatile;
   } else {
     const bool same_block = c.reader != Cell::kGrid && is_of_my_block(c.read_interval);
     if (!same_block && grid_ != nullptr) {
@@ -150,6 +226,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     }
     c.read_sync = std::max(c.read_sync, now);
     c.read_atomic = c.read_atomic && atomic;
+    c.read_volatile = c.read_volatile || only_volatile;
   }
   c.read_interval = interval_;
   c.read_site = site;
@@ -158,8 +235,9 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
 void Trace::settle() {
   if (doubt_.p == nullptr) return;
   const bool changed = std::memcmp(doubt_.before, doubt_.p, doubt_.bytes) != 0;
+  const bool is_flag = doubt_.may_be_flag && is_one(doubt_.p, doubt_.bytes);
   doubt_.p = nullptr;
-  if (changed) executor_->add(doubt_.finding);
+  if (changed && !is_flag) executor_->add(doubt_.finding);
 }
 
 }  // namespace klab::simt

@@ -71,9 +71,17 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     place(f, place_of(site));
     f = executor_->placed(std::move(f));
   }
-  if ((how & kWrite) && !(how & (kAtomic | kAsync)) && with_writer && !c.write_atomic) {
+  // A plain read of a word that atomics write may be a hint for an atomic of the same thread (kDecides), which
+  // may come later.
+  if (with_writer && (how & (kWrite | kAtomic | kVolatile)) == 0 && c.write_atomic && !c.write_volatile)
+    f.unless_hint = place_of(site);
+  if (!with_writer && (how & kAtomic) != 0 && !c.read_atomic) f.unless_hint = place_of(other_site);
+  const bool of_volatiles = (how & kVolatile) != 0 && !shared;
+  if ((how & kWrite) && !(how & (kAtomic | kAsync)) &&
+      (with_writer ? !c.write_atomic || c.write_volatile : of_volatiles)) {
     // Two threads that write the same value do no harm. Whether they do is known only after the write.
     if (doubt_.p != nullptr) return;
+    doubt_.may_be_flag = of_volatiles;
     doubt_.p = p;
     doubt_.bytes = bytes;
     std::memcpy(doubt_.before, p, bytes);

@@ -151,14 +151,31 @@ KLAB_SIMT_ATOMIC_WHOLE(atomicOr, bit_or)
 KLAB_SIMT_ATOMIC_WHOLE(atomicXor, bit_xor)
 KLAB_SIMT_INLINE int atomicSub(int* p, int v) { return atomicAdd(p, -v); }
 KLAB_SIMT_INLINE unsigned atomicSub(unsigned* p, unsigned v) { return atomicAdd(p, 0u - v); }
+namespace klab::simt {
 template <class T>
-KLAB_SIMT_INLINE T atomicCAS(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+struct Same {
+  using type = T;
+};
+template <class T>
+using NotDeduced = typename Same<T>::type;
+}  // namespace klab::simt
+template <class T>
+KLAB_SIMT_INLINE T atomicCAS(T* p, klab::simt::NotDeduced<T> expected, klab::simt::NotDeduced<T> value) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "atomicCAS takes integers of 4 or 8 bytes");
   return klab::simt::atomic<T>(klab::simt::Atomic::compare, p, value, expected);
 }
 KLAB_SIMT_INLINE __half2 atomicAdd(__half2* p, __half2 v) {
   return klab::simt::from_bits<__half2>(
       klab::simt::atomic_half2(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v))));
+}
+KLAB_SIMT_INLINE __nv_bfloat162 atomicAdd(__nv_bfloat162* p, __nv_bfloat162 v) {
+  return klab::simt::from_bits<__nv_bfloat162>(
+      klab::simt::atomic_bfloat162(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v))));
+}
+KLAB_SIMT_INLINE __nv_bfloat16 atomicAdd(__nv_bfloat16* p, __nv_bfloat16 v) {
+  __nv_bfloat16 old;
+  old.bits = klab::simt::atomic_bfloat16(reinterpret_cast<uint16_t*>(p), v.bits);
+  return old;
 }
 KLAB_SIMT_INLINE __half atomicAdd(__half* p, __half v) {
   return __ushort_as_half(klab::simt::atomic_half(reinterpret_cast<uint16_t*>(p), __half_as_ushort(v)));

@@ -133,9 +133,9 @@ refused() {  # name, words...
 }
 echo 'int main() { return 0; }' >nothing.cu
 refused nothing "no kernel in it"
-echo '#include <cublas_v2.h>
+echo '#include <cusolverDn.h>
 int main() {}' >library.cu
-refused library "library.cu:1: cublas_v2.h: the device library cuBLAS cannot run on the host"
+refused library "library.cu:1: cusolverDn.h: the device library cuSOLVER cannot run on the host"
 echo '#include "not_there.h"' >header.cu
 refused header "header.cu:1: no header not_there.h"
 echo '__global__ void k(int* x) {

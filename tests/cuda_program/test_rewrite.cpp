@@ -76,9 +76,46 @@ TEST(Rewrite, SharedMemory) {
                     "float4 (&s)[] = *static_cast<float4 (*)[]>(::klab::simt::dynamic_shared());"));
   EXPECT_TRUE(holds(of("extern __shared__ __align__(16) int s[];\n"), "__asm__(\"klab_dynamic_shared\");"));
   EXPECT_TRUE(
-      holds(of("__device__ void f() { __shared__ volatile int a[3]; }"), "static thread_local constinit"));
+      holds(of("__device__ void f() { __shared__ volatile int a[3]; }"), "static thread_local __constinit"));
   EXPECT_EQ(of("__device__ void f() { static __shared__ int a; }").text.find("static static"),
             std::string::npos);
+}
+
+TEST(Rewrite, KeepsDefaultArgumentsOfKernels) {
+  EXPECT_TRUE(holds(of("__global__ void k(int* a, int b = 3) {}"),
+                    "void k(int* a, int b = 3) { ::klab::program::launch(0, &k__klab1, a, b); }"));
+}
+
+TEST(Rewrite, ShiftsInDeviceCodeGoThroughKlab) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }").text; };
+  const std::string left = "<< ::klab::program::Shift() <<", right = ">> ::klab::program::Shift() >>";
+  EXPECT_NE(body("y = x << (32 - n);").find("x " + left), std::string::npos);
+  EXPECT_NE(body("y = x >> n;").find("x " + right), std::string::npos);
+  EXPECT_NE(body("x >>= n;").find("x >>= ::klab::program::Shift() >>="), std::string::npos);
+  EXPECT_NE(body("if (a < b && c < d >> e) g();").find("d " + right), std::string::npos);
+  for (const char* text : {"y = x << 5;", "std::vector<std::vector<int>> v;", "A<B<C>> v;", "cout << x;",
+                           "bool operator<<(int);"})
+    EXPECT_EQ(body(text).find("Shift()"), std::string::npos) << text;
+  EXPECT_EQ(of("void f() { y = x << n; }").text.find("Shift()"), std::string::npos);
+}
+
+TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }").text; };
+  for (const char* text :
+       {"s[i] = load(x);", "*p = load(x);", "for (;;) s[i] = a + b;", "if (c) q->v = g<2>(x);"})
+    EXPECT_NE(body(text).find("= ::klab::program::value("), std::string::npos) << text;
+  for (const char* text : {"T v = load(x);", "auto& v = load(x);", "T* p = load(x);", "p = 0;", "v = s.bits;",
+                           "if (a == load(x)) g();", "a += load(x);", "v = {load(x)};"})
+    EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
+}
+
+TEST(Rewrite, MarksCallsWhoseErrorIsDropped) {
+  const auto body = [](const std::string& text) { return of("void f() { " + text + " }").text; };
+  for (const char* text : {"cudaFree(p);", "if (x) cudaFree(p);", "cudaMalloc<int>(&p, 4);"})
+    EXPECT_NE(body(text).find("::klab::program::Unasked(\"cuda"), std::string::npos) << text;
+  for (const char* text : {"e = cudaFree(p);", "check(cudaFree(p));", "(void)cudaFree(p);",
+                           "cudaGetLastError();", "return cudaFree(p);", "cudaStream_t(s);"})
+    EXPECT_EQ(body(text).find("Unasked"), std::string::npos) << text;
 }
 
 TEST(Rewrite, VariablesOfTheDevice) {
@@ -172,7 +209,11 @@ TEST(Options, MatchNvcc) {
   EXPECT_EQ(o.host, (std::vector<std::string>{"-fPIC", "-Wall"}));
   EXPECT_EQ(o.link, (std::vector<std::string>{"-lm", "x.o"}));
   EXPECT_TRUE(parse_options({"-x", "cu", "a.cpp"}).inputs[0].cuda);
-  EXPECT_THROW(parse_options({"a.cu", "-lcublas"}), std::invalid_argument);
+  EXPECT_EQ(o.standard, "gnu++17");
+  EXPECT_EQ(parse_options({"-std=c++20", "a.cu"}).standard, "gnu++20");
+  EXPECT_EQ(parse_options({"a.cu", "-std", "c++03"}).standard, "gnu++17");
+  EXPECT_TRUE(parse_options({"a.cu", "-lcublas", "-lnvToolsExt"}).link.empty());
+  EXPECT_TRUE(parse_options({"--help"}).help);
   EXPECT_THROW(parse_options({"a.ptx"}), std::invalid_argument);
   EXPECT_THROW(parse_options({"a.cu", "-ptx"}), std::invalid_argument);
   EXPECT_THROW(parse_options({"a.cu", "-o"}), std::invalid_argument);

@@ -34,6 +34,7 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags);
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);

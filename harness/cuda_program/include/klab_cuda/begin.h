@@ -1,6 +1,15 @@
 // Included before every CUDA file of a program, as nvcc includes cuda_runtime.h.
 #pragma once
 
+// What nvcc's cuda_runtime.h brings along.
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #define KLAB_CUDA_PROGRAM 1
 #include <cuda_runtime.h>
 #include <device_launch_parameters.h>

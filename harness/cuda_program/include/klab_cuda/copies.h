@@ -22,12 +22,17 @@ struct AlignedSize {
   constexpr operator size_t() const { return value; }  // NOLINT: converts to a number, as in libcu++
 };
 
+template <class Size, class = void>
+inline constexpr size_t align_of_size = 1;
+template <class Size>
+inline constexpr size_t align_of_size<Size, std::void_t<decltype(Size::align)>> = Size::align;
+
 /// Returns the alignment of a copy that the compiler knows from its type and size.
 template <class T, class Size>
 constexpr size_t known_alignment() {
   size_t known = 1;
   if constexpr (!std::is_void_v<T>) known = alignof(T);
-  if constexpr (requires { Size::align; }) known = Size::align > known ? Size::align : known;
+  if constexpr (align_of_size < Size >> 1) known = align_of_size<Size> > known ? align_of_size<Size> : known;
   return known < 16 ? known : 16;
 }
 

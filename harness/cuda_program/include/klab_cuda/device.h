@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <klab_cuda/expressions.h>
+#include <klab_cuda/packed.h>
 #include <klab_cuda/program.h>
 #include <klab_cuda/rounding.h>
 #include "harness/simt/intrinsics.h"
@@ -68,43 +70,6 @@ KLAB_SIMT_INLINE int __fns(unsigned mask, unsigned base, int offset) {
   return -1;
 }
 
-// SIMD within an integer: pairs and quadruples.
-#define KLAB_CUDA_BYTES(name, T, each)                                \
-  KLAB_SIMT_INLINE unsigned name(unsigned a, unsigned b) {            \
-    constexpr unsigned bits = 8 * sizeof(T);                          \
-    unsigned r = 0;                                                   \
-    for (unsigned k = 0; k < 32; k += bits) {                         \
-      const T x = static_cast<T>(a >> k), y = static_cast<T>(b >> k); \
-      r |= (unsigned(each) & ((1ull << bits) - 1)) << k;              \
-    }                                                                 \
-    return r;                                                         \
-  }
-KLAB_CUDA_BYTES(__vadd4, unsigned char, x + y)
-KLAB_CUDA_BYTES(__vadd2, unsigned short, x + y)
-KLAB_CUDA_BYTES(__vsub4, unsigned char, x - y)
-KLAB_CUDA_BYTES(__vsub2, unsigned short, x - y)
-KLAB_CUDA_BYTES(__vabsdiffu4, unsigned char, x < y ? y - x : x - y)
-KLAB_CUDA_BYTES(__vabsdiffs4, signed char, x < y ? y - x : x - y)
-KLAB_CUDA_BYTES(__vmaxu4, unsigned char, x < y ? y : x)
-KLAB_CUDA_BYTES(__vminu4, unsigned char, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxs4, signed char, x < y ? y : x)
-KLAB_CUDA_BYTES(__vmins4, signed char, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxu2, unsigned short, x < y ? y : x)
-KLAB_CUDA_BYTES(__vminu2, unsigned short, x < y ? x : y)
-KLAB_CUDA_BYTES(__vmaxs2, short, x < y ? y : x)
-KLAB_CUDA_BYTES(__vmins2, short, x < y ? x : y)
-KLAB_CUDA_BYTES(__vcmpeq4, unsigned char, x == y ? 0xFF : 0)
-KLAB_CUDA_BYTES(__vcmpgtu4, unsigned char, x > y ? 0xFF : 0)
-KLAB_CUDA_BYTES(__vavgu4, unsigned char, (x + y + 1) / 2)
-KLAB_SIMT_INLINE unsigned __vsadu4(unsigned a, unsigned b) {
-  unsigned sum = 0;
-  for (unsigned k = 0; k < 32; k += 8) {
-    const int x = int(a >> k & 255), y = int(b >> k & 255);
-    sum += unsigned(x < y ? y - x : x - y);
-  }
-  return sum;
-}
-
 // Conversions and rounding. Directed rounding of float goes through double; that of double is in rounding.h.
 KLAB_SIMT_INLINE float __float_toward(double x, int direction) {
   const float f = float(x);
@@ -144,8 +109,8 @@ KLAB_SIMT_INLINE int __double2int_rd(double x) { return klab::simt::saturated<in
 KLAB_SIMT_INLINE int __double2int_ru(double x) { return klab::simt::saturated<int>(ceil(x)); }
 KLAB_SIMT_INLINE unsigned __double2uint_rn(double x) { return klab::simt::saturated<unsigned>(rint(x)); }
 KLAB_SIMT_INLINE unsigned __double2uint_rz(double x) { return klab::simt::saturated<unsigned>(trunc(x)); }
-KLAB_SIMT_INLINE long long __double2ll_rz(double x) { return (long long)x; }
-KLAB_SIMT_INLINE long long __float2ll_rz(float x) { return (long long)x; }
+KLAB_SIMT_INLINE long long __double2ll_rz(double x) { return klab::simt::saturated<long long>(trunc(x)); }
+KLAB_SIMT_INLINE long long __float2ll_rz(float x) { return klab::simt::saturated<long long>(truncf(x)); }
 KLAB_SIMT_INLINE double __int2double_rn(int x) { return x; }
 KLAB_SIMT_INLINE double __uint2double_rn(unsigned x) { return x; }
 KLAB_SIMT_INLINE float __int2float_rz(int x) { return __float_toward(x, 0); }

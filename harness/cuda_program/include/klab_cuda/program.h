@@ -1,6 +1,7 @@
 // The launch functions that rewritten programs call (harness/cuda_compiler/rewrite.h).
 #pragma once
 
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -11,8 +12,7 @@
 namespace klab::program {
 
 /// Keeps the configuration of <<<>>> until the kernel's name is called.
-void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr,
-               const char* file = __builtin_FILE(), int line = __builtin_LINE());
+void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr);
 
 /// A call of a kernel by name.
 struct Call {

@@ -184,3 +184,24 @@ template <class T, int d, cudaTextureReadMode m>
 inline cudaError_t cudaUnbindTexture(texture<T, d, m>& t) {
   return klab_cuda_bind_texture(&t, nullptr, m, nullptr);
 }
+// The forms of C, which take addresses.
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>* t, const void* p,
+                                   const cudaChannelFormatDesc* desc, size_t bytes = ~0u) {
+  return cudaBindTexture(offset, *t, p, *desc, bytes);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTexture2D(size_t* offset, texture<T, d, m>* t, const void* p,
+                                     const cudaChannelFormatDesc* desc, size_t width, size_t height,
+                                     size_t pitch) {
+  return cudaBindTexture2D(offset, *t, p, *desc, width, height, pitch);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaBindTextureToArray(texture<T, d, m>* t, cudaArray_const_t array,
+                                          const cudaChannelFormatDesc* desc) {
+  return cudaBindTextureToArray(*t, array, *desc);
+}
+template <class T, int d, cudaTextureReadMode m>
+inline cudaError_t cudaUnbindTexture(texture<T, d, m>* t) {
+  return cudaUnbindTexture(*t);
+}

@@ -1,0 +1,3 @@
+// The older interface of cuBLAS; its types.
+#pragma once
+#include <cublas_v2.h>

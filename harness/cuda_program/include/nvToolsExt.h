@@ -1,0 +1,3 @@
+// NVTX 2, under its older name.
+#pragma once
+#include <nvtx3/nvToolsExt.h>

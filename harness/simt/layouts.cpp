@@ -1,0 +1,122 @@
+#include "harness/simt/layouts.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "harness/simt/debug_info.h"
+
+namespace klab::simt {
+namespace {
+
+using Covered = std::vector<bool>;  // by byte: whether a member covers it
+
+Dwarf_Word number(Dwarf_Die* die, unsigned name, Dwarf_Word otherwise) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  return dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &value) == 0 ? value : otherwise;
+}
+
+/// Follows type definitions and qualifiers.
+bool type_of(Dwarf_Die* die, Dwarf_Die* type) {
+  Dwarf_Attribute attribute;
+  if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) == nullptr) return false;
+  return dwarf_peel_type(type, type) == 0;
+}
+
+bool is_structure(Dwarf_Die* die) {
+  const int tag = dwarf_tag(die);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+void cover(Dwarf_Die* type, size_t at, Covered& covered, int depth) {
+  Dwarf_Word size = 0;
+  if (depth > 20 || dwarf_aggregate_size(type, &size) != 0) return;
+  if (dwarf_tag(type) == DW_TAG_array_type) {
+    Dwarf_Die element;
+    Dwarf_Word each = 0;
+    if (!type_of(type, &element) || dwarf_aggregate_size(&element, &each) != 0 || each == 0) return;
+    for (Dwarf_Word k = 0; k + each <= size; k += each) cover(&element, at + k, covered, depth + 1);
+    return;
+  }
+  if (!is_structure(type)) {
+    for (size_t b = at; b < at + size && b < covered.size(); ++b) covered[b] = true;
+    return;
+  }
+  Dwarf_Die member;
+  if (dwarf_child(type, &member) != 0) return;
+  do {
+    const int tag = dwarf_tag(&member);
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&member, DW_AT_external) ||
+        dwarf_hasattr(&member, DW_AT_declaration))
+      continue;
+    Dwarf_Die own;
+    if (!type_of(&member, &own)) continue;
+    if (dwarf_hasattr(&member, DW_AT_bit_size)) {
+      const Dwarf_Word first = number(&member, DW_AT_data_bit_offset, 0),
+                       bits = number(&member, DW_AT_bit_size, 0);
+      for (size_t b = at + first / 8; b < at + (first + bits + 7) / 8 && b < covered.size(); ++b)
+        covered[b] = true;
+      continue;
+    }
+    cover(&own, at + number(&member, DW_AT_data_member_location, 0), covered, depth + 1);
+  } while (dwarf_siblingof(&member, &member) == 0);
+}
+
+/// Layouts that have padding, by size. Those of the system's headers come second.
+using Layouts = std::map<size_t, std::array<std::set<Covered>, 2>>;
+
+bool is_of_system(Dwarf_Die* die) {
+  const char* file = dwarf_decl_file(die);
+  return file == nullptr || std::strncmp(file, "/usr/", 5) == 0;
+}
+
+void collect(Dwarf_Die* die, Layouts& layouts) {
+  do {
+    if (is_structure(die) && !dwarf_hasattr(die, DW_AT_declaration)) {
+      Covered covered(std::min<size_t>(number(die, DW_AT_byte_size, 0), 4096), false);
+      cover(die, 0, covered, 0);
+      const auto count = std::ranges::count(covered, true);
+      if (count > 0 && size_t(count) < covered.size())
+        layouts[covered.size()][is_of_system(die) ? 1 : 0].insert(covered);
+    }
+    Dwarf_Die child;
+    if (dwarf_child(die, &child) == 0) collect(&child, layouts);
+  } while (dwarf_siblingof(die, die) == 0);
+}
+
+}  // namespace
+
+bool is_padding(const void* return_address, size_t bytes, size_t begin, size_t end) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<const Module*, Layouts>;
+  const Module* m = module_at(return_address);
+  if (m == nullptr) return false;
+  const std::lock_guard lock(mutex);
+  const auto [at, fresh] = known.try_emplace(m);
+  if (fresh)
+    each_unit(*m, [&](Dwarf_Die* unit) {
+      Dwarf_Die first;
+      if (dwarf_child(unit, &first) == 0) collect(&first, at->second);
+    });
+  for (const auto& [size, layouts] : at->second) {
+    if (size > bytes || bytes % size != 0) continue;
+    for (const auto& of_one_kind : layouts) {
+      if (&of_one_kind == &layouts[1] && size != bytes) continue;
+      for (const Covered& covered : of_one_kind) {
+        bool padding = true;
+        for (size_t b = begin; b < end && padding; ++b) padding = !covered[b % size];
+        if (padding) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# ctest: slow
+# Idioms of public CUDA programs: right ones run without a finding, wrong ones are found at their line. Each file of
+# tests/programs/idioms says on its first line what is wanted: "right", or "wrong" with words of the finding; a line marked
+# "// found" is the one that must be named.
+set -uo pipefail
+klab=$1 source_dir=$2 build_dir=$3
+[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+idioms=$source_dir/tests/programs/idioms
+
+thrust=0
+compgen -G "/usr/local/cuda/include/cccl/thrust/version.h" >/dev/null || [[ -e /usr/local/cuda/include/thrust/version.h ]] && thrust=1
+
+one() {  # file: compiles and runs it
+  local file=$1 name
+  name=$(basename "$file" .cu)
+  local flags
+  flags=$(sed -n 's|^// flags: ||p' "$file")
+  # shellcheck disable=SC2086
+  "$build_dir/klab-nvcc" $flags "$file" -o "$tmp/$name" >"$tmp/$name.compiled" 2>&1 || { echo "none" >"$tmp/$name.code"; return; }
+  timeout 60 "$tmp/$name" >"$tmp/$name.out" 2>&1
+  echo $? >"$tmp/$name.code"
+}
+export -f one
+export build_dir tmp
+files=("$idioms"/*.cu)
+[[ ${#files[@]} -gt 20 ]] || fail "only ${#files[@]} files in $idioms"
+printf '%s\n' "${files[@]}" | xargs -P 2 -I{} bash -c 'one "$1"' _ {}
+
+for file in "${files[@]}"; do
+  name=$(basename "$file" .cu)
+  grep -q thrust "$file" && [[ $thrust -eq 0 ]] && continue
+  code=$(cat "$tmp/$name.code")
+  [[ $code != none ]] || { head -n 8 "$tmp/$name.compiled"; fail "$name does not compile"; continue; }
+  wanted=$(head -n 1 "$file")
+  case $wanted in
+    "// right"*)
+      [[ $code -eq 0 ]] || fail "$name: exit code $code, not 0"
+      grep "^klab:" "$tmp/$name.out" && fail "$name has findings" ;;
+    "// wrong: "*)
+      [[ $code -eq 1 ]] || fail "$name: exit code $code, not 1"
+      grep -qF -e "${wanted#// wrong: }" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: no '${wanted#// wrong: }'"; }
+      line=$(grep -n "// found" "$file" | head -n 1 | cut -d: -f1)
+      grep -qF -e "$name.cu:$line:" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: line $line is not named"; } ;;
+    "// refused: "*)
+      [[ $code -eq 2 ]] || fail "$name: exit code $code, not 2"
+      grep -qF -e "${wanted#// refused: }" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: no '${wanted#// refused: }'"; } ;;
+    *) fail "$name says nothing of what is wanted" ;;
+  esac
+done
+
+"$build_dir/klab-nvcc" --help >"$tmp/help" || fail "klab-nvcc --help"
+grep -q -- "-std" "$tmp/help" || fail "klab-nvcc --help does not name -std"
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
