@@ -84,7 +84,8 @@ std::string joined(const std::vector<Named>& list, Joined what) {
   std::string text;
   for (const Named& p : list) {
     if (!text.empty()) text += ", ";
-    text += what == Joined::names ? p.name + (p.pack ? "..." : "") : p.text + (p.standard.empty() ? "" : " " + p.standard);
+    text += what == Joined::names ? p.name + (p.pack ? "..." : "")
+                                  : p.text + (p.standard.empty() ? "" : " " + p.standard);
   }
   return text;
 }

@@ -1,5 +1,5 @@
 // Bytes that copies bring to the host although no kernel, copy or fill has written them. A program may bring back more
-// than it looks at, so the finding is made when host code reads such a byte, and names the copy.
+// than it reads, so the finding is made when host code reads such a byte, and names the copy.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -152,7 +152,7 @@ bool is_one(const char* p, unsigned bytes) {
 
 /// Volatile accesses let blocks pass flags to each other. Lanes of a warp do not go in step, so there they
 /// order nothing. Between warps of a block they do if the writer fences. A word that becomes 1 is a flag in any
-/// case: whoever reads it too early reads it again.
+/// case: a reader that is too early reads it again.
 bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how) const {
   const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
   const bool is_volatile = (how & (kAtomic | kStrong)) == 0;

@@ -1,5 +1,5 @@
 // wrong: uninitialized memory in kernel
-// What nobody has written stays so when it is copied on the device.
+// A copy on the device keeps unwritten bytes unwritten.
 __global__ void k(const int* x, int* y) {
   y[threadIdx.x] = x[threadIdx.x];  // found
 }

@@ -1,5 +1,5 @@
 // right
-// Tries a launch that cannot work, asks for the error, and goes on with less.
+// Tries a launch that cannot work, asks for the error, and continues with less.
 #include <cstdio>
 __global__ void set(int* x) { x[threadIdx.x] = 1; }
 int main() {

@@ -1,5 +1,5 @@
 // right
-// The buffer is larger than what is in it; the program looks at what is in it, and then uses its memory for something else.
+// The buffer is larger than what is in it; the program reads the filled part, then uses its memory for something else.
 #include <cstdlib>
 __global__ void keep_even(const int* x, int n, int* y, int* count) {
   for (int k = 0; k < n; ++k)
