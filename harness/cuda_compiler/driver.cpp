@@ -224,8 +224,16 @@ class Build {
     // CUB gives members the names of their types, which nvcc accepts.
     if (has_device_library) c.emplace_back("-fpermissive");
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
-    const int compiled = say_and_run(c, words);
+    int compiled = say_and_run(c, words);
     if (o_.dry) return 0;
+    if (compiled != 0 && whole(words).find("inlining failed in call to") != std::string::npos) {
+      std::string text = whole(rewritten);
+      const std::string always = kAlwaysInline;
+      for (size_t at = text.find(always); at != std::string::npos; at = text.find(always, at))
+        text.replace(at, always.size(), "");
+      std::ofstream(rewritten, std::ios::binary) << text;
+      compiled = say_and_run(c, words);
+    }
     const std::string said = whole(words);
     if (!said.empty()) std::fprintf(stderr, "%s", about_compiling(said).c_str());
     return compiled == 0 ? 0 : 2;

@@ -119,7 +119,7 @@ class Rewriter {
     } else if (w == "__forceinline__") {
       const bool has = s_.has(head_, i, "inline") || s_.has(i, std::min(i + 6, s_.size()), "inline") ||
                        s_.has(head_, i, "__inline__");
-      s_.replace(i, i + 1, has ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
+      s_.replace(i, i + 1, has ? kAlwaysInline : std::string("inline ") + kAlwaysInline);
     } else if (w == "__noinline__") {
       if (!s_.is(i - 1, "(")) s_.replace(i, i + 1, "__attribute__((noinline))");
     } else if (w == "__launch_bounds__" || w == "__maxnreg__") {

@@ -21,6 +21,9 @@ class Unsupported : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What __forceinline__ becomes. GCC refuses it for a function that is also called by address.
+inline constexpr const char* kAlwaysInline = "__attribute__((__always_inline__))";
+
 struct Rewritten {
   std::string text;
   int kernels = 0, launches = 0;

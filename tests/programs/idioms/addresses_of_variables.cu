@@ -2,7 +2,9 @@
 __device__ int cells[8];
 __constant__ int more[8];
 __managed__ int shared_with_host[8];
-__global__ void k(int* a, const int* b, int* c) { c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x] + more[threadIdx.x]; }
+__global__ void k(int* a, const int* b, int* c) {
+  c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x] + more[threadIdx.x];
+}
 int main() {
   int h[8] = {1, 2, 3, 4, 5, 6, 7, 8}, *a;
   void* b;

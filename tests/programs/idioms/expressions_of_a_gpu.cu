@@ -103,7 +103,8 @@ int main() {
   cudaFree(d_x);
   const int wanted_i[6] = {0, 0x7FFFFFFF, int(0x80000000u), 0x7FFFFFFF, -7, 2};
   const unsigned wanted_u[6] = {0, 3000000000u, 0, 0xFFFFFFFFu, 0, 2};
-  const long long wanted_l[6] = {(long long)0x8000000000000000ull, 3000000000ll, -3000000000ll, 0x7FFFFFFFFFFFFFFFll, -7, 2};
+  const long long wanted_l[6] = {
+      (long long)0x8000000000000000ull, 3000000000ll, -3000000000ll, 0x7FFFFFFFFFFFFFFFll, -7, 2};
   for (int k = 0; k < 6; ++k) {
     expect("to int", k, i[k], wanted_i[k]);
     expect("to unsigned", k, v[k], wanted_u[k]);

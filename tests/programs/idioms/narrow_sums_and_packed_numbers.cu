@@ -47,7 +47,8 @@ int main() {
   cudaFree(one);
   cudaFree(a);
   cudaFree(y);
-  const unsigned wanted[8] = {0x807F0130u, 0x80400098u, 0x80400018u, 0x0000FFFFu, 0x7F7F0010u, 0x7Eu + 0x110u, 0x00010101u, 0x7F81FFF0u};
+  const unsigned wanted[8] = {0x807F0130u, 0x80400098u,    0x80400018u, 0x0000FFFFu,
+                              0x7F7F0010u, 0x7Eu + 0x110u, 0x00010101u, 0x7F81FFF0u};
   int wrong = 0;
   for (int k = 0; k < 8; ++k) wrong += h[k] != wanted[k];
   wrong += __bfloat162float(p.x) != 16 || __bfloat162float(p.y) != 8 || __bfloat162float(o) != 4;

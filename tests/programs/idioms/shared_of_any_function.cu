@@ -55,7 +55,8 @@ __global__ void all_kinds(float* y) {
     __syncthreads();
     return cell;
   };
-  y[t] = mine + sum + float(first) + float(swapped) + float(neighbor) + float(from_lambda(t)) + float(of_the_file[31 - t % 32]);
+  y[t] = mine + sum + float(first) + float(swapped) + float(neighbor) + float(from_lambda(t)) +
+         float(of_the_file[31 - t % 32]);
 }
 int main() {
   float *y, h[64];

@@ -24,7 +24,9 @@ __global__ void reverse(const Outer* from, Outer* to) {
   __syncthreads();
   to[threadIdx.x] = all[31 - threadIdx.x];
 }
-__global__ void by_bytes(const Outer* from, Outer* to) { memcpy(to + threadIdx.x, from + threadIdx.x, sizeof(Outer)); }
+__global__ void by_bytes(const Outer* from, Outer* to) {
+  memcpy(to + threadIdx.x, from + threadIdx.x, sizeof(Outer));
+}
 int main() {
   Outer *a, *b, h[32];
   cudaMalloc(&a, sizeof h);

@@ -1,7 +1,9 @@
 // right
 // Texture references bound by address, as C does, and by reference.
 texture<float, 1, cudaReadModeElementType> by_address, by_reference;
-__global__ void k(float* y) { y[threadIdx.x] = tex1Dfetch(by_address, threadIdx.x) + tex1Dfetch(by_reference, 31 - threadIdx.x); }
+__global__ void k(float* y) {
+  y[threadIdx.x] = tex1Dfetch(by_address, threadIdx.x) + tex1Dfetch(by_reference, 31 - threadIdx.x);
+}
 int main() {
   float h[32], *x, *y;
   for (int i = 0; i < 32; ++i) h[i] = float(i);

@@ -16,8 +16,8 @@ int main() {
   cudaMalloc(&x, sizeof h);
   fill<<<1, 64, 0, stream>>>(x);
   thrust::sort(thrust::cuda::par.on(stream), x, x + 64);
-  const int squares =
-      thrust::transform_reduce(thrust::cuda::par_nosync.on(stream), x, x + 64, Square{}, 0, thrust::plus<int>());
+  const int squares = thrust::transform_reduce(thrust::cuda::par_nosync.on(stream), x, x + 64, Square{}, 0,
+                                               thrust::plus<int>());
   cudaMemcpyAsync(h, x, sizeof h, cudaMemcpyDeviceToHost, stream);
   cudaStreamSynchronize(stream);
   cudaFree(x);

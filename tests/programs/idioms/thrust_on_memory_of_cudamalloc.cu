@@ -12,7 +12,8 @@ int main() {
   cudaMalloc(&x, sizeof h);
   cudaMalloc(&y, sizeof h);
   fill<<<1, 64>>>(x);
-  thrust::inclusive_scan(thrust::device_pointer_cast(x), thrust::device_pointer_cast(x) + 64, thrust::device_pointer_cast(y));
+  thrust::inclusive_scan(thrust::device_pointer_cast(x), thrust::device_pointer_cast(x) + 64,
+                         thrust::device_pointer_cast(y));
   add<<<1, 64>>>(x, y);
   const int all = thrust::reduce(thrust::device, y, y + 64);
   cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost);

@@ -31,7 +31,8 @@ __global__ void k(float* y) {
   const int t = threadIdx.x;
   a[t] = two(float(t));
   b[t] = a[t] + two(1);
-  if (t >= 0) c[t] = six(t);
+  if (t >= 0)
+    c[t] = six(t);
   else
     c[t] = six(0);
   by_reference(d[t], t);

@@ -2,7 +2,8 @@
 // Warps of a block exchange values through volatile memory without a barrier or fence.
 __global__ void largest(volatile float* v, int n) {
   for (int half = n / 2; half > 0; half /= 2)
-    if (threadIdx.x < half && v[threadIdx.x + half] > v[threadIdx.x]) v[threadIdx.x] = v[threadIdx.x + half];  // found
+    if (threadIdx.x < half && v[threadIdx.x + half] > v[threadIdx.x])
+      v[threadIdx.x] = v[threadIdx.x + half];  // found
 }
 int main() {
   float h[256], *x;
