@@ -1,5 +1,4 @@
 // Two runs against each other: which rows are compared, and every way in which runs cannot be.
-// ctest: sanitized
 #include "harness/compare/comparison.h"
 
 #include <gtest/gtest.h>
