@@ -100,12 +100,13 @@ bool is_padding(const void* return_address, size_t bytes, size_t begin, size_t e
   if (m == nullptr) return false;
   const std::lock_guard lock(mutex);
   const auto [at, fresh] = known.try_emplace(m);
+  Layouts& of_module = at->second;
   if (fresh)
     each_unit(*m, [&](Dwarf_Die* unit) {
       Dwarf_Die first;
-      if (dwarf_child(unit, &first) == 0) collect(&first, at->second);
+      if (dwarf_child(unit, &first) == 0) collect(&first, of_module);
     });
-  for (const auto& [size, layouts] : at->second) {
+  for (const auto& [size, layouts] : of_module) {
     if (size > bytes || bytes % size != 0) continue;
     for (const auto& of_one_kind : layouts) {
       if (&of_one_kind == &layouts[1] && size != bytes) continue;

@@ -1,6 +1,5 @@
 // The gate: the counts of every CUDA rung match reports/recorded/counts. Also tests how a changed count is
 // found and reported.
-// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <filesystem>
