@@ -1,5 +1,5 @@
 // Rows that an earlier version of klab wrote: with fewer columns, and under names that rungs had then.
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
