@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The claims about memory, batches and prefetching: each has a word, a number and how far it was from round to round.
-# ctest: slow serial
+# ctest: long serial
 set -euo pipefail
 klab=$1
 tmp=$(mktemp -d)
