@@ -24,14 +24,27 @@ passed=0 failed=0 skipped=0
 wanted() { [[ ,$chosen, == *,$1,* ]]; }
 skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
-# condition NAME BUILD COMMAND...: the fast tests of a build, started by the command.
-condition() {
-  local name=$1 dir=$2 log=$tmp/log begin=$SECONDS; shift 2
+# fast_tests BUILD: the numbers of its fast tests, as `ctest -I` takes them: those that took at most three seconds the last time,
+# and all of the rooms and suites whose subject is the machine.
+fast_tests() {
   local -a select=(-LE 'slow|long')
   [[ -z $tests ]] || select+=(-R "$tests")
   # Those that take the whole of a tree or start builds stand on nothing of the machine.
   select+=(-E '^(check|sanitizer\..*|test_clang|test_launcher|test_machines)$')
-  if "$@" ctest --test-dir "$dir" "${select[@]}" --no-tests=error --timeout 900 >"$log" 2>&1; then
+  touch "$build/times.txt"
+  ctest --test-dir "$1" -N "${select[@]}" | sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p' |
+    awk 'FILENAME != "-" { took[$2] = $1; next }
+      took[$2] <= 3 || $2 ~ /^(timing|core)\.|Fitted|Budget|Doctor|Ceiling/ { printf ",%s", $1; n++ }
+      END { exit n == 0 }' "$build/times.txt" - | sed 's/^/0,0,0/'
+}
+
+# condition NAME BUILD COMMAND...: the fast tests of a build, started by the command.
+condition() {
+  local name=$1 dir=$2 log=$tmp/log begin=$SECONDS at_once; shift 2
+  at_once=$(nproc)
+  [[ $name != "one core" ]] || at_once=1
+  if fast_tests "$dir" >"$tmp/chosen" && [[ -s $tmp/chosen ]] &&
+    "$@" ctest --test-dir "$dir" -I "$tmp/chosen" --parallel "$at_once" --no-tests=error --timeout 900 >"$log" 2>&1; then
     passed=$((passed + 1))
     echo "passed   $name: $(grep -oE '[0-9]+% tests passed.*' "$log"), $((SECONDS - begin)) s"
   else
@@ -134,15 +147,16 @@ if wanted busy; then
 fi
 
 if wanted isa; then
-  # Only what the chosen tests start is compiled: programs are named as their tests' first part.
+  # Only what the chosen tests start is compiled.
   other=$tmp/avx2
   if ! grep -qw avx2 /proc/cpuinfo; then
     skip "a build for AVX2 only" "this processor has no AVX2"
   elif ! grep -q KLAB_ISAS "$root/CMakeLists.txt" "$root"/cmake/*.cmake; then
     skip "a build for AVX2 only" "this tree has no KLAB_ISAS"
   else
-    mapfile -t programs < <(ctest --test-dir "$build" -N -LE 'slow|long' ${tests:+-R "$tests"} 2>/dev/null |
-      sed -nE 's/^ *Test +#[0-9]+: (test_[a-z0-9_]+)\..*/\1/p' | sort -u)
+    fast_tests "$build" >"$tmp/chosen"
+    mapfile -t programs < <(ctest --test-dir "$build" -I "$tmp/chosen" --show-only=json-v1 2>/dev/null |
+      grep -oE "\"$build/tests/test_[a-z]+\"" | grep -oE 'test_[a-z]+' | sort -u)
     if cmake -S "$root" -B "$other" -G Ninja -DCMAKE_BUILD_TYPE=Release -DKLAB_ISAS=AVX2 >"$tmp/log" 2>&1 &&
       cmake --build "$other" --target klab "${programs[@]}" >>"$tmp/log" 2>&1; then
       condition "a build for AVX2 only" "$other" env
