@@ -50,6 +50,12 @@ void Page::curves(const std::vector<Curve>& curves, const std::string& x, const 
   });
 }
 
+void Page::drawing(const std::string& svg, const std::string& caption) {
+  parts_.emplace_back([svg, caption] {
+    return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, escaped(caption));
+  });
+}
+
 void Page::picture(const std::string& file, int width, const std::string& caption) {
   const TrainingPicture p = embedded_picture(file, width);
   parts_.emplace_back([p, caption] {

@@ -19,6 +19,8 @@ class Page {
   void table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows);
   void curves(const std::vector<Curve>& curves, const std::string& x, const std::string& y, bool log_x,
               bool log_y, const std::string& caption);
+  /// Adds an image that the caller drew, as an <svg> element.
+  void drawing(const std::string& svg, const std::string& caption);
   /// Adds a PNG. If it cannot be read, a note replaces it.
   void picture(const std::string& file, int width, const std::string& caption);
 

@@ -1,14 +1,18 @@
-// klab autodiff: four ways to compute one gradient, on an example that can be checked by hand.
+// klab autodiff: four ways to compute one gradient, on an example that can be checked by hand; or the trace of any expression.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 
 #include "harness/cli/command.h"
-#include "harness/cli/number_option.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/page.h"
 #include "harness/report/table.h"
+#include "labs/learning/gradients/drawing.h"
+#include "labs/learning/gradients/trace.h"
 #include "labs/learning/gradients/worked.h"
 
 namespace klab::autodiff_command {
@@ -16,9 +20,13 @@ namespace {
 
 using namespace gradients;
 
+constexpr const char* kWorked = "ln x1 + x1*x2 - sin x2";
+
 struct Options {
-  std::vector<double> at = {2, 5};
-  std::string html;
+  std::string expression;
+  std::vector<std::string> at;
+  bool trace = false;
+  std::string html, svg;
 };
 
 std::string exponent(double v) { return fmt::format("{:.1e}", v); }
@@ -104,36 +112,177 @@ void print_dead_code(const std::vector<double>& x) {
              second[0][0], second[0][1], second[1][0], second[1][1]);
 }
 
+/// Returns the point that --at names: numbers in the order of the inputs, or name=number.
+std::vector<double> point_of(const std::vector<std::string>& texts, const std::vector<std::string>& names) {
+  std::vector<std::optional<double>> at(names.size());
+  const auto inputs = fmt::format("the inputs are {}", fmt::join(names, ", "));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const size_t equals = texts[i].find('=');
+    size_t input = i;
+    if (equals != std::string::npos) {
+      input = size_t(std::ranges::find(names, texts[i].substr(0, equals)) - names.begin());
+      if (input == names.size())
+        throw std::invalid_argument(
+            fmt::format("--at: '{}' is no input of the expression; {}", texts[i].substr(0, equals), inputs));
+    }
+    if (input >= names.size())
+      throw std::invalid_argument(fmt::format("--at has {} numbers, and {}", texts.size(), inputs));
+    const std::string number = texts[i].substr(equals == std::string::npos ? 0 : equals + 1);
+    char* end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || !std::isfinite(value))
+      throw std::invalid_argument(fmt::format("--at: '{}' is not a number", number));
+    if (at[input]) throw std::invalid_argument(fmt::format("--at names {} twice", names[input]));
+    at[input] = value;
+  }
+  std::vector<double> point;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!at[i])
+      throw std::invalid_argument(
+          fmt::format("--at has no number for {}, as in --at {}=2; {}", names[i], names[i], inputs));
+    point.push_back(*at[i]);
+  }
+  return point;
+}
+
+std::string six(double v) { return fmt::format("{:.6g}", v); }
+
+/// The rows of the three tables of a trace, for the terminal and the page.
+struct TraceTables {
+  std::vector<std::string> forward_heads = {"node", "value"},
+                           back_heads = {"node", "partial adjoints", "adjoint"};
+  std::vector<std::vector<std::string>> forward, back;
+};
+
+TraceTables tables_of(const FormulaTrace& trace, const std::vector<std::string>& names) {
+  TraceTables t;
+  for (const std::string& name : names) t.forward_heads.push_back("d/d" + name);
+  for (const TraceRow& row : trace.rows) {
+    t.forward.push_back({row.name + " = " + row.formula, six(row.value)});
+    for (const double d : row.tangents) t.forward.back().push_back(six(d));
+  }
+  for (size_t i = trace.rows.size(); i-- > 0;) {
+    const TraceRow& row = trace.rows[i];
+    std::string partial;
+    for (const Contribution& c : row.partial)
+      partial += fmt::format("{}{}: {} · {} = {}", partial.empty() ? "" : "  +  ", trace.rows[c.from].name,
+                             six(c.adjoint), six(c.slope), six(c.amount()));
+    if (row.partial.empty())
+      partial = i + 1 == trace.rows.size() ? "the result: 1" : "the result does not depend on it";
+    t.back.push_back({row.name, partial, six(row.adjoint)});
+  }
+  return t;
+}
+
+void print_table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
+                 size_t left) {
+  std::vector<Column> columns;
+  for (size_t i = 0; i < heads.size(); ++i)
+    columns.push_back({heads[i], i < left ? Column::Kind::left : Column::Kind::right});
+  Table table(columns);
+  table.indent(2);
+  for (const auto& row : rows) table.add({row.begin(), row.end()});
+  fmt::print("{}\n", table.text());
+}
+
+int run_trace(const Options& o) {
+  const std::string text = o.expression.empty() ? kWorked : o.expression;
+  Formula formula = FormulaReader::read(text);
+  const std::vector<double> point =
+      o.expression.empty() && o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, formula.names);
+  const FormulaTrace trace = FormulaTracer::trace(formula, point);
+  const TraceTables tables = tables_of(trace, formula.names);
+  std::string where;
+  for (size_t i = 0; i < point.size(); ++i)
+    where += fmt::format("{}{} = {}", i == 0 ? "" : ", ", formula.names[i], six(point[i]));
+
+  fmt::print("f = {} at {}\n\nforward trace, with the tangents of forward mode: one pass per input\n", text,
+             where);
+  print_table(tables.forward_heads, tables.forward, 1);
+  fmt::print(
+      "reverse pass, from the result back: what each use of a node contributes is adjoint · slope, and a "
+      "node that\n"
+      "is used twice (a fork) adds two\n");
+  print_table(tables.back_heads, tables.back, 2);
+  fmt::print("derivatives as formulas\n");
+  for (size_t i = 0; i < trace.symbolic.size(); ++i)
+    fmt::print("  df/d{} = {} = {}\n", formula.names[i], trace.symbolic[i], six(trace.rows[i].adjoint));
+  fmt::print("\nextended graph: the nodes that compute the gradient, dead ones left out\n");
+  for (const std::string& line : trace.extended) fmt::print("  {}\n", line);
+  fmt::print("\nsecond derivatives, the gradient of that graph\n");
+  for (size_t i = 0; i < trace.hessian.size(); ++i)
+    for (size_t j = 0; j < trace.hessian.size(); ++j)
+      fmt::print("  d2f/d{}d{} = {} = {}\n", formula.names[i], formula.names[j], trace.hessian_text[i][j],
+                 six(trace.hessian[i][j]));
+
+  if (!o.svg.empty()) {
+    write_file(o.svg, svg_of(trace));
+    fmt::print("\nwritten   {}\n", o.svg);
+  }
+  if (o.html.empty()) return exit_ok;
+  Page page("klab autodiff");
+  page.text(fmt::format("f = {} at {}", text, where));
+  page.drawing(svg_of(trace),
+               "Values in blue, adjoints in red; on each edge the slope by which adjoints flow back.");
+  page.heading("Forward trace and tangents");
+  page.table(tables.forward_heads, tables.forward);
+  page.heading("Reverse pass");
+  page.table(tables.back_heads, tables.back);
+  page.heading("Derivatives");
+  std::vector<std::vector<std::string>> formulas;
+  for (size_t i = 0; i < trace.symbolic.size(); ++i)
+    formulas.push_back({"df/d" + formula.names[i], trace.symbolic[i], six(trace.rows[i].adjoint)});
+  for (size_t i = 0; i < trace.hessian.size(); ++i)
+    for (size_t j = 0; j < trace.hessian.size(); ++j)
+      formulas.push_back({fmt::format("d2f/d{}d{}", formula.names[i], formula.names[j]),
+                          trace.hessian_text[i][j], six(trace.hessian[i][j])});
+  page.table({"derivative", "formula", "value"}, formulas);
+  page.heading("Extended graph");
+  for (const std::string& line : trace.extended) page.text(line);
+  write_file(o.html, page.html());
+  fmt::print("written   {}\n", o.html);
+  return exit_ok;
+}
+
 int run(const Options& o) {
-  if (o.at.size() != 2 || !(o.at[0] > 0) || !std::isfinite(o.at[0]) || !std::isfinite(o.at[1]))
-    throw std::invalid_argument(
-        "--at takes two numbers, the first above zero, as in --at 2,5: f has a logarithm");
-  fmt::print("f = ln x1 + x1 x2 - sin x2 at ({}, {})\n\n", o.at[0], o.at[1]);
-  print_ways(four_ways(o.at), "way");
-  const std::vector<DifferenceError> errors = error_curve(o.at);
+  if (o.trace || !o.expression.empty() || !o.svg.empty()) return run_trace(o);
+  const std::vector<double> at = o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, {"x1", "x2"});
+  if (!(at[0] > 0))
+    throw std::invalid_argument("--at: x1 has to be above zero, as in --at 2,5: f has a logarithm");
+  fmt::print("f = ln x1 + x1 x2 - sin x2 at ({}, {})\n\n", at[0], at[1]);
+  print_ways(four_ways(at), "way");
+  const std::vector<DifferenceError> errors = error_curve(at);
   print_errors(errors);
   print_counts();
-  print_dead_code(o.at);
+  print_dead_code(at);
   print_ways(three_designs({0.5, -1}, {0.3, 0.8, -0.6, 0.1, 1.1, -0.7}), "design, y = w2 tanh(W1 x)");
+  fmt::print(
+      "node by node: klab autodiff --trace, or of your own: klab autodiff \"x1*exp(-x2)\" --at x1=2,x2=1\n");
   if (o.html.empty()) return exit_ok;
   write_page(o.html, errors);
   fmt::print("written   {}\n", o.html);
   return exit_ok;
 }
 
-KLAB_COMMAND({.name = "autodiff",
-              .summary = "Four ways to one gradient, and what each costs",
-              .details = "Numerical, forward mode, reverse mode on a tape, and a graph whose gradient is a "
-                         "graph, on an example\n"
-                         "that can be checked by hand. The code is labs/learning/gradients, a few pages.",
-              .setup = [](CLI::App& app) -> std::function<int()> {
-                auto o = std::make_shared<Options>();
-                app.add_option("--at", o->at, "the point, default 2,5")
-                    ->delimiter(',')
-                    ->check(number_within<double>(range::coordinate));
-                app.add_option("--html", o->html, "write the error curve as a page");
-                return [o] { return run(*o); };
-              }});
+KLAB_COMMAND(
+    {.name = "autodiff",
+     .summary = "Four ways to one gradient, and what each costs",
+     .details =
+         "Numerical, forward mode, reverse mode on a tape, and a graph whose gradient is a "
+         "graph, on an example\n"
+         "that can be checked by hand. The code is labs/learning/gradients, a few pages.\n"
+         "With an expression, or --trace: every value, tangent and adjoint, the derivatives as formulas,\n"
+         "the extended graph and the second derivatives. Functions: ln exp sin cos tan tanh sqrt.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("expression", o->expression, "a formula to trace, as \"ln x1 + x1*x2 - sin x2\"");
+       app.add_option("--at", o->at, "the point, by name or in order: x1=2,x2=5 or 2,5 (the default)")
+           ->delimiter(',');
+       app.add_flag("--trace", o->trace, "trace the example node by node");
+       app.add_option("--html", o->html, "write the error curve, or the trace with its graph, as a page");
+       app.add_option("--svg", o->svg, "write the graph of the trace as a picture");
+       return [o] { return run(*o); };
+     }});
 
 }  // namespace
 }  // namespace klab::autodiff_command

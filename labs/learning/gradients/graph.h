@@ -19,11 +19,11 @@ namespace klab::gradients {
 
 class Graph {
  public:
-  enum class Kind { input, constant, add, subtract, multiply, divide, log, exp, sin, cos, tanh };
+  enum class Kind { input, constant, add, subtract, multiply, divide, log, exp, sin, cos, tanh, power };
   struct Node {
     Kind kind;
     size_t a = 0, b = 0;  // operands
-    double constant = 0;
+    double constant = 0;  // of a power: the exponent
   };
   /// A node of a graph.
   struct Expr {
@@ -45,6 +45,14 @@ class Graph {
     return add_node({.kind = kind, .a = a.at, .b = b.at});
   }
   Expr make(Kind kind, Expr a) { return add_node({.kind = kind, .a = a.at}); }
+  /// Returns a to a constant exponent.
+  Expr power(Expr a, double exponent) {
+    if (exponent == 0) return constant(1);
+    return exponent == 1 ? a : add_node({.kind = Kind::power, .a = a.at, .constant = exponent});
+  }
+  static int operands(Kind kind) { return kind <= Kind::constant ? 0 : kind <= Kind::divide ? 2 : 1; }
+  /// Returns the derivatives of node `at` with respect to its operands a and b.
+  std::pair<Expr, Expr> slopes(size_t at);
 
   /// Reverse mode: adds nodes that compute the derivatives of y with respect to each of `x`.
   std::vector<Expr> gradient(Expr y, const std::vector<Expr>& x);
@@ -69,9 +77,6 @@ class Graph {
   bool is(Expr e, double c) const {
     return nodes_[e.at].kind == Kind::constant && nodes_[e.at].constant == c;
   }
-  static int operands(Kind kind) { return kind <= Kind::constant ? 0 : kind <= Kind::divide ? 2 : 1; }
-  /// Returns the derivatives of node `at` with respect to its operands a and b.
-  std::pair<Expr, Expr> slopes(size_t at);
   std::vector<bool> needed(const std::vector<Expr>& wanted) const;
 
   std::vector<Node> nodes_;
@@ -87,6 +92,7 @@ inline Expr exp(Expr a) { return a.graph->make(Graph::Kind::exp, a); }
 inline Expr sin(Expr a) { return a.graph->make(Graph::Kind::sin, a); }
 inline Expr cos(Expr a) { return a.graph->make(Graph::Kind::cos, a); }
 inline Expr tanh(Expr a) { return a.graph->make(Graph::Kind::tanh, a); }
+inline Expr pow(Expr a, double exponent) { return a.graph->power(a, exponent); }
 
 inline std::pair<Expr, Expr> Graph::slopes(size_t at) {
   const Node n = nodes_[at];
@@ -110,6 +116,8 @@ inline std::pair<Expr, Expr> Graph::slopes(size_t at) {
       return {zero - sin(a), zero};
     case Kind::tanh:
       return {one - self * self, zero};
+    case Kind::power:
+      return {constant(n.constant) * power(a, n.constant - 1), zero};
     default:
       return {zero, zero};
   }
@@ -209,6 +217,9 @@ inline std::vector<double> Graph::evaluate(const std::vector<Expr>& wanted,
         break;
       case Kind::tanh:
         v[at] = std::tanh(a);
+        break;
+      case Kind::power:
+        v[at] = std::pow(a, n.constant);
         break;
     }
   }
