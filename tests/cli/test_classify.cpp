@@ -12,7 +12,11 @@
 #include <fstream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "harness/records/tensor_file.h"
+#include "labs/learning/data/dataset.h"
+#include "labs/radiance/scene/image.h"
 
 namespace klab {
 namespace {
@@ -166,6 +170,69 @@ TEST_F(Classify, RefusesACheckpointOfAnotherRun) {
   fs::resize_file(folder / "a/checkpoint.safetensors",
                   fs::file_size(folder / "a/checkpoint.safetensors") - 9);
   refused(words + " --batch 20 --model mlp" + from, {"a/checkpoint.safetensors", "cut short"});
+}
+
+TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
+  ASSERT_EQ(klab(small("softmax", "a") + " --plan naive").code, 0);
+  const std::string predict = "classify --predict " + (folder / "a").string() + " ";
+  const auto result = nlohmann::json::parse(bytes("a/result.json"));
+  Said said = klab(predict + "--evaluate glyphs --test 40 --json");
+  ASSERT_EQ(said.code, 0) << said.err;
+  // The same test set, model and plan: the same score.
+  EXPECT_EQ(nlohmann::json::parse(said.out).at("confusion"), result.at("confusion"));
+  EXPECT_NEAR(nlohmann::json::parse(said.out).at("loss").get<double>(), result.at("loss").get<double>(),
+              1e-5);
+
+  const learning::Examples glyphs = learning::make_glyphs(20, 7);
+  std::string files;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<uint8_t> pixels;
+    for (int j = 0; j < 28 * 28; ++j) pixels.push_back(to_byte(glyphs.values[size_t(i * 28 * 28 + j)]));
+    save_png(folder / ("g" + std::to_string(i) + ".png"), 28, 28, 1, pixels);
+    files += " " + (folder / ("g" + std::to_string(i) + ".png")).string();
+  }
+  said = klab(predict + "--json --predict-batch 7" + files);
+  ASSERT_EQ(said.code, 0) << said.err;
+  const auto list = nlohmann::json::parse(said.out);
+  ASSERT_EQ(list.size(), 20U);
+  for (const auto& p : list) {
+    double sum = 0, largest = 0;
+    for (const auto& [name, q] : p.at("probabilities").items())
+      sum += q.get<double>(), largest = std::max(largest, q.get<double>());
+    EXPECT_NEAR(sum, 1, 1e-5);
+    EXPECT_EQ(p.at("probability").get<double>(), largest);
+  }
+  // Any number of pictures a pass gives the same probabilities; names on standard input are answered one by one.
+  EXPECT_EQ(klab(predict + "--json --predict-batch 1" + files).out, said.out);
+  std::ofstream(folder / "names") << (folder / "g0.png").string() << "\n/nowhere.png\n"
+                                  << (folder / "g1.png").string() << "\n";
+  const Said served = klab(predict + "--csv - <" + (folder / "names").string());
+  EXPECT_EQ(served.code, 2);
+  EXPECT_EQ(std::ranges::count(served.out, '\n'), 3) << served.out;
+  EXPECT_NE(served.err.find("/nowhere.png"), std::string::npos);
+  EXPECT_TRUE(served.out.starts_with("picture,class,probability,")) << served.out;
+}
+
+TEST_F(Classify, RefusesPicturesAndModelsThatDoNotFit) {
+  ASSERT_EQ(klab(small("softmax", "a") + " --plan naive").code, 0);
+  const std::string predict = "--predict " + (folder / "a").string() + " ";
+  save_png(folder / "small.png", 14, 28, 1, std::vector<uint8_t>(14 * 28));
+  save_png(folder / "red.png", 28, 28, 3, [] {
+    std::vector<uint8_t> p(28 * 28 * 3);
+    p[3] = 255;
+    return p;
+  }());
+  refused(predict + (folder / "small.png").string(), {"small.png", "14x28 pixels", "28x28", "resize"});
+  refused(predict + (folder / "red.png").string(), {"red.png", "colors", "gray"});
+  refused(predict + (folder / "none.png").string(), {"none.png"});
+  refused(predict, {"needs pictures"});
+  refused(predict + "--evaluate spirals", {"[1,28,28]", "glyphs"});
+  refused("--predict " + (folder / "a/checkpoint.safetensors").string() + " x.png",
+          {"checkpoint.safetensors", "\"example\"", "--resume"});
+  refused("glyphs spirals", {"one data set", "--predict"});
+  refused("--evaluate glyphs", {"--predict RUN"});
+  fs::resize_file(folder / "a/model.safetensors", fs::file_size(folder / "a/model.safetensors") - 4);
+  refused(predict + (folder / "small.png").string(), {"model.safetensors", "cut short"});
 }
 
 }  // namespace

@@ -6,17 +6,37 @@
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "labs/learning/train/classify.h"
+#include "labs/learning/train/predict.h"
 
 namespace klab::classify_command {
 namespace {
 
 struct Values {
   learning::ClassifyOptions o;
-  bool plain = false;  // no augmentation
+  learning::PredictOptions predict;
+  std::vector<std::string> what;  // the data to train on, or the pictures to classify
+  bool plain = false;             // no augmentation
   std::string precision = "f32", loss_scale;
 };
 
 int run(Values& v) {
+  if (!v.predict.run.empty()) {
+    v.predict.pictures = v.what;
+    v.predict.seed = settings().seed;
+    v.predict.test = v.o.test;
+    v.predict.json = v.o.json;
+    if (!v.o.plan.empty()) v.predict.plan = v.o.plan;
+    if (!v.predict.evaluate.empty() && !v.what.empty())
+      throw std::invalid_argument(
+          "--evaluate scores a data set and takes no pictures: leave one of them out");
+    return learning::predict(v.predict);
+  }
+  if (!v.predict.evaluate.empty() || v.predict.csv)
+    throw std::invalid_argument("--evaluate and --csv need a trained network: --predict RUN");
+  if (v.what.size() > 1)
+    throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
+                                ": " + v.what[1] + "; pictures to classify need --predict RUN");
+  if (!v.what.empty()) v.o.data = v.what[0];
   v.o.trainer.seed = settings().seed;
   auto& t = v.o.trainer;
   t.precision = learning::precision_of(v.precision);
@@ -35,18 +55,31 @@ int run(Values& v) {
 KLAB_COMMAND(
     {.name = "classify",
      .summary = "Train a classifier made of klab's ops",
-     .details = "klab classify                      ten glyphs that klab draws itself, with a LeNet\n"
-                "klab classify spirals --model mlp  points of three spiral arms\n"
-                "klab classify DIR --model cnn      MNIST or Fashion-MNIST (IDX, gzip too), CIFAR-10 (binary "
-                "version)\n"
-                "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
-                "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
-                "to --resume from.",
+     .details =
+         "klab classify                      ten glyphs that klab draws itself, with a LeNet\n"
+         "klab classify spirals --model mlp  points of three spiral arms\n"
+         "klab classify DIR --model cnn      MNIST or Fashion-MNIST (IDX, gzip too), CIFAR-10 (binary "
+         "version)\n"
+         "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
+         "klab classify --predict RUN A.png B.png   what a trained network says of pictures; - reads names\n"
+         "klab classify --predict RUN --evaluate DATA   its score on a data set\n"
+         "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
+         "to --resume from.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto v = std::make_shared<Values>();
        auto& t = v->o.trainer;
-       app.add_option("data", v->o.data, "glyphs (default), spirals, a folder, or a .safetensors file")
-           ->option_text("[DATA]");
+       app.add_option("data", v->what,
+                      "glyphs (default), spirals, a folder, or a .safetensors file; with --predict pictures")
+           ->option_text("[DATA | PICTURES]");
+       app.add_option("--predict", v->predict.run,
+                      "classify pictures with the network of this run: class and probability")
+           ->option_text("RUN");
+       app.add_option("--evaluate", v->predict.evaluate,
+                      "with --predict: score the network on this data set's test examples")
+           ->option_text("DATA");
+       app.add_option("--predict-batch", v->predict.batch, "with --predict: pictures a pass (default 16)")
+           ->check(number_within<int64_t>(range::examples_a_step));
+       app.add_flag("--csv", v->predict.csv, "with --predict: print CSV, a column a class");
        app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
        add_number(app, "--epochs", t.epochs, range::epochs, "times over the training set (default 12)");
        add_number(app, "--batch", t.loader.batch, range::examples_a_step, "examples a step (default 64)");

@@ -11,6 +11,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
+#include "labs/learning/train/predict.h"
 #include "labs/learning/train/report.h"
 
 namespace klab::learning {
@@ -220,8 +221,7 @@ int classify(ClassifyOptions o) {
   std::vector<PlanRung> ladder;
   if (o.ladder && interrupted == 0) ladder = climb(trainer, plan, times, folder);
 
-  save_network(folder / "model.safetensors", trainer.network(), nullptr,
-               {{"model", o.trainer.model}, {"data", data.name}});
+  save_network(folder / "model.safetensors", trainer.network(), nullptr, words_of_model(data, o.trainer));
   const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
   write_file(folder / "report.html", report_page(data, trainer, curve, e, profile, ladder,
                                                  wrong ? folder / "wrong.png" : fs::path()));
