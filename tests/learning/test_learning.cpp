@@ -323,6 +323,61 @@ TEST(Trainer, LearnsTheSpirals) {
   EXPECT_EQ(diagonal, e.right);
 }
 
+TEST(NetworkLine, BuildsLeNetWithAReluWhereNoneIsNamed) {
+  const auto net = make_model("conv 6 5, pool, conv 16 5, pool, 120, 84, 10", {1, 28, 28}, 10);
+  std::string kinds;
+  for (const auto& m : net->modules()) kinds += m->name() + " ";
+  EXPECT_EQ(kinds, "conv1 relu1 pool1 conv2 relu2 pool2 linear1 relu3 linear2 relu4 linear3 ");
+  net->build(2, 1);
+  EXPECT_EQ(net->parameters().count(),
+            156 + 2416 + 30840 + 10164 + 850);  // LeCun et al. 1998, for 16 channels of 4x4
+  const auto norms = make_model(
+      "conv 4 3 pad 1, batchnorm, tanh, pool 4, dropout 0.5, linear 7, none, layernorm, 3", {1, 8, 8}, 3);
+  kinds.clear();
+  for (const auto& m : norms->modules()) kinds += m->name() + " ";
+  EXPECT_EQ(kinds, "conv1 batchnorm1 tanh1 pool1 dropout1 linear1 layernorm1 linear2 ");
+}
+
+TEST(NetworkLine, ErrorsNameTheLayer) {
+  const auto error = [](const std::string& line) {
+    return complaint([&] { network_of(line, {1, 8, 8}, 10); });
+  };
+  EXPECT_TRUE(has(error("conv 6 5, bool, 10"), "layer 2 of the network, \" bool\", is unknown"));
+  EXPECT_TRUE(has(error("conv 6, 10"), "layer 1 of the network, \"conv 6\", lacks the side of its kernels"));
+  EXPECT_TRUE(has(error("conv 6 9, 10"), "layer 1 of the network, \"conv 6 9\", does not fit"));
+  EXPECT_TRUE(has(error("pool 2, pool 2, pool 2, pool 2, 10"), "layer 4"));
+  EXPECT_TRUE(has(error("120, 84"), "the data have 10 classes: end the network with 10"));
+  EXPECT_TRUE(has(error("10, relu"), "layer 2"));
+  EXPECT_TRUE(has(error("dropout 1, 10"), "probability: a number from 0 to 0.99"));
+  EXPECT_TRUE(has(error("12.5, 10"), "whole number"));
+  EXPECT_TRUE(has(error("5, , 10"), "layer 2"));
+  EXPECT_TRUE(has(error("pool 2 3, 10"), "which it does not take"));
+}
+
+TEST_F(DataFolder, NetworksOfOnesOwnLearnAndAreReadFromFiles) {
+  std::ofstream(path / "net.json") << R"({"layers": ["conv 4 5", "pool", "16", "10"]})";
+  EXPECT_EQ(network_line((path / "net.json").string()), "conv 4 5, pool, 16, 10");
+  std::ofstream(path / "bad.json") << R"({"layer": []})";
+  EXPECT_TRUE(has(complaint([&] { network_line((path / "bad.json").string()); }), "\"layer\" is unknown"));
+  const Dataset data{"glyphs", make_glyphs(60, 1), make_glyphs(20, 2)};
+  TrainerSettings s = small("conv 4 5, pool, 16, 10", "momentum");
+  s.initialization = "xavier";
+  Trainer trainer(data, s);
+  trainer.use(naive_plan(trainer.calls()));
+  double sum = 0;
+  int64_t n = 0;
+  for (const Tensor& t : trainer.network().parameters().tensors())
+    if (t.name == "linear1.weight") {
+      n = t.size();
+      for (int64_t i = 0; i < n; ++i) sum += double(t.value[i]) * double(t.value[i]);
+    }
+  ASSERT_EQ(n, 4 * 12 * 12 * 16);
+  EXPECT_NEAR(sum / double(n), 2.0 / (4 * 12 * 12 + 16), 0.1 * 2.0 / (4 * 12 * 12 + 16));
+  const double before = trainer.step();
+  for (int i = 0; i < 8; ++i) trainer.step();
+  EXPECT_LT(trainer.step(), before);
+}
+
 TEST(Schedules, StartAndEndAtTheirStatedRates) {
   for (const char* name : {"linear", "cosine"}) {
     EXPECT_DOUBLE_EQ(schedule_factor(name, 0), 1) << name;

@@ -5,6 +5,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
+#include "labs/learning/network/network_line.h"
 #include "labs/learning/train/classify.h"
 #include "labs/learning/train/predict.h"
 
@@ -15,7 +16,8 @@ struct Values {
   learning::ClassifyOptions o;
   learning::PredictOptions predict;
   std::vector<std::string> what;  // the data to train on, or the pictures to classify
-  bool plain = false;             // no augmentation
+  std::string network;
+  bool plain = false;  // no augmentation
   std::string precision = "f32", loss_scale;
 };
 
@@ -37,6 +39,10 @@ int run(Values& v) {
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
   if (!v.what.empty()) v.o.data = v.what[0];
+  if (!v.network.empty()) v.o.trainer.model = learning::network_line(v.network);
+  if (!v.network.empty() && !learning::is_network_line(v.o.trainer.model))
+    throw std::invalid_argument("--network: \"" + v.o.trainer.model +
+                                "\" is no list of layers, as \"conv 6 5, pool, 120, 84, 10\"");
   v.o.trainer.seed = settings().seed;
   auto& t = v.o.trainer;
   t.precision = learning::precision_of(v.precision);
@@ -81,6 +87,12 @@ KLAB_COMMAND(
            ->check(number_within<int64_t>(range::examples_a_step));
        app.add_flag("--csv", v->predict.csv, "with --predict: print CSV, a column a class");
        app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
+       app.add_option(
+              "--network", v->network,
+              "layers of one's own in place of --model, as \"conv 6 5, pool, 120, 84, 10\" (ReLU where none "
+              "is named), or a .json file with \"layers\"")
+           ->option_text("LAYERS");
+       app.add_option("--init", t.initialization, "weights' first values: kaiming (default) or xavier");
        add_number(app, "--epochs", t.epochs, range::epochs, "times over the training set (default 12)");
        add_number(app, "--batch", t.loader.batch, range::examples_a_step, "examples a step (default 64)");
        app.add_option("--optimizer", t.optimizer.name,

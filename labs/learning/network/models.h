@@ -1,4 +1,4 @@
-// Three classifier models.
+// Three classifier models, and networks of one's own.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "labs/learning/network/convolution.h"
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
+#include "labs/learning/network/network_line.h"
 #include "labs/learning/network/normalization.h"
 
 namespace klab::learning {
@@ -17,8 +18,10 @@ namespace klab::learning {
 ///   mlp       256 and 128 units with ReLU and dropout
 ///   cnn       LeNet (LeCun, Bottou, Bengio and Haffner 1998) with batch normalization, ReLU, maxima and
 ///   dropout
-/// Throws std::invalid_argument for another name, and if a layer does not fit the examples.
+/// or, of a line of layers (network_line.h), the network that it describes. Throws std::invalid_argument for another name, and if a
+/// layer does not fit the examples.
 inline std::unique_ptr<Network> make_model(const std::string& name, const Dims& in, int64_t classes) {
+  if (is_network_line(name)) return network_of(name, in, classes);
   auto net = std::make_unique<Network>(in);
   if (name == "softmax") {
     net->add<Linear>("linear", classes);

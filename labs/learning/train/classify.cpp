@@ -11,6 +11,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
+#include "labs/learning/network/network_line.h"
 #include "labs/learning/train/predict.h"
 #include "labs/learning/train/report.h"
 
@@ -150,10 +151,12 @@ int classify(ClassifyOptions o) {
   if (!o.resume.empty()) trainer.restore(before_file, before);
   const auto [wanted, plan_name] = wanted_plan(o, before["plan"], before_file, calls);
   std::vector<EpochLine> curve = curve_of(before["curve"], before_file);
-  const fs::path folder = !o.out.empty() ? o.out
-                          : !o.resume.empty()
-                              ? o.resume
-                              : fs::path("runs") / fmt::format("{}_{}", data.name, o.trainer.model);
+  const fs::path folder =
+      !o.out.empty() ? o.out
+      : !o.resume.empty()
+          ? o.resume
+          : fs::path("runs") / fmt::format("{}_{}", data.name,
+                                           is_network_line(o.trainer.model) ? "network" : o.trainer.model);
   fs::create_directories(folder);
   require_writable_file(folder / "checkpoint.safetensors");
 

@@ -1,0 +1,196 @@
+#include "labs/learning/network/network_line.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "labs/learning/network/convolution.h"
+#include "labs/learning/network/elementwise.h"
+#include "labs/learning/network/initialize.h"
+#include "labs/learning/network/linear.h"
+#include "labs/learning/network/normalization.h"
+
+namespace klab::learning {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One layer as it is written, with its place in the line.
+class Layer {
+ public:
+  Layer(size_t place, const std::string& text) : place_(place), text_(text) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) words_.push_back(word);
+    if (words_.empty()) fail("is empty");
+    if (std::isdigit(static_cast<unsigned char>(words_[0][0])) != 0) words_.insert(words_.begin(), "linear");
+  }
+  const std::string& kind() const { return words_[0]; }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::invalid_argument(fmt::format("layer {} of the network, \"{}\", {}", place_, text_, what));
+  }
+  /// Returns the number behind the kind, or `missing` if there is none.
+  double number(size_t at, const char* what, double low, double high,
+                std::optional<double> missing = {}) const {
+    if (at >= words_.size()) {
+      if (missing) return *missing;
+      fail(fmt::format("lacks {}", what));
+    }
+    char* end = nullptr;
+    const double value = std::strtod(words_[at].c_str(), &end);
+    if (*end != '\0' || !(value >= low && value <= high))
+      fail(fmt::format("has \"{}\" for {}: a number from {} to {}", words_[at], what, low, high));
+    return value;
+  }
+  int64_t whole(size_t at, const char* what, int64_t low, int64_t high,
+                std::optional<double> missing = {}) const {
+    const double value = number(at, what, double(low), double(high), missing);
+    if (value != double(int64_t(value)))
+      fail(fmt::format("has \"{}\" for {}: a whole number", words_[at], what));
+    return int64_t(value);
+  }
+  void most_words(size_t count) const {
+    if (words_.size() > count) fail(fmt::format("has \"{}\", which it does not take", words_[count]));
+  }
+  bool has(size_t at, const char* word) const { return at < words_.size() && words_[at] == word; }
+
+ private:
+  size_t place_;
+  std::string text_;
+  std::vector<std::string> words_;
+};
+
+const std::map<std::string, int64_t>& activations() {
+  static const std::map<std::string, int64_t> kinds = {
+      {"relu", activation::relu}, {"sigmoid", activation::sigmoid}, {"tanh", activation::tanh},
+      {"gelu", activation::gelu}, {"swish", activation::swish},     {"softplus", activation::softplus}};
+  return kinds;
+}
+bool is_activation(const Layer& l) { return l.kind() == "none" || activations().contains(l.kind()); }
+bool is_norm(const Layer& l) { return l.kind() == "batchnorm" || l.kind() == "layernorm"; }
+
+std::vector<Layer> layers_of(const std::string& line) {
+  std::vector<Layer> layers;
+  std::istringstream in(line);
+  for (std::string part; std::getline(in, part, ',');) layers.emplace_back(layers.size() + 1, part);
+  if (layers.empty())
+    throw std::invalid_argument("the network has no layers, as in --network \"conv 6 5, pool, 120, 10\"");
+  return layers;
+}
+
+void add(Network& net, const Layer& l, const std::string& name) {
+  constexpr int64_t kMost = 65536;
+  if (l.kind() == "linear") {
+    const int64_t to = l.whole(1, "its outputs", 1, kMost);
+    l.most_words(2);
+    net.add<Linear>(name, to);
+  } else if (l.kind() == "conv") {
+    const int64_t to = l.whole(1, "its channels", 1, kMost),
+                  taps = l.whole(2, "the side of its kernels", 1, 31);
+    if (l.has(3, "pad"))
+      l.most_words(5);
+    else
+      l.most_words(3);
+    net.add<Convolution>(name, to, taps,
+                         l.has(3, "pad") ? l.whole(4, "its padding", 0, taps - 1) : int64_t{0});
+  } else if (l.kind() == "pool") {
+    const int64_t side = l.whole(1, "its side", 1, 31, 2);
+    l.most_words(2);
+    net.add<MaxPool>(name, side);
+  } else if (l.kind() == "dropout") {
+    const double p = l.number(1, "its probability", 0, 0.99);
+    l.most_words(2);
+    net.add<Dropout>(name, p);
+  } else if (is_norm(l)) {
+    l.most_words(1);
+    if (l.kind() == "batchnorm")
+      net.add<BatchNorm>(name);
+    else
+      net.add<LayerNorm>(name);
+  } else if (is_activation(l)) {
+    l.most_words(1);
+    if (l.kind() != "none") net.add<Activation>(name, activations().at(l.kind()));
+  } else {
+    l.fail(
+        "is unknown: linear, conv, pool, batchnorm, layernorm, dropout, relu, sigmoid, tanh, gelu, swish, "
+        "softplus or none");
+  }
+}
+
+}  // namespace
+
+bool is_network_line(const std::string& name) {
+  return name.find(',') != std::string::npos ||
+         (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) != 0) ||
+         name.find(' ') != std::string::npos;
+}
+
+std::unique_ptr<Network> network_of(const std::string& line, const Dims& in, int64_t classes) {
+  const std::vector<Layer> layers = layers_of(line);
+  auto net = std::make_unique<Network>(in);
+  std::map<std::string, int> count;
+  const auto named = [&](const std::string& kind) { return kind + std::to_string(++count[kind]); };
+  size_t last = layers.size();
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (layers[i].kind() == "linear") last = i;
+  bool open = false;  // a convolution or matrix still without its activation
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const Layer& l = layers[i];
+    if (open && !is_norm(l) && !is_activation(l)) {
+      net->add<Activation>(named("relu"), activation::relu);
+      open = false;
+    }
+    try {
+      add(*net, l, named(l.kind()));
+    } catch (const std::invalid_argument& e) {
+      const std::string what = e.what();
+      if (what.starts_with("layer " + std::to_string(i + 1) + " of the network")) throw;
+      l.fail("does not fit: " + what);
+    }
+    if (is_activation(l)) open = false;
+    if (l.kind() == "conv" || (l.kind() == "linear" && i != last)) open = true;
+  }
+  if (last + 1 != layers.size() || net->out() != Dims{classes})
+    layers.back().fail(fmt::format("gives {}, and the data have {} classes: end the network with {}",
+                                   dims_text(net->out()), classes, classes));
+  return net;
+}
+
+std::string network_line(const std::string& line_or_file) {
+  if (!line_or_file.ends_with(".json")) return line_or_file;
+  std::ifstream in(line_or_file);
+  if (!in) throw std::invalid_argument(line_or_file + ": no such file");
+  std::string line;
+  try {
+    const auto file = nlohmann::json::parse(in);
+    for (const auto& [key, value] : file.items())
+      if (key != "layers")
+        throw std::invalid_argument(line_or_file + ": \"" + key +
+                                    "\" is unknown: it holds \"layers\", a list of texts");
+    for (const auto& layer : file.at("layers")) line += (line.empty() ? "" : ", ") + layer.get<std::string>();
+  } catch (const nlohmann::json::exception& e) {
+    throw std::invalid_argument(line_or_file +
+                                ": not {\"layers\": [\"conv 6 5\", \"pool\", ...]}: " + e.what());
+  }
+  if (!is_network_line(line))
+    throw std::invalid_argument(line_or_file + ": \"layers\" names fewer than two layers");
+  return line;
+}
+
+void initialize_xavier(Network& network, uint64_t seed) {
+  for (const Tensor& t : network.parameters().tensors()) {
+    if (!t.name.ends_with(".weight")) continue;
+    int64_t from = t.dims.at(0), to = t.dims.at(1);
+    if (t.dims.size() == 4) {
+      const int64_t taps = t.dims[2] * t.dims[3];
+      from = t.dims[1] * taps, to = t.dims[0] * taps;
+    }
+    draw_normal(t, xavier(from, to), seed);
+  }
+}
+
+}  // namespace klab::learning
