@@ -342,7 +342,7 @@ TEST(NetworkLine, ErrorsNameTheLayer) {
   const auto error = [](const std::string& line) {
     return complaint([&] { network_of(line, {1, 8, 8}, 10); });
   };
-  EXPECT_TRUE(has(error("conv 6 5, bool, 10"), "layer 2 of the network, \" bool\", is unknown"));
+  EXPECT_TRUE(has(error("conv 6 5, bool, 10"), "layer 2 of the network, \"bool\", is unknown"));
   EXPECT_TRUE(has(error("conv 6, 10"), "layer 1 of the network, \"conv 6\", lacks the side of its kernels"));
   EXPECT_TRUE(has(error("conv 6 9, 10"), "layer 1 of the network, \"conv 6 9\", does not fit"));
   EXPECT_TRUE(has(error("pool 2, pool 2, pool 2, pool 2, 10"), "layer 4"));

@@ -76,7 +76,10 @@ bool is_norm(const Layer& l) { return l.kind() == "batchnorm" || l.kind() == "la
 std::vector<Layer> layers_of(const std::string& line) {
   std::vector<Layer> layers;
   std::istringstream in(line);
-  for (std::string part; std::getline(in, part, ',');) layers.emplace_back(layers.size() + 1, part);
+  for (std::string part; std::getline(in, part, ',');) {
+    const size_t begin = part.find_first_not_of(' ');
+    layers.emplace_back(layers.size() + 1, begin == std::string::npos ? "" : part.substr(begin));
+  }
   if (layers.empty())
     throw std::invalid_argument("the network has no layers, as in --network \"conv 6 5, pool, 120, 10\"");
   return layers;
